@@ -1,0 +1,24 @@
+import { audit } from './audit.ts';
+import { checkCompleted } from './check-completed.ts';
+import { checkRequestedBulk, checkRequestedInteractive } from './check-requested.ts';
+import { account, clientApp } from './client-app.ts';
+import { deadLetterSpecOf, type TopicSpec } from './topic.ts';
+import { usage } from './usage.ts';
+import { webhookAttempted, webhookRequested, webhookRetry } from './webhook.ts';
+
+/** Every topic that carries messages, in the order of a check's road. */
+export const SOURCE_TOPICS: readonly TopicSpec[] = [
+  checkRequestedInteractive,
+  checkRequestedBulk,
+  checkCompleted,
+  ...Object.values(webhookRetry),
+  webhookRequested,
+  webhookAttempted,
+  account,
+  clientApp,
+  usage,
+  audit,
+];
+
+/** Every topic of the system: the sources and their dead-letter topics. */
+export const ALL_TOPICS: readonly TopicSpec[] = [...SOURCE_TOPICS, ...SOURCE_TOPICS.map(deadLetterSpecOf)];

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineTopic } from './topic.ts';
+
+/** One write by an operator or a developer: who did what to what. Never a secret. */
+export const Audit = z.object({
+  accountId: z.string(),
+  actor: z.string(),
+  action: z.string(),
+  subject: z.string(),
+  at: z.iso.datetime(),
+});
+export type Audit = z.infer<typeof Audit>;
+
+export const audit = defineTopic({
+  name: 'audit.v1',
+  schema: Audit,
+  keyOf: (message) => message.accountId,
+  partitionCount: 12,
+  retentionDays: 400,
+});

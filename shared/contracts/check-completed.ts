@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { Delivery } from './delivery.ts';
+import { defineTopic } from './topic.ts';
+
+/**
+ * Evaluator → result-store and webhook-dispatcher. Carries the final JSON bytes of the result, so that
+ * nobody serialises it again, and all that they need to act, so that nobody looks the request up.
+ */
+export const CheckCompleted = z.object({
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  delivery: Delivery,
+  acceptedAt: z.iso.datetime(),
+  retainUntil: z.iso.datetime(),
+  /** Whether at least one rule was decided. If none was, the quota is given back. */
+  decided: z.boolean(),
+  chargedMonth: z.string().optional(),
+  /** A `CheckResult` as JSON text: these very characters are stored, polled and delivered. */
+  resultJson: z.string(),
+});
+export type CheckCompleted = z.infer<typeof CheckCompleted>;
+
+export const checkCompleted = defineTopic({
+  name: 'check.completed.v1',
+  schema: CheckCompleted,
+  keyOf: (message) => message.requestId,
+  partitionCount: 24,
+  retentionDays: 7,
+  messageMibMax: 4,
+});

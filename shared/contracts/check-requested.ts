@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { Delivery } from './delivery.ts';
+import { Consistency, OnUndetermined, Rule } from './rule.ts';
+import { defineTopic } from './topic.ts';
+
+/** Gateway → evaluator: judge each rule against what `account` holds. */
+export const CheckRequested = z.object({
+  requestId: z.string().min(1).max(64),
+  clientId: z.string(),
+  account: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  rules: z.array(Rule).min(1).max(1000),
+  onUndetermined: OnUndetermined,
+  consistency: Consistency,
+  delivery: Delivery,
+  /** Instant of acceptance, Redis's clock. */
+  acceptedAt: z.iso.datetime(),
+  /** Sync only: the client's answer is due then. The evaluator ends before it. */
+  deadlineAt: z.iso.datetime().optional(),
+  /** The stored result is kept until then. */
+  retainUntil: z.iso.datetime(),
+  /** SHA-256 (hex) of the idempotency key and of the validated body: what rebuilds a lost claim. */
+  idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
+  /** The calendar month (UTC, `2026-11`) whose quota was charged. */
+  chargedMonth: z.string().optional(),
+});
+export type CheckRequested = z.infer<typeof CheckRequested>;
+
+const lane = (name: string) =>
+  defineTopic({
+    name,
+    schema: CheckRequested,
+    keyOf: (message) => message.requestId,
+    partitionCount: 24,
+    retentionDays: 7,
+    messageMibMax: 2,
+  });
+
+/** The lane of sync checks: a bulk backlog cannot delay them. */
+export const checkRequestedInteractive = lane('check.requested.interactive.v1');
+/** The lane of asynchronous checks. */
+export const checkRequestedBulk = lane('check.requested.bulk.v1');
+
+export type Lane = 'interactive' | 'bulk';
+export const LANES = { interactive: checkRequestedInteractive, bulk: checkRequestedBulk } as const;

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { defineTopic } from './topic.ts';
+
+export const Tier = z.enum(['free', 'paid', 'enterprise']);
+export type Tier = z.infer<typeof Tier>;
+
+/** A document's version: the projector ignores an older one, whatever the order of arrival. */
+const version = z.number().int().positive();
+
+/** An account of the developer portal: the whole document, keyed by its id. */
+export const Account = z.object({
+  accountId: z.string(),
+  version,
+  email: z.string(),
+  tier: Tier,
+  /** Set for an enterprise account alone. */
+  limits: z
+    .object({
+      requestsPerSecond: z.number().int().positive(),
+      requestsPerMonth: z.number().int().positive(),
+      clientApps: z.number().int().positive(),
+      marketplaceKeys: z.number().int().positive(),
+    })
+    .optional(),
+  createdAt: z.iso.datetime(),
+});
+export type Account = z.infer<typeof Account>;
+
+/** An API key as it is kept: its hash, never the key. */
+export const ApiKeyRecord = z.object({
+  keyId: z.string(),
+  /** SHA-256 of the key, hex. */
+  hash: z.string(),
+  name: z.string(),
+  /** For display: the key's first characters and its last four. */
+  prefix: z.string(),
+  lastFour: z.string(),
+  marketplace: z.boolean().default(false),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().optional(),
+  revokedAt: z.iso.datetime().optional(),
+});
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+/** A webhook signing secret as it is kept: encrypted, with the client id as associated data. */
+export const WebhookSecretRecord = z.object({
+  encrypted: z.string(),
+  createdAt: z.iso.datetime(),
+  /** After that instant it signs no more; absent on the newest. */
+  expiresAt: z.iso.datetime().optional(),
+});
+export type WebhookSecretRecord = z.infer<typeof WebhookSecretRecord>;
+
+/** What the limiter needs to know of an app, copied from its account so that one read is enough. */
+export const AppLimits = z.object({
+  tier: Tier,
+  requestsPerSecond: z.number().int().positive(),
+  requestsPerMonth: z.number().int().positive(),
+});
+export type AppLimits = z.infer<typeof AppLimits>;
+
+/** A client app: the whole document, keyed by its id. */
+export const ClientApp = z.object({
+  clientId: z.string(),
+  version,
+  accountId: z.string(),
+  name: z.string(),
+  scope: z.enum(['none', 'requested', 'approved', 'rejected']),
+  scopeReason: z.string().optional(),
+  suspended: z.boolean(),
+  limits: AppLimits,
+  keys: z.array(ApiKeyRecord).max(1000),
+  /** Newest first; at most three are live at a time. */
+  webhookSecrets: z.array(WebhookSecretRecord).max(10),
+  createdAt: z.iso.datetime(),
+});
+export type ClientApp = z.infer<typeof ClientApp>;
+
+/** Compacted topics never change their partition count. */
+export const account = defineTopic({
+  name: 'account.v1',
+  schema: Account,
+  keyOf: (message) => message.accountId,
+  partitionCount: 12,
+  cleanup: 'compact',
+});
+
+export const clientApp = defineTopic({
+  name: 'client-app.v1',
+  schema: ClientApp,
+  keyOf: (message) => message.clientId,
+  partitionCount: 12,
+  cleanup: 'compact',
+});

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+/** Why a rule is undetermined, and whether asking again may decide it (the table of the API's section 1.4). */
+export const UNDETERMINED = {
+  'rpc-unavailable': { retryable: true, message: 'No RPC endpoint of this chain gave an answer.' },
+  'rpc-timeout': { retryable: true, message: 'The RPC endpoints of this chain did not answer in time.' },
+  'rpc-disagreement': { retryable: true, message: 'Too few RPC endpoints gave the same answer.' },
+  'chain-stale': { retryable: true, message: 'The newest block of this chain is too old.' },
+  'block-mismatch': { retryable: true, message: 'The answer came from another block than the one asked for.' },
+  'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the block asked for.' },
+  'min-block-not-reached': { retryable: true, message: 'No RPC endpoint has reached the minimum block yet.' },
+  'contract-not-found': { retryable: false, message: 'There is no contract at this address.' },
+  'call-reverted': { retryable: false, message: 'The contract reverted the call.' },
+  'return-malformed': { retryable: false, message: 'The contract did not answer with one 32-byte value.' },
+  'decimals-unavailable': { retryable: false, message: 'The contract does not tell its decimals.' },
+  'gas-exhausted': { retryable: false, message: 'The contract used up the gas of the call.' },
+  'deadline-exceeded': { retryable: true, message: 'The check had to end before this rule was read.' },
+  internal: { retryable: true, message: 'Something went wrong on our side.' },
+} as const satisfies Record<string, { retryable: boolean; message: string }>;
+
+export const UndeterminedCode = z.enum(
+  Object.keys(UNDETERMINED) as [keyof typeof UNDETERMINED, ...(keyof typeof UNDETERMINED)[]],
+);
+export type UndeterminedCode = keyof typeof UNDETERMINED;
+
+export const RoleVerdict = z.object({ id: z.string(), granted: z.boolean() });
+
+export const RuleFault = z.object({
+  ruleIndex: z.number().int().nonnegative(),
+  roleId: z.string(),
+  code: UndeterminedCode,
+  message: z.string(),
+  retryable: z.boolean(),
+  chainId: z.number().int().positive(),
+  contractAddress: z.string().optional(),
+});
+export type RuleFault = z.infer<typeof RuleFault>;
+
+export const BlockReport = z.object({
+  number: z.number().int().nonnegative(),
+  hash: z.string(),
+  /** Unix seconds. */
+  timestamp: z.number().int().nonnegative(),
+  /** Whether the block came back from within the `eth_call` that read the balances. */
+  proved: z.boolean(),
+});
+export type BlockReport = z.infer<typeof BlockReport>;
+
+/** The result of a check: one shape for sync, poll and webhook. */
+export const CheckResult = z.object({
+  requestId: z.string(),
+  status: z.enum(['completed', 'failed']),
+  /** One entry per decided rule, in the order of the rules. */
+  roles: z.array(RoleVerdict),
+  /** One entry per undetermined rule. */
+  errors: z.array(RuleFault),
+  evaluatedAt: z.iso.datetime(),
+  /** By chain id: the one block at which all rules of that chain were read. */
+  blocks: z.record(z.string(), BlockReport),
+});
+export type CheckResult = z.infer<typeof CheckResult>;

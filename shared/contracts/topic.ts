@@ -1,0 +1,85 @@
+import type { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+export type Cleanup = 'delete' | 'compact' | 'compact,delete';
+
+/** What a topic is, declared once: `admin topics apply` creates it so, every process verifies it at its start. */
+export type TopicSpec = {
+  readonly name: string;
+  readonly partitionCount: number;
+  readonly cleanup: Cleanup;
+  /** Absent: for ever. */
+  readonly retentionMs?: number;
+  readonly messageBytesMax: number;
+};
+
+/** A topic and the one message schema that travels on it. */
+export type Topic<M> = TopicSpec & {
+  /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
+  readonly schemaVersion: number;
+  readonly schema: z.ZodType<M>;
+  readonly keyOf: (message: M) => string;
+};
+
+type TopicOptions<M> = {
+  readonly name: string;
+  readonly schema: z.ZodType<M>;
+  readonly keyOf: (message: M) => string;
+  readonly partitionCount: number;
+  readonly cleanup?: Cleanup;
+  readonly retentionDays?: number;
+  readonly messageMibMax?: number;
+};
+
+/**
+ * Declares a topic. A breaking change of its schema makes a new topic; an additive one raises `schemaVersion`.
+ *
+ * @example
+ * const checkCompleted = defineTopic({ name: 'check.completed.v1', schema: CheckCompleted,
+ *   keyOf: (m) => m.requestId, partitionCount: 24, retentionDays: 7 });
+ */
+export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
+  return {
+    name: options.name,
+    schema: options.schema,
+    keyOf: options.keyOf,
+    schemaVersion: 1,
+    partitionCount: options.partitionCount,
+    cleanup: options.cleanup ?? 'delete',
+    ...(options.retentionDays === undefined ? {} : { retentionMs: options.retentionDays * DAY_MS }),
+    messageBytesMax: (options.messageMibMax ?? 1) * MIB,
+  };
+}
+
+/** The dead-letter topic of a topic: 30 days, and room for twice its largest message. */
+export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {
+  return {
+    name: `${topic.name}.dead-letter`,
+    partitionCount: 3,
+    cleanup: 'delete',
+    retentionMs: 30 * DAY_MS,
+    messageBytesMax: 2 * topic.messageBytesMax,
+  };
+}
+
+/**
+ * Parses the bytes of a record as the topic's message.
+ *
+ * @throws ServiceError `message-unreadable`, naming where the value differs from the schema but not the value.
+ */
+export function parseMessage<M>(topic: Topic<M>, value: Buffer | string | null): M {
+  if (value === null) throw new ServiceError('message-unreadable', 'the record has no value');
+  let json: unknown;
+  try {
+    json = JSON.parse(value.toString());
+  } catch {
+    throw new ServiceError('message-unreadable', 'the record is not JSON');
+  }
+  const parsed = topic.schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const paths = parsed.error.issues.slice(0, 5).map((issue) => `/${issue.path.join('/')}: ${issue.code}`);
+  throw new ServiceError('message-unreadable', `the record does not match ${topic.name}: ${paths.join(', ')}`);
+}

@@ -1,0 +1,43 @@
+/**
+ * What may be done about each failure inside the system: the one place where that is decided.
+ *
+ * `retriable` says that the same work may succeed later without a change of it, so a consumer holds its
+ * offset and a gateway answers 503. Everything else would fail again: a consumer dead-letters it.
+ */
+const ERRORS = {
+  'broker-unavailable': { retriable: true },
+  'store-unavailable': { retriable: true },
+  'view-rebuilding': { retriable: true },
+  overloaded: { retriable: true },
+  'message-unreadable': { retriable: false },
+  'message-too-large': { retriable: false },
+  'handler-failed': { retriable: false },
+  'config-invalid': { retriable: false },
+  'not-found': { retriable: false },
+  'limit-reached': { retriable: false },
+  'usage-invalid': { retriable: false },
+} as const satisfies Record<string, { readonly retriable: boolean }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A failure with a code. Its message may be logged and dead-lettered, so it never holds a secret or a URL. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Whether the same work may succeed later. An error of unknown make is a bug, and a bug is not retriable. */
+export const isRetriable = (error: unknown): boolean =>
+  error instanceof ServiceError && ERRORS[error.code].retriable;
+
+/** The code and message of any thrown value, fit for a log line or a dead letter. */
+export function describeError(error: unknown): { code: string; message: string } {
+  if (error instanceof ServiceError) return { code: error.code, message: error.message };
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { code: 'handler-failed', message: message.slice(0, 500) };
+}
