@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { ServiceError } from './errors.ts';
+
+/** The environment as the process got it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A whole number with its bounds; an empty text is a fault, an absent one the default. */
+export const integer = ({ min, max, ...rest }: { min: number; max: number; default: number }) =>
+  integerWithin({ min, max }).default(rest.default);
+
+const integerWithin = ({ min, max }: { min: number; max: number }) =>
+  z
+    .string()
+    .regex(/^-?[0-9]{1,15}$/, 'not a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min, `below ${min}`).max(max, `above ${max}`));
+
+/** A decimal number with its bounds. */
+export const decimal = (bounds: { min: number; max: number; default: number }) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,15}(\.[0-9]{1,15})?$/, 'not a decimal number')
+    .transform(Number)
+    .pipe(z.number().min(bounds.min, `below ${bounds.min}`).max(bounds.max, `above ${bounds.max}`))
+    .default(bounds.default);
+
+export const boolean = (fallback: boolean) =>
+  z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(fallback);
+
+/** Comma-separated, blanks around the parts ignored; an empty text is an empty list. */
+export const commaList = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''));
+
+/**
+ * Parses what a process needs of its environment.
+ *
+ * @throws ServiceError `config-invalid` that names every wrong variable and never a value.
+ */
+export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environment): z.infer<S> {
+  const known = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, env[name]]));
+  const parsed = schema.safeParse(known);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => {
+    const name = issue.path.join('.') || 'environment';
+    return env[name] === undefined && issue.code === 'invalid_type' ? `${name}: missing` : `${name}: ${issue.message}`;
+  });
+  throw new ServiceError('config-invalid', `wrong environment variables:\n  ${[...new Set(faults)].join('\n  ')}`);
+}
+
+/** The variables that every process reads. */
+export const commonEnvironment = {
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  OPS_HOST: z.string().default('0.0.0.0'),
+  OPS_PORT: integer({ min: 0, max: 65_535, default: 9090 }),
+  KAFKA_BROKERS: commaList('localhost:9092').pipe(z.array(z.string().regex(/^[^\s:]+:[0-9]{1,5}$/)).min(1).max(50)),
+  KAFKA_SESSION_TIMEOUT_MS: integer({ min: 1_000, max: 300_000, default: 6_000 }),
+  KAFKA_HEARTBEAT_INTERVAL_MS: integer({ min: 100, max: 100_000, default: 1_000 }),
+  KAFKA_REQUEST_TIMEOUT_MS: integerWithin({ min: 1_000, max: 300_000 }).optional(),
+  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://').default('redis://localhost:6379'),
+  SHUTDOWN_TIMEOUT_MS: integer({ min: 1_000, max: 600_000, default: 20_000 }),
+  DEPENDENCY_WAIT_MS: integer({ min: 1_000, max: 3_600_000, default: 120_000 }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional(),
+} as const;
+
+const CommonEnvironment = z.object(commonEnvironment);
+
+export type KafkaConfig = {
+  readonly brokers: readonly string[];
+  readonly sessionTimeoutMs: number;
+  readonly heartbeatIntervalMs: number;
+  /** One broker: long, because a request that timed out is executed all the same. Several: short, to fail over. */
+  readonly requestTimeoutMs: number;
+};
+
+export type CommonConfig = {
+  readonly logLevel: string;
+  readonly ops: { readonly host: string; readonly port: number };
+  readonly kafka: KafkaConfig;
+  /** May hold a password: never logged. */
+  readonly redis: { readonly url: string };
+  readonly shutdownTimeoutMs: number;
+  /** How long a process waits at its start for a broker or store that is away. */
+  readonly dependencyWaitMs: number;
+  readonly otlpEndpoint: string | undefined;
+};
+
+const ONE_BROKER_REQUEST_TIMEOUT_MS = 40_000;
+const SEVERAL_BROKERS_REQUEST_TIMEOUT_MS = 5_000;
+
+/**
+ * The settings that every process has.
+ *
+ * @throws ServiceError `config-invalid` where the heartbeat is not well below the session timeout.
+ */
+export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConfig {
+  if (env.KAFKA_HEARTBEAT_INTERVAL_MS * 3 > env.KAFKA_SESSION_TIMEOUT_MS)
+    throw new ServiceError(
+      'config-invalid',
+      'KAFKA_HEARTBEAT_INTERVAL_MS must be at most a third of KAFKA_SESSION_TIMEOUT_MS',
+    );
+  return {
+    logLevel: env.LOG_LEVEL,
+    ops: { host: env.OPS_HOST, port: env.OPS_PORT },
+    kafka: {
+      brokers: env.KAFKA_BROKERS,
+      sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
+      heartbeatIntervalMs: env.KAFKA_HEARTBEAT_INTERVAL_MS,
+      requestTimeoutMs:
+        env.KAFKA_REQUEST_TIMEOUT_MS ??
+        (env.KAFKA_BROKERS.length > 1 ? SEVERAL_BROKERS_REQUEST_TIMEOUT_MS : ONE_BROKER_REQUEST_TIMEOUT_MS),
+    },
+    redis: { url: env.REDIS_URL },
+    shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
+    dependencyWaitMs: env.DEPENDENCY_WAIT_MS,
+    otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+  };
+}
+
+/** An instant or span given in hours, fractions allowed, as milliseconds. */
+export const hoursToMs = (hours: number): number => Math.round(hours * 3_600_000);

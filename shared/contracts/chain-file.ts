@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+
+const Endpoint = z.strictObject({
+  url: z.string().min(1),
+  headers: z.record(z.string(), z.string()).default({}),
+  maxCallsPerBatch: z.number().int().min(1).max(10_000).optional(),
+  /** For the whole pool of evaluators. */
+  requestsPerSecond: z.number().positive().max(1_000_000).optional(),
+});
+
+const Chain = z.strictObject({
+  chainId: z.number().int().positive(),
+  name: z.string().min(1).max(100),
+  nativeSymbol: z.string().min(1).max(20),
+  nativeDecimals: z.number().int().min(0).max(255).default(18),
+  blockTimeMs: z.number().int().min(1).max(3_600_000).default(12_000),
+  /** A head older than this makes every read `chain-stale`. Absent: no such check. */
+  maxHeadAgeMs: z.number().int().min(1).optional(),
+  quorum: z.number().int().min(1).max(10).default(1),
+  endpoints: z.array(Endpoint).min(1).max(32),
+});
+export type ChainSettings = z.infer<typeof Chain>;
+export type EndpointSettings = z.infer<typeof Endpoint>;
+
+export const ChainFile = z
+  .strictObject({ chains: z.array(Chain).min(1).max(1000) })
+  .superRefine(({ chains }, context) => {
+    const seen = new Set<number>();
+    for (const [index, chain] of chains.entries()) {
+      if (seen.has(chain.chainId))
+        context.addIssue({ code: 'custom', path: ['chains', index, 'chainId'], message: 'named twice' });
+      seen.add(chain.chainId);
+      if (chain.quorum > chain.endpoints.length)
+        context.addIssue({ code: 'custom', path: ['chains', index, 'quorum'], message: 'more than endpoints' });
+    }
+  });
+export type ChainFile = z.infer<typeof ChainFile>;
+
+/** Looks a `${NAME}` up; `undefined` is a fault. */
+export type ResolveName = (name: string) => string | undefined;
+
+/**
+ * Reads the chain file, naming every fault by its place and never by its value, which may hold a key.
+ *
+ * `${NAME}` inside a string is replaced through `resolve`; without it such a text is left as it is, as
+ * the gateway does, which uses only ids, names, symbols and block times.
+ *
+ * @throws ServiceError `config-invalid`
+ */
+export function parseChainFile(text: string, resolve?: ResolveName): ChainFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new ServiceError('config-invalid', 'the chain file is not JSON');
+  }
+  const missing = new Set<string>();
+  const resolved = resolve ? replaceNames(json, resolve, missing) : json;
+  const parsed = ChainFile.safeParse(resolved);
+  const faults = [...missing].map((name) => `the environment has no ${name}`);
+  for (const issue of parsed.error?.issues ?? []) {
+    const keys = issue.code === 'unrecognized_keys' ? ` ${issue.keys.join(', ')}` : '';
+    faults.push(`/${issue.path.join('/')}: ${issue.code === 'custom' ? issue.message : issue.code}${keys}`);
+  }
+  if (faults.length > 0 || !parsed.success)
+    throw new ServiceError('config-invalid', `the chain file has faults:\n  ${faults.join('\n  ')}`);
+  return parsed.data;
+}
+
+function replaceNames(value: unknown, resolve: ResolveName, missing: Set<string>): unknown {
+  if (typeof value === 'string')
+    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+      const found = resolve(name);
+      if (found === undefined) missing.add(name);
+      return found ?? '';
+    });
+  if (Array.isArray(value)) return value.map((item) => replaceNames(item, resolve, missing));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, replaceNames(v, resolve, missing)]));
+  return value;
+}

@@ -1,0 +1,25 @@
+import { parseTokenIds } from './token-ids.ts';
+
+test('ids and ranges expand to a sorted list in which each id stands once', () => {
+  expect(parseTokenIds('42-44,1,2,43')).toEqual({ ok: true, ids: [1n, 2n, 42n, 43n, 44n] });
+});
+
+test.each([
+  ['', 'grammar'],
+  ['1, 2', 'grammar'],
+  ['01', 'grammar'],
+  ['-1', 'grammar'],
+  ['1,', 'grammar'],
+  ['1-2-3', 'grammar'],
+  ['9-8', 'reversed'],
+  [`${1n << 256n}`, 'too-large'],
+  ['0-256', 'too-many'],
+  ['0-99999999999999999999', 'too-many'],
+] as const)('%j is refused as %s', (text, reason) => {
+  expect(parseTokenIds(text)).toEqual({ ok: false, reason });
+});
+
+test('the largest id and exactly 256 ids are allowed', () => {
+  expect(parseTokenIds(`${(1n << 256n) - 1n}`).ok).toBe(true);
+  expect(parseTokenIds('0-255').ok).toBe(true);
+});

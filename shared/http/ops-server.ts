@@ -1,0 +1,60 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from '#shared/telemetry/metrics.ts';
+
+/** True when well, otherwise the reason why not. */
+export type ReadyCheck = () => true | string;
+
+/** What must be well for the process to take work. A check is cheap: it looks at state, it does no I/O. */
+export class Readiness {
+  readonly #checks = new Map<string, ReadyCheck>();
+
+  add(name: string, check: ReadyCheck): void {
+    this.#checks.set(name, check);
+  }
+
+  /** Every check's answer; ready when all of them are true. */
+  judge(): { ready: boolean; checks: Record<string, true | string> } {
+    const checks = Object.fromEntries([...this.#checks].map(([name, check]) => [name, check()]));
+    return { ready: Object.values(checks).every((answer) => answer === true), checks };
+  }
+}
+
+export type OpsServer = AsyncDisposable & { readonly port: number };
+
+type Options = {
+  readonly host: string;
+  readonly port: number;
+  readonly readiness: Readiness;
+  readonly metrics: Registry;
+};
+
+/** Serves `/livez`, `/readyz` and `/metrics`: for operators, on a port that the public never sees. */
+export async function startOpsServer({ host, port, readiness, metrics }: Options): Promise<OpsServer> {
+  const server = createServer((request, response) => {
+    const send = (status: number, type: string, body: string) => {
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
+    };
+    if (request.url === '/livez') return send(200, 'text/plain', 'ok\n');
+    if (request.url === '/readyz') {
+      const judgement = readiness.judge();
+      return send(judgement.ready ? 200 : 503, 'application/json', `${JSON.stringify(judgement)}\n`);
+    }
+    if (request.url !== '/metrics') return send(404, 'text/plain', 'not found\n');
+    return void metrics.metrics().then(
+      (text) => send(200, metrics.contentType, text),
+      () => send(500, 'text/plain', 'the metrics could not be collected\n'),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import type { CommonConfig } from './config.ts';
+import { describeError, ServiceError } from './errors.ts';
+import { Readiness, startOpsServer } from './http/ops-server.ts';
+import { type Logger, makeLogger } from './telemetry/log.ts';
+import { makeRegistry, type Registry } from './telemetry/metrics.ts';
+import { startTracing } from './telemetry/tracing.ts';
+
+/** What every part of a process may need of the process itself. */
+export type ServiceContext = {
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly readiness: Readiness;
+  /** Aborted by the first SIGTERM or SIGINT. */
+  readonly stopping: AbortSignal;
+  /** Ends the process at once, non-zero: for a state in which it would live on and do nothing. */
+  readonly fail: (error: unknown) => void;
+};
+
+type Start<C> = (scope: AsyncDisposableStack, context: ServiceContext, config: C) => Promise<void>;
+
+/**
+ * Runs a service: configuration → ops server → `start` → signal → disposal, newest first → exit 0.
+ *
+ * Ready once `start` has returned and every readiness check is well; not ready again from the signal on.
+ * A stop that takes longer than `shutdownTimeoutMs`, or a second signal, ends the process with exit 1.
+ *
+ * @example
+ * await runService('evaluator', () => loadConfig(process.env), async (scope, context, config) => {
+ *   const redis = scope.use(await connectRedis(config.redis, context));
+ * });
+ */
+export async function runService<C extends CommonConfig>(name: string, load: () => C, start: Start<C>): Promise<void> {
+  const config = loadOrExit(name, load);
+  const log = makeLogger(name, config.logLevel);
+  const fail = (error: unknown) => {
+    log.fatal({ error: describeError(error), stack: stackOf(error) }, 'process failed');
+    process.exit(1);
+  };
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1);
+      log.info({ signal }, 'stopping');
+      setTimeout(() => fail(new Error('the stop took too long')), config.shutdownTimeoutMs).unref();
+      stop.abort(signal);
+    });
+  }
+  try {
+    await runScope(name, config, start, { log, stopping: stop.signal, fail });
+  } catch (error) {
+    // A start that the signal cut short has failed on purpose.
+    if (!stop.signal.aborted) fail(error);
+  }
+  log.info('stopped');
+  process.exitCode = 0;
+}
+
+async function runScope<C extends CommonConfig>(
+  name: string,
+  config: C,
+  start: Start<C>,
+  process: Pick<ServiceContext, 'log' | 'stopping' | 'fail'>,
+): Promise<void> {
+  const metrics = makeRegistry(name);
+  const readiness = new Readiness();
+  const state = { started: false };
+  readiness.add('process', () => {
+    if (process.stopping.aborted) return 'stopping';
+    return state.started || 'starting';
+  });
+  await using scope = new AsyncDisposableStack();
+  // First, because an open listener is what holds the event loop while all else is still connecting.
+  const ops = scope.use(await startOpsServer({ ...config.ops, readiness, metrics }));
+  if (config.otlpEndpoint) scope.use(await startTracing(name));
+  await start(scope, { ...process, metrics, readiness }, config);
+  state.started = true;
+  process.log.info({ opsPort: ops.port }, 'ready');
+  if (!process.stopping.aborted) await once(process.stopping, 'abort');
+}
+
+/** A wrong configuration is told in words, without a stack: it is read by the person who can mend it. */
+function loadOrExit<C>(name: string, load: () => C): C {
+  try {
+    return load();
+  } catch (error) {
+    const message = error instanceof ServiceError ? error.message : describeError(error).message;
+    process.stderr.write(`${name} cannot start: ${message}\n`);
+    process.exit(1);
+  }
+}
+
+const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined);

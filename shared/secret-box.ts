@@ -1,0 +1,67 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { ServiceError } from './errors.ts';
+
+/** Numbered 256-bit keys. The one with the highest number seals; all of them open. */
+export type KeyRing = {
+  readonly current: { readonly number: number; readonly key: Buffer };
+  readonly byNumber: ReadonlyMap<number, Buffer>;
+};
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Parses `1:<base64 of 32 bytes>,2:…`, numbers from 0 to 255.
+ *
+ * @throws ServiceError `config-invalid`, without any part of the text.
+ */
+export function parseKeyRing(text: string): KeyRing {
+  const byNumber = new Map<number, Buffer>();
+  for (const part of text.split(',')) {
+    const match = /^([0-9]{1,3}):([A-Za-z0-9+/]+=*)$/.exec(part.trim());
+    const number = Number(match?.[1]);
+    const key = Buffer.from(match?.[2] ?? '', 'base64');
+    if (!match || number > 255 || key.length !== KEY_BYTES || byNumber.has(number))
+      throw new ServiceError('config-invalid', 'a key ring is `number:base64 of 32 bytes`, comma-separated');
+    byNumber.set(number, key);
+  }
+  const number = Math.max(...byNumber.keys());
+  const key = byNumber.get(number);
+  if (!key) throw new ServiceError('config-invalid', 'a key ring needs a key');
+  return { current: { number, key }, byNumber };
+}
+
+export type SecretBox = {
+  readonly seal: (plain: string, associated: string) => string;
+  readonly open: (sealed: string, associated: string) => string;
+};
+
+/**
+ * Encrypts secrets at rest by AES-256-GCM. What was sealed for one owner (`associated`) opens for no other.
+ *
+ * @example
+ * const box = makeSecretBox(parseKeyRing(`1:${'A'.repeat(43)}=`));
+ * box.open(box.seal('whsec_…', 'app_1'), 'app_1'); // 'whsec_…'
+ */
+export function makeSecretBox(keys: KeyRing): SecretBox {
+  return {
+    seal(plain, associated) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', keys.current.key, nonce).setAAD(Buffer.from(associated));
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return `${keys.current.number}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
+    },
+    open(sealed, associated) {
+      const [number = '', text = ''] = sealed.split('.');
+      const key = keys.byNumber.get(Number(number));
+      if (!key) throw new ServiceError('config-invalid', `there is no secret key number ${Number(number)}`);
+      const bytes = Buffer.from(text, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+        .setAAD(Buffer.from(associated))
+        .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      const body = bytes.subarray(NONCE_BYTES + TAG_BYTES);
+      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    },
+  };
+}
