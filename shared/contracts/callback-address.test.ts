@@ -85,12 +85,15 @@ describe('refuseCallbackHost', () => {
     expect(refuseCallbackHost(host, parseCidrs('127.0.0.0/8'))).toBe('local-name');
   });
 
-  test.each(['example.com', 'notlocalhost', 'localhost.example.com', 'xn--bcher-kva.example', 'example.com.'])(
-    'leaves the name %s to the attempt',
-    (host) => {
-      expect(refuseCallbackHost(host, [])).toBeUndefined();
-    },
-  );
+  test.each([
+    'example.com',
+    'notlocalhost',
+    'localhost.example.com',
+    'xn--bcher-kva.example',
+    'example.com.',
+  ])('leaves the name %s to the attempt', (host) => {
+    expect(refuseCallbackHost(host, [])).toBeUndefined();
+  });
 
   test.each(['', '.', 'a..', 'a b', '[::1', '127.0.0.1:80', 'a@b', 'a/b', '256.256.256.256', '1.2.3.4.5'])(
     'refuses %j, which is no host',

@@ -91,19 +91,23 @@ const firstMatch = (
  */
 export function parseCidrs(text: string): Cidr[] {
   const entries = text.split(',').map((entry) => entry.trim());
-  const cidrs = entries.flatMap((entry, index): Cidr[] => {
+  const cidrs = entries.flatMap((entry, index) => {
     if (entry === '') return [];
-    if (ipaddr.isValidCIDR(entry)) return [ipaddr.parseCIDR(entry)];
-    if (!isStrictAddress(entry)) {
-      throw new ServiceError('config-invalid', `entry ${index + 1} of the list is not a CIDR block`);
-    }
-    const address = ipaddr.parse(entry);
-    return [[address, address.kind() === 'ipv4' ? 32 : 128]];
+    const cidr = parseCidr(entry);
+    if (cidr !== undefined) return [cidr];
+    throw new ServiceError('config-invalid', `entry ${index + 1} of the list is not a CIDR block`);
   });
   if (cidrs.length > CIDRS_MAX) {
     throw new ServiceError('config-invalid', `the list holds more than ${CIDRS_MAX} CIDR blocks`);
   }
   return cidrs;
+}
+
+function parseCidr(entry: string): Cidr | undefined {
+  const base = entry.replace(/\/.*$/, '');
+  if (!isStrictAddress(base)) return undefined;
+  const text = base === entry ? `${base}/${base.includes(':') ? 128 : 32}` : entry;
+  return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
 }
 
 const isStrictAddress = (text: string): boolean =>
@@ -156,11 +160,14 @@ export function refuseCallbackHost(hostname: string, allowed: readonly Cidr[]): 
   return LOCAL_NAME.test(host) ? 'local-name' : undefined;
 }
 
+/** A host without user info, port, path, query or fragment; a colon only inside brackets. */
+const HOST_ALONE = /^([^/?#@\\:[\]]+|\[[^/?#@\\[\]]+\])$/;
+
 /** The host as the WHATWG URL standard writes it, without the root label's dot; `undefined` if it is none. */
 function normaliseHost(hostname: string): string | undefined {
-  if (/[/?#@\\]/.test(hostname)) return undefined;
+  if (!HOST_ALONE.test(hostname)) return undefined;
   const url = URL.parse(`http://${hostname}/`);
-  if (url === null || url.port !== '') return undefined;
+  if (url === null) return undefined;
   const host = url.hostname.replace(/\.$/, '');
   return host === '' || host.endsWith('.') ? undefined : host;
 }
