@@ -19,7 +19,9 @@ export const WebhookRetry = z.object({
   retainUntil: z.iso.datetime(),
   /** Attempts made so far. Being put aside without an attempt does not raise it. */
   attemptCount: z.number().int().nonnegative(),
-  /** When the first attempt was made; absent while there was none. */
+  /** Times put aside since the last attempt: an open breaker sends to the shortest tier, then to the next. */
+  asideCount: z.number().int().nonnegative().default(0),
+  /** When the delivery was first taken up (attempted or put aside): the give-up bound counts from there. */
   firstAttemptAt: z.iso.datetime().optional(),
   /** Redis's clock. */
   dueAt: z.iso.datetime(),
@@ -81,7 +83,9 @@ export type WebhookState = z.infer<typeof WebhookState>;
 export const WebhookAttempted = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** From 1; absent where the delivery was given up without an attempt. */
+  /** The retry chain that the attempt belongs to: 0 is the first one, each resend has the next. */
+  chain: z.number().int().nonnegative().default(0),
+  /** From 1 within its chain; absent where the delivery was given up without an attempt. */
   attempt: z.number().int().positive().optional(),
   at: z.iso.datetime(),
   /** The state of the delivery after this attempt. */
