@@ -35,7 +35,12 @@ export const commaList = (fallback: string) =>
   z
     .string()
     .default(fallback)
-    .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''));
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    );
 
 /**
  * Parses what a process needs of its environment.
@@ -48,9 +53,14 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => {
     const name = issue.path.join('.') || 'environment';
-    return env[name] === undefined && issue.code === 'invalid_type' ? `${name}: missing` : `${name}: ${issue.message}`;
+    return env[name] === undefined && issue.code === 'invalid_type'
+      ? `${name}: missing`
+      : `${name}: ${issue.message}`;
   });
-  throw new ServiceError('config-invalid', `wrong environment variables:\n  ${[...new Set(faults)].join('\n  ')}`);
+  throw new ServiceError(
+    'config-invalid',
+    `wrong environment variables:\n  ${[...new Set(faults)].join('\n  ')}`,
+  );
 }
 
 /** The variables that every process reads. */
@@ -58,11 +68,19 @@ export const commonEnvironment = {
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   OPS_HOST: z.string().default('0.0.0.0'),
   OPS_PORT: integer({ min: 0, max: 65_535, default: 9090 }),
-  KAFKA_BROKERS: commaList('localhost:9092').pipe(z.array(z.string().regex(/^[^\s:]+:[0-9]{1,5}$/)).min(1).max(50)),
+  KAFKA_BROKERS: commaList('localhost:9092').pipe(
+    z
+      .array(z.string().regex(/^[^\s:]+:[0-9]{1,5}$/))
+      .min(1)
+      .max(50),
+  ),
   KAFKA_SESSION_TIMEOUT_MS: integer({ min: 1_000, max: 300_000, default: 6_000 }),
   KAFKA_HEARTBEAT_INTERVAL_MS: integer({ min: 100, max: 100_000, default: 1_000 }),
   KAFKA_REQUEST_TIMEOUT_MS: integerWithin({ min: 1_000, max: 300_000 }).optional(),
-  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://').default('redis://localhost:6379'),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://')
+    .default('redis://localhost:6379'),
   SHUTDOWN_TIMEOUT_MS: integer({ min: 1_000, max: 600_000, default: 20_000 }),
   DEPENDENCY_WAIT_MS: integer({ min: 1_000, max: 3_600_000, default: 120_000 }),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional(),

@@ -5,7 +5,10 @@
  * offset and a gateway answers 503. Everything else would fail again: a consumer dead-letters it.
  */
 const ERRORS = {
+  /** Surely not written: the message never left this process. */
   'broker-unavailable': { retriable: true },
+  /** Sent, and no answer in time: it may be written or not. */
+  'publish-unknown': { retriable: true },
   'store-unavailable': { retriable: true },
   'view-rebuilding': { retriable: true },
   overloaded: { retriable: true },

@@ -30,7 +30,11 @@ type Start<C> = (scope: AsyncDisposableStack, context: ServiceContext, config: C
  *   const redis = scope.use(await connectRedis(config.redis, context));
  * });
  */
-export async function runService<C extends CommonConfig>(name: string, load: () => C, start: Start<C>): Promise<void> {
+export async function runService<C extends CommonConfig>(
+  name: string,
+  load: () => C,
+  start: Start<C>,
+): Promise<void> {
   const config = loadOrExit(name, load);
   const log = makeLogger(name, config.logLevel);
   const fail = (error: unknown) => {
@@ -51,8 +55,10 @@ export async function runService<C extends CommonConfig>(name: string, load: () 
   try {
     await runScope(name, config, start, { log, stopping: stop.signal, fail });
   } catch (error) {
-    // A start that the signal cut short has failed on purpose.
     if (!stop.signal.aborted) fail(error);
+    // A start that the signal cut short has failed on purpose, and may have left a connection half-made.
+    log.info('stopped before it was ready');
+    process.exit(0);
   }
   log.info('stopped');
   process.exitCode = 0;

@@ -32,7 +32,11 @@ export const ChainFile = z
         context.addIssue({ code: 'custom', path: ['chains', index, 'chainId'], message: 'named twice' });
       seen.add(chain.chainId);
       if (chain.quorum > chain.endpoints.length)
-        context.addIssue({ code: 'custom', path: ['chains', index, 'quorum'], message: 'more than endpoints' });
+        context.addIssue({
+          code: 'custom',
+          path: ['chains', index, 'quorum'],
+          message: 'more than endpoints',
+        });
     }
   });
 export type ChainFile = z.infer<typeof ChainFile>;

@@ -12,8 +12,10 @@ export function readKeysOf(rule: Rule): string[] {
   const contract = rule.contractAddress?.toLowerCase() ?? '';
   const ids = rule.tokenId === undefined ? undefined : parseTokenIds(rule.tokenId);
   if (rule.type === 'NATIVE') return [`${rule.chainId}/native`];
-  if (ids?.ok && rule.type === 'ERC721') return ids.ids.map((id) => `${rule.chainId}/${contract}/owner/${id}`);
-  if (ids?.ok && rule.type === 'ERC1155') return ids.ids.map((id) => `${rule.chainId}/${contract}/balance/${id}`);
+  if (ids?.ok && rule.type === 'ERC721')
+    return ids.ids.map((id) => `${rule.chainId}/${contract}/owner/${id}`);
+  if (ids?.ok && rule.type === 'ERC1155')
+    return ids.ids.map((id) => `${rule.chainId}/${contract}/balance/${id}`);
   return [`${rule.chainId}/${contract}/balance`];
 }
 

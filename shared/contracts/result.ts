@@ -6,7 +6,10 @@ export const UNDETERMINED = {
   'rpc-timeout': { retryable: true, message: 'The RPC endpoints of this chain did not answer in time.' },
   'rpc-disagreement': { retryable: true, message: 'Too few RPC endpoints gave the same answer.' },
   'chain-stale': { retryable: true, message: 'The newest block of this chain is too old.' },
-  'block-mismatch': { retryable: true, message: 'The answer came from another block than the one asked for.' },
+  'block-mismatch': {
+    retryable: true,
+    message: 'The answer came from another block than the one asked for.',
+  },
   'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the block asked for.' },
   'min-block-not-reached': { retryable: true, message: 'No RPC endpoint has reached the minimum block yet.' },
   'contract-not-found': { retryable: false, message: 'There is no contract at this address.' },

@@ -81,5 +81,8 @@ export function parseMessage<M>(topic: Topic<M>, value: Buffer | string | null):
   const parsed = topic.schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.slice(0, 5).map((issue) => `/${issue.path.join('/')}: ${issue.code}`);
-  throw new ServiceError('message-unreadable', `the record does not match ${topic.name}: ${paths.join(', ')}`);
+  throw new ServiceError(
+    'message-unreadable',
+    `the record does not match ${topic.name}: ${paths.join(', ')}`,
+  );
 }

@@ -14,7 +14,17 @@ export function makeLogger(service: string, level: string, destination?: Destina
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: {
-      paths: ['apiKey', 'secret', 'password', 'url', 'headers', '*.apiKey', '*.secret', '*.password', '*.url'],
+      paths: [
+        'apiKey',
+        'secret',
+        'password',
+        'url',
+        'headers',
+        '*.apiKey',
+        '*.secret',
+        '*.password',
+        '*.url',
+      ],
       censor: '[redacted]',
     },
   };

@@ -22,7 +22,12 @@ export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 3
 export function parseTraceparent(text: string | undefined): SpanContext | undefined {
   const match = TRACEPARENT.exec(text ?? '');
   if (!match?.[1] || !match[2] || /^0+$/.test(match[1]) || /^0+$/.test(match[2])) return undefined;
-  return { traceId: match[1], spanId: match[2], traceFlags: Number.parseInt(match[3] ?? '0', 16), isRemote: true };
+  return {
+    traceId: match[1],
+    spanId: match[2],
+    traceFlags: Number.parseInt(match[3] ?? '0', 16),
+    isRemote: true,
+  };
 }
 
 const formatTraceparent = ({ traceId, spanId }: SpanContext): string => `00-${traceId}-${spanId}-01`;
@@ -57,7 +62,11 @@ export async function withSpan<T>(
   const base = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
   const span = trace
     .getTracer('rolecall')
-    .startSpan(name, { kind: options.kind ?? SpanKind.INTERNAL, attributes: options.attributes ?? {}, links }, base);
+    .startSpan(
+      name,
+      { kind: options.kind ?? SpanKind.INTERNAL, attributes: options.attributes ?? {}, links },
+      base,
+    );
   try {
     return await context.with(trace.setSpan(base, span), () => work(formatTraceparent(span.spanContext())));
   } catch (error) {

@@ -1,0 +1,68 @@
+import type { ProducerBatch, RecordMetadata } from 'kafkajs';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { BatchingProducer } from './batching-producer.ts';
+
+type Sent = { batch: ProducerBatch; answer: (error?: Error) => void };
+
+/** A broker that answers when it is told to. */
+function makeBroker() {
+  const sent: Sent[] = [];
+  const waiting: (() => void)[] = [];
+  const sendBatch = (batch: ProducerBatch) =>
+    new Promise<RecordMetadata[]>((resolve, reject) => {
+      sent.push({ batch, answer: (error) => (error ? reject(error) : resolve([])) });
+      for (const wake of waiting.splice(0)) wake();
+    });
+  const requests = async (count: number) => {
+    while (sent.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
+    return sent;
+  };
+  return { sendBatch, requests, sent };
+}
+
+const LONG_MS = 60_000;
+const values = (batch: ProducerBatch) =>
+  batch.topicMessages?.flatMap(({ messages }) => messages.map(({ value }) => String(value))) ?? [];
+
+test('what is published while requests are in flight goes out together in the next one', async () => {
+  const broker = makeBroker();
+  const producer = new BatchingProducer(broker, makeSilentLogger());
+  const first = producer.send('a', { value: '1' }, LONG_MS);
+  await broker.requests(1);
+  const second = producer.send('a', { value: '2' }, LONG_MS);
+  await broker.requests(2);
+  const rest = [3, 4, 5].map((n) => producer.send(n === 5 ? 'b' : 'a', { value: `${n}` }, LONG_MS));
+  broker.sent[0]?.answer();
+  await first;
+  await broker.requests(3);
+  expect(values(broker.sent[2]?.batch as ProducerBatch)).toEqual(['3', '4', '5']);
+  for (const request of broker.sent) request.answer();
+  await Promise.all([second, ...rest]);
+});
+
+test('a batch that was not acknowledged is sent again whole', async () => {
+  const broker = makeBroker();
+  const producer = new BatchingProducer(broker, makeSilentLogger());
+  const both = Promise.all(['1', '2'].map((value) => producer.send('a', { value }, LONG_MS)));
+  (await broker.requests(1))[0]?.answer(new Error('leader gone'));
+  (await broker.requests(2))[1]?.answer();
+  await both;
+  expect(values(broker.sent[1]?.batch as ProducerBatch)).toEqual(['1', '2']);
+});
+
+test('a message in flight past its time has an unknown outcome; one still queued was surely not published', async () => {
+  const broker = makeBroker();
+  const producer = new BatchingProducer(broker, makeSilentLogger());
+  const inFlight = ['1', '2'].map((value) => producer.send('a', { value }, 50));
+  await broker.requests(1);
+  const third = producer.send('a', { value: '3' }, 50);
+  await broker.requests(2);
+  const queued = producer.send('a', { value: '4' }, 1);
+  await expect(queued).rejects.toMatchObject({ code: 'broker-unavailable' });
+  await expect(inFlight[0]).rejects.toMatchObject({ code: 'publish-unknown' });
+  await expect(inFlight[1]).rejects.toMatchObject({ code: 'publish-unknown' });
+  await expect(third).rejects.toMatchObject({ code: 'publish-unknown' });
+  for (const request of broker.sent) request.answer();
+  await producer.drain();
+  expect(broker.sent.flatMap(({ batch }) => values(batch))).toEqual(['1', '2', '3']);
+});

@@ -1,0 +1,174 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Message, Producer, ProducerBatch } from 'kafkajs';
+import { ServiceError } from '#shared/errors.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+
+const IN_FLIGHT_MAX = 2;
+const BATCH_MESSAGES_MAX = 1_000;
+/** Below the smallest `max.message.bytes` of any topic: the bound that the broker puts on one partition's batch. */
+const BATCH_BYTES_MAX = 900_000;
+const QUEUED_MAX = 50_000;
+const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
+const RESEND_DELAY_MS = 100;
+const RECORD_OVERHEAD_BYTES = 100;
+
+/** What the producer needs of kafkajs. */
+export type SendBatch = Pick<Producer, 'sendBatch'>;
+
+type Item = {
+  readonly topic: string;
+  readonly message: Message;
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: ServiceError) => void;
+  /** The caller has its answer already; there is nobody left to send this for. */
+  abandoned: boolean;
+  sent: boolean;
+};
+
+/**
+ * Gathers what is published while a request is in flight into the next request (kafkajs has no linger).
+ *
+ * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again. The whole
+ * batch is sent again, with kafkajs's own retry off: kafkajs 2.2.4 asks only the brokers that have not answered
+ * yet, and after a change of leader it can resolve without having written (tulios/kafkajs #1303). So a message is
+ * written at least once, and its consumer must bear a second copy.
+ */
+export class BatchingProducer {
+  readonly #producer: SendBatch;
+  readonly #log: Logger;
+  #queue: Item[] = [];
+  #queuedBytes = 0;
+  #inFlight = 0;
+  #scheduled = false;
+  #idle: (() => void)[] = [];
+
+  constructor(producer: SendBatch, log: Logger) {
+    this.#producer = producer;
+    this.#log = log;
+  }
+
+  /** Messages that wait or are on their way. */
+  get pendingCount(): number {
+    return this.#queue.length + this.#inFlight;
+  }
+
+  /**
+   * Resolves when all in-sync replicas have the message.
+   *
+   * @throws ServiceError after `timeoutMs`: `broker-unavailable` if it surely was not sent, else `publish-unknown`;
+   *   `overloaded` at once where too much is queued already.
+   */
+  send(topic: string, message: Message, timeoutMs: number): Promise<void> {
+    const bytes = sizeOf(message);
+    if (this.#queue.length >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX)
+      return Promise.reject(new ServiceError('overloaded', 'too many messages wait for the broker'));
+    return new Promise((resolve, reject) => {
+      const item: Item = {
+        topic,
+        message,
+        bytes,
+        abandoned: false,
+        sent: false,
+        resolve: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      const timer = setTimeout(() => this.#giveUp(item), timeoutMs);
+      this.#queue.push(item);
+      this.#queuedBytes += bytes;
+      this.#schedule();
+    });
+  }
+
+  /** Resolves when nothing is queued or in flight. */
+  drain(): Promise<void> {
+    if (this.#queue.length === 0 && this.#inFlight === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #giveUp(item: Item): void {
+    item.abandoned = true;
+    const error = item.sent
+      ? new ServiceError('publish-unknown', 'the broker did not acknowledge the message in time')
+      : new ServiceError('broker-unavailable', 'the broker did not take the message in time');
+    item.reject(error);
+  }
+
+  /** The next turn of the event loop, so that every caller of this one is in the same request. */
+  #schedule(): void {
+    if (this.#scheduled || this.#inFlight >= IN_FLIGHT_MAX) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#inFlight < IN_FLIGHT_MAX && this.#queue.length > 0) {
+      const batch = this.#take();
+      if (batch.length > 0) void this.#ship(batch);
+    }
+    if (this.#queue.length === 0 && this.#inFlight === 0)
+      for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #take(): Item[] {
+    let count = 0;
+    let bytes = 0;
+    for (const item of this.#queue) {
+      if (count > 0 && (count >= BATCH_MESSAGES_MAX || bytes + item.bytes > BATCH_BYTES_MAX)) break;
+      count++;
+      bytes += item.bytes;
+    }
+    this.#queuedBytes -= bytes;
+    return this.#queue.splice(0, count).filter((item) => !item.abandoned);
+  }
+
+  async #ship(batch: Item[]): Promise<void> {
+    this.#inFlight++;
+    let items = batch;
+    while (items.length > 0) {
+      for (const item of items) item.sent = true;
+      try {
+        await this.#producer.sendBatch(requestOf(items));
+        for (const item of items) item.resolve();
+        break;
+      } catch (error) {
+        this.#log.debug({ error: String(error), count: items.length }, 'batch not acknowledged');
+        await delay(RESEND_DELAY_MS + Math.random() * RESEND_DELAY_MS);
+        items = items.filter((item) => !item.abandoned);
+      }
+    }
+    this.#inFlight--;
+    this.#flush();
+  }
+}
+
+function requestOf(items: readonly Item[]): ProducerBatch {
+  const byTopic = new Map<string, Message[]>();
+  for (const { topic, message } of items) {
+    const messages = byTopic.get(topic);
+    if (messages) messages.push(message);
+    else byTopic.set(topic, [message]);
+  }
+  return { acks: -1, topicMessages: [...byTopic].map(([topic, messages]) => ({ topic, messages })) };
+}
+
+function sizeOf({ key, value, headers }: Message): number {
+  let bytes = RECORD_OVERHEAD_BYTES + lengthOf(key) + lengthOf(value);
+  for (const [name, header] of Object.entries(headers ?? {}))
+    bytes += name.length + lengthOf(Array.isArray(header) ? header.join('') : header);
+  return bytes;
+}
+
+const lengthOf = (part: Buffer | string | null | undefined): number => {
+  if (part === null || part === undefined) return 0;
+  return typeof part === 'string' ? Buffer.byteLength(part) : part.length;
+};

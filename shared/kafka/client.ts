@@ -1,0 +1,56 @@
+import { createRequire } from 'node:module';
+import { Kafka, type LogEntry, logLevel } from 'kafkajs';
+import type { KafkaConfig } from '#shared/config.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+
+type RequestQueue = { prototype: { pending: unknown[]; scheduleCheckPendingRequests: () => void } };
+
+let patched = false;
+
+/**
+ * Stops kafkajs 2.2.4 from waking 880 times a second on every connection: its request queue re-arms a timer
+ * with a negative delay although nothing is pending (tulios/kafkajs #1704, #1751). Whatever becomes pending
+ * calls the method again, so nothing can be forgotten.
+ */
+export function patchRequestQueue(): void {
+  if (patched) return;
+  patched = true;
+  const load = createRequire(import.meta.url);
+  const { prototype } = load('kafkajs/src/network/requestQueue') as RequestQueue;
+  const schedule = prototype.scheduleCheckPendingRequests;
+  prototype.scheduleCheckPendingRequests = function scheduleIfPending() {
+    if (this.pending.length > 0) schedule.call(this);
+  };
+}
+
+/** Most lines a second that kafkajs may write while a broker is away. */
+const LOG_LINES_PER_SECOND_MAX = 3;
+
+function makeLogCreator(log: Logger) {
+  let second = 0;
+  let lines = 0;
+  return () => (entry: LogEntry) => {
+    const now = Math.floor(Date.now() / 1000);
+    if (now !== second) [second, lines] = [now, 0];
+    if (++lines > LOG_LINES_PER_SECOND_MAX) return;
+    const { message, error } = entry.log as { message: string; error?: string };
+    const fields = { namespace: entry.namespace, detail: message, ...(error ? { error } : {}) };
+    // What kafkajs calls an error is mostly a broker that is away for a moment, which it survives.
+    if (entry.level <= logLevel.ERROR) log.warn(fields, 'kafka client');
+    else log.debug(fields, 'kafka client');
+  };
+}
+
+/** A kafkajs client with the settings that were measured to survive a broker's death. */
+export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): Kafka {
+  patchRequestQueue();
+  return new Kafka({
+    clientId,
+    brokers: [...config.brokers],
+    logLevel: logLevel.WARN,
+    logCreator: makeLogCreator(log),
+    connectionTimeout: 1_000,
+    requestTimeout: config.requestTimeoutMs,
+    retry: { initialRetryTime: 100, multiplier: 1.5, maxRetryTime: 1_000, retries: 30 },
+  });
+}

@@ -1,0 +1,206 @@
+import type { Admin } from 'kafkajs';
+import { Counter, Gauge } from 'prom-client';
+import type { CommonConfig } from '#shared/config.ts';
+import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { ServiceContext } from '#shared/lifecycle.ts';
+import { unlessAborted, waitFor, within } from '#shared/wait-for.ts';
+import { BatchingProducer } from './batching-producer.ts';
+import { makeKafka } from './client.ts';
+import { makeDeadLetter } from './dead-letter.ts';
+import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER } from './fair-partitioner.ts';
+import { readTopic } from './read-topic.ts';
+import { verifyTopics } from './topics-admin.ts';
+import { WindowConsumer } from './window-consumer.ts';
+import {
+  type GiveUp,
+  type Handler,
+  makeLookAtRecord,
+  makeWorkRecord,
+  type RecordOutcome,
+} from './work-record.ts';
+
+/** How long a consumer tries to hand a message on before it holds its record and begins again. */
+const PUBLISH_TIMEOUT_MS = 60_000;
+const SCHEMA_HEADER = 'rolecall-schema';
+const FETCH_WAIT_MS = 100;
+
+export type PublishOptions = {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sends the message to the client's own share of the partitions, least loaded first. */
+  readonly fairness?: { readonly clientId: string; readonly partitionShare: number };
+  /** Default 60 s. */
+  readonly timeoutMs?: number;
+};
+
+export type ConsumeOptions<M> = {
+  readonly groupId: string;
+  readonly topics: readonly Topic<M>[];
+  /** Records worked at once, 1 to 10 000. */
+  readonly window: number;
+  readonly handle: Handler<M>;
+  readonly giveUp?: GiveUp<M>;
+  /** For a topic of delayed work: when a message is due, epoch ms by `now`. */
+  readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
+  /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 100 ms. */
+  readonly fetchWaitMs?: number;
+};
+
+export type KafkaConnection = AsyncDisposable & {
+  /**
+   * Resolves when all in-sync replicas have the message.
+   *
+   * @throws ServiceError `broker-unavailable` (surely not written), `publish-unknown`, `overloaded`,
+   *   `message-too-large`, `message-unreadable` (it does not match its own schema: a bug)
+   */
+  readonly publish: <M>(topic: Topic<M>, message: M, options?: PublishOptions) => Promise<void>;
+  /** Joins the group and works its records until disposal; see `WindowConsumer` and `makeWorkRecord`. */
+  readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
+  /** Reads a whole topic once; see `readTopic`. */
+  readonly readTopic: (options: Omit<Parameters<typeof readTopic>[0], 'kafka'>) => Promise<void>;
+  readonly admin: Admin;
+  readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
+  /** Messages that wait for the broker. */
+  readonly pendingCount: () => number;
+};
+
+type Context = Pick<ServiceContext, 'log' | 'metrics' | 'fail' | 'readiness' | 'stopping'>;
+
+/**
+ * Connects to the cluster: waits for a broker within `dependencyWaitMs`, with a message.
+ *
+ * @throws ServiceError `broker-unavailable` when none came, `config-invalid` when the topics are not as declared
+ */
+export async function connectKafka(
+  config: CommonConfig,
+  service: string,
+  context: Context,
+): Promise<KafkaConnection> {
+  const kafka = makeKafka(config.kafka, `rolecall-${service}`, context.log);
+  const admin = kafka.admin({ retry: { retries: 2 } });
+  const fair = new FairPartitioner();
+  const producer = kafka.producer({
+    createPartitioner: fair.create,
+    allowAutoTopicCreation: false,
+    retry: { retries: 0 },
+    ...(config.kafka.brokers.length > 1 ? { metadataMaxAge: 3_000 } : {}),
+  });
+  await waitFor('the broker', () => admin.connect(), config.dependencyWaitMs, context);
+  await verifyTopics(admin, ALL_TOPICS);
+  await producer.connect();
+  const batching = new BatchingProducer(producer, context.log);
+  const instruments = makeInstruments(context);
+  const publish = makePublish(batching);
+
+  const consume = async <M>(options: ConsumeOptions<M>): Promise<AsyncDisposable> => {
+    const stop = new AbortController();
+    const topics = new Map(options.topics.map((topic) => [topic.name, topic]));
+    const source = kafka.consumer({
+      groupId: options.groupId,
+      sessionTimeout: config.kafka.sessionTimeoutMs,
+      heartbeatInterval: config.kafka.heartbeatIntervalMs,
+      maxWaitTimeInMs: options.fetchWaitMs ?? FETCH_WAIT_MS,
+      maxBytesPerPartition: 256 * 1024,
+      metadataMaxAge: 60_000,
+    });
+    const log = context.log.child({ group: options.groupId });
+    const consumer = new WindowConsumer<M>(source, {
+      topics: [...topics.keys()],
+      window: options.window,
+      log,
+      fail: context.fail,
+      now: options.due?.now ?? Date.now,
+      look: makeLookAtRecord(topics, options.due?.dueAtOf),
+      work: makeWorkRecord<M>({
+        topics,
+        handle: options.handle,
+        giveUp: options.giveUp,
+        deadLetter: async (record, at, error) => {
+          const topic = topics.get(at.topic);
+          if (!topic) return;
+          const place = `${at.topic}/${at.partition}/${at.offset}`;
+          const letter = makeDeadLetter(record, place, options.groupId, error);
+          await batching.send(deadLetterSpecOf(topic).name, letter, PUBLISH_TIMEOUT_MS);
+        },
+        observe: instruments.observe(options.groupId),
+        log,
+        signal: stop.signal,
+      }),
+    });
+    instruments.watch(options.groupId, () => consumer.workingCount);
+    context.readiness.add(options.groupId, () => consumer.isJoined || 'not a member of its consumer group');
+    await unlessAborted(consumer.start(), context.stopping);
+    return {
+      async [Symbol.asyncDispose]() {
+        stop.abort();
+        await consumer.stop(drainMsOf(config.shutdownTimeoutMs));
+      },
+    };
+  };
+
+  return {
+    publish,
+    consume,
+    readTopic: (options) => readTopic({ ...options, kafka }),
+    admin,
+    observeLag: (topic, lag) => fair.observeLag(topic, lag),
+    pendingCount: () => batching.pendingCount,
+    async [Symbol.asyncDispose]() {
+      await within(drainMsOf(config.shutdownTimeoutMs), batching.drain());
+      await producer.disconnect();
+      await admin.disconnect();
+    },
+  };
+}
+
+function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
+  return async (topic, message, { headers, fairness, timeoutMs } = {}) => {
+    // Checked before writing as well as when reading: a message that its consumers would refuse never leaves.
+    const parsed = topic.schema.safeParse(message);
+    if (!parsed.success)
+      throw new ServiceError('message-unreadable', `a message does not match ${topic.name}`);
+    const value = JSON.stringify(parsed.data);
+    if (Buffer.byteLength(value) > topic.messageBytesMax)
+      throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
+    const record = {
+      key: topic.keyOf(message),
+      value,
+      headers: {
+        ...headers,
+        [SCHEMA_HEADER]: String(topic.schemaVersion),
+        ...(fairness
+          ? { [CLIENT_HEADER]: fairness.clientId, [SHARE_HEADER]: String(fairness.partitionShare) }
+          : {}),
+      },
+    };
+    await batching.send(topic.name, record, timeoutMs ?? PUBLISH_TIMEOUT_MS);
+  };
+}
+
+/** The part of the stop that work in hand may take: what is not done by then is left to the next owner. */
+const drainMsOf = (shutdownTimeoutMs: number): number => Math.max(500, Math.round(shutdownTimeoutMs * 0.7));
+
+function makeInstruments({ metrics }: Context) {
+  const records = new Counter({
+    name: 'rolecall_records_total',
+    help: 'Records worked, by what became of them.',
+    labelNames: ['group', 'topic', 'outcome'],
+    registers: [metrics],
+  });
+  const working = new Map<string, () => number>();
+  new Gauge({
+    name: 'rolecall_records_in_work',
+    help: 'Records being worked now.',
+    labelNames: ['group'],
+    registers: [metrics],
+    collect() {
+      for (const [group, count] of working) this.set({ group }, count());
+    },
+  });
+  return {
+    observe: (group: string) => (topic: string, outcome: RecordOutcome) =>
+      records.inc({ group, topic, outcome }),
+    watch: (group: string, count: () => number) => void working.set(group, count),
+  };
+}

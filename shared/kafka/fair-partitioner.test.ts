@@ -1,0 +1,46 @@
+import type { PartitionMetadata } from 'kafkajs';
+import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER, shardOf } from './fair-partitioner.ts';
+
+const metadata = Array.from(
+  { length: 24 },
+  (_, partitionId) => ({ partitionId, leader: 1 }) as PartitionMetadata,
+);
+const send = (fair: FairPartitioner, clientId: string, partitionMetadata = metadata) =>
+  fair.create()({
+    topic: 't',
+    partitionMetadata,
+    message: { value: '', headers: { [CLIENT_HEADER]: clientId, [SHARE_HEADER]: '4' } },
+  });
+
+test('a client always has the same share of distinct partitions', () => {
+  const shard = shardOf('app_1', 4, 24);
+  expect(new Set(shard).size).toBe(4);
+  expect(shard.every((partition) => partition >= 0 && partition < 24)).toBe(true);
+  expect(shardOf('app_1', 4, 24)).toEqual(shard);
+  expect(new Set(shardOf('app_1', 24, 24)).size).toBe(24);
+});
+
+test('few clients share all of their partitions', () => {
+  const shards = Array.from({ length: 200 }, (_, i) => shardOf(`app_${i}`, 4, 24).sort().join());
+  expect(new Set(shards).size).toBeGreaterThan(190);
+});
+
+test('records go round the shard, and avoid a partition with a backlog', () => {
+  const fair = new FairPartitioner();
+  const shard = shardOf('app_1', 4, 24);
+  const busy = shard[0] ?? 0;
+  fair.observeLag(
+    't',
+    Array.from({ length: 24 }, (_, partition) => (partition === busy ? 1000 : 0)),
+  );
+  const sent = Array.from({ length: 300 }, () => send(fair, 'app_1'));
+  expect(sent).not.toContain(busy);
+  expect(new Set(sent)).toEqual(new Set(shard.slice(1)));
+});
+
+test('a partition without a leader is never chosen', () => {
+  const fair = new FairPartitioner();
+  const lost = shardOf('app_1', 4, 24)[1] ?? 0;
+  const partly = metadata.map((m) => (m.partitionId === lost ? { ...m, leader: -1 } : m));
+  expect(Array.from({ length: 100 }, () => send(fair, 'app_1', partly))).not.toContain(lost);
+});

@@ -1,0 +1,101 @@
+import type { Admin, ITopicConfig } from 'kafkajs';
+import type { TopicSpec } from '#shared/contracts/topic.ts';
+import { ServiceError } from '#shared/errors.ts';
+
+const APPLY_TIMEOUT_MS = 60_000;
+/** Room for the framing of a record batch that holds one message of the largest size. */
+const BATCH_OVERHEAD_BYTES = 64 * 1024;
+const CREATE_BATCH_MAX = 100;
+
+export type TopicsApplied = {
+  readonly created: string[];
+  readonly changed: string[];
+  readonly unchanged: number;
+};
+
+const settingsOf = (topic: TopicSpec): Record<string, string> => ({
+  'cleanup.policy': topic.cleanup,
+  'retention.ms': String(topic.retentionMs ?? -1),
+  'max.message.bytes': String(topic.messageBytesMax + BATCH_OVERHEAD_BYTES),
+});
+
+/**
+ * Creates the topics that are missing and brings the settings of the others to what is declared.
+ *
+ * A partition count is never changed: keys would move, and with them the order of what is in flight.
+ * `replicationFactor` -1 is the broker's default.
+ */
+export async function applyTopics(
+  admin: Admin,
+  topics: readonly TopicSpec[],
+  replicationFactor = -1,
+): Promise<TopicsApplied> {
+  const existing = new Set(await admin.listTopics());
+  const missing = topics.filter(({ name }) => !existing.has(name));
+  for (let i = 0; i < missing.length; i += CREATE_BATCH_MAX) {
+    const batch = missing.slice(i, i + CREATE_BATCH_MAX).map((topic) => creationOf(topic, replicationFactor));
+    await admin.createTopics({ topics: batch, timeout: APPLY_TIMEOUT_MS, waitForLeaders: true });
+  }
+  const present = topics.filter(({ name }) => existing.has(name));
+  const drifted = await findDrift(admin, present);
+  if (drifted.length > 0) {
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: drifted.map((topic) => ({
+        type: TOPIC_RESOURCE,
+        name: topic.name,
+        configEntries: Object.entries(settingsOf(topic)).map(([name, value]) => ({ name, value })),
+      })),
+    });
+  }
+  return {
+    created: missing.map(({ name }) => name),
+    changed: drifted.map(({ name }) => name),
+    unchanged: present.length - drifted.length,
+  };
+}
+
+/**
+ * Refuses to go on where a topic is missing or has another partition count than declared.
+ *
+ * @throws ServiceError `config-invalid`, naming every such topic and the command that helps
+ */
+export async function verifyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<void> {
+  const existing = new Set(await admin.listTopics());
+  const present = topics.filter(({ name }) => existing.has(name));
+  const { topics: found } = await admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) });
+  const counts = new Map(found.map(({ name, partitions }) => [name, partitions.length]));
+  const faults = topics.flatMap(({ name, partitionCount }) => {
+    const count = counts.get(name);
+    if (count === undefined) return [`${name} is missing`];
+    return count === partitionCount ? [] : [`${name} has ${count} partitions and not ${partitionCount}`];
+  });
+  if (faults.length > 0)
+    throw new ServiceError('config-invalid', `topics: ${faults.join('; ')} (npm run admin -- topics apply)`);
+}
+
+const TOPIC_RESOURCE = 2;
+
+const creationOf = (topic: TopicSpec, replicationFactor: number): ITopicConfig => ({
+  topic: topic.name,
+  numPartitions: topic.partitionCount,
+  replicationFactor,
+  configEntries: Object.entries(settingsOf(topic)).map(([name, value]) => ({ name, value })),
+});
+
+async function findDrift(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicSpec[]> {
+  if (topics.length === 0) return [];
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: topics.map(({ name }) => ({ type: TOPIC_RESOURCE, name })),
+  });
+  const actual = new Map(
+    resources.map(({ resourceName, configEntries }) => [
+      resourceName,
+      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+    ]),
+  );
+  return topics.filter((topic) =>
+    Object.entries(settingsOf(topic)).some(([name, value]) => actual.get(topic.name)?.get(name) !== value),
+  );
+}

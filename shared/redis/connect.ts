@@ -1,0 +1,98 @@
+import { Redis } from 'ioredis';
+import { describeError, ServiceError } from '#shared/errors.ts';
+import type { ServiceContext } from '#shared/lifecycle.ts';
+import { waitFor } from '#shared/wait-for.ts';
+
+export type { Redis };
+
+/** A command that takes longer has failed: nobody hangs on a store that is away. */
+const COMMAND_TIMEOUT_MS = 400;
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_MS_MAX = 1_000;
+const LOG_INTERVAL_MS = 1_000;
+
+export type RedisConnection = AsyncDisposable & {
+  readonly redis: Redis;
+  /** A connection of its own for subscriptions, which resubscribes after a reconnect. */
+  readonly subscriber: () => Promise<Redis>;
+};
+
+type Options = { readonly url: string; readonly dependencyWaitMs: number };
+type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
+
+/**
+ * Connects to Redis: waits for it at the start, and reconnects for ever afterwards.
+ *
+ * While it is away commands fail at once (nothing is queued), so a caller can answer or hold.
+ */
+export async function connectRedis(options: Options, context: Context): Promise<RedisConnection> {
+  const opened: Redis[] = [];
+  const open = (role: string, commandTimeoutMs: number | undefined): Redis => {
+    const redis = new Redis(options.url, {
+      lazyConnect: true,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),
+      enableAutoPipelining: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX),
+    });
+    logConnection(redis, role, context);
+    opened.push(redis);
+    return redis;
+  };
+  const redis = open('commands', COMMAND_TIMEOUT_MS);
+  await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
+  context.readiness.add('redis', () => redis.status === 'ready' || 'Redis is away');
+  return {
+    redis,
+    async subscriber() {
+      const subscriber = open('subscriptions', undefined);
+      await waitFor('Redis', () => connectOnce(subscriber), options.dependencyWaitMs, context);
+      return subscriber;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const connection of opened) connection.disconnect();
+    },
+  };
+}
+
+/** ioredis goes on trying by itself after a failed first attempt; then this only looks whether it came. */
+async function connectOnce(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return;
+  if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
+  else throw new ServiceError('store-unavailable', `Redis is ${redis.status}`);
+}
+
+function logConnection(redis: Redis, role: string, { log }: Context): void {
+  let loggedAt = 0;
+  let away = false;
+  redis.on('error', (error) => {
+    if (Date.now() - loggedAt < LOG_INTERVAL_MS) return;
+    loggedAt = Date.now();
+    away = true;
+    // The code alone: the message of a failed login may repeat the command.
+    log.warn({ role, code: (error as NodeJS.ErrnoException).code ?? 'error' }, 'Redis connection failed');
+  });
+  redis.on('ready', () => {
+    if (away) log.info({ role }, 'Redis connection is back');
+    away = false;
+  });
+}
+
+/**
+ * Runs Redis commands, turning every failure of theirs into one of the store's errors.
+ *
+ * @throws ServiceError `view-rebuilding` where a script found no generation marker, else `store-unavailable`
+ */
+export async function inStore<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    const { message } = describeError(error);
+    if (message.includes('VIEW_REBUILDING'))
+      throw new ServiceError('view-rebuilding', 'the views are being rebuilt', { cause: error });
+    throw new ServiceError('store-unavailable', 'Redis did not carry the command out', { cause: error });
+  }
+}

@@ -1,0 +1,69 @@
+import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+
+const keyOf = (requestId: string): string => `result:${requestId}`;
+
+/** The first stored result wins, byte for byte; whoever comes later gets it back. */
+const SAVE_IF_ABSENT = `${REQUIRE_VIEW}
+local stored = redis.call('GET', KEYS[2])
+if stored then return stored end
+redis.call('SET', KEYS[2], ARGV[2], 'PXAT', ARGV[3])
+return ARGV[2]
+`;
+
+const READ = `${REQUIRE_VIEW}
+return redis.call('MGET', unpack(KEYS, 2))
+`;
+
+/** Most ids asked for at once; Lua's \`unpack\` ends near 8 000. */
+const READ_MANY_MAX = 1_000;
+
+export type SaveResult = {
+  readonly requestId: string;
+  readonly resultJson: string;
+  /** Epoch ms. */
+  readonly retainUntil: number;
+  readonly access?: ViewAccess;
+};
+
+/** Stored results: what result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
+export type Results = {
+  /** Saves a result unless there is one; returns the bytes that are stored. */
+  readonly saveIfAbsent: (result: SaveResult) => Promise<string>;
+  readonly read: (requestId: string) => Promise<string | undefined>;
+  /** In the order of the ids. */
+  readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
+  /** Wakes whoever waits on the channel for this result. A lost notice costs the waiter a second, never the answer. */
+  readonly notify: (replyChannel: string, requestId: string) => Promise<void>;
+};
+
+/**
+ * @example
+ * const results = makeResults(redis);
+ * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
+ */
+export function makeResults(redis: Redis): Results {
+  const save = makeScript<string>(redis, 'saveResult', SAVE_IF_ABSENT);
+  const readKeys = makeScript<(string | null)[]>(redis, 'readResults', READ);
+  const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
+    const found: (string | undefined)[] = [];
+    for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
+      const keys = requestIds.slice(i, i + READ_MANY_MAX).map(keyOf);
+      const values = await readKeys([GENERATION_KEY, ...keys], [EVERYDAY]);
+      found.push(...values.map((value) => value ?? undefined));
+    }
+    return found;
+  };
+  return {
+    saveIfAbsent: ({ requestId, resultJson, retainUntil, access }) =>
+      save([GENERATION_KEY, keyOf(requestId)], [access ?? EVERYDAY, resultJson, retainUntil]),
+    async read(requestId) {
+      const [found] = await readMany([requestId]);
+      return found;
+    },
+    readMany,
+    notify: (replyChannel, requestId) =>
+      inStore(async () => void (await redis.publish(replyChannel, requestId))),
+  };
+}

@@ -1,0 +1,17 @@
+import { inStore, type Redis } from './connect.ts';
+
+/** A script with its keys and arguments; every failure is one of the store's errors. */
+export type Script<T> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<T>;
+
+/**
+ * Makes a Lua script callable: sent by its hash, and whole where Redis does not know it yet.
+ *
+ * @example
+ * const increment = makeScript<number>(redis, 'incrementBy', `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
+ * await increment(['counter'], [5]);
+ */
+export function makeScript<T>(redis: Redis, name: string, lua: string): Script<T> {
+  redis.defineCommand(name, { lua });
+  const command = Reflect.get(redis, name) as (...args: (string | number)[]) => Promise<T>;
+  return (keys, args) => inStore(() => command.call(redis, keys.length, ...keys, ...args));
+}
