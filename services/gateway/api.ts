@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { BlockTag, OnUndetermined, RuleType } from '#shared/contracts/rule.ts';
+import { AMOUNT } from './domain/amount.ts';
+
+/** The request as the client may send it: strict, for a typo must be an error and never a silent default. */
+
+export const RULES_MAX = 100;
+/** For asynchronous checks of the enterprise tier. */
+export const RULES_MAX_ENTERPRISE = 1_000;
+export const CALLBACK_URL_LENGTH_MAX = 2_048;
+
+const ENS_NAME = /^[^\s:/.]+(\.[^\s:/.]+)+$/;
+/** chain-agnostic.org, CAIP-10. */
+const CAIP10 = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}:[-.%a-zA-Z0-9]{1,128}$/;
+
+/** What is wrong with an address, as a code and a detail; `undefined` if nothing is. */
+function faultOfAddress(text: string): readonly [code: string, detail: string] | undefined {
+  if (!isAddressText(text)) {
+    if (ENS_NAME.test(text) || CAIP10.test(text))
+      return [
+        'account-format-unsupported',
+        'Names and CAIP-10 ids are not resolved here: send the plain address.',
+      ];
+    return ['malformed', 'Must be 0x and 40 hexadecimal digits.'];
+  }
+  if (!hasValidChecksum(text))
+    return ['checksum-mismatch', 'The mixed case does not match the EIP-55 checksum.'];
+  if (text === ZERO_ADDRESS) return ['zero-address', 'The zero address is not allowed.'];
+  return undefined;
+}
+
+/** A custom check of a member whose type is right. `code` becomes the fault's code. */
+const checked = (schema: z.ZodString, faultOf: (text: string) => readonly [string, string] | undefined) =>
+  schema.superRefine((text, context) => {
+    const fault = faultOf(text);
+    if (fault) context.addIssue({ code: 'custom', message: fault[1], params: { code: fault[0] } });
+  });
+
+/** The length in code points, without counting where the answer is plain. */
+const isLongerThan = (text: string, max: number): boolean =>
+  text.length > max && (text.length > 2 * max || [...text].length > max);
+
+function textOf(lengthMin: number, lengthMax: number) {
+  return checked(z.string(), (text) => {
+    if (text.length < lengthMin) return ['too-short', `At least ${lengthMin} character.`];
+    if (isLongerThan(text, lengthMax)) return ['too-long', `At most ${lengthMax} characters.`];
+    if (!text.isWellFormed()) return ['lone-surrogate', 'The text holds half of a surrogate pair.'];
+    return undefined;
+  }).meta({ ...(lengthMin > 0 ? { minLength: lengthMin } : {}), maxLength: lengthMax });
+}
+
+const Address = checked(z.string(), faultOfAddress).meta({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  description: 'An address; mixed case must pass EIP-55. Not the zero address.',
+  example: '0x52908400098527886E0F7030069857D2E4169EE7',
+});
+
+const Amount = checked(z.string(), (text) =>
+  AMOUNT.test(text)
+    ? undefined
+    : ['malformed', 'Must be decimal text: at most 78 digits, at most 36 of a fraction.'],
+).meta({ pattern: AMOUNT.source, description: 'Whole tokens as decimal text.', example: '1500.5' });
+
+const ChainId = z.number().int().positive();
+
+export const RuleBody = z
+  .strictObject({
+    type: RuleType,
+    chainId: ChainId,
+    contractAddress: Address.optional(),
+    roleId: textOf(1, 128),
+    minToken: Amount.optional(),
+    maxToken: Amount.optional(),
+    /** Its grammar is judged with the rest of the rule. */
+    tokenId: z.string().optional().meta({
+      pattern: '^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$',
+      description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
+      example: '1,2,42-69',
+    }),
+    name: textOf(0, 256).optional(),
+    description: textOf(0, 256).optional(),
+  })
+  .meta({ id: 'Rule' });
+export type RuleBody = z.infer<typeof RuleBody>;
+
+export const ConsistencyBody = z.strictObject({
+  blockTag: BlockTag.optional(),
+  minBlock: z.record(z.string().regex(/^[1-9][0-9]{0,15}$/), z.number().int().nonnegative()).optional(),
+});
+
+/** The members without the rules, whose number is judged before any of them is looked at. */
+export const CheckBody = z
+  .strictObject({
+    account: Address,
+    rules: z.array(RuleBody).min(1),
+    callbackUrl: textOf(0, CALLBACK_URL_LENGTH_MAX).optional(),
+    async: z.boolean().optional(),
+    onUndetermined: OnUndetermined.optional(),
+    consistency: ConsistencyBody.optional(),
+  })
+  .meta({ id: 'CheckRequest' });
+export type CheckBody = z.infer<typeof CheckBody>;

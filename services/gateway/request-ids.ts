@@ -1,0 +1,77 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Lane } from '#shared/contracts/check-requested.ts';
+
+/**
+ * A request id is 30 bytes in base64url (40 characters):
+ *
+ *   key number (1) | lane (1) | milliseconds since 1970 (6) | random (10) | MAC (12)
+ *
+ * The MAC, HMAC-SHA256 cut to 96 bits over all that precedes and the client id, makes an id that we did not issue
+ * to this very client look like any other noise. So a poll is told 202, 404 or 410 without anything written at
+ * acceptance.
+ */
+const HEAD_LENGTH = 8;
+const RANDOM_LENGTH = 10;
+const MAC_LENGTH = 12;
+const ID_LENGTH = HEAD_LENGTH + RANDOM_LENGTH + MAC_LENGTH;
+const SHAPE = /^[A-Za-z0-9_-]{40}$/;
+const LANE_CODES = { interactive: 1, bulk: 2 } as const;
+
+/** MAC keys by number; ids are made with `current`, and read with whichever they name. */
+export type IdKeys = {
+  readonly current: number;
+  readonly byNumber: ReadonlyMap<number, Uint8Array>;
+};
+
+/** What an id says of itself, once its MAC is found right. */
+export type IssuedId = { readonly issuedAtMs: number; readonly lane: Lane };
+
+export type RequestIds = {
+  /** Number of the key and randomness of an id to come: fixed before its time is known. */
+  makeSeed(): string;
+  /** The id of a seed and a time. The same arguments give the same id, so a replay gives the first one's. */
+  makeId(seed: string, issuedAtMs: number, lane: Lane, clientId: string): string;
+  /** `undefined` for anything that was not issued to this client, whatever the reason. */
+  readId(id: string, clientId: string): IssuedId | undefined;
+};
+
+/**
+ * Makes and reads request ids.
+ *
+ * @example
+ * const ids = makeRequestIds(keys);
+ * const id = ids.makeId(ids.makeSeed(), clock.now(), 'bulk', 'app_1');
+ * ids.readId(id, 'app_1'); // { issuedAtMs: …, lane: 'bulk' }
+ * ids.readId(id, 'app_2'); // undefined
+ */
+export function makeRequestIds(keys: IdKeys): RequestIds {
+  const macOf = (keyNumber: number, signed: Uint8Array, clientId: string): Buffer | undefined => {
+    const key = keys.byNumber.get(keyNumber);
+    if (key === undefined) return undefined;
+    const mac = createHmac('sha256', key).update('request-id\0').update(signed).update(clientId);
+    return mac.digest().subarray(0, MAC_LENGTH);
+  };
+  return {
+    makeSeed: () => `${keys.current}.${randomBytes(RANDOM_LENGTH).toString('hex')}`,
+    makeId(seed, issuedAtMs, lane, clientId) {
+      const [number = '', random = ''] = seed.split('.');
+      const bytes = Buffer.alloc(ID_LENGTH);
+      bytes.writeUInt8(Number(number), 0);
+      bytes.writeUInt8(LANE_CODES[lane], 1);
+      bytes.writeUIntBE(issuedAtMs, 2, 6);
+      bytes.write(random, HEAD_LENGTH, 'hex');
+      const mac = macOf(Number(number), bytes.subarray(0, -MAC_LENGTH), clientId);
+      if (mac === undefined) throw new RangeError('the seed names an id key that is not configured');
+      mac.copy(bytes, ID_LENGTH - MAC_LENGTH);
+      return bytes.toString('base64url');
+    },
+    readId(id, clientId) {
+      if (!SHAPE.test(id)) return undefined;
+      const bytes = Buffer.from(id, 'base64url');
+      const mac = macOf(bytes.readUInt8(0), bytes.subarray(0, -MAC_LENGTH), clientId);
+      if (mac === undefined || !timingSafeEqual(mac, bytes.subarray(-MAC_LENGTH))) return undefined;
+      const lane = bytes.readUInt8(1) === LANE_CODES.interactive ? 'interactive' : 'bulk';
+      return { issuedAtMs: bytes.readUIntBE(2, 6), lane };
+    },
+  };
+}

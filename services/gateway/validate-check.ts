@@ -1,0 +1,203 @@
+import type { z } from 'zod';
+import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE } from './api.ts';
+import { type Fault, pointerOf } from './domain/fault.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from './domain/judge-callback-url.ts';
+import { judgeRule } from './domain/judge-rule.ts';
+
+/** Most faults that one answer lists; a body of 256 KiB could hold tens of thousands. */
+const FAULTS_MAX = 1_000;
+
+/** A check that is valid, with every default filled in. */
+export type ValidCheck = {
+  readonly account: string;
+  readonly rules: readonly Rule[];
+  readonly callbackUrl: string | undefined;
+  readonly isAsync: boolean;
+  readonly onUndetermined: 'omit' | 'deny' | 'fail';
+  readonly consistency: {
+    readonly blockTag: 'latest' | 'safe' | 'finalized';
+    readonly minBlock: Readonly<Record<string, number>>;
+  };
+  /** What makes two bodies the same: the validated values, whatever the order of their members. */
+  readonly canonical: () => string;
+};
+
+export type ValidationRules = {
+  readonly isEnterprise: boolean;
+  readonly isChainKnown: (chainId: number) => boolean;
+  readonly callback: CallbackPolicy;
+};
+
+export type Validation =
+  | { readonly ok: true; readonly check: ValidCheck }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
+
+type Members = Readonly<Record<string, unknown>>;
+/** The body before anything is known about it, by the names of the members that are looked at here. */
+type RawBody = { readonly [Name in keyof CheckBody]?: unknown };
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const membersOf = (body: unknown): RawBody => (isObject(body) ? body : {});
+const rulesOf = (body: unknown): unknown[] => {
+  const { rules } = membersOf(body);
+  return Array.isArray(rules) ? rules : [];
+};
+
+/**
+ * Validates the body of a check and lists everything wrong with it, by JSON pointer.
+ *
+ * @param body what `JSON.parse` gave.
+ * @example
+ * validateCheck({ account: '0x…', rules: [] }, rules); // { ok: false, faults: [{ pointer: '/rules', … }] }
+ */
+export function validateCheck(body: unknown, rules: ValidationRules): Validation {
+  const tooMany = tooManyRules(body, rules);
+  const parsed = CheckBody.safeParse(tooMany ? { ...(body as Members), rules: undefined } : body);
+  const found = parsed.success ? [] : faultsOfIssues(parsed.error.issues, body);
+  const faults = tooMany ? [tooMany, ...found.filter(({ pointer }) => pointer !== '/rules')] : found;
+  const broken = new Set(faults.map(({ pointer }) => pointer));
+  const callback = callbackOf(body, broken, rules.callback);
+  if (callback && 'fault' in callback) faults.push(callback.fault);
+  if (!tooMany) faults.push(...faultsOfRules(body, broken, rules.isChainKnown));
+  faults.push(...faultsOfMinBlock(body, broken));
+  if (faults.length > 0 || !parsed.success) return { ok: false, faults: faults.slice(0, FAULTS_MAX) };
+  const check = complete(parsed.data, callback && 'href' in callback ? callback.href : undefined);
+  const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
+  if (!needsMoreReads(check.rules, readsMax)) return { ok: true, check };
+  const detail = `After deduplication the check needs more than ${readsMax} reads.`;
+  return { ok: false, faults: [{ pointer: '/rules', code: 'too-many-reads', detail }] };
+}
+
+/** Judged first, so that a body with a hundred thousand wrong rules costs no more than one with none. */
+function tooManyRules(body: unknown, { isEnterprise }: ValidationRules): Fault | undefined {
+  const { async, callbackUrl } = membersOf(body);
+  const isAsync = async === true || typeof callbackUrl === 'string';
+  const max = isEnterprise && isAsync ? RULES_MAX_ENTERPRISE : RULES_MAX;
+  if (rulesOf(body).length <= max) return undefined;
+  return { pointer: '/rules', code: 'too-many', detail: `At most ${max} rules.` };
+}
+
+function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: CallbackPolicy) {
+  const { callbackUrl } = membersOf(body);
+  if (typeof callbackUrl !== 'string' || broken.has('/callbackUrl')) return undefined;
+  return judgeCallbackUrl(callbackUrl, policy);
+}
+
+function faultsOfRules(
+  body: unknown,
+  broken: ReadonlySet<string>,
+  isChainKnown: (chainId: number) => boolean,
+): Fault[] {
+  return rulesOf(body).flatMap((rule, index) => {
+    if (!isObject(rule)) return [];
+    const at = (member: string) => pointerOf(['rules', index, member]);
+    const sound = broken.size === 0 ? rule : soundMembers(rule, (member) => broken.has(at(member)));
+    const faults = judgeRule(sound, new Set(Object.keys(rule)), isChainKnown);
+    return faults.map(({ member, code, detail }) => ({ pointer: at(member), code, detail }));
+  });
+}
+
+const soundMembers = (rule: Members, isBroken: (member: string) => boolean): Members =>
+  Object.fromEntries(Object.entries(rule).filter(([member]) => !isBroken(member)));
+
+/** `minBlock` may name only chains that a rule names. (This also catches `__proto__`, which a zod record passes over.) */
+function faultsOfMinBlock(body: unknown, broken: ReadonlySet<string>): Fault[] {
+  const { consistency } = membersOf(body);
+  const { minBlock } = (isObject(consistency) ? consistency : {}) as { readonly minBlock?: unknown };
+  if (!isObject(minBlock)) return [];
+  const chains = new Set(
+    rulesOf(body).map((rule) => String((rule as { chainId?: unknown } | null)?.chainId)),
+  );
+  return Object.keys(minBlock)
+    .map((chainId) => ({ chainId, pointer: pointerOf(['consistency', 'minBlock', chainId]) }))
+    .filter(({ chainId, pointer }) => !chains.has(chainId) && !broken.has(pointer))
+    .map(({ pointer }) => ({ pointer, code: 'chain-not-in-rules', detail: 'No rule names this chain.' }));
+}
+
+function faultsOfIssues(issues: readonly z.core.$ZodIssue[], body: unknown): Fault[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [faultOfIssue(issue, body)];
+    return issue.keys.map((key) => ({
+      pointer: pointerOf([...issue.path, key]),
+      code: 'unknown-member',
+      detail: 'There is no such member.',
+    }));
+  });
+}
+
+function faultOfIssue(issue: z.core.$ZodIssue, body: unknown): Fault {
+  const pointer = pointerOf(issue.path);
+  if (isAbsent(body, issue.path)) return { pointer, code: 'required', detail: 'Required.' };
+  if (issue.code === 'custom') {
+    const { code } = issue.params as { readonly code: string };
+    return { pointer, code, detail: issue.message };
+  }
+  if (issue.code === 'invalid_type')
+    return { pointer, code: 'wrong-type', detail: `Must be: ${issue.expected}.` };
+  if (issue.code === 'invalid_value') return faultOfChoice(pointer, issue.path, issue.values, body);
+  if (issue.code === 'too_small' && issue.origin === 'array')
+    return { pointer, code: 'too-short', detail: 'At least one rule.' };
+  if (issue.code === 'too_small' || issue.code === 'too_big')
+    return { pointer, code: 'out-of-range', detail: 'The number is out of range.' };
+  return { pointer, code: 'malformed', detail: 'The value is malformed.' };
+}
+
+function faultOfChoice(
+  pointer: string,
+  path: readonly PropertyKey[],
+  values: readonly unknown[],
+  body: unknown,
+): Fault {
+  const detail = `Must be one of: ${values.join(', ')}.`;
+  if (typeof valueAt(body, path) !== 'string') return { pointer, code: 'wrong-type', detail };
+  const isRuleType = path.length === 3 && path[0] === 'rules' && path[2] === 'type';
+  return { pointer, code: isRuleType ? 'rule-type-unsupported' : 'not-a-choice', detail };
+}
+
+/** Whether the member itself is missing while the object that would hold it is there. */
+function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
+  const holder = valueAt(body, path.slice(0, -1));
+  return path.length > 0 && isObject(holder) && !Object.hasOwn(holder, path.at(-1) ?? '');
+}
+
+const valueAt = (body: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], body);
+
+function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck {
+  const consistency = {
+    blockTag: body.consistency?.blockTag ?? 'latest',
+    minBlock: Object.fromEntries(Object.entries(body.consistency?.minBlock ?? {}).sort(byKey)),
+  };
+  const onUndetermined = body.onUndetermined ?? 'omit';
+  const isAsync = body.async === true || callbackUrl !== undefined;
+  const rules = body.rules.map(({ name: _name, description: _description, minToken = '1', ...rule }) => ({
+    ...rule,
+    minToken,
+  }));
+  const canonical = () => {
+    const full = body.rules.map(({ minToken = '1', ...rule }) =>
+      Object.entries({ ...rule, minToken }).sort(byKey),
+    );
+    const mode = [callbackUrl ?? null, body.async === true];
+    return JSON.stringify([body.account, full, mode, onUndetermined, consistency]);
+  };
+  return { account: body.account, rules, callbackUrl, isAsync, onUndetermined, consistency, canonical };
+}
+
+const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
+
+/** Equal rules are counted once before their ids are expanded: the usual case costs next to nothing. */
+function needsMoreReads(rules: readonly Rule[], max: number): boolean {
+  if (rules.length <= max && rules.every(({ tokenId }) => tokenId === undefined)) return false;
+  const distinct = new Map(
+    rules.map((rule) => [
+      JSON.stringify([rule.type, rule.chainId, rule.contractAddress, rule.tokenId]),
+      rule,
+    ]),
+  );
+  return countReads([...distinct.values()]) > max;
+}

@@ -1,0 +1,211 @@
+import { ADMIT_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './admit-script.ts';
+import type { Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY } from './view.ts';
+
+/** The counter of checks that an app's quota was charged for in a calendar month (UTC, `2026-11`). */
+export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
+
+/** The claim of an idempotency key, given by its SHA-256. */
+export const claimKey = (clientId: string, keyHash: string): string => `claim:{${clientId}}:${keyHash}`;
+
+const logKeys = (clientId: string, bucket: Bucket) => {
+  const key = `rate:{${clientId}}:${bucket}`;
+  return [key, `${key}:total`] as const;
+};
+
+/** How many poll requests a second an app may send for each check a second. */
+const POLL_FACTOR = 5;
+/** A clock read before the script may be behind Redis's by a little: which months are offered allows for it. */
+const MONTH_EDGE_MS = 60_000;
+
+/** POST of a check, or any authenticated GET: each has a log of its own. */
+export type Bucket = 'per-second' | 'per-second-poll';
+
+export type AdmitRequest = {
+  readonly clientId: string;
+  readonly limits: { readonly requestsPerSecond: number; readonly requestsPerMonth: number };
+  readonly bucket: Bucket;
+  /** Whether this request's place in the window was paid already: set when the same request asks again. */
+  readonly isPaid?: boolean;
+  /** A valid check. Without it only the rate counts. */
+  readonly check?: {
+    /** What the id will be made of; stored with a claim, so that a replay gets the same id. */
+    readonly seed: string;
+    readonly claim?: {
+      /** SHA-256, hex. */
+      readonly keyHash: string;
+      readonly bodyHash: string;
+      /** Seed of the claim that is spent and may be replaced. */
+      readonly replaces?: string;
+    };
+  };
+};
+
+/** A limit after this request. */
+export type LimitFigures = {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+};
+
+export type Claim = {
+  /** When the check was admitted, epoch ms of Redis's clock: the time in its id. */
+  readonly atMs: number;
+  readonly seed: string;
+  /** Known once the check was published. */
+  readonly requestId: string | undefined;
+  readonly month: string | undefined;
+};
+
+/**
+ * What became of a request.
+ *
+ * | outcome | meaning | in the log | charged |
+ * |---|---|---|---|
+ * | `rate-limited`, `quota-exceeded` | refused | no | no |
+ * | `counted` | no valid check, only the rate was asked for | yes | no |
+ * | `fresh` | a new check | yes | yes |
+ * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
+ * | `claimed` | another request holds the claim and has not published yet | yes | no |
+ * | `published` | a replay | yes | no |
+ * | `key-reused` | the key belongs to another body | yes | no |
+ */
+export type AdmitOutcome =
+  | 'rate-limited'
+  | 'quota-exceeded'
+  | 'counted'
+  | 'fresh'
+  | 'taken-over'
+  | 'claimed'
+  | 'published'
+  | 'key-reused';
+
+export type Admission = {
+  readonly outcome: AdmitOutcome;
+  /** Epoch ms of Redis's clock. */
+  readonly nowMs: number;
+  readonly second: LimitFigures;
+  /** For the check bucket alone. */
+  readonly month: (LimitFigures & { readonly name: string }) | undefined;
+  /** The claim that was found: for the last four outcomes. */
+  readonly claim: Claim | undefined;
+};
+
+export type Admitter = {
+  /** One round trip: rate, quota and idempotency claim. Throws ServiceError `store-unavailable`, `view-rebuilding`. */
+  readonly admit: (request: AdmitRequest) => Promise<Admission>;
+  /** Says that the broker has the check, so that a replay is answered at once. */
+  readonly markPublished: (claim: ClaimRef & { readonly requestId: string }) => Promise<void>;
+  /** Gives a charge back and drops the claim: only for a check that surely was not published. */
+  readonly release: (charge: { clientId: string; month: string; claim?: ClaimRef }) => Promise<void>;
+};
+
+export type ClaimRef = { readonly clientId: string; readonly keyHash: string; readonly seed: string };
+
+type Reply = readonly [AdmitOutcome, ...(string | number | null)[]];
+
+/**
+ * @param now Redis's clock as this process knows it; it only chooses which two months are offered to the script.
+ * @example
+ * const { admit } = makeAdmitter(redis, clock.now);
+ * const { outcome } = await admit({ clientId, limits, bucket: 'per-second', check: { seed } });
+ */
+export function makeAdmitter(redis: Redis, now: () => number): Admitter {
+  const run = makeScript<Reply>(redis, 'admitRequest', ADMIT_LUA);
+  const mark = makeScript<number>(redis, 'markPublished', MARK_PUBLISHED_LUA);
+  const release = makeScript<number>(redis, 'releaseCharge', RELEASE_LUA);
+  return {
+    async admit(request) {
+      const months = monthsFrom(now() - MONTH_EDGE_MS);
+      return readReply(request, months, await run(keysOf(request, months), argumentsOf(request, months)));
+    },
+    async markPublished({ clientId, keyHash, seed, requestId }) {
+      await mark([claimKey(clientId, keyHash)], [seed, requestId]);
+    },
+    async release({ clientId, month, claim }) {
+      const counter = monthCounterKey(clientId, month);
+      await release(
+        [counter, claim ? claimKey(clientId, claim.keyHash) : counter],
+        [claim?.seed ?? '', claim ? 1 : 0],
+      );
+    },
+  };
+}
+
+const limitOf = ({ bucket, limits }: AdmitRequest): number =>
+  bucket === 'per-second' ? limits.requestsPerSecond : limits.requestsPerSecond * POLL_FACTOR;
+
+const quotaOf = ({ bucket, limits }: AdmitRequest): number =>
+  bucket === 'per-second' ? limits.requestsPerMonth : 0;
+
+type Months = readonly [Month, Month];
+type Month = { readonly name: string; readonly endMs: number };
+
+/** The month of an instant and the next one. */
+function monthsFrom(atMs: number): Months {
+  const date = new Date(atMs);
+  const month = (offset: number): Month => {
+    const start = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset));
+    const endMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset + 1);
+    return { name: start.toISOString().slice(0, 7), endMs };
+  };
+  return [month(0), month(1)];
+}
+
+function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
+  const { clientId, check } = request;
+  return [
+    GENERATION_KEY,
+    ...logKeys(clientId, request.bucket),
+    monthCounterKey(clientId, first.name),
+    monthCounterKey(clientId, second.name),
+    check?.claim ? claimKey(clientId, check.claim.keyHash) : GENERATION_KEY,
+  ];
+}
+
+function argumentsOf(request: AdmitRequest, [first, second]: Months): (string | number)[] {
+  const { check, isPaid = false } = request;
+  return [
+    EVERYDAY,
+    limitOf(request),
+    quotaOf(request),
+    first.endMs,
+    second.endMs,
+    isPaid ? 'free' : 'rate',
+    check ? 'check' : 'count',
+    check?.seed ?? '',
+    check?.claim?.bodyHash ?? '',
+    check?.claim?.replaces ?? '',
+    first.name,
+    second.name,
+  ];
+}
+
+function readReply(request: AdmitRequest, months: Months, reply: Reply): Admission {
+  const [outcome, nowMs, remaining, resetMs, used, whichMonth, at, seed, id, month] = reply;
+  const current = months[Number(whichMonth) === 2 ? 1 : 0];
+  const quota = quotaOf(request);
+  return {
+    outcome,
+    nowMs: Number(nowMs),
+    second: { limit: limitOf(request), remaining: Number(remaining), resetMs: Number(resetMs) },
+    month:
+      quota === 0
+        ? undefined
+        : {
+            name: current.name,
+            limit: quota,
+            remaining: Math.max(0, quota - Number(used)),
+            resetMs: current.endMs - Number(nowMs),
+          },
+    claim: seed
+      ? {
+          atMs: Number(at),
+          seed: String(seed),
+          requestId: id ? String(id) : undefined,
+          month: month ? String(month) : undefined,
+        }
+      : undefined,
+  };
+}
