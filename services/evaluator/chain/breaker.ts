@@ -1,0 +1,78 @@
+/**
+ * The breaker of one endpoint.
+ *
+ *   closed ──(strikes reach the maximum)──► open ──(its time is over)──► half-open ──success──► closed
+ *                                            ▲                              │
+ *                                            └────────────failure───────────┘  (twice the time, up to a bound)
+ *
+ * Half-open lets one call through at a time; the endpoint's own probe is that call where nobody else comes.
+ */
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+export type BreakerSettings = {
+  /** Consecutive strikes that open it. */
+  readonly strikesMax: number;
+  readonly openMsMin: number;
+  readonly openMsMax: number;
+};
+
+export const BREAKER_DEFAULTS: BreakerSettings = { strikesMax: 6, openMsMin: 500, openMsMax: 8_000 };
+
+export class Breaker {
+  #strikes = 0;
+  #openMs: number;
+  #openUntilMs: number | undefined;
+  #isProbing = false;
+  readonly #settings: BreakerSettings;
+  readonly #nowMs: () => number;
+
+  /** @param nowMs a clock that never goes back */
+  constructor(nowMs: () => number, settings: BreakerSettings = BREAKER_DEFAULTS) {
+    this.#nowMs = nowMs;
+    this.#settings = settings;
+    this.#openMs = settings.openMsMin;
+  }
+
+  get state(): BreakerState {
+    if (this.#openUntilMs === undefined) return 'closed';
+    return this.#nowMs() < this.#openUntilMs ? 'open' : 'half-open';
+  }
+
+  /** Whether a call may go out now. In the half-open state the first to ask gets the one call. */
+  admit(): boolean {
+    if (this.state === 'closed') return true;
+    if (this.state === 'open' || this.#isProbing) return false;
+    this.#isProbing = true;
+    return true;
+  }
+
+  /** Whether `admit` would let a call through. */
+  get isAdmitting(): boolean {
+    return this.state === 'closed' || (this.state === 'half-open' && !this.#isProbing);
+  }
+
+  succeed(): void {
+    this.#strikes = 0;
+    this.#openMs = this.#settings.openMsMin;
+    this.#openUntilMs = undefined;
+    this.#isProbing = false;
+  }
+
+  /** Counts a failed call. No strikes: nothing is known, so a half-open breaker lets the next one try. */
+  fail(strikes: number): void {
+    const wasProbe = this.#isProbing;
+    this.#isProbing = false;
+    if (strikes === 0) return;
+    this.#strikes += strikes;
+    if (this.#openUntilMs !== undefined) {
+      if (wasProbe) this.#open(Math.min(this.#openMs * 2, this.#settings.openMsMax));
+      return;
+    }
+    if (this.#strikes >= this.#settings.strikesMax) this.#open(this.#settings.openMsMin);
+  }
+
+  #open(openMs: number): void {
+    this.#openMs = openMs;
+    this.#openUntilMs = this.#nowMs() + openMs;
+  }
+}

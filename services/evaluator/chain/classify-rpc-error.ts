@@ -1,0 +1,39 @@
+import type { FailureKind } from './rpc-failure.ts';
+
+/** A JSON-RPC error object, as far as it is looked at. */
+export type RpcErrorObject = { readonly code: number; readonly message: string };
+
+/**
+ * The words of clients and providers for the failures that are treated in a way of their own. Collected from
+ * go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and Ankr; the order matters.
+ */
+const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
+  [/rate limit|too many requests|request limit|exceeded .*(quota|capacity|throughput)|compute units/i, 'rate-limited'],
+  [/header not found|unknown block|block not found|block .*not (found|available)|missing trie node|blockoutofrange/i, 'block-unavailable'],
+  [/cannot find block|state .*(not available|unavailable|pruned)|is pruned|historical state|resource not found/i, 'block-unavailable'],
+  [/block ?hash.*not.*found|could not find block|unknown (hash|header)|not (in )?canonical|ahead of (the )?(chain )?head/i, 'block-unavailable'],
+  [/override|too many arguments|too many params|expected (at most )?2 (params|arguments)/i, 'override-refused'],
+  [/out of gas|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas|evm timeout|execution timeout|execution aborted/i, 'gas-exhausted'],
+  [/too large|entity too|size (limit|exceed)|batch (limit|size|too)|max(imum)? (batch|response|request)|payload/i, 'too-large'],
+  [/revert|invalid opcode|invalid jump|stack (under|over)flow|bad instruction/i, 'reverted'],
+];
+
+/** `execution reverted` of go-ethereum and all who follow it. */
+const REVERTED = 3;
+/** EIP-1474: limit exceeded; resource not found. */
+const LIMIT_EXCEEDED = -32_005;
+const RESOURCE_NOT_FOUND = -32_001;
+
+/**
+ * What a JSON-RPC error means. Unknown ones are the endpoint's fault (`rpc-error`): never a verdict.
+ *
+ * @example
+ * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
+ */
+export function classifyRpcError(error: RpcErrorObject): FailureKind {
+  if (error.code === REVERTED) return 'reverted';
+  const known = PATTERNS.find(([pattern]) => pattern.test(error.message));
+  if (known !== undefined) return known[1];
+  if (error.code === LIMIT_EXCEEDED) return 'rate-limited';
+  return error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
+}

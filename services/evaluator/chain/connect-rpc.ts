@@ -1,0 +1,178 @@
+import { errors, Pool } from 'undici';
+import { z } from 'zod';
+import { classifyRpcError } from './classify-rpc-error.ts';
+import { RpcFailure } from './rpc-failure.ts';
+
+/** Calls on their way to one endpoint at a time. */
+const CONNECTIONS_MAX = 16;
+/** Longest `Retry-After` that is believed. */
+const RETRY_AFTER_MS_MAX = 60_000;
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+
+/** One JSON-RPC call; `params` is JSON text, because most of it is hex that needs no escaping. */
+export type RpcRequest = { readonly method: string; readonly params: string };
+
+/** The result of one call of a batch, or what was wrong with it alone. */
+export type RpcOutcome = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly failure: RpcFailure };
+
+/** The JSON-RPC of one endpoint over HTTP. */
+export type Rpc = AsyncDisposable & {
+  /** @throws RpcFailure */
+  call(request: RpcRequest, signal: AbortSignal): Promise<unknown>;
+  /** One outcome per request, in their order. @throws RpcFailure where the batch as a whole failed */
+  callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]>;
+};
+
+export type RpcSettings = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bound of one attempt, connecting and reading included. */
+  readonly timeoutMs: number;
+  /** An answer that is longer is cut off. */
+  readonly bodyBytesMax: number;
+};
+
+const Answer = z.object({
+  id: z.number(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number().catch(0), message: z.string().catch('') }).nullish(),
+});
+
+/**
+ * Connects to an endpoint: kept-alive connections, a bound on time and on the answer's length.
+ *
+ * Nothing of the URL, the headers or the endpoint's words leaves in a failure.
+ */
+export function connectRpc(settings: RpcSettings): Rpc {
+  const url = new URL(settings.url);
+  const pool = new Pool(url.origin, {
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    connect: { timeout: settings.timeoutMs },
+    headersTimeout: settings.timeoutMs,
+    bodyTimeout: settings.timeoutMs,
+    maxResponseSize: settings.bodyBytesMax,
+  });
+  const headers = { 'content-type': 'application/json', ...authorizationOf(url), ...settings.headers };
+  let lastId = 0;
+
+  async function post(body: string, signal: AbortSignal): Promise<unknown> {
+    const attempt = startAttempt(signal, settings.timeoutMs);
+    try {
+      const path = url.pathname + url.search;
+      const answer = await pool.request({ method: 'POST', path, headers, body, signal: attempt.signal });
+      const text = await answer.body.text();
+      return parseBody(text, answer.statusCode, answer.headers['retry-after']);
+    } catch (error) {
+      throw classifyThrown(error, attempt.isTimeout(), signal.aborted);
+    } finally {
+      attempt.end();
+    }
+  }
+
+  return {
+    async call({ method, params }, signal) {
+      lastId += 1;
+      const id = lastId;
+      const body = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+      const outcome = outcomeOf(await post(body, signal), id);
+      if (!outcome.ok) throw outcome.failure;
+      return outcome.result;
+    },
+    async callMany(requests, signal) {
+      const first = lastId + 1;
+      lastId += requests.length;
+      const calls = requests.map(
+        ({ method, params }, index) =>
+          `{"jsonrpc":"2.0","id":${first + index},"method":"${method}","params":${params}}`,
+      );
+      const answers = await post(`[${calls.join(',')}]`, signal);
+      // A single error object stands for the whole batch.
+      if (!Array.isArray(answers)) {
+        const outcome = outcomeOf(answers, undefined);
+        throw outcome.ok ? new RpcFailure('malformed') : outcome.failure;
+      }
+      if (answers.length !== requests.length) throw new RpcFailure('malformed');
+      const byId = new Map(answers.map((answer) => [(answer as { id?: unknown } | null)?.id, answer]));
+      return requests.map((_, index) => outcomeOf(byId.get(first + index), first + index));
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.destroy();
+    },
+  };
+}
+
+/** `user:password@` of an URL becomes a header, as fetch has it. */
+function authorizationOf(url: URL): Record<string, string> {
+  if (url.username === '' && url.password === '') return {};
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
+/** The bound of one attempt: aborted by its own timer or by the caller. */
+function startAttempt(outer: AbortSignal, timeoutMs: number) {
+  const controller = new AbortController();
+  let isTimeout = false;
+  const timer = setTimeout(() => {
+    isTimeout = true;
+    controller.abort();
+  }, timeoutMs);
+  const abort = () => controller.abort();
+  if (outer.aborted) abort();
+  outer.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    isTimeout: () => isTimeout,
+    end: () => {
+      clearTimeout(timer);
+      outer.removeEventListener('abort', abort);
+    },
+  };
+}
+
+/** Some endpoints send JSON-RPC errors with a status of their own: the error says more than the status. */
+function parseBody(text: string, status: number, retryAfter: string | string[] | undefined): unknown {
+  if (status === 429) throw new RpcFailure('rate-limited', parseRetryAfter(retryAfter));
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new RpcFailure(status === 200 ? 'malformed' : kindOfStatus(status));
+  }
+  const isRpc = Array.isArray(json) || (typeof json === 'object' && json !== null && 'error' in json);
+  if (status !== 200 && !isRpc) throw new RpcFailure(kindOfStatus(status));
+  return json;
+}
+
+const kindOfStatus = (status: number) => (status === 413 ? 'too-large' : 'http-status');
+
+function parseRetryAfter(value: string | string[] | undefined): number {
+  const seconds = typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : undefined;
+  return Math.min(seconds === undefined ? DEFAULT_RETRY_AFTER_MS : seconds * 1_000, RETRY_AFTER_MS_MAX);
+}
+
+/** An answer with another id is an answer to something else: it decides nothing. */
+function outcomeOf(answer: unknown, id: number | undefined): RpcOutcome {
+  const parsed = Answer.partial({ id: true }).extend({ id: z.unknown() }).safeParse(answer);
+  if (!parsed.success) return { ok: false, failure: new RpcFailure('malformed') };
+  const { error, result } = parsed.data;
+  if (error != null) {
+    const kind = classifyRpcError(error);
+    return { ok: false, failure: new RpcFailure(kind, kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined) };
+  }
+  if (id === undefined || parsed.data.id !== id || result === undefined)
+    return { ok: false, failure: new RpcFailure('malformed') };
+  return { ok: true, result };
+}
+
+function classifyThrown(error: unknown, isTimeout: boolean, isAbandoned: boolean): RpcFailure {
+  if (error instanceof RpcFailure) return error;
+  if (isAbandoned) return new RpcFailure('abandoned');
+  if (isTimeout) return new RpcFailure('timeout');
+  if (error instanceof errors.ResponseExceededMaxSizeError) return new RpcFailure('malformed');
+  const isTimeoutOfUndici =
+    error instanceof errors.ConnectTimeoutError ||
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError;
+  return new RpcFailure(isTimeoutOfUndici ? 'timeout' : 'unreachable');
+}

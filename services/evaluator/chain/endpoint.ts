@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BatchLimit } from './batch-limit.ts';
+import { Breaker, type BreakerState } from './breaker.ts';
+import type { Rpc, RpcOutcome, RpcRequest } from './connect-rpc.ts';
+import { LatencyWindow } from './latency-window.ts';
+import { RateBucket } from './rate-bucket.ts';
+import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
+
+/** How an endpoint reads many balances at once; `unknown` until its probe has answered. */
+export type ReadMethod = 'reader' | 'multicall3' | 'plain';
+
+/** What the probe found out. */
+export type Capabilities = {
+  readonly method: ReadMethod;
+  /** Whether a block is named by its hash (EIP-1898) or only by its number. */
+  readonly pin: 'hash' | 'number';
+};
+
+export type EndpointObserver = {
+  readonly onCall: (endpoint: string, result: string, durationMs: number) => void;
+};
+
+export type EndpointOptions = {
+  /** Its place in the chain file: the only name that leaves the process. */
+  readonly name: string;
+  readonly rpc: Rpc;
+  readonly maxCallsPerBatch: number | undefined;
+  /** Calls per second that this process may make; `undefined`: as many as it likes. */
+  readonly rateShare: (() => number) | undefined;
+  readonly observer: EndpointObserver;
+  /** A clock that never goes back. */
+  readonly nowMs: () => number;
+};
+
+/** A call that would have to wait longer for its share of the rate is not made here. */
+const RATE_WAIT_MS_MAX = 2_000;
+
+/** One RPC endpoint and all that is known about it. */
+export class Endpoint {
+  readonly name: string;
+  readonly limit: BatchLimit;
+  readonly latency = new LatencyWindow();
+  /** Set by the probe; absent until it has answered. */
+  capabilities: Capabilities | undefined;
+  /** Number of the newest block it has shown; -1: none yet. */
+  headNumber = -1;
+  inFlightCount = 0;
+  readonly #options: EndpointOptions;
+  readonly #breaker: Breaker;
+  readonly #bucket: RateBucket | undefined;
+  #busyUntilMs = 0;
+
+  constructor(options: EndpointOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.limit = new BatchLimit(options.maxCallsPerBatch);
+    this.#breaker = new Breaker(options.nowMs);
+    this.#bucket = options.rateShare && new RateBucket(options.rateShare, options.nowMs);
+  }
+
+  get breakerState(): BreakerState {
+    return this.#breaker.state;
+  }
+
+  /** Whether a call would be sent now: its breaker lets one through and it has not asked to be left alone. */
+  get isUsable(): boolean {
+    return this.#breaker.isAdmitting && this.#options.nowMs() >= this.#busyUntilMs;
+  }
+
+  /** @throws RpcFailure */
+  call(request: RpcRequest, signal: AbortSignal): Promise<unknown> {
+    return this.#guard(signal, () => this.#options.rpc.call(request, signal));
+  }
+
+  /** @throws RpcFailure where the batch as a whole failed */
+  callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]> {
+    return this.#guard(signal, () => this.#options.rpc.callMany(requests, signal));
+  }
+
+  /** Counts an answer that came in good form and was wrong all the same (another block, another chain). */
+  distrust(failure: RpcFailure): void {
+    this.#breaker.fail(failure.strikes);
+    this.#options.observer.onCall(this.name, failure.kind, 0);
+  }
+
+  async #guard<T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+    if (this.#options.nowMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
+    if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
+    try {
+      await this.#awaitRate(signal);
+      return await this.#measure(send);
+    } catch (error) {
+      const failure = toRpcFailure(error);
+      this.#breaker.fail(failure.strikes);
+      if (failure.kind === 'rate-limited') this.#backOff(failure.retryAfterMs ?? 0);
+      throw failure;
+    }
+  }
+
+  async #measure<T>(send: () => Promise<T>): Promise<T> {
+    const startedMs = this.#options.nowMs();
+    this.inFlightCount += 1;
+    let result = 'ok';
+    try {
+      const answer = await send();
+      this.#breaker.succeed();
+      this.latency.add(this.#options.nowMs() - startedMs);
+      return answer;
+    } catch (error) {
+      result = toRpcFailure(error).kind;
+      throw error;
+    } finally {
+      this.inFlightCount -= 1;
+      this.#options.observer.onCall(this.name, result, this.#options.nowMs() - startedMs);
+    }
+  }
+
+  async #awaitRate(signal: AbortSignal): Promise<void> {
+    let waitedMs = 0;
+    for (let waitMs = this.#take(); waitMs > 0; waitMs = this.#take()) {
+      waitedMs += waitMs;
+      if (waitedMs > RATE_WAIT_MS_MAX) throw new RpcFailure('over-rate');
+      await sleep(waitMs, undefined, { signal }).catch(() => {
+        throw new RpcFailure('abandoned');
+      });
+    }
+  }
+
+  #take(): number {
+    return this.#bucket?.take() ?? 0;
+  }
+
+  #backOff(retryAfterMs: number): void {
+    this.#bucket?.backOff();
+    this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.nowMs() + retryAfterMs);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Read, ReadKind } from '../../domain/read.ts';
+
+/** The kinds as `reader.yul` counts them. */
+const KIND_BYTES: Readonly<Record<ReadKind, string>> = {
+  native: '00',
+  balance: '01',
+  'balance-of-id': '02',
+  owner: '03',
+  decimals: '04',
+};
+
+/** What became of one read inside the reader; see `reader.yul`. */
+export const READER_STATUS = {
+  ok: 0,
+  noCode: 1,
+  reverted: 2,
+  malformed: 3,
+  gasExhausted: 4,
+  notTried: 5,
+  failedEmpty: 6,
+  ownedByNobody: 7,
+} as const;
+export type ReaderStatus = (typeof READER_STATUS)[keyof typeof READER_STATUS];
+
+/** Where the block's number comes from: on Arbitrum the EVM's own is that of the parent chain. */
+export type BlockSource = 'evm' | 'arbsys';
+
+/** Bytes of calldata that one read takes. */
+export const READ_BYTES = 73;
+
+const WORD_DIGITS = 64;
+const HEADER_DIGITS = 2 * WORD_DIGITS;
+const ENTRY_DIGITS = 2 + WORD_DIGITS;
+const NO_ID = '0'.repeat(WORD_DIGITS);
+
+/**
+ * The reader's calldata for some reads, `0x` and hex.
+ *
+ * @param stipend gas for each call of a contract
+ *
+ * @example
+ * encodeReads([read], 250_000, 'evm'); // '0x00000000000003d09001…'
+ */
+export function encodeReads(reads: readonly Read[], stipend: number, source: BlockSource): string {
+  let text = `0x${source === 'evm' ? '00' : '01'}${stipend.toString(16).padStart(16, '0')}`;
+  for (const { kind, contract, account, id } of reads) {
+    const idDigits = id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0');
+    text += KIND_BYTES[kind] + contract.slice(2) + account.slice(2) + idDigits;
+  }
+  return text;
+}
+
+/** The reader's answer: the block it ran in, and a status and a value per read. */
+export type ReaderAnswer = {
+  readonly blockNumber: bigint;
+  /** `0x` and 64 hex digits. */
+  readonly parentHash: string;
+  readonly statuses: readonly ReaderStatus[];
+  readonly values: readonly bigint[];
+};
+
+/**
+ * Takes the reader's answer apart; `undefined` where it is not exactly of the length and alphabet it must have.
+ *
+ * @example
+ * decodeAnswer(hex, reads.length)?.values; // [1500500000n]
+ */
+export function decodeAnswer(answer: unknown, readCount: number): ReaderAnswer | undefined {
+  if (typeof answer !== 'string' || answer.length !== 2 + HEADER_DIGITS + readCount * ENTRY_DIGITS) return undefined;
+  if (!/^0x[0-9a-fA-F]*$/.test(answer)) return undefined;
+  const statuses: ReaderStatus[] = [];
+  const values: bigint[] = [];
+  for (let at = 2 + HEADER_DIGITS; at < answer.length; at += ENTRY_DIGITS) {
+    const status = Number.parseInt(answer.slice(at, at + 2), 16);
+    if (status > READER_STATUS.ownedByNobody) return undefined;
+    statuses.push(status as ReaderStatus);
+    values.push(BigInt(`0x${answer.slice(at + 2, at + ENTRY_DIGITS)}`));
+  }
+  return {
+    blockNumber: BigInt(answer.slice(0, 2 + WORD_DIGITS)),
+    parentHash: `0x${answer.slice(2 + WORD_DIGITS, 2 + HEADER_DIGITS).toLowerCase()}`,
+    statuses,
+    values,
+  };
+}

@@ -1,0 +1,126 @@
+// The reader: many reads of one block in one eth_call.
+//
+// It is never deployed. Its code is put at an address of nobody's by the state override of eth_call, so it
+// works on every EVM chain whose endpoint allows overrides, and nobody can have tampered with it.
+//
+// Calldata   byte 0        where the block's number and parent hash come from: 0 the EVM, 1 Arbitrum's ArbSys
+//            bytes 1-8     gas stipend of each call
+//            then per read, 73 bytes: kind (1), contract (20), account (20), id (32)
+// Answer     32 bytes block number, 32 bytes parent hash, then per read 33 bytes: status (1), value (32)
+//
+// kind       0 native balance of account       1 balanceOf(account)      2 balanceOf(account, id)
+//            3 ownerOf(id)                      4 decimals()
+// status     0 ok            1 no code at the address      2 reverted with data     3 not one 32-byte answer
+//            4 the stipend was used up          5 not tried: too little gas left    6 failed without data
+//            7 ownerOf reverted, and the contract answers as an ERC721 (ERC165, or balanceOf(account))
+//
+// Every call is static and gets the stipend alone, and at most 32 bytes of its answer are copied: an endless
+// loop or a return bomb costs its own read and no other. A call is tried only while there is gas for all of
+// it, so that a failure is never the batch's own doing.
+object "Reader" {
+  code {
+    // Memory: 0x00 calldata of a call (68 bytes), 0x80 its answer, 0x100 the answer of the reader.
+    function word(call_size, target, stipend) -> ok {
+      ok := staticcall(stipend, target, 0, call_size, 0x80, 32)
+    }
+
+    // Whether a call of the contract ended with exactly 32 bytes.
+    function answers(call_size, target, stipend) -> yes {
+      yes := and(staticcall(stipend, target, 0, call_size, 0x80, 32), eq(returndatasize(), 32))
+    }
+
+    let stipend := shr(192, calldataload(1))
+    switch byte(0, calldataload(0))
+    case 0 {
+      mstore(0x100, number())
+      mstore(0x120, blockhash(sub(number(), 1)))
+    }
+    default {
+      mstore(0, shl(224, 0xa3b1b31d)) // arbBlockNumber()
+      if answers(4, 0x64, gas()) { mstore(0x100, mload(0x80)) }
+      mstore(0, shl(224, 0x2b407a82)) // arbBlockHash(uint256)
+      mstore(4, sub(mload(0x100), 1))
+      if answers(36, 0x64, gas()) { mstore(0x120, mload(0x80)) }
+    }
+
+    let out := 0x140
+    for { let entry := 9 } lt(entry, calldatasize()) { entry := add(entry, 73) } {
+      let kind := byte(0, calldataload(entry))
+      let target := shr(96, calldataload(add(entry, 1)))
+      let account := shr(96, calldataload(add(entry, 21)))
+      let id := calldataload(add(entry, 41))
+      let status := 0
+      let value := 0
+      // What a call may use beside its stipend (a 64th stays behind), and what the entries still to come need.
+      let reserve := add(add(shr(5, stipend), 60000), mul(8, sub(calldatasize(), entry)))
+
+      switch kind
+      case 0 { value := balance(account) }
+      default {
+        let call_size := 4
+        switch kind
+        case 1 {
+          mstore(0, shl(224, 0x70a08231))
+          mstore(4, account)
+          call_size := 36
+        }
+        case 2 {
+          mstore(0, shl(224, 0x00fdd58e))
+          mstore(4, account)
+          mstore(36, id)
+          call_size := 68
+        }
+        case 3 {
+          mstore(0, shl(224, 0x6352211e))
+          mstore(4, id)
+          call_size := 36
+        }
+        default { mstore(0, shl(224, 0x313ce567)) }
+
+        switch lt(gas(), add(stipend, reserve))
+        case 1 { status := 5 }
+        default {
+          switch extcodesize(target)
+          case 0 { status := 1 }
+          default {
+            let before := gas()
+            let ok := word(call_size, target, stipend)
+            let used := sub(before, gas())
+            switch ok
+            case 1 {
+              switch eq(returndatasize(), 32)
+              case 1 { value := mload(0x80) }
+              default { status := 3 }
+            }
+            default {
+              status := 2
+              if iszero(returndatasize()) { status := 6 }
+              // A proxy keeps a 64th per level of what its callee burned.
+              if gt(used, sub(stipend, shr(3, stipend))) { status := 4 }
+            }
+          }
+        }
+
+        if and(eq(kind, 3), or(eq(status, 2), eq(status, 6))) {
+          switch lt(gas(), add(mul(2, stipend), add(reserve, reserve)))
+          case 1 { status := 5 }
+          default {
+            mstore(0, shl(224, 0x01ffc9a7)) // supportsInterface(bytes4)
+            mstore(4, shl(224, 0x80ac58cd))
+            if answers(36, target, stipend) { if eq(mload(0x80), 1) { status := 7 } }
+            if iszero(eq(status, 7)) {
+              mstore(0, shl(224, 0x70a08231))
+              mstore(4, account)
+              if answers(36, target, stipend) { status := 7 }
+            }
+          }
+        }
+      }
+
+      mstore8(out, status)
+      mstore(add(out, 1), value)
+      out := add(out, 33)
+    }
+    return(0x100, sub(out, 0x100))
+  }
+}

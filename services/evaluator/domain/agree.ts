@@ -1,0 +1,54 @@
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import { type ChainObservations, failed, type Observation, type Reading } from './read.ts';
+
+/** Failures that the contract or the chain itself caused: another honest endpoint would say the same. */
+const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
+  'contract-not-found',
+  'call-reverted',
+  'return-malformed',
+  'gas-exhausted',
+]);
+
+/** Whether a reading says something about the chain, and not only about the way to it. */
+export const isAnswer = (reading: Reading): boolean => reading.ok || ANSWERS.has(reading.code);
+
+/** The readings of a check, folded: by read key, over all its chains. */
+export type Readings = ReadonlyMap<string, Reading>;
+
+/** Folds what all endpoints of all chains answered into one reading per read. */
+export function agree(chains: Iterable<ChainObservations>): Readings {
+  const readings = new Map<string, Reading>();
+  for (const { quorum, observations } of chains)
+    for (const [key, observation] of observations) readings.set(key, agreeOn(observation, quorum));
+  return readings;
+}
+
+/**
+ * Folds the answers of one or several endpoints to one read into one, by quorum.
+ *
+ * The only answer that `quorum` endpoints gave decides. No answer at all: the code of the last attempt.
+ * Answers, but too few equal ones (or two that reach the quorum side by side): `rpc-disagreement`.
+ *
+ * @example
+ * agreeOn([{ ok: true, value: 5n }, { ok: true, value: 5n }], 2); // { ok: true, value: 5n }
+ * agreeOn([{ ok: true, value: 5n }, { ok: true, value: 6n }], 2); // { ok: false, code: 'rpc-disagreement' }
+ */
+export function agreeOn(observation: Observation, quorum: number): Reading {
+  const only = observation[0];
+  if (only !== undefined && observation.length === 1 && quorum === 1) return only;
+  const answers = observation.filter(isAnswer);
+  if (answers.length === 0) return observation.at(-1) ?? failed('internal');
+  const decided = new Set<Reading>();
+  for (const answer of answers) {
+    const first = answers.find((other) => isSame(other, answer));
+    const count = answers.filter((other) => isSame(other, answer)).length;
+    if (first !== undefined && count >= quorum) decided.add(first);
+  }
+  const [reading] = decided;
+  return reading !== undefined && decided.size === 1 ? reading : failed('rpc-disagreement');
+}
+
+function isSame(one: Reading, other: Reading): boolean {
+  if (one.ok && other.ok) return one.value === other.value;
+  return !one.ok && !other.ok && one.code === other.code;
+}

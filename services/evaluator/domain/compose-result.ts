@@ -1,0 +1,88 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import {
+  type BlockReport,
+  type CheckResult,
+  type RuleFault,
+  UNDETERMINED,
+  type UndeterminedCode,
+} from '#shared/contracts/result.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import type { Verdict } from './judge-rules.ts';
+
+/** The blocks that were read, by chain id. */
+export type Blocks = Readonly<Record<string, BlockReport>>;
+
+/**
+ * Makes the message that ends a check: the result's JSON text is built here and nowhere else.
+ *
+ * A rule that nobody could read is reported and, by `onUndetermined`, left out, denied, or made to fail the check.
+ *
+ * @param evaluatedAt ISO 8601, Redis's clock.
+ */
+export function composeResult(
+  check: CheckRequested,
+  verdicts: readonly Verdict[],
+  blocks: Blocks,
+  evaluatedAt: string,
+): CheckCompleted {
+  const roles: CheckResult['roles'] = [];
+  const errors: RuleFault[] = [];
+  for (const [ruleIndex, rule] of check.rules.entries()) {
+    const verdict = verdicts[ruleIndex] ?? { outcome: 'undetermined', code: 'internal' };
+    if (verdict.outcome !== 'undetermined') {
+      roles.push({ id: rule.roleId, granted: verdict.outcome === 'granted' });
+      continue;
+    }
+    errors.push(faultOf(rule, ruleIndex, verdict.code));
+    if (check.onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
+  }
+  const isFailed = roles.length === 0 || (check.onUndetermined === 'fail' && errors.length > 0);
+  const isAnyDecided = errors.length < check.rules.length;
+  return complete(check, isAnyDecided && !isFailed, {
+    requestId: check.requestId,
+    status: isFailed ? 'failed' : 'completed',
+    roles: isFailed ? [] : roles,
+    errors,
+    evaluatedAt,
+    blocks,
+  });
+}
+
+/** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
+export function composeFailure(check: CheckRequested, evaluatedAt: string): CheckCompleted {
+  const errors = check.rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, 'internal'));
+  return complete(check, false, {
+    requestId: check.requestId,
+    status: 'failed',
+    roles: [],
+    errors,
+    evaluatedAt,
+    blocks: {},
+  });
+}
+
+function complete(check: CheckRequested, decided: boolean, result: CheckResult): CheckCompleted {
+  return {
+    requestId: check.requestId,
+    clientId: check.clientId,
+    delivery: check.delivery,
+    acceptedAt: check.acceptedAt,
+    retainUntil: check.retainUntil,
+    decided,
+    ...(check.chargedMonth === undefined ? {} : { chargedMonth: check.chargedMonth }),
+    resultJson: JSON.stringify(result),
+  };
+}
+
+function faultOf(rule: Rule, ruleIndex: number, code: UndeterminedCode): RuleFault {
+  return {
+    ruleIndex,
+    roleId: rule.roleId,
+    code,
+    message: UNDETERMINED[code].message,
+    retryable: UNDETERMINED[code].retryable,
+    chainId: rule.chainId,
+    ...(rule.contractAddress === undefined ? {} : { contractAddress: rule.contractAddress }),
+  };
+}

@@ -1,0 +1,126 @@
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import type { Readings } from './agree.ts';
+import type { ReadPlan, RuleNeeds } from './plan-reads.ts';
+import { failed, type Read, type Reading } from './read.ts';
+import { scaleTokenAmount } from './token-amount.ts';
+
+export type Verdict =
+  | { readonly outcome: 'granted' | 'denied' }
+  | { readonly outcome: 'undetermined'; readonly code: UndeterminedCode };
+
+/** Native coin decimals by chain id. */
+export type NativeDecimals = (chainId: number) => number;
+
+/** What is known of an amount: it lies within these bounds. `fault` is why they are apart. */
+type Known = { readonly least: bigint; readonly most: bigint | undefined; readonly fault?: UndeterminedCode };
+
+const DECIMALS_MAX = 255n;
+
+/**
+ * Judges each rule against the readings, in rule order.
+ *
+ * A read that failed is never a "no": it leaves the amount open between bounds, and the rule is decided
+ * only where every amount within them gives the same verdict. So a wallet that holds id 1 keeps a role that asks
+ * for one of the ids 1 and 2 although id 2 could not be read, and one that holds nothing else loses nothing.
+ *
+ * @example
+ * judgeRules([rule], plan, new Map([[nativeKey, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
+ * // [{ outcome: 'granted' }] for a rule that asks for 5 of the native coin
+ */
+export function judgeRules(
+  rules: readonly Rule[],
+  plan: ReadPlan,
+  readings: Readings,
+  nativeDecimals: NativeDecimals,
+): Verdict[] {
+  const readingOf = (read: Read) => readings.get(read.key) ?? failed('internal');
+  return rules.map((rule, index) => {
+    const needs = plan.needs[index];
+    return needs === undefined ? undetermined('internal') : judgeRule(rule, needs, readingOf, nativeDecimals);
+  });
+}
+
+type ReadingOf = (read: Read) => Reading;
+
+function judgeRule(rule: Rule, needs: RuleNeeds, readingOf: ReadingOf, native: NativeDecimals): Verdict {
+  const known = knownAmount(needs, readingOf);
+  const decimals = decimalsOf(rule, needs, readingOf, native);
+  if (known.fault !== undefined && needs.kind === 'amount') return undetermined(known.fault);
+  if (typeof decimals !== 'number') return undetermined(decimals.code);
+  const least = scaleTokenAmount(rule.minToken, decimals, 'up');
+  const most = rule.maxToken === undefined ? undefined : scaleTokenAmount(rule.maxToken, decimals, 'down');
+  return judgeAmount(known, least, most);
+}
+
+/** Compares what is known of the amount with what the rule asks for; both bounds are inclusive. */
+function judgeAmount(known: Known, min: bigint, max: bigint | undefined): Verdict {
+  const isSurelyEnough = known.least >= min;
+  const isSurelyNotTooMuch = max === undefined || (known.most !== undefined && known.most <= max);
+  if (isSurelyEnough && isSurelyNotTooMuch) return { outcome: 'granted' };
+  const isSurelyTooLittle = known.most !== undefined && known.most < min;
+  const isSurelyTooMuch = max !== undefined && known.least > max;
+  if (isSurelyTooLittle || isSurelyTooMuch) return { outcome: 'denied' };
+  return known.fault === undefined ? { outcome: 'denied' } : undetermined(known.fault);
+}
+
+function knownAmount(needs: RuleNeeds, readingOf: ReadingOf): Known {
+  if (needs.kind === 'owned-ids') return knownCount(needs.owners, readingOf);
+  const balances = needs.kind === 'sum' ? needs.balances : [needs.balance];
+  let sum = 0n;
+  const faults: UndeterminedCode[] = [];
+  for (const balance of balances) {
+    const reading = readingOf(balance);
+    if (reading.ok) sum += reading.value;
+    else faults.push(reading.code);
+  }
+  const fault = worstOf(faults);
+  return fault === undefined ? { least: sum, most: sum } : { least: sum, most: undefined, fault };
+}
+
+/**
+ * How many of the ids the account owns. A revert is "not owned" where another id of the list was readable,
+ * which shows that the contract answers as an ERC721 (the reader has asked for the other proofs already).
+ */
+function knownCount(owners: readonly Read[], readingOf: ReadingOf): Known {
+  const readings = owners.map(readingOf);
+  const isErc721 = readings.some((reading) => reading.ok);
+  let owned = 0n;
+  const faults: UndeterminedCode[] = [];
+  for (const [index, reading] of readings.entries()) {
+    if (reading.ok) owned += reading.value === BigInt(owners[index]?.account ?? 0) ? 1n : 0n;
+    else if (reading.code !== 'call-reverted' || !isErc721) faults.push(reading.code);
+  }
+  const fault = worstOf(faults);
+  const most = owned + BigInt(faults.length);
+  return fault === undefined ? { least: owned, most: owned } : { least: owned, most, fault };
+}
+
+function decimalsOf(
+  rule: Rule,
+  needs: RuleNeeds,
+  readingOf: ReadingOf,
+  native: NativeDecimals,
+): number | { code: UndeterminedCode } {
+  if (needs.kind !== 'amount') return 0;
+  if (needs.decimals === undefined) return native(rule.chainId);
+  const reading = readingOf(needs.decimals);
+  if (reading.ok) return reading.value <= DECIMALS_MAX ? Number(reading.value) : { code: 'decimals-unavailable' };
+  const isContractsFault = CONTRACTS_FAULTS.has(reading.code) && reading.code !== 'contract-not-found';
+  return { code: isContractsFault ? 'decimals-unavailable' : reading.code };
+}
+
+/** Faults that asking again will not mend. */
+const CONTRACTS_FAULTS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
+  'contract-not-found',
+  'call-reverted',
+  'return-malformed',
+  'decimals-unavailable',
+  'gas-exhausted',
+]);
+
+/** The code to report for several failed reads: one that asking again will not mend comes first. */
+const worstOf = (codes: readonly UndeterminedCode[]): UndeterminedCode | undefined =>
+  codes.find((code) => CONTRACTS_FAULTS.has(code)) ?? codes[0];
+
+const undetermined = (code: UndeterminedCode): Verdict => ({ outcome: 'undetermined', code });

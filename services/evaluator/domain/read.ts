@@ -1,0 +1,63 @@
+import type { BlockReport, UndeterminedCode } from '#shared/contracts/result.ts';
+
+/**
+ * What is asked of a chain:
+ * - `native`: the account's native coin, in its smallest unit;
+ * - `balance`: `balanceOf(account)`, of ERC20 and ERC721 alike;
+ * - `balance-of-id`: ERC1155 `balanceOf(account, id)`;
+ * - `owner`: ERC721 `ownerOf(id)` as a number; 0 where the contract answers as an ERC721 but not for this id;
+ * - `decimals`: `decimals()`.
+ */
+export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals';
+
+/** One read. Two reads with the same `key` are the same read at any one block. */
+export type Read = {
+  readonly chainId: number;
+  readonly kind: ReadKind;
+  /** Lower case; the zero address for `native`. */
+  readonly contract: string;
+  /** Lower case. No part of the identity of `owner` and `decimals`, whose answer is the same for everybody. */
+  readonly account: string;
+  readonly id: bigint;
+  readonly key: string;
+};
+
+/** What one endpoint answered to one read. Amounts are exact: no floating point anywhere. */
+export type Reading =
+  | { readonly ok: true; readonly value: bigint }
+  | { readonly ok: false; readonly code: UndeterminedCode };
+
+/** What all endpoints that were asked answered to one read, in the order of their answers; never empty. */
+export type Observation = readonly Reading[];
+
+/** What a chain gave for the reads of one check: all of them at one block. */
+export type ChainObservations = {
+  /** How many equal answers decide. */
+  readonly quorum: number;
+  /** Absent where no block was read. */
+  readonly block?: BlockReport;
+  /** By read key. */
+  readonly observations: ReadonlyMap<string, Observation>;
+};
+
+export const failed = (code: UndeterminedCode): Reading => FAILED[code];
+
+const makeFailed = (code: UndeterminedCode): Reading => Object.freeze({ ok: false, code });
+
+/** One object per code, so that a million failed reads cost no memory. */
+const FAILED: Readonly<Record<UndeterminedCode, Reading>> = {
+  'rpc-unavailable': makeFailed('rpc-unavailable'),
+  'rpc-timeout': makeFailed('rpc-timeout'),
+  'rpc-disagreement': makeFailed('rpc-disagreement'),
+  'chain-stale': makeFailed('chain-stale'),
+  'block-mismatch': makeFailed('block-mismatch'),
+  'block-unavailable': makeFailed('block-unavailable'),
+  'min-block-not-reached': makeFailed('min-block-not-reached'),
+  'contract-not-found': makeFailed('contract-not-found'),
+  'call-reverted': makeFailed('call-reverted'),
+  'return-malformed': makeFailed('return-malformed'),
+  'decimals-unavailable': makeFailed('decimals-unavailable'),
+  'gas-exhausted': makeFailed('gas-exhausted'),
+  'deadline-exceeded': makeFailed('deadline-exceeded'),
+  internal: makeFailed('internal'),
+};

@@ -1,0 +1,28 @@
+const AMOUNT = /^(0|[1-9][0-9]{0,77})(?:\.([0-9]{1,36}))?$/;
+
+/** Whether `text` is an amount in whole tokens by the grammar of the wire contract. */
+export const isTokenAmount = (text: string): boolean => AMOUNT.test(text);
+
+/**
+ * An amount in whole tokens as an integer of the token's smallest unit. Exact for every amount of the
+ * grammar and every `decimals` from 0 to 255; the value may exceed 2^256 and is then beyond every balance.
+ *
+ * Where the amount has more fraction digits than the token, a minimum is rounded up and a maximum down:
+ * neither ever lets a balance through that the amount as written would not.
+ *
+ * @throws RangeError where `text` is outside the grammar.
+ *
+ * @example
+ * scaleTokenAmount('1500.5', 6, 'up'); // 1500500000n
+ * scaleTokenAmount('0.0000001', 6, 'up'); // 1n
+ * scaleTokenAmount('0.0000001', 6, 'down'); // 0n
+ */
+export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' | 'down'): bigint {
+  const match = AMOUNT.exec(text);
+  if (!match) throw new RangeError('not a token amount');
+  const [, whole = '', fraction = ''] = match;
+  if (fraction.length <= decimals) return BigInt(whole + fraction) * 10n ** BigInt(decimals - fraction.length);
+  const kept = BigInt(whole + fraction.slice(0, decimals));
+  const isExact = /^0*$/.test(fraction.slice(decimals));
+  return isExact || rounding === 'down' ? kept : kept + 1n;
+}
