@@ -1,14 +1,20 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import { monthCounterKey } from './admit.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
 
-/** The first stored result wins, byte for byte; whoever comes later gets it back. */
+/**
+ * The first stored result wins, byte for byte; whoever comes later gets it back. A third key is the month's counter
+ * that the check is given back to: on the first save only.
+ */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}
 local stored = redis.call('GET', KEYS[2])
 if stored then return stored end
 redis.call('SET', KEYS[2], ARGV[2], 'PXAT', ARGV[3])
+if #KEYS == 3 and tonumber(redis.call('GET', KEYS[3]) or '0') > 0 then redis.call('DECR', KEYS[3]) end
 return ARGV[2]
 `;
 
@@ -24,6 +30,8 @@ export type SaveResult = {
   readonly resultJson: string;
   /** Epoch ms. */
   readonly retainUntil: number;
+  /** The month's counter to give the check back to, on the first save only: nothing was decided. */
+  readonly refund?: { readonly clientId: string; readonly month: string };
   readonly access?: ViewAccess;
 };
 
@@ -56,8 +64,11 @@ export function makeResults(redis: Redis): Results {
     return found;
   };
   return {
-    saveIfAbsent: ({ requestId, resultJson, retainUntil, access }) =>
-      save([GENERATION_KEY, keyOf(requestId)], [access ?? EVERYDAY, resultJson, retainUntil]),
+    saveIfAbsent: ({ requestId, resultJson, retainUntil, refund, access = EVERYDAY }) => {
+      const keys = [GENERATION_KEY, keyOf(requestId)];
+      if (refund) keys.push(monthCounterKey(refund.clientId, refund.month));
+      return save(keys, [access, resultJson, retainUntil]);
+    },
     async read(requestId) {
       const [found] = await readMany([requestId]);
       return found;
@@ -65,5 +76,16 @@ export function makeResults(redis: Redis): Results {
     readMany,
     notify: (replyChannel, requestId) =>
       inStore(async () => void (await redis.publish(replyChannel, requestId))),
+  };
+}
+
+/** What is to be saved of a completed check. */
+export function savingOf(message: CheckCompleted): SaveResult {
+  const { requestId, resultJson, retainUntil, decided, clientId, chargedMonth } = message;
+  return {
+    requestId,
+    resultJson,
+    retainUntil: Date.parse(retainUntil),
+    ...(decided || chargedMonth === undefined ? {} : { refund: { clientId, month: chargedMonth } }),
   };
 }

@@ -1,0 +1,51 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { RecordAt } from '#shared/kafka/work-record.ts';
+import { makeResultHandler } from './handle-result.ts';
+
+const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
+  requestId: 'r1',
+  clientId: 'app_1',
+  delivery: { mode: 'sync', replyChannel: 'replies:g1' },
+  acceptedAt: '2026-11-21T10:00:00.000Z',
+  retainUntil: '2026-11-21T11:00:00.000Z',
+  decided: true,
+  resultJson: '{"first":true}',
+  ...over,
+});
+
+function makeStore() {
+  const stored = new Map<string, string>();
+  const events: string[] = [];
+  const handle = makeResultHandler({
+    results: {
+      saveIfAbsent: async ({ requestId, resultJson }) => {
+        events.push('save');
+        if (!stored.has(requestId)) stored.set(requestId, resultJson);
+        return stored.get(requestId) ?? '';
+      },
+      notify: async (channel, requestId) => void events.push(`notify ${channel} ${requestId}`),
+    },
+    observe: (_message, kind) => void events.push(kind),
+  });
+  return { handle: (message: CheckCompleted) => handle(message, {} as RecordAt), stored, events };
+}
+
+test('a result can be polled before its waiter is woken', async () => {
+  const { handle, events } = makeStore();
+  await handle(aResult());
+  expect(events).toEqual(['save', 'notify replies:g1 r1', 'first']);
+});
+
+test('the first result wins, and a later copy still wakes the waiter', async () => {
+  const { handle, stored, events } = makeStore();
+  await handle(aResult());
+  await handle(aResult({ resultJson: '{"first":false}' }));
+  expect(stored.get('r1')).toBe('{"first":true}');
+  expect(events.slice(3)).toEqual(['save', 'notify replies:g1 r1', 'copy']);
+});
+
+test('nobody is woken for a check that nobody waits for', async () => {
+  const { handle, events } = makeStore();
+  await handle(aResult({ delivery: { mode: 'poll' } }));
+  expect(events).toEqual(['save', 'first']);
+});

@@ -1,0 +1,48 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { Clock } from '#shared/redis/clock.ts';
+import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+import type { ViewKeeper } from '#shared/views/keep-views.ts';
+
+/** All metrics of a result-store process. */
+export function makeMetrics(registry: Registry) {
+  const registers = [registry];
+  const checkSeconds = new Histogram({
+    name: 'rolecall_check_seconds',
+    help: 'From acceptance to the stored result.',
+    labelNames: ['mode'],
+    buckets: SECONDS_BUCKETS,
+    registers,
+  });
+  const resultsSaved = new Counter({
+    name: 'rolecall_results_saved_total',
+    help: 'Results handed in: first ones, and copies of these.',
+    labelNames: ['kind'],
+    registers,
+  });
+  return {
+    observeResult(message: CheckCompleted, kind: 'first' | 'copy', nowMs: number): void {
+      resultsSaved.inc({ kind });
+      if (kind === 'first')
+        checkSeconds.observe({ mode: message.delivery.mode }, (nowMs - Date.parse(message.acceptedAt)) / 1000);
+    },
+    watch(views: Pick<ViewKeeper, 'areWhole'>, clock: Pick<Clock, 'skewMs'>): void {
+      new Gauge({
+        name: 'rolecall_views_whole',
+        help: '1 while the Redis views are whole, 0 while they are rebuilt.',
+        registers,
+        collect() {
+          this.set(views.areWhole() ? 1 : 0);
+        },
+      });
+      new Gauge({
+        name: 'rolecall_clock_skew_seconds',
+        help: "How far this process's clock is ahead of Redis's.",
+        registers,
+        collect() {
+          this.set(clock.skewMs() / 1000);
+        },
+      });
+    },
+  };
+}

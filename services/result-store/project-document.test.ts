@@ -1,0 +1,34 @@
+import type { RecordAt } from '#shared/kafka/work-record.ts';
+import { makeProjector } from './project-document.ts';
+
+type Document = { id: string; version: number };
+
+function makeView() {
+  let stored: Document | undefined;
+  const published: Document[] = [];
+  const handle = makeProjector<Document>({
+    project: async (document) => {
+      if (stored && stored.version >= document.version) return false;
+      stored = document;
+      return true;
+    },
+    read: async () => stored,
+    publish: async (document) => void published.push(document),
+  });
+  return { handle: (version: number) => handle({ id: 'a', version }, {} as RecordAt), published, view: () => stored };
+}
+
+test('an older document changes nothing, and the newest is published behind it', async () => {
+  const { handle, published, view } = makeView();
+  await handle(2);
+  await handle(1);
+  expect(view()?.version).toBe(2);
+  expect(published).toEqual([{ id: 'a', version: 2 }]);
+});
+
+test('the same document again is not published again: the topic would never come to rest', async () => {
+  const { handle, published } = makeView();
+  await handle(2);
+  await handle(2);
+  expect(published).toEqual([]);
+});

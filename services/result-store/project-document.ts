@@ -1,0 +1,24 @@
+import type { Handler } from '#shared/kafka/work-record.ts';
+
+type Versioned = { readonly version: number };
+
+type Dependencies<D> = {
+  /** Puts the document into its view; false where the view has the same or a newer version. */
+  readonly project: (document: D) => Promise<boolean>;
+  readonly read: (document: D) => Promise<D | undefined>;
+  readonly publish: (document: D) => Promise<void>;
+};
+
+/**
+ * Follows a compacted topic into its view.
+ *
+ * Compaction keeps the record that stands last, whatever its version; so behind an older document the newest one
+ * is published again.
+ */
+export function makeProjector<D extends Versioned>({ project, read, publish }: Dependencies<D>): Handler<D> {
+  return async function projectDocument(document) {
+    if (await project(document)) return;
+    const newest = await read(document);
+    if (newest && newest.version > document.version) await publish(newest);
+  };
+}

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeError } from '#shared/errors.ts';
+import { type Rebuild, rebuildViews } from './rebuild-views.ts';
+
+const LOOK_INTERVAL_MS = 500;
+
+export type ViewKeeper = AsyncDisposable & { readonly areWhole: () => boolean };
+
+/**
+ * Looks twice a second whether the views are whole, and rebuilds them where they are not: after Redis was wiped, on
+ * its first start, and when an operator took the marker away.
+ *
+ * Resolves once they are whole, or when the process is told to stop.
+ */
+export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal): Promise<ViewKeeper> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stopping, ended.signal]);
+  let whole = false;
+  const look = async () => {
+    try {
+      whole = (await rebuild.views.isWhole()) || (await rebuildViews(rebuild)) !== undefined;
+    } catch (error) {
+      whole = false;
+      rebuild.log.warn({ error: describeError(error) }, 'views are not whole');
+    }
+  };
+  const rest = () => delay(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+  await look();
+  while (!whole && !signal.aborted) {
+    await rest();
+    await look();
+  }
+  const keeping = (async () => {
+    while (!signal.aborted) {
+      await rest();
+      if (!signal.aborted) await look();
+    }
+  })();
+  return {
+    areWhole: () => whole,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await keeping;
+    },
+  };
+}
