@@ -1,0 +1,220 @@
+import type {
+  AttemptClass,
+  WebhookAttempted,
+  WebhookRetry,
+  WebhookState,
+} from '#shared/contracts/webhook.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { inStore, type Redis } from './connect.ts';
+import { CLAIM, FAILED_MAX, LISTED_MAX, PUT_ASIDE, RECORD } from './delivery-scripts.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
+
+const deliveryKey = (requestId: string) => `webhook:${requestId}`;
+const listKey = (clientId: string) => `webhooks:${clientId}`;
+const failedKey = (clientId: string) => `webhooks-failed:${clientId}`;
+const UNDELIVERED_KEY = 'webhooks-undelivered';
+
+/** A delivery is kept until its result expires, and this long after its last change at the least. */
+const KEEP_MS = 72 * 3_600_000;
+/** Longer than any delivery can be under way: its record has left Kafka by then. */
+const UNDELIVERED_AGE_MS_MAX = 8 * 86_400_000;
+/** Hashes read in one round trip. */
+const READ_CHUNK = 500;
+
+/** What may be done with a record: work it, or drop it because another one has this step or a later one. */
+export type ClaimOutcome = 'claimed' | 'taken' | 'superseded' | 'finished';
+
+/** One attempt as it is shown. */
+export type AttemptView = {
+  readonly attempt: number;
+  readonly chain: number;
+  readonly at: string;
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly class: AttemptClass;
+};
+
+/** One delivery as it is shown. */
+export type DeliveryView = {
+  readonly requestId: string;
+  readonly clientId: string;
+  readonly callbackUrl: string;
+  readonly state: WebhookState;
+  readonly chain: number;
+  readonly acceptedAt: string | undefined;
+  readonly retainUntil: string;
+  readonly nextAttemptAt: string | undefined;
+  /** Oldest first. */
+  readonly attempts: readonly AttemptView[];
+  /** The first 4 KiB of the last answer. */
+  readonly lastBody: string | undefined;
+};
+
+/** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies the attempt log. */
+export type Deliveries = {
+  /**
+   * Takes up the step that `delivery` stands at for the Kafka record at `place` (`topic/partition/offset`).
+   * The same record may claim again; a second record at the same step is told `taken`.
+   */
+  readonly claim: (delivery: WebhookRetry, place: string, nowMs: number) => Promise<ClaimOutcome>;
+  /** Gives the step back, before the record that will take it up again is published. */
+  readonly putAside: (delivery: WebhookRetry, place: string, nextAttemptAt: string) => Promise<void>;
+  /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
+  readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
+  readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
+  /** A client app's deliveries, newest first; at most 10 000 are looked at. */
+  readonly list: (
+    clientId: string,
+    options: { state?: WebhookState | undefined; countMax: number },
+  ) => Promise<DeliveryView[]>;
+  /** Ids of a client app's deliveries that were exhausted or stopped at `sinceMs` or later, oldest first. */
+  readonly failedSince: (clientId: string, sinceMs: number) => Promise<string[]>;
+  /** When the oldest undelivered webhook was accepted, epoch ms. */
+  readonly oldestUndeliveredAt: (nowMs: number) => Promise<number | undefined>;
+};
+
+/**
+ * @example
+ * const deliveries = makeDeliveries(redis);
+ * if ((await deliveries.claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
+ */
+export function makeDeliveries(redis: Redis): Deliveries {
+  const claim = makeScript<ClaimOutcome>(redis, 'claimDelivery', CLAIM);
+  const putAside = makeScript<number>(redis, 'putDeliveryAside', PUT_ASIDE);
+  const record = makeScript<number>(redis, 'recordDelivery', RECORD);
+
+  const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
+    const views = await Promise.all(
+      requestIds.map(async (requestId) => parseView(requestId, await redis.hgetall(deliveryKey(requestId)))),
+    );
+    return views.filter((view) => view !== undefined);
+  };
+
+  return {
+    claim: (delivery, place, nowMs) => {
+      const { requestId, clientId } = delivery;
+      const keys = [GENERATION_KEY, deliveryKey(requestId), listKey(clientId), UNDELIVERED_KEY];
+      return claim(keys, claimArguments(delivery, place, nowMs));
+    },
+    async putAside({ requestId, chain, attemptCount }, place, nextAttemptAt) {
+      const keys = [GENERATION_KEY, deliveryKey(requestId)];
+      await putAside(keys, [EVERYDAY, chain, attemptCount, place, nextAttemptAt]);
+    },
+    async record(attempted, access = EVERYDAY) {
+      const { requestId, clientId } = attempted;
+      const lists = [listKey(clientId), failedKey(clientId), UNDELIVERED_KEY];
+      await record([GENERATION_KEY, deliveryKey(requestId), ...lists], recordArguments(attempted, access));
+    },
+    read: (requestId) =>
+      inStore(async () => {
+        await requireView(redis);
+        return (await readMany([requestId]))[0];
+      }),
+    list: (clientId, { state, countMax }) =>
+      inStore(async () => {
+        await requireView(redis);
+        const ids = await redis.zrevrange(listKey(clientId), 0, LISTED_MAX - 1);
+        const found: DeliveryView[] = [];
+        for (let i = 0; i < ids.length && found.length < countMax; i += READ_CHUNK) {
+          const views = await readMany(ids.slice(i, i + READ_CHUNK));
+          found.push(...views.filter((view) => state === undefined || view.state === state));
+        }
+        return found.slice(0, countMax);
+      }),
+    failedSince: (clientId, sinceMs) =>
+      inStore(async () => {
+        await requireView(redis);
+        return redis.zrangebyscore(failedKey(clientId), sinceMs, '+inf', 'LIMIT', 0, FAILED_MAX);
+      }),
+    oldestUndeliveredAt: (nowMs) =>
+      inStore(async () => {
+        await redis.zremrangebyscore(UNDELIVERED_KEY, '-inf', `${nowMs - UNDELIVERED_AGE_MS_MAX}`);
+        const [oldest] = await redis.zrange(UNDELIVERED_KEY, '0', '0');
+        const score = oldest === undefined ? null : await redis.zscore(UNDELIVERED_KEY, oldest);
+        return score === null ? undefined : Number(score);
+      }),
+  };
+}
+
+const claimArguments = (delivery: WebhookRetry, place: string, nowMs: number) => [
+  EVERYDAY,
+  delivery.requestId,
+  delivery.chain,
+  delivery.attemptCount,
+  place,
+  delivery.clientId,
+  delivery.callbackUrl,
+  delivery.acceptedAt,
+  delivery.retainUntil,
+  Date.parse(delivery.acceptedAt),
+  nowMs,
+  Math.max(Date.parse(delivery.retainUntil), nowMs + KEEP_MS),
+];
+
+function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
+  const atMs = Date.parse(attempted.at);
+  return [
+    access,
+    attempted.requestId,
+    attempted.chain,
+    attempted.attempt ?? '',
+    attempted.state,
+    attempted.attempt === undefined ? '' : JSON.stringify(attemptLineOf(attempted)),
+    attempted.responseBody ?? '',
+    attempted.nextAttemptAt ?? '',
+    attempted.clientId,
+    attempted.callbackUrl,
+    attempted.retainUntil,
+    atMs,
+    Math.max(Date.parse(attempted.retainUntil), atMs + KEEP_MS),
+  ];
+}
+
+const attemptLineOf = (attempted: WebhookAttempted) => ({
+  attempt: attempted.attempt,
+  chain: attempted.chain,
+  at: attempted.at,
+  status: attempted.status ?? null,
+  durationMs: attempted.durationMs ?? 0,
+  class: attempted.class,
+});
+
+type Stored = Partial<
+  Record<
+    | 'clientId'
+    | 'callbackUrl'
+    | 'state'
+    | 'chain'
+    | 'acceptedAt'
+    | 'retainUntil'
+    | 'nextAttemptAt'
+    | 'attempts'
+    | 'lastBody',
+    string
+  >
+>;
+
+function parseView(requestId: string, stored: Stored): DeliveryView | undefined {
+  const { clientId, callbackUrl, state, retainUntil } = stored;
+  if (clientId === undefined || callbackUrl === undefined || state === undefined || retainUntil === undefined)
+    return undefined;
+  const lines = (stored.attempts ?? '').split('\n').filter((line) => line !== '');
+  return {
+    requestId,
+    clientId,
+    callbackUrl,
+    state: WebhookState.parse(state),
+    chain: Number(stored.chain),
+    acceptedAt: stored.acceptedAt,
+    retainUntil,
+    nextAttemptAt: stored.nextAttemptAt,
+    attempts: lines.map((line) => JSON.parse(line) as AttemptView),
+    lastBody: stored.lastBody === '' ? undefined : stored.lastBody,
+  };
+}
+
+async function requireView(redis: Redis): Promise<void> {
+  if ((await redis.exists(GENERATION_KEY)) === 0)
+    throw new ServiceError('view-rebuilding', 'the views are being rebuilt');
+}

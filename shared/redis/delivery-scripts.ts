@@ -1,0 +1,93 @@
+import { REQUIRE_VIEW } from './view.ts';
+
+/*
+ * One hash per delivery: `state`, and where its retry chain stands as (`chain`, `step`, `place`).
+ *
+ *   chain  0 for the first delivery; each resend has the next. A record of an earlier chain is superseded.
+ *   step   attempts made in this chain. A record that stands at an earlier step is superseded.
+ *   place  the Kafka record that works on this step, or '' while none does.
+ *
+ *   (no hash) ──claim──► pending, place ──record──► pending, step + 1, place ''   (the next record claims it)
+ *                          │   ▲                └──► delivered | stopped | exhausted   (a higher chain claims it)
+ *                          └───┘ put aside: place ''
+ *
+ * So of two records at one step the first to come is worked, however often it is read again, and the other dropped.
+ */
+
+/** Most deliveries listed per client app; older ones are still shown by their id. */
+export const LISTED_MAX = 10_000;
+/** Most failed deliveries kept per client app for "send all failed again". */
+export const FAILED_MAX = 100_000;
+/** Bytes of attempt lines kept with a delivery, the newest: about 80 attempts. */
+const ATTEMPT_LINES_BYTES_MAX = 16_384;
+
+/** KEYS: marker, delivery, list, undelivered. */
+export const CLAIM = `${REQUIRE_VIEW}
+local requestId, chain, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
+if found[1] then
+  local foundChain, foundStep = tonumber(found[1]), tonumber(found[2])
+  if chain < foundChain then return 'superseded' end
+  if chain == foundChain then
+    if found[4] ~= 'pending' then return 'finished' end
+    if step < foundStep then return 'superseded' end
+    if step == foundStep and found[3] ~= '' and found[3] ~= place then return 'taken' end
+  end
+end
+redis.call('HSET', KEYS[2], 'chain', chain, 'step', step, 'place', place, 'state', 'pending',
+  'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
+redis.call('HDEL', KEYS[2], 'nextAttemptAt')
+redis.call('PEXPIREAT', KEYS[2], ARGV[12])
+if not found[1] then
+  redis.call('ZADD', KEYS[3], ARGV[11], requestId)
+  redis.call('PEXPIREAT', KEYS[3], ARGV[12])
+  redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${LISTED_MAX + 1})
+end
+redis.call('ZADD', KEYS[4], 'NX', ARGV[10], requestId)
+return 'claimed'
+`;
+
+/** KEYS: marker, delivery. */
+export const PUT_ASIDE = `${REQUIRE_VIEW}
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
+if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
+redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
+return 1
+`;
+
+/**
+ * KEYS: marker, delivery, list, failed, undelivered. An empty step is a delivery given up without an attempt.
+ * A line that is there already is not added again, so a rebuild may read a record twice.
+ */
+export const RECORD = `${REQUIRE_VIEW}
+local requestId, chain, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts')
+local foundChain, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
+local advances = not foundChain or chain > foundChain
+  or (chain == foundChain and (not step or step > foundStep))
+if line ~= '' and not string.find(lines, line, 1, true) then
+  lines = lines .. line .. '\\n'
+  while #lines > ${ATTEMPT_LINES_BYTES_MAX} do lines = string.sub(lines, string.find(lines, '\\n', 1, true) + 1) end
+  redis.call('HSET', KEYS[2], 'attempts', lines, 'lastBody', body)
+end
+redis.call('HSET', KEYS[2], 'clientId', ARGV[9], 'callbackUrl', ARGV[10], 'retainUntil', ARGV[11])
+redis.call('PEXPIREAT', KEYS[2], ARGV[13])
+if not foundChain then
+  redis.call('ZADD', KEYS[3], ARGV[12], requestId)
+  redis.call('PEXPIREAT', KEYS[3], ARGV[13])
+  redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${LISTED_MAX + 1})
+end
+if not advances then return 0 end
+redis.call('HSET', KEYS[2], 'chain', chain, 'step', step or foundStep or 0, 'place', '', 'state', state)
+if nextAttemptAt == '' then redis.call('HDEL', KEYS[2], 'nextAttemptAt')
+else redis.call('HSET', KEYS[2], 'nextAttemptAt', nextAttemptAt) end
+if state == 'pending' then redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
+else redis.call('ZREM', KEYS[5], requestId) end
+if state == 'exhausted' or state == 'stopped' then
+  redis.call('ZADD', KEYS[4], ARGV[12], requestId)
+  redis.call('PEXPIREAT', KEYS[4], ARGV[13])
+  redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -${FAILED_MAX + 1})
+else redis.call('ZREM', KEYS[4], requestId) end
+return 1
+`;
