@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { report } from './run.mjs';
+
+/** How often the parent is looked at, and how long the command has to end by itself once it is gone. */
+const PARENT_POLL_MS = 250;
+const ORPHAN_GRACE_MS = 500;
+
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
+
+/**
+ * Runs the command with the project's own Node first on the PATH, hands every signal on, and ends as it ends:
+ * with the same exit code, or by the same signal.
+ */
+export function runCommand({ binaries, modules }, [name, ...args]) {
+  const path = [binaries, process.env.PATH].filter(Boolean).join(delimiter);
+  const program = name === 'node' ? join(modules, 'node', 'bin', 'node') : name;
+  const child = spawn(program, args, {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: path, ROLECALL_LAUNCHER_PID: String(process.pid) },
+  });
+  for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    report(`${name} could not be started: ${error.message}`);
+    process.exit(127);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    for (const forwarded of FORWARDED) process.removeAllListeners(forwarded);
+    process.kill(process.pid, signal);
+    // The signal is not one that ends a process: say it the way a shell does.
+    process.exit(128 + constants.signals[signal]);
+  });
+  if (process.env.npm_lifecycle_event) endWithParent(child);
+}
+
+/**
+ * npm that is killed -9 cannot tell us so. What it started must not outlive it, so its disappearance (a new
+ * parent) ends the command, gently first. Only under npm: a command started in the background of a shell
+ * that is closed later goes on.
+ */
+function endWithParent(child) {
+  const parent = process.ppid;
+  const poll = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(poll);
+    child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGKILL'), ORPHAN_GRACE_MS);
+  }, PARENT_POLL_MS);
+  poll.unref();
+}

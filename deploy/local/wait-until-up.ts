@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Child, describeExit, type Exit } from './child.ts';
+
+const POLL_MS = 25;
+
+export type Wait = {
+  /** What is waited for, as it is called in the error. */
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Read for the error if the process ended: the end of its log. */
+  readonly logTail?: () => string;
+};
+
+/**
+ * Waits until `isUp` says so; a throw of it counts as "not yet".
+ *
+ * @throws Error if the process ends first or the time is over, with the end of its log; or if it was aborted.
+ */
+export async function waitUntilUp(child: Child, isUp: () => Promise<boolean>, wait: Wait): Promise<void> {
+  let exit: Exit | undefined;
+  void child.exited.then((value) => {
+    exit = value;
+  });
+  const giveUpAt = performance.now() + wait.timeoutMs;
+  while (!(await isUp().catch(() => false))) {
+    wait.signal?.throwIfAborted();
+    const log = (): string => {
+      const tail = wait.logTail?.().trim() ?? '';
+      return tail === '' ? '' : `; it said:\n${tail}`;
+    };
+    if (exit) throw new Error(`${wait.what} ended before it was up (${describeExit(exit)})${log()}`);
+    if (performance.now() > giveUpAt)
+      throw new Error(`${wait.what} was not up after ${wait.timeoutMs / 1000} s${log()}`);
+    await delay(POLL_MS);
+  }
+}
