@@ -16,7 +16,8 @@ type Dependencies = {
 export function makeResultHandler({ results, observe }: Dependencies): Handler<CheckCompleted> {
   return async function handleResult(message) {
     const stored = await results.saveIfAbsent(savingOf(message));
-    if (message.delivery.mode === 'sync') await results.notify(message.delivery.replyChannel, message.requestId);
+    if (message.delivery.mode === 'sync')
+      await results.notify(message.delivery.replyChannel, message.requestId);
     observe(message, stored === message.resultJson ? 'first' : 'copy');
   };
 }

@@ -16,57 +16,70 @@ import { makeMetrics } from './metrics.ts';
 import { makeProjector } from './project-document.ts';
 
 // Composition root: the only file that knows every part of the result-store.
-await runService('result-store', () => loadConfig(process.env), async (scope, context, config) => {
-  const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
-  const clock = scope.use(await startClock(redis));
-  const kafka = scope.use(await connectKafka(config, 'result-store', context));
-  const metrics = makeMetrics(context.metrics);
-  const results = makeResults(redis);
-  const accounts = makeAccounts(redis);
-  const clientApps = makeClientApps(redis);
-  const deliveries = makeDeliveries(redis);
-  const views = makeViewState(redis);
+await runService(
+  'result-store',
+  () => loadConfig(process.env),
+  async (scope, context, config) => {
+    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+    const clock = scope.use(await startClock(redis));
+    const kafka = scope.use(await connectKafka(config, 'result-store', context));
+    const metrics = makeMetrics(context.metrics);
+    const results = makeResults(redis);
+    const accounts = makeAccounts(redis);
+    const clientApps = makeClientApps(redis);
+    const deliveries = makeDeliveries(redis);
+    const views = makeViewState(redis);
 
-  const rebuild = { kafka, views, accounts, clientApps, results, deliveries, now: clock.now, log: context.log };
-  const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
-  context.readiness.add('views', () => keeper.areWhole() || 'the views are being rebuilt');
-  metrics.watch(keeper, clock);
+    const rebuild = {
+      kafka,
+      views,
+      accounts,
+      clientApps,
+      results,
+      deliveries,
+      now: clock.now,
+      log: context.log,
+    };
+    const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
+    context.readiness.add('views', () => keeper.areWhole() || 'the views are being rebuilt');
+    metrics.watch(keeper, clock);
 
-  scope.use(
-    await kafka.consume({
-      groupId: 'result-store',
-      topics: [checkCompleted],
-      window: config.window,
-      handle: makeResultHandler({
-        results,
-        observe: (message, kind) => metrics.observeResult(message, kind, clock.now()),
+    scope.use(
+      await kafka.consume({
+        groupId: 'result-store',
+        topics: [checkCompleted],
+        window: config.window,
+        handle: makeResultHandler({
+          results,
+          observe: (message, kind) => metrics.observeResult(message, kind, clock.now()),
+        }),
       }),
-    }),
-  );
-  scope.use(
-    await kafka.consume({
-      groupId: 'result-store.accounts',
-      topics: [account],
-      window: 64,
-      fetchWaitMs: 1_000,
-      handle: makeProjector({
-        project: (document) => accounts.project(document),
-        read: ({ accountId }) => accounts.read(accountId),
-        publish: (document) => kafka.publish(account, document),
+    );
+    scope.use(
+      await kafka.consume({
+        groupId: 'result-store.accounts',
+        topics: [account],
+        window: 64,
+        fetchWaitMs: 1_000,
+        handle: makeProjector({
+          project: (document) => accounts.project(document),
+          read: ({ accountId }) => accounts.read(accountId),
+          publish: (document) => kafka.publish(account, document),
+        }),
       }),
-    }),
-  );
-  scope.use(
-    await kafka.consume({
-      groupId: 'result-store.client-apps',
-      topics: [clientApp],
-      window: 64,
-      fetchWaitMs: 1_000,
-      handle: makeProjector({
-        project: (document) => clientApps.project(document),
-        read: ({ clientId }) => clientApps.read(clientId),
-        publish: (document) => kafka.publish(clientApp, document),
+    );
+    scope.use(
+      await kafka.consume({
+        groupId: 'result-store.client-apps',
+        topics: [clientApp],
+        window: 64,
+        fetchWaitMs: 1_000,
+        handle: makeProjector({
+          project: (document) => clientApps.project(document),
+          read: ({ clientId }) => clientApps.read(clientId),
+          publish: (document) => kafka.publish(clientApp, document),
+        }),
       }),
-    }),
-  );
-});
+    );
+  },
+);

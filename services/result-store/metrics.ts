@@ -24,7 +24,10 @@ export function makeMetrics(registry: Registry) {
     observeResult(message: CheckCompleted, kind: 'first' | 'copy', nowMs: number): void {
       resultsSaved.inc({ kind });
       if (kind === 'first')
-        checkSeconds.observe({ mode: message.delivery.mode }, (nowMs - Date.parse(message.acceptedAt)) / 1000);
+        checkSeconds.observe(
+          { mode: message.delivery.mode },
+          (nowMs - Date.parse(message.acceptedAt)) / 1000,
+        );
     },
     watch(views: Pick<ViewKeeper, 'areWhole'>, clock: Pick<Clock, 'skewMs'>): void {
       new Gauge({

@@ -15,7 +15,11 @@ function makeView() {
     read: async () => stored,
     publish: async (document) => void published.push(document),
   });
-  return { handle: (version: number) => handle({ id: 'a', version }, {} as RecordAt), published, view: () => stored };
+  return {
+    handle: (version: number) => handle({ id: 'a', version }, {} as RecordAt),
+    published,
+    view: () => stored,
+  };
 }
 
 test('an older document changes nothing, and the newest is published behind it', async () => {

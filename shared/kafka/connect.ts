@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, Message } from 'kafkajs';
 import { Counter, Gauge } from 'prom-client';
 import type { CommonConfig } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
@@ -55,6 +55,8 @@ export type KafkaConnection = AsyncDisposable & {
    *   `message-too-large`, `message-unreadable` (it does not match its own schema: a bug)
    */
   readonly publish: <M>(topic: Topic<M>, message: M, options?: PublishOptions) => Promise<void>;
+  /** Writes a record as it is: for what is not a message of ours, such as a dead letter that is sent again. */
+  readonly publishRecord: (topic: string, record: Message) => Promise<void>;
   /** Joins the group and works its records until disposal; see `WindowConsumer` and `makeWorkRecord`. */
   readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
   /** Reads a whole topic once; see `readTopic`. */
@@ -76,6 +78,7 @@ export async function connectKafka(
   config: CommonConfig,
   service: string,
   context: Context,
+  { mustHaveTopics = true } = {},
 ): Promise<KafkaConnection> {
   const kafka = makeKafka(config.kafka, `rolecall-${service}`, context.log);
   const admin = kafka.admin({ retry: { retries: 2 } });
@@ -87,7 +90,7 @@ export async function connectKafka(
     ...(config.kafka.brokers.length > 1 ? { metadataMaxAge: 3_000 } : {}),
   });
   await waitFor('the broker', () => admin.connect(), config.dependencyWaitMs, context);
-  await verifyTopics(admin, ALL_TOPICS);
+  if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS);
   await producer.connect();
   const batching = new BatchingProducer(producer, context.log);
   const instruments = makeInstruments(context);
@@ -141,6 +144,7 @@ export async function connectKafka(
 
   return {
     publish,
+    publishRecord: (topic, record) => batching.send(topic, record, PUBLISH_TIMEOUT_MS),
     consume,
     readTopic: (options) => readTopic({ ...options, kafka }),
     admin,

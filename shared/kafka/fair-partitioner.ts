@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ICustomPartitioner, type Message, type PartitionMetadata, Partitioners } from 'kafkajs';
+import { type ICustomPartitioner, type Message, Partitioners, type PartitionMetadata } from 'kafkajs';
 
 /** Names the client app for whom a record is worked; set on the lanes only. */
 export const CLIENT_HEADER = 'rolecall-client';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kafka, KafkaMessage } from 'kafkajs';
+import { readTopicOffsets } from './topic-offsets.ts';
 
 const GROUP_PREFIX = 'rolecall.reader.';
 /** A reader's group that is older than this and has no members belongs to a process that died. */
@@ -33,10 +34,13 @@ export async function readTopic({ kafka, topic, apply, signal }: Options): Promi
   });
   await admin.connect();
   try {
-    const goals = await endsOf(admin, topic);
+    const offsets = await readTopicOffsets(admin, topic);
+    const goals = new Map(
+      [...offsets].filter(([, { low, high }]) => high > low).map(([p, { high }]) => [p, high]),
+    );
     if (goals.size === 0) return;
-    const reached = (partition: number, next: bigint) => {
-      if (next >= (goals.get(partition) ?? 0n)) goals.delete(partition);
+    const reached = (partition: number, next: number) => {
+      if (next >= (goals.get(partition) ?? 0)) goals.delete(partition);
       return goals.size === 0;
     };
     const finished = new Promise<void>((resolve, reject) => {
@@ -46,7 +50,7 @@ export async function readTopic({ kafka, topic, apply, signal }: Options): Promi
       });
       // The batch's own last offset counts: records below the end may be compacted away.
       consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-        if (reached(payload.partition, BigInt(payload.lastOffset) + 1n)) resolve();
+        if (reached(payload.partition, Number(payload.lastOffset) + 1)) resolve();
       });
     });
     finished.catch(() => undefined);
@@ -63,13 +67,6 @@ export async function readTopic({ kafka, topic, apply, signal }: Options): Promi
     await sweep(admin, groupId);
     await admin.disconnect();
   }
-}
-
-async function endsOf(admin: ReturnType<Kafka['admin']>, topic: string): Promise<Map<number, bigint>> {
-  const offsets = await admin.fetchTopicOffsets(topic);
-  return new Map(
-    offsets.filter(({ low, high }) => BigInt(high) > BigInt(low)).map((o) => [o.partition, BigInt(o.high)]),
-  );
 }
 
 /** Deletes this reader's group and those of readers that died. One with members refuses, so a mistake is harmless. */

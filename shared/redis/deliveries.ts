@@ -1,7 +1,7 @@
-import type {
-  AttemptClass,
-  WebhookAttempted,
-  WebhookRetry,
+import {
+  type AttemptClass,
+  type WebhookAttempted,
+  type WebhookRetry,
   WebhookState,
 } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';

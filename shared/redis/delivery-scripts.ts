@@ -62,10 +62,10 @@ return 1
 export const RECORD = `${REQUIRE_VIEW}
 local requestId, chain, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts')
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state')
 local foundChain, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local advances = not foundChain or chain > foundChain
-  or (chain == foundChain and (not step or step > foundStep))
+  or (chain == foundChain and found[4] == 'pending' and (not step or step > foundStep))
 if line ~= '' and not string.find(lines, line, 1, true) then
   lines = lines .. line .. '\\n'
   while #lines > ${ATTEMPT_LINES_BYTES_MAX} do lines = string.sub(lines, string.find(lines, '\\n', 1, true) + 1) end

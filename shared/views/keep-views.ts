@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeError } from '#shared/errors.ts';
+import { describeError, ServiceError } from '#shared/errors.ts';
 import { type Rebuild, rebuildViews } from './rebuild-views.ts';
 
 const LOOK_INTERVAL_MS = 500;
@@ -43,4 +43,14 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
       await keeping;
     },
   };
+}
+
+/** Most a command waits for views that another process rebuilds. */
+const WHOLE_WAIT_MS_MAX = 600_000;
+
+/** Waits until the views are whole, at most 10 min. */
+export async function waitUntilWhole(views: Pick<Rebuild['views'], 'isWhole'>): Promise<void> {
+  for (const began = Date.now(); !(await views.isWhole()); await delay(LOOK_INTERVAL_MS))
+    if (Date.now() - began > WHOLE_WAIT_MS_MAX)
+      throw new ServiceError('view-rebuilding', 'the views were not rebuilt in time');
 }

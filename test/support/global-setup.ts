@@ -7,7 +7,10 @@ import { infrastructure, startInfrastructure } from './infrastructure.ts';
 export default async function setUp(): Promise<void> {
   const running = await startInfrastructure();
   Reflect.set(globalThis, '__rolecallInfrastructure', running);
-  const admin = new Kafka({ brokers: infrastructure().brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = new Kafka({
+    brokers: infrastructure().brokers.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
   await admin.connect();
   await applyTopics(admin, ALL_TOPICS);
   await admin.disconnect();

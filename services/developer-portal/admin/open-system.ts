@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { commonConfig, commonEnvironment, type Environment, loadEnvironment } from '#shared/config.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { Readiness } from '#shared/http/ops-server.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { makeAccounts } from '#shared/redis/accounts.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { startClock } from '#shared/redis/clock.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { makeResults } from '#shared/redis/results.ts';
+import { makeViewState } from '#shared/redis/view.ts';
+import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
+import { makeLogger } from '#shared/telemetry/log.ts';
+import { makeRegistry } from '#shared/telemetry/metrics.ts';
+import { makeCreateClientApp } from '../client-apps.ts';
+import { makeWriteDocument } from '../write-document.ts';
+
+/** A command does not wait for a system that is not there. */
+const DEPENDENCY_WAIT_MS = 5_000;
+
+export type OpenSystem = Awaited<ReturnType<typeof openSystem>>;
+
+/**
+ * Connects to a running system for one command.
+ *
+ * @throws ServiceError `config-invalid`, `broker-unavailable`
+ */
+export async function openSystem(env: Environment) {
+  const common = commonConfig(loadEnvironment(z.object(commonEnvironment), { LOG_LEVEL: 'silent', ...env }));
+  const config = { ...common, dependencyWaitMs: DEPENDENCY_WAIT_MS };
+  const log = makeLogger('admin', config.logLevel);
+  const context = {
+    log,
+    metrics: makeRegistry('admin'),
+    readiness: new Readiness(),
+    stopping: new AbortController().signal,
+    fail: (error: unknown) => {
+      throw error;
+    },
+  };
+  await using opened = new AsyncDisposableStack();
+  const { redis } = opened.use(await connectRedis({ ...config, ...config.redis }, context));
+  const clock = opened.use(await startClock(redis));
+  const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
+  const accounts = makeAccounts(redis);
+  const clientApps = makeClientApps(redis);
+  const write = makeWriteDocument({ redis, publish: kafka.publish });
+  const scope = opened.move();
+  return {
+    redis,
+    clock,
+    kafka,
+    accounts,
+    clientApps,
+    log,
+    results: makeResults(redis),
+    deliveries: makeDeliveries(redis),
+    views: makeViewState(redis),
+    createClientApp: makeCreateClientApp({
+      accounts,
+      clientApps,
+      write,
+      // Looked at when it is used: most commands need no key.
+      box: { seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated) },
+      now: clock.now,
+    }),
+    [Symbol.asyncDispose]: () => scope.disposeAsync(),
+  };
+}
+
+function secretKeysOf(env: Environment) {
+  const text = env['ROLECALL_SECRET_KEYS'];
+  if (!text) throw new ServiceError('config-invalid', 'ROLECALL_SECRET_KEYS: missing');
+  return parseKeyRing(text);
+}

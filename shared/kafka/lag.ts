@@ -1,0 +1,36 @@
+import type { Admin } from 'kafkajs';
+import { readTopicOffsets } from './topic-offsets.ts';
+
+/** Records not yet finished, by consumer group and topic. */
+export type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/**
+ * The lag of every group that has committed something or has members, over all partitions.
+ *
+ * A partition without a commit counts from its beginning, where the group would start.
+ */
+export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): Promise<Lag> {
+  const { groups } = await admin.listGroups();
+  const ids = groups.map(({ groupId }) => groupId).filter((id) => !id.startsWith(ignorePrefix));
+  const ends = new Map<string, ReturnType<typeof readTopicOffsets>>();
+  const endsOf = (topic: string) => {
+    const known = ends.get(topic) ?? readTopicOffsets(admin, topic);
+    ends.set(topic, known);
+    return known;
+  };
+  const lag: Record<string, Record<string, number>> = {};
+  for (const groupId of ids.sort()) {
+    const byTopic: Record<string, number> = {};
+    for (const { topic, partitions } of await admin.fetchOffsets({ groupId })) {
+      const topicEnds = await endsOf(topic);
+      let total = 0;
+      for (const { partition, offset } of partitions) {
+        const end = topicEnds.get(partition);
+        if (end) total += end.high - (Number(offset) < 0 ? end.low : Math.max(Number(offset), end.low));
+      }
+      byTopic[topic] = total;
+    }
+    lag[groupId] = byTopic;
+  }
+  return lag;
+}

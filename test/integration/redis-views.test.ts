@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { makeAccounts } from '#shared/redis/accounts.ts';
+import { monthCounterKey } from '#shared/redis/admit.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { makeResults, savingOf } from '#shared/redis/results.ts';
+import { makeViewState } from '#shared/redis/view.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+
+// Scenario: the views live in a real Redis of which this file owns one database, and in a real Kafka.
+// What is checked is what everybody else relies on: the first result wins, and an emptied Redis comes back whole.
+
+let kafka: KafkaConnection;
+let connection: RedisConnection;
+const later = () => new Date(Date.now() + 3_600_000).toISOString();
+const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
+  requestId: randomUUID(),
+  clientId: 'app_views',
+  delivery: { mode: 'poll' },
+  acceptedAt: new Date().toISOString(),
+  retainUntil: later(),
+  decided: true,
+  resultJson: '{"n":1}',
+  ...over,
+});
+const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp => ({
+  clientId,
+  version,
+  accountId: 'acc_1',
+  name,
+  scope: 'approved',
+  suspended: false,
+  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  keys: [],
+  webhookSecrets: [],
+  createdAt: '2026-11-21T10:00:00.000Z',
+});
+const rebuildWith = () => {
+  const { redis } = connection;
+  return {
+    kafka,
+    views: makeViewState(redis),
+    accounts: makeAccounts(redis),
+    clientApps: makeClientApps(redis),
+    results: makeResults(redis),
+    deliveries: makeDeliveries(redis),
+    now: Date.now,
+    log: makeSilentLogger(),
+  };
+};
+
+beforeAll(async () => {
+  const config = testConfig(1);
+  connection = await connectTestRedis(config);
+  kafka = await connectTestKafka(config);
+});
+
+afterAll(async () => {
+  await kafka[Symbol.asyncDispose]();
+  await connection[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  await connection.redis.flushdb();
+  await rebuildViews(rebuildWith());
+});
+
+test('the first stored result wins, byte for byte, and later ones get it back', async () => {
+  const results = makeResults(connection.redis);
+  const first = aResult();
+  expect(await results.saveIfAbsent(savingOf(first))).toBe('{"n":1}');
+  expect(await results.saveIfAbsent(savingOf({ ...first, resultJson: '{"n":2}' }))).toBe('{"n":1}');
+  expect(await results.read(first.requestId)).toBe('{"n":1}');
+  expect(await results.readMany(['unknown', first.requestId])).toEqual([undefined, '{"n":1}']);
+});
+
+test('a check of which nothing was decided is given back to its month once, however often it is saved', async () => {
+  const results = makeResults(connection.redis);
+  const undecided = aResult({ decided: false, chargedMonth: '2026-11' });
+  const counter = monthCounterKey('app_views', '2026-11');
+  await connection.redis.set(counter, 5);
+  await results.saveIfAbsent(savingOf(undecided));
+  await results.saveIfAbsent(savingOf(undecided));
+  expect(await connection.redis.get(counter)).toBe('4');
+});
+
+test('without the generation marker nothing is read and nothing is written', async () => {
+  const results = makeResults(connection.redis);
+  await makeViewState(connection.redis).invalidate();
+  await expect(results.read('r')).rejects.toMatchObject({ code: 'view-rebuilding' });
+  await expect(results.saveIfAbsent(savingOf(aResult()))).rejects.toMatchObject({ code: 'view-rebuilding' });
+  await expect(makeClientApps(connection.redis).read('app_views')).rejects.toMatchObject({
+    code: 'view-rebuilding',
+  });
+});
+
+test('an older version of a client app never replaces a newer one', async () => {
+  const apps = makeClientApps(connection.redis);
+  expect(await apps.project(anApp(2, 'new'))).toBe(true);
+  expect(await apps.project(anApp(1, 'old'))).toBe(false);
+  expect((await apps.read('app_views'))?.name).toBe('new');
+});
+
+test('an emptied Redis is rebuilt from the topics: apps, and the first of two results', async () => {
+  const first = aResult();
+  const expired = aResult({ retainUntil: '2020-01-01T00:00:00.000Z' });
+  await kafka.publish(checkCompleted, first);
+  await kafka.publish(checkCompleted, { ...first, resultJson: '{"n":2}' });
+  await kafka.publish(checkCompleted, expired);
+  await kafka.publish(clientApp, anApp(1, 'one', `app_${first.requestId}`));
+  await kafka.publishRecord(checkCompleted.name, { key: 'poison', value: 'not json' });
+  await connection.redis.flushdb();
+  const counts = await rebuildViews(rebuildWith());
+  expect(counts?.results).toBeGreaterThanOrEqual(2);
+  const results = makeResults(connection.redis);
+  expect(await results.read(first.requestId)).toBe('{"n":1}');
+  expect(await results.read(expired.requestId)).toBeUndefined();
+  expect((await makeClientApps(connection.redis).read(`app_${first.requestId}`))?.name).toBe('one');
+});
+
+test('of two rebuilders one works and the other stands back', async () => {
+  await connection.redis.flushdb();
+  const outcomes = await Promise.all([rebuildViews(rebuildWith()), rebuildViews(rebuildWith())]);
+  expect(outcomes.filter((counts) => counts === undefined)).toHaveLength(1);
+});
+
+test('a rebuilder whose lock was wiped does not declare the views whole', async () => {
+  const views = makeViewState(connection.redis);
+  await connection.redis.flushdb();
+  await views.lock('mine');
+  await connection.redis.flushdb();
+  const write = makeResults(connection.redis).saveIfAbsent({ ...savingOf(aResult()), access: 'mine' });
+  await expect(write).rejects.toMatchObject({ code: 'view-rebuilding' });
+  expect(await views.finish('mine')).toBe(false);
+  expect(await views.isWhole()).toBe(false);
+});

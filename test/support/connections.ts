@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { type CommonConfig, commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import { Readiness } from '#shared/http/ops-server.ts';
+import { connectKafka, type KafkaConnection } from '#shared/kafka/connect.ts';
+import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { makeRegistry } from '#shared/telemetry/metrics.ts';
+import { infrastructure } from './infrastructure.ts';
+
+/** The context that a service would give its adapters, silent, with `fail` as a thrown error. */
+export function testContext() {
+  return {
+    log: makeSilentLogger(),
+    metrics: makeRegistry('test'),
+    readiness: new Readiness(),
+    stopping: new AbortController().signal,
+    fail: (error: unknown) => {
+      throw error;
+    },
+  };
+}
+
+/** A service's common settings for the infrastructure of this run. Each test file takes a Redis database of its own. */
+export function testConfig(redisDatabase: number): CommonConfig {
+  const { brokers, redisUrl } = infrastructure();
+  const parsed = loadEnvironment(z.object(commonEnvironment), {
+    KAFKA_BROKERS: brokers,
+    REDIS_URL: `${redisUrl}/${redisDatabase}`,
+    KAFKA_SESSION_TIMEOUT_MS: '3000',
+    KAFKA_HEARTBEAT_INTERVAL_MS: '500',
+    OPS_PORT: '0',
+    OPS_HOST: '127.0.0.1',
+    LOG_LEVEL: 'silent',
+  });
+  return commonConfig(parsed);
+}
+
+export async function connectTestKafka(config: CommonConfig): Promise<KafkaConnection> {
+  return connectKafka(config, 'test', testContext());
+}
+
+/** Connects and empties the test file's own database. */
+export async function connectTestRedis(config: CommonConfig): Promise<RedisConnection> {
+  const connection = await connectRedis({ ...config, ...config.redis }, testContext());
+  await connection.redis.flushdb();
+  return connection;
+}

@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const OUTPUT_CHARS_MAX = 200_000;
+
+export type SpawnedProcess = AsyncDisposable & {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** What it printed so far, the newest 200 000 characters. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Its exit code, or the signal's name. */
+  readonly exited: Promise<number | string>;
+  readonly kill: (signal: NodeJS.Signals) => Promise<number | string>;
+};
+
+/** Starts a program of the project with Node, from the project's root. Disposal kills it if it still runs. */
+export function spawnNode(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): SpawnedProcess {
+  const child = spawn(process.execPath, [...args], {
+    cwd: ROOT,
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const printed = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].on('data', (chunk: Buffer) => {
+      printed[name] = (printed[name] + chunk.toString()).slice(-OUTPUT_CHARS_MAX);
+    });
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  const kill = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return exited;
+  };
+  return {
+    child,
+    pid: child.pid ?? 0,
+    stdout: () => printed.stdout,
+    stderr: () => printed.stderr,
+    exited,
+    kill,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) await kill('SIGKILL');
+    },
+  };
+}
