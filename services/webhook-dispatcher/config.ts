@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import {
+  boolean,
+  type CommonConfig,
+  commaList,
+  commonConfig,
+  commonEnvironment,
+  decimal,
+  type Environment,
+  integer,
+  loadEnvironment,
+} from '#shared/config.ts';
+import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
+import { describeError, ServiceError } from '#shared/errors.ts';
+import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+
+const DispatcherEnvironment = z.object({
+  ...commonEnvironment,
+  WEBHOOK_ALLOWED_CIDRS: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      try {
+        return { text, cidrs: parseCidrs(text) };
+      } catch (error) {
+        context.addIssue(describeError(error).message);
+        return z.NEVER;
+      }
+    }),
+  WEBHOOK_ALLOW_HTTP: boolean(false),
+  WEBHOOK_SCHEDULE_SCALE: decimal({ min: 0.001, max: 1, default: 1 }),
+  WEBHOOK_CONNECT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
+  WEBHOOK_ATTEMPT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 15_000 }),
+  WEBHOOK_DNS_SERVERS: commaList(''),
+  WEBHOOK_WINDOW: integer({ min: 1, max: 10_000, default: 4_096 }),
+  ROLECALL_SECRET_KEYS: z.string().transform((text, context) => {
+    try {
+      return parseKeyRing(text);
+    } catch (error) {
+      context.addIssue(describeError(error).message);
+      return z.NEVER;
+    }
+  }),
+});
+
+export type DispatcherConfig = CommonConfig & {
+  readonly webhook: {
+    /** As text, for the log. */
+    readonly allowedCidrs: string;
+    readonly allowed: readonly Cidr[];
+    readonly allowHttp: boolean;
+    /** Multiplies the schedule, the tiers, the give-up bound and the breaker's times. */
+    readonly scheduleScale: number;
+    readonly connectTimeoutMs: number;
+    readonly attemptTimeoutMs: number;
+    /** Empty: the system's. */
+    readonly dnsServers: readonly string[];
+    /** Records worked at once, in each consumer group. */
+    readonly window: number;
+  };
+};
+
+/** The stop must leave an attempt that has just begun time to end and to be handed on. */
+const STOP_MARGIN_MS = 4_000;
+
+/** @throws ServiceError `config-invalid` */
+export function loadConfig(env: Environment): DispatcherConfig {
+  const parsed = loadEnvironment(DispatcherEnvironment, env);
+  const webhook = {
+    allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS.text,
+    allowed: parsed.WEBHOOK_ALLOWED_CIDRS.cidrs,
+    allowHttp: parsed.WEBHOOK_ALLOW_HTTP,
+    scheduleScale: parsed.WEBHOOK_SCHEDULE_SCALE,
+    connectTimeoutMs: parsed.WEBHOOK_CONNECT_TIMEOUT_MS,
+    attemptTimeoutMs: parsed.WEBHOOK_ATTEMPT_TIMEOUT_MS,
+    dnsServers: parsed.WEBHOOK_DNS_SERVERS,
+    window: parsed.WEBHOOK_WINDOW,
+  };
+  if (webhook.connectTimeoutMs > webhook.attemptTimeoutMs)
+    throw new ServiceError(
+      'config-invalid',
+      'WEBHOOK_CONNECT_TIMEOUT_MS must not exceed WEBHOOK_ATTEMPT_TIMEOUT_MS',
+    );
+  return { ...commonConfig(parsed), webhook };
+}
+
+/**
+ * The keys that open the signing secrets: an object of its own, never in the configuration, which may be logged.
+ *
+ * @throws ServiceError `config-invalid`
+ */
+export const loadSecretKeys = (env: Environment): KeyRing =>
+  loadEnvironment(DispatcherEnvironment, env).ROLECALL_SECRET_KEYS;
+
+/** What contradicts itself and still may be meant; logged at the start. */
+export function warningsOf({ webhook, shutdownTimeoutMs }: DispatcherConfig): string[] {
+  return [
+    ...(webhook.allowed.length > 0 ? [`callbacks to ${webhook.allowedCidrs} are allowed`] : []),
+    ...(webhook.allowHttp ? ['callbacks over plain http are allowed'] : []),
+    ...(webhook.scheduleScale === 1 ? [] : [`the retry schedule is multiplied by ${webhook.scheduleScale}`]),
+    ...(shutdownTimeoutMs < webhook.attemptTimeoutMs + STOP_MARGIN_MS
+      ? ['SHUTDOWN_TIMEOUT_MS is shorter than an attempt: a stop may repeat attempts']
+      : []),
+  ];
+}

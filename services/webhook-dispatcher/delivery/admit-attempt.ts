@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import { type BreakerState, makeBreaker } from '../domain/make-breaker.ts';
+import type { DeliverySlots } from './delivery-slots.ts';
+
+/** Receivers whose breaker is remembered. */
+const BREAKERS_MAX = 10_000;
+
+/** How an admitted attempt ended: it was taken, it failed, or nothing was learned of the receiver. */
+export type AttemptVerdict = 'healthy' | 'failing' | 'unknown';
+
+/** Leave for one attempt, which must be ended, or the reason to put the message aside. */
+export type Leave =
+  | { readonly reason: 'slots' | 'breaker'; readonly end?: undefined }
+  | { readonly reason?: undefined; readonly end: (verdict: AttemptVerdict) => void };
+
+export type AttemptGate = {
+  /** Asks for leave to attempt a delivery of `bytes` to a callback address; answers within about 2 s. */
+  readonly admit: (clientId: string, callbackUrl: string, bytes: number) => Promise<Leave>;
+  /** How many of the remembered breakers are in each state. */
+  readonly breakerCounts: () => Readonly<Record<BreakerState, number>>;
+};
+
+type Dependencies = {
+  readonly slots: Pick<DeliverySlots, 'acquire'>;
+  /** A monotonic clock, ms. */
+  readonly nowMs: () => number;
+  readonly scale: number;
+};
+
+/**
+ * The gate before every attempt: the breaker and the slots of its receiver (client app and origin).
+ *
+ * @example
+ * const leave = await gate.admit(clientId, callbackUrl, body.length);
+ * if (leave.end) leave.end('healthy');
+ */
+export function makeAttemptGate({ slots, nowMs, scale }: Dependencies): AttemptGate {
+  const breakers = new LRUCache<string, ReturnType<typeof makeBreaker>>({ max: BREAKERS_MAX });
+  const breakerOf = (key: string) => {
+    const breaker = breakers.get(key) ?? makeBreaker(scale);
+    breakers.set(key, breaker);
+    return breaker;
+  };
+  return {
+    async admit(clientId, callbackUrl, bytes) {
+      const { origin } = new URL(callbackUrl);
+      const key = `${clientId} ${origin}`;
+      const breaker = breakerOf(key);
+      if (breaker.state(nowMs()) === 'open') return { reason: 'breaker' };
+      const slot = await slots.acquire(key, origin, bytes);
+      if (slot === undefined) return { reason: 'slots' };
+      // Asked last, because a probe that was admitted must be made; it may have opened during the wait.
+      const admission = breaker.admit(nowMs());
+      if (admission === undefined) {
+        slot.release(undefined);
+        return { reason: 'breaker' };
+      }
+      return {
+        end(verdict) {
+          breaker.record(admission, verdict === 'unknown' ? undefined : verdict === 'failing', nowMs());
+          slot.release(verdict === 'unknown' ? undefined : verdict === 'healthy');
+        },
+      };
+    },
+    breakerCounts() {
+      const counts = { closed: 0, open: 0, 'half-open': 0 };
+      for (const breaker of breakers.values()) counts[breaker.state(nowMs())] += 1;
+      return counts;
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { Agent, type Dispatcher } from 'undici';
+import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domain/classify-attempt.ts';
+import type { makeGuardedConnector } from './guarded-connector.ts';
+
+/** Of an answer's body this much is read; then the connection is cut and the status decides. */
+const ANSWER_BYTES_MAX = 65_536;
+/** And this much is kept. */
+const ANSWER_BYTES_KEPT = 4_096;
+const HEADER_BYTES_MAX = 16_384;
+/** Below the 5 s after which many servers close an idle connection. */
+const KEEP_ALIVE_MS = 4_000;
+const KEEP_ALIVE_MS_MAX = 30_000;
+/** A busy connection is renewed this often, so that a changed DNS entry takes effect. */
+const CONNECTION_AGE_MS_MAX = 300_000;
+
+export type AttemptRequest = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+export type AttemptDelivery = (request: AttemptRequest) => Promise<AttemptOutcome>;
+
+type Options = {
+  readonly connect: ReturnType<typeof makeGuardedConnector>;
+  /** From the attempt's start to the answer's last byte. */
+  readonly attemptTimeoutMs: number;
+  readonly connectionsPerOriginMax: number;
+};
+
+/**
+ * Opens the client that makes attempts: one POST, never redirected, over kept-alive connections (HTTP/1.1).
+ *
+ * An attempt never throws: whatever the receiver does has a class. Bounded in time, header bytes and body bytes.
+ *
+ * @example
+ * const outcome = await delivery.attempt({ url, headers, body }); // { class: 'delivered', status: 204, … }
+ */
+export function connectDelivery(options: Options): AsyncDisposable & { readonly attempt: AttemptDelivery } {
+  const agent = new Agent({
+    connect: options.connect,
+    connections: options.connectionsPerOriginMax,
+    pipelining: 1,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
+    clientTtl: CONNECTION_AGE_MS_MAX,
+    // The attempt's own timer ends it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    attempt: async (request) => {
+      const startedAt = performance.now();
+      const durationMs = () => Math.round((performance.now() - startedAt) * 100) / 100;
+      try {
+        const answer = await post(agent, request, options.attemptTimeoutMs);
+        return { ...answer, class: classifyStatus(answer.status), durationMs: durationMs() };
+      } catch (error) {
+        return { class: classifyErrorCode(codeOf(error)), durationMs: durationMs() };
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await agent.destroy();
+    },
+  };
+}
+
+type Answer = { readonly status: number; readonly retryAfter: string | undefined; readonly body: string };
+
+/** The first code in the chain of causes: undici wraps what `net` and `tls` say. */
+function codeOf(error: unknown): string | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if (cause instanceof AggregateError && cause.errors.length > 0) return codeOf(cause.errors[0]);
+    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  }
+  return undefined;
+}
+
+/** undici's plain handler interface: neither a stream nor an AbortSignal per attempt. */
+function post(agent: Agent, { url, headers, body }: AttemptRequest, timeoutMs: number): Promise<Answer> {
+  const { origin, pathname, search } = new URL(url);
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const kept = makeKeptBody();
+  let controller: Dispatcher.DispatchController | undefined;
+  let isOver = false;
+  let status = 0;
+  let retryAfter: string | undefined;
+  const end = (settle: () => void) => {
+    isOver = true;
+    clearTimeout(timer);
+    settle();
+  };
+  const finish = () => end(() => resolve({ status, retryAfter, body: kept.text() }));
+  const timer = setTimeout(() => {
+    end(() => reject(TIMED_OUT));
+    controller?.abort(TIMED_OUT);
+  }, timeoutMs);
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      controller = started;
+      // It was waiting for a connection when its time ran out: it must not go out after all.
+      if (isOver) started.abort(TIMED_OUT);
+    },
+    onResponseStart(_, statusCode, answerHeaders) {
+      status = statusCode;
+      const header = answerHeaders['retry-after'];
+      retryAfter = Array.isArray(header) ? header[0] : header;
+    },
+    onResponseData(reading, chunk) {
+      if (kept.add(chunk) <= ANSWER_BYTES_MAX) return;
+      finish();
+      reading.abort(LONG_ENOUGH);
+    },
+    onResponseEnd: finish,
+    onResponseError: (_, error) => end(() => reject(error)),
+  };
+  try {
+    agent.dispatch({ origin, path: `${pathname}${search}`, method: 'POST', headers, body }, handler);
+  } catch (error) {
+    end(() => reject(error));
+  }
+  return promise;
+}
+
+const TIMED_OUT = Object.assign(new Error('the attempt took too long'), { code: 'ETIMEDOUT' });
+const LONG_ENOUGH = new Error('the answer is long enough');
+
+/** Keeps the beginning of a body and counts the whole. */
+function makeKeptBody() {
+  const parts: Buffer[] = [];
+  let keptBytes = 0;
+  let readBytes = 0;
+  return {
+    /** Returns how many bytes have been read so far. */
+    add(chunk: Buffer): number {
+      readBytes += chunk.length;
+      if (keptBytes < ANSWER_BYTES_KEPT) {
+        const part = Buffer.from(chunk.subarray(0, ANSWER_BYTES_KEPT - keptBytes));
+        parts.push(part);
+        keptBytes += part.length;
+      }
+      return readBytes;
+    },
+    text: () => Buffer.concat(parts).toString('utf8'),
+  };
+}

@@ -1,0 +1,112 @@
+import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { type Cidr, refuseAddress } from '#shared/contracts/callback-address.ts';
+
+/** Addresses of one name that are looked at; a name with more is refused whole. */
+const ADDRESSES_MAX = 32;
+const RESOLVE_TIMEOUT_MS = 2_000;
+const RESOLVE_TRIES = 2;
+/** Pause before the next address of a name is tried beside the first. */
+const NEXT_ADDRESS_MS = 250;
+
+/** A failure of ours on the way to a connection; the code is what `classifyErrorCode` reads. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** All addresses of a name, in text form. Rejects with a `dns` error. */
+export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
+
+type Options = {
+  readonly allowed: readonly Cidr[];
+  readonly allowHttp: boolean;
+  readonly connectTimeoutMs: number;
+  readonly resolve: ResolveHost;
+};
+
+/**
+ * Makes a connector for undici that dials only addresses it has judged: a literal at once, a name after
+ * resolving it, where a single refused address refuses the whole name. What was judged is handed to the socket
+ * as the answer of its lookup, so nothing resolves the name a second time (DNS rebinding); TLS still sees the
+ * original server name. The peer's address is judged again once connected.
+ *
+ * @example
+ * new Agent({ connect: makeGuardedConnector({ allowed: [], allowHttp: false, connectTimeoutMs: 5000, resolve: makeResolveHost([]) }) });
+ */
+export function makeGuardedConnector(options: Options): buildConnector.connector {
+  const { allowed } = options;
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: options.connectTimeoutMs,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    lookup: makeGuardedLookup(allowed, options.resolve),
+  });
+  return (target, callback) => {
+    // `net` asks no lookup for a literal, so a literal is judged here.
+    const literal = target.hostname.replace(/^\[|\]$/g, '');
+    const isRefused = isIP(literal) !== 0 && refuseAddress(literal, allowed) !== undefined;
+    if (isRefused || (target.protocol !== 'https:' && !options.allowHttp)) return callback(refused(), null);
+    connect(target, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      const peer = (socket as Socket).remoteAddress;
+      if (peer === undefined || refuseAddress(peer, allowed) !== undefined) {
+        socket.destroy();
+        return callback(refused(), null);
+      }
+      callback(null, socket);
+    });
+  };
+}
+
+const refused = () => new ConnectError('ERR_ADDRESS_REFUSED', 'the address is not allowed');
+
+function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): LookupFunction {
+  const judged = async (hostname: string) => {
+    const addresses = await resolve(hostname);
+    if (addresses.length === 0) throw new ConnectError('ENOTFOUND', 'the name has no address');
+    const isRefused = addresses.some((address) => refuseAddress(address, allowed) !== undefined);
+    if (isRefused || addresses.length > ADDRESSES_MAX) throw refused();
+    return addresses.map((address) => ({ address, family: isIP(address) }));
+  };
+  return (hostname, options, callback) => {
+    judged(hostname).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (options.all === true) callback(null, addresses);
+        else callback(null, first?.address ?? '', first?.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    );
+  };
+}
+
+/**
+ * Resolves names by DNS, both families at once, and by the system where DNS knows nothing (a hosts file).
+ *
+ * DNS is asked through c-ares, which waits outside of libuv's few threads: a name whose server hangs delays
+ * nobody else.
+ *
+ * @param servers `address[:port]` of the DNS servers to ask; empty: the system's.
+ */
+export function makeResolveHost(servers: readonly string[]): ResolveHost {
+  const resolver = new Resolver({ timeout: RESOLVE_TIMEOUT_MS, tries: RESOLVE_TRIES });
+  if (servers.length > 0) resolver.setServers(servers);
+  return async (hostname) => {
+    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length > 0) return addresses;
+    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+    const timedOut = failures.find(({ code }) => code === 'ETIMEOUT');
+    if (timedOut !== undefined) throw new ConnectError('ESERVFAIL', 'the name servers did not answer');
+    if (servers.length > 0) throw failures[0] ?? new ConnectError('ENOTFOUND', 'the name has no address');
+    return (await lookupBySystem(hostname, { all: true })).map(({ address }) => address);
+  };
+}

@@ -1,0 +1,64 @@
+/** Attempts in flight to one receiver: one client app's callbacks at one origin. */
+export const RECEIVER_SLOTS = 8;
+
+/** A success counts as proof of health for this long. */
+const PROOF_MS = 60_000;
+/** An attempt that is open for longer, with no success since it began, is taken for a hanging receiver. */
+const STUCK_MS = 2_000;
+/** Weight of the newest duration in the running mean. */
+const NEWEST_WEIGHT = 0.2;
+
+/** What is known of one receiver: attempts in flight, recent durations, recent health. */
+export type Receiver = {
+  readonly key: string;
+  readonly origin: string;
+  readonly inFlight: () => number;
+  /** Begins an attempt; the handle ends it. */
+  readonly begin: (nowMs: number) => symbol;
+  readonly end: (attempt: symbol, isHealthy: boolean | undefined, nowMs: number) => void;
+  /** It took a message within the last minute and does not seem to hang. */
+  readonly isProven: (nowMs: number) => boolean;
+  /** 0 while nothing is known. */
+  readonly expectedDurationMs: (nowMs: number) => number;
+};
+
+/**
+ * @example
+ * const receiver = makeReceiver('app_1 https://example.com', 'https://example.com');
+ * receiver.end(receiver.begin(0), true, 12);
+ * receiver.expectedDurationMs(12); // 12
+ */
+export function makeReceiver(key: string, origin: string): Receiver {
+  const begunAt = new Map<symbol, number>();
+  let meanMs: number | undefined;
+  let healthyAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    key,
+    origin,
+    inFlight: () => begunAt.size,
+    begin(nowMs) {
+      const attempt = Symbol('attempt');
+      begunAt.set(attempt, nowMs);
+      return attempt;
+    },
+    end(attempt, isHealthy, nowMs) {
+      const durationMs = nowMs - (begunAt.get(attempt) ?? nowMs);
+      begunAt.delete(attempt);
+      if (isHealthy === undefined) return;
+      meanMs = meanMs === undefined ? durationMs : meanMs + NEWEST_WEIGHT * (durationMs - meanMs);
+      healthyAt = isHealthy ? nowMs : Number.NEGATIVE_INFINITY;
+    },
+    isProven(nowMs) {
+      const [oldest] = begunAt.values();
+      const isStuck = oldest !== undefined && nowMs - oldest > STUCK_MS && healthyAt < oldest;
+      return !isStuck && nowMs - healthyAt <= PROOF_MS;
+    },
+    expectedDurationMs(nowMs) {
+      // The youngest attempt's age: it grows only while nothing ends, so one slow attempt among quick ones
+      // says nothing, and a receiver that hangs is known before its attempts time out.
+      const youngest = [...begunAt.values()].at(-1);
+      return Math.max(meanMs ?? 0, youngest === undefined ? 0 : nowMs - youngest);
+    },
+  };
+}

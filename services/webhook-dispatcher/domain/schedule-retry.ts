@@ -1,0 +1,117 @@
+import type { RetryTier } from '#shared/contracts/webhook.ts';
+
+/*
+ * attempt   1    2     3      4     5     6      7      8
+ * after     0   5 s  5 min  30 min 2 h   5 h   10 h   10 h    the one before, plus 0 to 20 %
+ * in all    0   5 s  5 min  35 min 2 h½  7 h½  17 h½  27 h½
+ *
+ * After the eighth: exhausted. `Retry-After` and being put aside stretch it, to 40 h at the most.
+ */
+const SCHEDULE: readonly RetryTier[] = ['5s', '5m', '30m', '2h', '5h', '10h', '10h'];
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** The delay of each tier, shortest first. */
+const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [
+  ['5s', 5 * SECOND_MS],
+  ['5m', 5 * MINUTE_MS],
+  ['30m', 30 * MINUTE_MS],
+  ['2h', 2 * HOUR_MS],
+  ['5h', 5 * HOUR_MS],
+  ['10h', 10 * HOUR_MS],
+];
+
+/** A delay grows by at most this part of itself, so that receivers that fell together do not return together. */
+const JITTER_MAX = 0.2;
+
+/** A delivery is given up this long after it was first taken up. */
+const GIVE_UP_MS = 40 * HOUR_MS;
+
+/** Attempts in one chain, the first included. */
+export const ATTEMPTS_MAX = SCHEDULE.length + 1;
+
+type Clock = {
+  readonly nowMs: number;
+  /** When the delivery was first taken up. */
+  readonly startedAtMs: number;
+  /** From 0 to 1: where in the jitter's range. */
+  readonly jitter: number;
+  /** Multiplies every time of this file, for tests. 1 in production. */
+  readonly scale: number;
+};
+
+export type Retry = { readonly tier: RetryTier; readonly dueAtMs: number };
+
+/** Whether a delivery has been under way for too long to be attempted again. */
+export const isGivenUp = ({ nowMs, startedAtMs, scale }: Omit<Clock, 'jitter'>): boolean =>
+  nowMs - startedAtMs > GIVE_UP_MS * scale;
+
+/**
+ * Plans the attempt that follows a failed one.
+ *
+ * The tier is the smallest whose delay is at least the schedule's and at least `retryAfterMs` (a receiver that
+ * asks for more than the longest tier gets the longest tier). Never earlier than the tier's delay.
+ *
+ * @param attemptCount attempts made so far, this one included: from 1.
+ * @param retryAfterMs what the receiver asked for; not scaled.
+ * @returns `undefined` when the schedule or the 40 h are spent: the delivery is exhausted.
+ *
+ * @example
+ * planRetry(1, undefined, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5s', dueAtMs: 5000 }
+ */
+export function planRetry(
+  attemptCount: number,
+  retryAfterMs: number | undefined,
+  clock: Clock,
+): Retry | undefined {
+  const scheduled = SCHEDULE[attemptCount - 1];
+  if (scheduled === undefined) return undefined;
+  const scheduledPlace = TIER_DELAYS_MS.findIndex(([tier]) => tier === scheduled);
+  const candidates = TIER_DELAYS_MS.slice(scheduledPlace);
+  const covering = candidates.find(([, delayMs]) => delayMs * clock.scale >= (retryAfterMs ?? 0));
+  return place(covering ?? candidates.at(-1), clock);
+}
+
+/**
+ * Plans when a delivery that was put aside without an attempt is looked at again. Its schedule does not advance.
+ *
+ * @param reason `slots`: the receiver's slots are taken, the 5 s tier. `breaker`: the receiver is failing,
+ * the 5 s tier the first time and the 5 min tier from then on.
+ * @returns `undefined` when the 40 h are spent.
+ *
+ * @example
+ * planAside('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
+ */
+export function planAside(reason: 'slots' | 'breaker', asideCount: number, clock: Clock): Retry | undefined {
+  return place(TIER_DELAYS_MS[reason === 'breaker' && asideCount > 0 ? 1 : 0], clock);
+}
+
+function place(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
+  if (tier === undefined) return undefined;
+  const dueAtMs = clock.nowMs + Math.ceil(tier[1] * clock.scale * (1 + JITTER_MAX * clock.jitter));
+  return isGivenUp({ ...clock, nowMs: dueAtMs }) ? undefined : { tier: tier[0], dueAtMs };
+}
+
+/** Longer than any tier: more digits than this mean "very long", not a number to compute with. */
+const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
+
+/**
+ * Parses a `Retry-After` header (RFC 9110 10.2.3): whole seconds or an HTTP date.
+ *
+ * @returns milliseconds from `nowMs`, from 0 to 24 h, or `undefined` if there is none that can be read.
+ *
+ * @example
+ * parseRetryAfter('120', 0); // 120000
+ */
+export function parseRetryAfter(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined || text.length > 64) return undefined;
+  const trimmed = text.trim();
+  const delayMs = /^[0-9]+$/.test(trimmed) ? Number(trimmed) * SECOND_MS : parseHttpDate(trimmed) - nowMs;
+  return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(delayMs, 0), RETRY_AFTER_MS_MAX);
+}
+
+/** All three forms of an HTTP date begin with the name of the day; `Date.parse` alone would read far more. */
+const parseHttpDate = (text: string): number =>
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN;

@@ -1,0 +1,43 @@
+import type { Webhook } from 'standardwebhooks';
+
+/** A secret that can sign, and until when. */
+export type Signer = {
+  readonly webhook: Webhook;
+  /** After that instant it signs no more; absent on the newest. */
+  readonly expiresAtMs: number | undefined;
+};
+
+/** Most signatures on one message: a rotation within a rotation. */
+export const SIGNATURES_MAX = 3;
+
+/**
+ * Signs a message by Standard Webhooks 1.0.0 with every live secret, newest first.
+ *
+ * @param signers newest first; expired ones are left out.
+ * @param atMs the instant of the attempt; sent as whole seconds.
+ * @returns the headers of the attempt. `X-Service-Signature` repeats `webhook-signature`.
+ *
+ * @example
+ * signMessage({ requestId: 'r1', body: '{}', atMs: Date.now(), signers: [{ webhook: new Webhook(secret), expiresAtMs: undefined }] });
+ * // { 'webhook-id': 'msg_r1', 'webhook-timestamp': '…', 'webhook-signature': 'v1,…', 'x-service-signature': 'v1,…' }
+ */
+export function signMessage(message: {
+  readonly requestId: string;
+  readonly body: string;
+  readonly atMs: number;
+  readonly signers: readonly Signer[];
+}) {
+  const id = `msg_${message.requestId}`;
+  const at = new Date(message.atMs);
+  const signature = message.signers
+    .filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > message.atMs)
+    .slice(0, SIGNATURES_MAX)
+    .map(({ webhook }) => webhook.sign(id, at, message.body))
+    .join(' ');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(message.atMs / 1000)),
+    'webhook-signature': signature,
+    'x-service-signature': signature,
+  };
+}

@@ -1,0 +1,100 @@
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { RETRY_TIERS, webhookAttempted, webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { runService } from '#shared/lifecycle.ts';
+import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
+import { startClock } from '#shared/redis/clock.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { makeResults } from '#shared/redis/results.ts';
+import { subscribe } from '#shared/redis/subscribe.ts';
+import { makeSecretBox } from '#shared/secret-box.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';
+import { makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
+import { makeAttemptGate } from './delivery/admit-attempt.ts';
+import { connectDelivery } from './delivery/attempt-delivery.ts';
+import { ORIGIN_SLOTS, startDeliverySlots } from './delivery/delivery-slots.ts';
+import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
+import { makeSigners } from './delivery/read-signers.ts';
+import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
+import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
+import { makeMetrics } from './metrics.ts';
+
+const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
+
+// Composition root: the only file that knows every part of the webhook dispatcher.
+await runService('webhook-dispatcher', load, async (scope, context, config) => {
+  const { webhook } = config;
+  for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
+  const metrics = makeMetrics(context.metrics);
+
+  const store = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+  const clock = scope.use(await startClock(store.redis));
+  const deliveries = makeDeliveries(store.redis);
+  const signers = makeSigners({ readClientApp: makeClientApps(store.redis).read, open: config.box.open });
+  await subscribe(await store.subscriber(), CLIENT_APP_CHANGED, {
+    onMessage: signers.forget,
+    onGap: () => signers.forget(),
+  });
+
+  const kafka = scope.use(await connectKafka(config, 'webhook-dispatcher', context));
+  const resolve = makeResolveHost(webhook.dnsServers);
+  const { attempt } = scope.use(
+    connectDelivery({
+      connect: makeGuardedConnector({ ...webhook, resolve }),
+      attemptTimeoutMs: webhook.attemptTimeoutMs,
+      connectionsPerOriginMax: ORIGIN_SLOTS,
+    }),
+  );
+  const monotonicMs = () => performance.now();
+  const slots = scope.use(startDeliverySlots(monotonicMs));
+  const gate = makeAttemptGate({ slots, nowMs: monotonicMs, scale: webhook.scheduleScale });
+  const dependencies = {
+    deliveries,
+    gate,
+    attempt,
+    metrics,
+    readSigners: signers.read,
+    publishRetry: (tier, message) => kafka.publish(webhookRetry[tier], message),
+    publishAttempted: (message) => kafka.publish(webhookAttempted, message),
+    now: clock.now,
+    random: Math.random,
+    scale: webhook.scheduleScale,
+    userAgent: `Rolecall/${packageJson.version}`,
+  } satisfies Parameters<typeof makeDeliverWebhook>[0];
+  const deliver = makeDeliverWebhook(dependencies);
+  const giveUp = makeGiveUpDelivery(dependencies);
+  const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
+  metrics.watch({ ...slots, ...gate, now: clock.now, oldestUndeliveredAt });
+
+  const { window } = webhook;
+  const retry = {
+    window,
+    fetchWaitMs: 1_000,
+    handle: makeRetryHandler(deliver),
+    giveUp: makeRetryGiveUp(giveUp),
+  };
+  const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };
+  const results = makeResults(store.redis);
+  const consumers = await Promise.all([
+    kafka.consume({
+      groupId: 'webhook-dispatcher',
+      topics: [checkCompleted],
+      window,
+      handle: makeResultHandler({ results, deliver }),
+      giveUp: makeResultGiveUp(giveUp),
+    }),
+    kafka.consume({ ...retry, groupId: 'webhook-dispatcher.requested', topics: [webhookRequested] }),
+    ...RETRY_TIERS.map((tier) =>
+      kafka.consume({
+        ...retry,
+        due,
+        groupId: `webhook-dispatcher.retry.${tier}`,
+        topics: [webhookRetry[tier]],
+      }),
+    ),
+  ]);
+  // All at once: while one drains, the others must not take more work.
+  scope.defer(async () => void (await Promise.all(consumers.map((each) => each[Symbol.asyncDispose]()))));
+});
