@@ -1,7 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import type { GiveUp, Handler } from '#shared/kafka/work-record.ts';
-import type { Results } from '#shared/redis/results.ts';
+import { type Results, savingOf } from '#shared/redis/results.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 
 type Dependencies = {
@@ -17,10 +17,9 @@ type Dependencies = {
  */
 export function makeResultHandler({ results, deliver }: Dependencies): Handler<CheckCompleted> {
   return async function handleResult(message, record) {
-    const { delivery, requestId } = message;
+    const { delivery } = message;
     if (delivery.mode !== 'webhook') return;
-    const retainUntil = Date.parse(message.retainUntil);
-    const resultJson = await results.saveIfAbsent({ requestId, resultJson: message.resultJson, retainUntil });
+    const resultJson = await results.saveIfAbsent(savingOf(message));
     await deliver({ ...firstDelivery(message, delivery.callbackUrl), resultJson }, record);
   };
 }
