@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { readTopicOffsets } from './topic-offsets.ts';
 
+/** A record as it stands in a topic. */
+export type TopicRecord = KafkaMessage;
+
 const GROUP_PREFIX = 'rolecall.reader.';
 /** A reader's group that is older than this and has no members belongs to a process that died. */
 const STALE_GROUP_MS = 600_000;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { KafkaMessage } from 'kafkajs';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { webhookAttempted } from '#shared/contracts/webhook.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
@@ -95,7 +95,7 @@ async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): P
  */
 async function applyRecords<M>(
   topic: Topic<M>,
-  records: readonly KafkaMessage[],
+  records: readonly TopicRecord[],
   apply: (message: M) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {

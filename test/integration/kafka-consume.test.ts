@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { usage } from '#shared/contracts/usage.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { ConsumeOptions, KafkaConnection } from '#shared/kafka/connect.ts';
+import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
+import { connectTestKafka, testConfig } from '../support/connections.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: a producer and consumer groups of this file's own on a real broker; the topics are shared with other
+// files, so every test looks at the records of its own run alone.
+
+let kafka: KafkaConnection;
+const run = randomUUID();
+const aResult = (name: string, over: Partial<CheckCompleted> = {}): CheckCompleted => ({
+  requestId: `${name}.${run}`.slice(0, 64),
+  clientId: 'app_kafka',
+  delivery: { mode: 'poll' },
+  acceptedAt: '2026-11-21T10:00:00.000Z',
+  retainUntil: '2026-11-21T11:00:00.000Z',
+  decided: true,
+  resultJson: '{}',
+  ...over,
+});
+const consume = (over: Partial<ConsumeOptions<CheckCompleted>>) =>
+  kafka.consume<CheckCompleted>({
+    groupId: `test.${randomUUID()}`,
+    topics: [checkCompleted],
+    window: 16,
+    handle: async () => undefined,
+    ...over,
+  });
+const isOurs = (key: string) => key.endsWith(run);
+
+beforeAll(async () => {
+  kafka = await connectTestKafka(testConfig(2));
+});
+afterAll(async () => kafka[Symbol.asyncDispose]());
+
+test('a group that reads for the first time gets what was published before it existed', async () => {
+  const message = aResult('early');
+  await kafka.publish(checkCompleted, message);
+  const seen: string[] = [];
+  await using _ = await consume({ handle: async ({ requestId }) => void seen.push(requestId) });
+  await waitUntil('the early record', () => seen.includes(message.requestId));
+});
+
+test('a slow record holds neither its partition nor its own place: it is worked again after a crash', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const key = `slow.${run}`;
+  const seen: string[] = [];
+  // One key per record and one partition for all: the slow one stands first.
+  const fast = Array.from({ length: 20 }, (_, i) => `f${i}.${run}`);
+  const slow = await consume({
+    groupId,
+    handle: async ({ requestId }, { signal }) => {
+      if (requestId !== key) return void (isOurs(requestId) && seen.push(requestId));
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      throw new ServiceError('store-unavailable', 'interrupted');
+    },
+  });
+  await kafka.publish(checkCompleted, aResult('slow'));
+  for (const name of fast) await kafka.publish(checkCompleted, aResult(name.split('.')[0] ?? ''));
+  await waitUntil('the fast records', () => fast.every((name) => seen.includes(name)));
+  await slow[Symbol.asyncDispose]();
+  const again: string[] = [];
+  await using _ = await consume({ groupId, handle: async ({ requestId }) => void again.push(requestId) });
+  await waitUntil('the slow record again', () => again.includes(key));
+});
+
+test('records of one key are worked one after another in the order of their offsets', async () => {
+  const message = aResult('keyed');
+  const order: string[] = [];
+  let working = 0;
+  await using _ = await consume({
+    handle: async ({ requestId, resultJson }) => {
+      if (requestId !== message.requestId) return;
+      expect(++working).toBe(1);
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push(resultJson);
+      working--;
+    },
+  });
+  const copies = ['1', '2', '3', '4'];
+  for (const resultJson of copies) await kafka.publish(checkCompleted, { ...message, resultJson });
+  await waitUntil('all copies', () => order.length === copies.length);
+  expect(order).toEqual(copies);
+});
+
+test('a record that nobody can work is given up once, dead-lettered with its reason, and passed', async () => {
+  const bad = `bad.${run}`;
+  const good = aResult('good');
+  const given: string[] = [];
+  const seen: string[] = [];
+  await using _ = await consume({
+    handle: async ({ requestId }) => {
+      if (requestId === `bug.${run}`) throw new TypeError('boom');
+      seen.push(requestId);
+    },
+    giveUp: async ({ record }) => void (isOurs(record.key) && given.push(record.key)),
+  });
+  await kafka.publishRecord(checkCompleted.name, { key: bad, value: '{"requestId":5}' });
+  await kafka.publish(checkCompleted, aResult('bug'));
+  await kafka.publish(checkCompleted, good);
+  await waitUntil(
+    'the good record and both given up',
+    () => seen.includes(good.requestId) && given.length === 2,
+  );
+  const ours = async () =>
+    (await listDeadLetters(kafka, checkCompleted.name)).filter(({ key }) => isOurs(key));
+  const letters = await waitUntil('two dead letters', async () => {
+    const found = await ours();
+    return found.length === 2 && found;
+  });
+  const codes = Object.fromEntries(letters.map(({ key, error }) => [key, error.code]));
+  expect(codes).toEqual({ [bad]: 'message-unreadable', [`bug.${run}`]: 'handler-failed' });
+  const [unreadable] = letters.filter(({ key }) => key === bad);
+  const [bug] = letters.filter(({ key }) => key !== bad);
+  if (!unreadable || !bug) throw new Error('a letter is missing');
+  await settleDeadLetter(kafka, checkCompleted.name, unreadable, 'discarded');
+  await redriveDeadLetter(kafka, checkCompleted.name, bug);
+  await waitUntil(
+    'the redriven record again',
+    () => given.filter((key) => key === `bug.${run}`).length === 2,
+  );
+  expect((await ours()).map(({ offset, partition }) => `${partition}/${offset}`)).not.toContain(
+    `${bug.partition}/${bug.offset}`,
+  );
+});
+
+test('a delayed record is never worked before it is due, and those behind it wait with it', async () => {
+  let now = Date.now();
+  const seen: string[] = [];
+  const due = `due.${run}`;
+  await using _ = await consume({
+    due: {
+      dueAtOf: ({ requestId, acceptedAt }) => (requestId === due ? Date.parse(acceptedAt) : 0),
+      now: () => now,
+    },
+    handle: async ({ requestId }) => void seen.push(requestId),
+  });
+  await kafka.publish(checkCompleted, aResult('due', { acceptedAt: new Date(now + 1_000).toISOString() }));
+  const probe = aResult('probe');
+  await kafka.publish(checkCompleted, probe);
+  await kafka.publish(checkCompleted, aResult('due'));
+  await waitUntil(
+    'the probe, of another partition or another head',
+    () => seen.includes(probe.requestId) || seen.length > 0,
+  );
+  expect(seen).not.toContain(due);
+  now += 10_000;
+  await waitUntil('the due record', () => seen.includes(due));
+});
+
+test('a message that its consumers would refuse is never published, nor one that is too large', async () => {
+  const wrong = { clientId: 'a' } as unknown as z.infer<typeof usage.schema>;
+  await expect(kafka.publish(usage, wrong)).rejects.toMatchObject({ code: 'message-unreadable' });
+  const large = aResult('large', { resultJson: 'x'.repeat(checkCompleted.messageBytesMax) });
+  await expect(kafka.publish(checkCompleted, large)).rejects.toMatchObject({ code: 'message-too-large' });
+});
