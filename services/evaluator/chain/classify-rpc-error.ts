@@ -8,13 +8,34 @@ export type RpcErrorObject = { readonly code: number; readonly message: string }
  * go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and Ankr; the order matters.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
-  [/rate limit|too many requests|request limit|exceeded .*(quota|capacity|throughput)|compute units/i, 'rate-limited'],
-  [/header not found|unknown block|block not found|block .*not (found|available)|missing trie node|blockoutofrange/i, 'block-unavailable'],
-  [/cannot find block|state .*(not available|unavailable|pruned)|is pruned|historical state|resource not found/i, 'block-unavailable'],
-  [/block ?hash.*not.*found|could not find block|unknown (hash|header)|not (in )?canonical|ahead of (the )?(chain )?head/i, 'block-unavailable'],
-  [/override|too many arguments|too many params|expected (at most )?2 (params|arguments)/i, 'override-refused'],
-  [/out of gas|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas|evm timeout|execution timeout|execution aborted/i, 'gas-exhausted'],
-  [/too large|entity too|size (limit|exceed)|batch (limit|size|too)|max(imum)? (batch|response|request)|payload/i, 'too-large'],
+  [
+    /rate limit|too many requests|request limit|exceeded .*(quota|capacity|throughput)|compute units/i,
+    'rate-limited',
+  ],
+  [
+    /header not found|unknown block|block not found|block .*not (found|available)|missing trie node|blockoutofrange/i,
+    'block-unavailable',
+  ],
+  [
+    /cannot find block|state .*(not available|unavailable|pruned)|is pruned|historical state|resource not found/i,
+    'block-unavailable',
+  ],
+  [
+    /block ?hash.*not.*found|could not find block|unknown (hash|header)|not (in )?canonical|ahead of (the )?(chain )?head/i,
+    'block-unavailable',
+  ],
+  [
+    /override|too many arguments|too many params|expected (at most )?2 (params|arguments)/i,
+    'override-refused',
+  ],
+  [
+    /out of gas|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas|evm timeout|execution timeout|execution aborted/i,
+    'gas-exhausted',
+  ],
+  [
+    /too large|entity too|size (limit|exceed)|batch (limit|size|too)|max(imum)? (batch|response|request)|payload/i,
+    'too-large',
+  ],
   [/revert|invalid opcode|invalid jump|stack (under|over)flow|bad instruction/i, 'reverted'],
 ];
 

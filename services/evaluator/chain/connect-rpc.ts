@@ -13,7 +13,9 @@ const DEFAULT_RETRY_AFTER_MS = 1_000;
 export type RpcRequest = { readonly method: string; readonly params: string };
 
 /** The result of one call of a batch, or what was wrong with it alone. */
-export type RpcOutcome = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly failure: RpcFailure };
+export type RpcOutcome =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly failure: RpcFailure };
 
 /** The JSON-RPC of one endpoint over HTTP. */
 export type Rpc = AsyncDisposable & {
@@ -158,7 +160,10 @@ function outcomeOf(answer: unknown, id: number | undefined): RpcOutcome {
   const { error, result } = parsed.data;
   if (error != null) {
     const kind = classifyRpcError(error);
-    return { ok: false, failure: new RpcFailure(kind, kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined) };
+    return {
+      ok: false,
+      failure: new RpcFailure(kind, kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined),
+    };
   }
   if (id === undefined || parsed.data.id !== id || result === undefined)
     return { ok: false, failure: new RpcFailure('malformed') };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchLimit } from './batch-limit.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
-import type { Rpc, RpcOutcome, RpcRequest } from './connect-rpc.ts';
+import type { Rpc } from './connect-rpc.ts';
 import { LatencyWindow } from './latency-window.ts';
 import { RateBucket } from './rate-bucket.ts';
 import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
@@ -67,23 +67,13 @@ export class Endpoint {
     return this.#breaker.isAdmitting && this.#options.nowMs() >= this.#busyUntilMs;
   }
 
-  /** @throws RpcFailure */
-  call(request: RpcRequest, signal: AbortSignal): Promise<unknown> {
-    return this.#guard(signal, () => this.#options.rpc.call(request, signal));
-  }
-
-  /** @throws RpcFailure where the batch as a whole failed */
-  callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]> {
-    return this.#guard(signal, () => this.#options.rpc.callMany(requests, signal));
-  }
-
-  /** Counts an answer that came in good form and was wrong all the same (another block, another chain). */
-  distrust(failure: RpcFailure): void {
-    this.#breaker.fail(failure.strikes);
-    this.#options.observer.onCall(this.name, failure.kind, 0);
-  }
-
-  async #guard<T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  /**
+   * Makes one call through breaker, rate and measurement. `send` checks the answer's content as well, so that an
+   * answer that came in good form and is wrong all the same counts against the endpoint.
+   *
+   * @throws RpcFailure
+   */
+  async use<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>): Promise<T> {
     if (this.#options.nowMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
     if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
     try {
@@ -97,17 +87,19 @@ export class Endpoint {
     }
   }
 
-  async #measure<T>(send: () => Promise<T>): Promise<T> {
+  async #measure<T>(send: (rpc: Rpc) => Promise<T>): Promise<T> {
     const startedMs = this.#options.nowMs();
     this.inFlightCount += 1;
     let result = 'ok';
     try {
-      const answer = await send();
+      const answer = await send(this.#options.rpc);
       this.#breaker.succeed();
       this.latency.add(this.#options.nowMs() - startedMs);
       return answer;
     } catch (error) {
       result = toRpcFailure(error).kind;
+      // A call that was overtaken took at least so long: left out, the tail would look shorter than it is.
+      if (result === 'abandoned') this.latency.add(this.#options.nowMs() - startedMs);
       throw error;
     } finally {
       this.inFlightCount -= 1;

@@ -105,7 +105,8 @@ function decimalsOf(
   if (needs.kind !== 'amount') return 0;
   if (needs.decimals === undefined) return native(rule.chainId);
   const reading = readingOf(needs.decimals);
-  if (reading.ok) return reading.value <= DECIMALS_MAX ? Number(reading.value) : { code: 'decimals-unavailable' };
+  if (reading.ok)
+    return reading.value <= DECIMALS_MAX ? Number(reading.value) : { code: 'decimals-unavailable' };
   const isContractsFault = CONTRACTS_FAULTS.has(reading.code) && reading.code !== 'contract-not-found';
   return { code: isContractsFault ? 'decimals-unavailable' : reading.code };
 }

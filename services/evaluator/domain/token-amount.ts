@@ -21,7 +21,8 @@ export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' 
   const match = AMOUNT.exec(text);
   if (!match) throw new RangeError('not a token amount');
   const [, whole = '', fraction = ''] = match;
-  if (fraction.length <= decimals) return BigInt(whole + fraction) * 10n ** BigInt(decimals - fraction.length);
+  if (fraction.length <= decimals)
+    return BigInt(whole + fraction) * 10n ** BigInt(decimals - fraction.length);
   const kept = BigInt(whole + fraction.slice(0, decimals));
   const isExact = /^0*$/.test(fraction.slice(decimals));
   return isExact || rounding === 'down' ? kept : kept + 1n;

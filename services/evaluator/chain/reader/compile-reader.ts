@@ -17,7 +17,9 @@ const Output = z.object({
   errors: z.array(z.object({ severity: z.string(), formattedMessage: z.string() })).default([]),
   contracts: z
     .object({
-      [SOURCE]: z.object({ Reader: z.object({ evm: z.object({ bytecode: z.object({ object: z.string() }) }) }) }),
+      [SOURCE]: z.object({
+        Reader: z.object({ evm: z.object({ bytecode: z.object({ object: z.string() }) }) }),
+      }),
     })
     .optional(),
 });

@@ -66,7 +66,8 @@ export type ReaderAnswer = {
  * decodeAnswer(hex, reads.length)?.values; // [1500500000n]
  */
 export function decodeAnswer(answer: unknown, readCount: number): ReaderAnswer | undefined {
-  if (typeof answer !== 'string' || answer.length !== 2 + HEADER_DIGITS + readCount * ENTRY_DIGITS) return undefined;
+  if (typeof answer !== 'string' || answer.length !== 2 + HEADER_DIGITS + readCount * ENTRY_DIGITS)
+    return undefined;
   if (!/^0x[0-9a-fA-F]*$/.test(answer)) return undefined;
   const statuses: ReaderStatus[] = [];
   const values: bigint[] = [];

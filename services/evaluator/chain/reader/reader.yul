@@ -20,13 +20,11 @@
 object "Reader" {
   code {
     // Memory: 0x00 calldata of a call (68 bytes), 0x80 its answer, 0x100 the answer of the reader.
-    function word(call_size, target, stipend) -> ok {
-      ok := staticcall(stipend, target, 0, call_size, 0x80, 32)
-    }
-
-    // Whether a call of the contract ended with exactly 32 bytes.
+    // Whether a call of the contract ended with exactly 32 bytes. Two steps, because arguments are evaluated
+    // from the right: the size would be that of the call before.
     function answers(call_size, target, stipend) -> yes {
-      yes := and(staticcall(stipend, target, 0, call_size, 0x80, 32), eq(returndatasize(), 32))
+      yes := staticcall(stipend, target, 0, call_size, 0x80, 32)
+      yes := and(yes, eq(returndatasize(), 32))
     }
 
     let stipend := shr(192, calldataload(1))
@@ -84,7 +82,7 @@ object "Reader" {
           case 0 { status := 1 }
           default {
             let before := gas()
-            let ok := word(call_size, target, stipend)
+            let ok := staticcall(stipend, target, 0, call_size, 0x80, 32)
             let used := sub(before, gas())
             switch ok
             case 1 {

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Endpoint } from './endpoint.ts';
+import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
+
+/** How often the whole list of endpoints is gone through. */
+const ROUNDS_MAX = 3;
+const ROUND_PAUSE_MS = 100;
+
+export type Question<T> = {
+  /** The endpoints that may be asked now, best first. */
+  readonly candidates: () => readonly Endpoint[];
+  /** How many answers are wanted at first. */
+  readonly quorum: number;
+  /** Whether the answers so far settle it; if not, one more endpoint is asked while there is one. */
+  readonly isSettled: (answers: readonly T[]) => boolean;
+  readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
+  /** After how many ms without an answer another endpoint is asked as well; `undefined`: never. */
+  readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
+  readonly onFailure?: (failure: RpcFailure) => void;
+  readonly signal: AbortSignal;
+};
+
+export type Answers<T> = {
+  /** In the order of their arrival; none where every endpoint failed. */
+  readonly answers: readonly T[];
+  /** The last failure seen. */
+  readonly failure: RpcFailure | undefined;
+};
+
+type Event<T> =
+  | { readonly endpoint: Endpoint; readonly answer: { readonly value: T } }
+  | { readonly endpoint: Endpoint; readonly failure: RpcFailure };
+
+/**
+ * Asks as many endpoints as the quorum wants, the next one for each that fails or is slow, and one more while
+ * the answers do not settle it. No endpoint answers twice. Bounded by the number of rounds.
+ */
+export async function askEndpoints<T>(question: Question<T>): Promise<Answers<T>> {
+  const asking = new Asking(question);
+  try {
+    return await asking.run();
+  } finally {
+    asking.abandonRest();
+  }
+}
+
+class Asking<T> {
+  readonly #question: Question<T>;
+  readonly #controller = new AbortController();
+  readonly #flying = new Map<Endpoint, Promise<Event<T>>>();
+  readonly #answered = new Set<Endpoint>();
+  readonly #answers: T[] = [];
+  #tried = new Set<Endpoint>();
+  #wanted: number;
+  #failure: RpcFailure | undefined;
+
+  constructor(question: Question<T>) {
+    this.#question = question;
+    this.#wanted = question.quorum;
+    const abandon = () => this.abandonRest();
+    if (question.signal.aborted) abandon();
+    question.signal.addEventListener('abort', abandon, { signal: this.#controller.signal });
+  }
+
+  abandonRest(): void {
+    this.#controller.abort();
+  }
+
+  async run(): Promise<Answers<T>> {
+    for (let round = 1; !this.#isOver(); ) {
+      while (this.#flying.size + this.#answers.length < this.#wanted && this.#launchNext());
+      if (this.#flying.size > 0) {
+        this.#take(await this.#nextEvent());
+        continue;
+      }
+      const isWorthAnotherRound =
+        this.#tried.size > 0 && round < ROUNDS_MAX && this.#answers.length < this.#wanted;
+      if (!isWorthAnotherRound) break;
+      await sleep(ROUND_PAUSE_MS * round, undefined, { signal: this.#question.signal }).catch(
+        () => undefined,
+      );
+      this.#tried = new Set();
+      round += 1;
+    }
+    return { answers: this.#answers, failure: this.#failure ?? this.#whyNobody() };
+  }
+
+  #isOver(): boolean {
+    if (this.#question.signal.aborted) return true;
+    if (this.#answers.length < this.#wanted) return false;
+    if (this.#question.isSettled(this.#answers)) return true;
+    this.#wanted += 1;
+    return false;
+  }
+
+  #whyNobody(): RpcFailure {
+    return new RpcFailure(this.#question.signal.aborted ? 'abandoned' : 'breaker-open');
+  }
+
+  #launchNext(): boolean {
+    const isFree = (endpoint: Endpoint) =>
+      !this.#tried.has(endpoint) && !this.#answered.has(endpoint) && !this.#flying.has(endpoint);
+    const endpoint = this.#question.candidates().find(isFree);
+    if (endpoint === undefined) return false;
+    this.#tried.add(endpoint);
+    this.#flying.set(endpoint, this.#ask(endpoint));
+    return true;
+  }
+
+  async #ask(endpoint: Endpoint): Promise<Event<T>> {
+    try {
+      return { endpoint, answer: { value: await this.#question.ask(endpoint, this.#controller.signal) } };
+    } catch (error) {
+      return { endpoint, failure: toRpcFailure(error) };
+    }
+  }
+
+  /** The next answer or failure; a slow endpoint is overtaken by launching another one meanwhile. */
+  async #nextEvent(): Promise<Event<T>> {
+    const [slowest] = this.#flying.keys();
+    const hedgeMs = slowest && this.#question.hedgeAfterMs?.(slowest);
+    if (hedgeMs === undefined) return Promise.race(this.#flying.values());
+    const timer = new AbortController();
+    const overtime = sleep(hedgeMs, undefined, { signal: timer.signal }).catch(() => undefined);
+    const event = await Promise.race([...this.#flying.values(), overtime]);
+    timer.abort();
+    if (event !== undefined) return event;
+    this.#launchNext();
+    return Promise.race(this.#flying.values());
+  }
+
+  #take(event: Event<T>): void {
+    this.#flying.delete(event.endpoint);
+    if ('answer' in event) {
+      this.#answered.add(event.endpoint);
+      this.#answers.push(event.answer.value);
+      return;
+    }
+    if (event.failure.kind === 'abandoned') return;
+    this.#failure = event.failure;
+    this.#question.onFailure?.(event.failure);
+  }
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { RpcFailure } from './rpc-failure.ts';
+
+/** The header of a block, as far as it is looked at. */
+export type Block = {
+  readonly number: number;
+  /** `0x` and 64 hex digits, lower case, as is `parentHash`. */
+  readonly hash: string;
+  readonly parentHash: string;
+  /** Unix seconds. */
+  readonly timestamp: number;
+};
+
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,13}$/)
+  .transform((hex) => Number.parseInt(hex, 16));
+const hash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((hex) => hex.toLowerCase());
+
+const Header = z.object({ number: quantity, hash, parentHash: hash, timestamp: quantity });
+
+/** @throws RpcFailure `block-unavailable` where the endpoint knows no such block, `malformed` where it is no header */
+export function parseBlock(answer: unknown): Block {
+  if (answer === null) throw new RpcFailure('block-unavailable');
+  const parsed = Header.safeParse(answer);
+  if (!parsed.success) throw new RpcFailure('malformed');
+  return parsed.data;
+}
+
+/** A block as the block parameter of a call, in JSON: by hash (EIP-1898) or by number. */
+export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
+  pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;

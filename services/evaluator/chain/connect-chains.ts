@@ -1,0 +1,74 @@
+import type { ChainFile, ChainSettings } from '#shared/contracts/chain-file.ts';
+import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { Consistency } from '#shared/contracts/rule.ts';
+import type { ChainObservations, Observation, Read, Reading } from '../domain/read.ts';
+import type { ChainObserver } from './chain-observer.ts';
+import { connectChain } from './connect-chain.ts';
+
+export type ReadBalancesContext = {
+  readonly lane: Lane;
+  readonly clientId: string;
+  readonly consistency: Consistency;
+  /** Aborted when the check must end with what it has. */
+  readonly signal: AbortSignal;
+};
+
+/** Reads what a check planned, every chain by itself: a slow chain holds up no other. Never throws. */
+export type ReadBalances = (
+  reads: ReadonlyMap<number, readonly Read[]>,
+  context: ReadBalancesContext,
+) => Promise<ReadonlyMap<number, ChainObservations>>;
+
+export type Chains = AsyncDisposable & {
+  readonly readBalances: ReadBalances;
+  readonly isConfigured: (chainId: number) => boolean;
+  readonly nativeDecimals: (chainId: number) => number;
+};
+
+export type ChainsOptions = {
+  /** Bound of one attempt at one endpoint. */
+  readonly attemptTimeoutMs: number;
+  /** Evaluators that share the endpoints' rates. */
+  readonly poolSize: () => number;
+  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
+  readonly isAnswer: (reading: Reading) => boolean;
+  readonly observer: ChainObserver;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+export type ConnectChain = (
+  settings: ChainSettings,
+  options: ChainsOptions,
+) => ReturnType<typeof connectChain>;
+
+const NATIVE_DECIMALS = 18;
+
+/**
+ * Connects to the chains of the chain file. Nothing is waited for: an endpoint that is away is found out by
+ * the reads that need it.
+ */
+export function connectChains({ chains }: ChainFile, options: ChainsOptions): Chains {
+  const byId = new Map(
+    chains.map((settings) => [settings.chainId, { settings, chain: connectChain(settings, options) }]),
+  );
+  return {
+    isConfigured: (chainId) => byId.has(chainId),
+    nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
+    async readBalances(reads, { lane, clientId, consistency, signal }) {
+      const observed = await Promise.all(
+        [...reads].map(async ([chainId, ofChain]) => {
+          const minBlock = consistency.minBlock[String(chainId)] ?? 0;
+          const context = { lane, clientId, blockTag: consistency.blockTag, minBlock, signal };
+          const chain = byId.get(chainId)?.chain;
+          if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
+          return [chainId, await chain.read(ofChain, context)] as const;
+        }),
+      );
+      return new Map(observed);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...byId.values()].map(({ chain }) => chain[Symbol.asyncDispose]()));
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** Items that one client gets in before the next one's turn. */
+const QUANTUM = 32;
+
+/** Waiting items of many clients, taken in turn, so that a client with a backlog delays nobody but itself. */
+export class FairQueue<T> {
+  /** In the order of their turns. */
+  readonly #byClient = new Map<string, { items: T[]; next: number }>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(clientId: string, item: T): void {
+    const queue = this.#byClient.get(clientId);
+    if (queue === undefined) this.#byClient.set(clientId, { items: [item], next: 0 });
+    else queue.items.push(item);
+    this.#size += 1;
+  }
+
+  /** Takes at most `max` items that are still wanted; those that are not are dropped on the way. */
+  take(max: number, isWanted: (item: T) => boolean): T[] {
+    const taken: T[] = [];
+    while (taken.length < max && this.#size > 0) {
+      const [turn] = this.#byClient;
+      if (turn === undefined) break;
+      const [clientId, queue] = turn;
+      for (let quantum = 0; quantum < QUANTUM && taken.length < max && queue.next < queue.items.length; ) {
+        const item = queue.items[queue.next++] as T;
+        this.#size -= 1;
+        if (!isWanted(item)) continue;
+        taken.push(item);
+        quantum += 1;
+      }
+      this.#byClient.delete(clientId);
+      if (queue.next < queue.items.length) this.#byClient.set(clientId, queue);
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,69 @@
+import { failed, type Observation, type Reading } from '../domain/read.ts';
+import { askEndpoints } from './ask-endpoints.ts';
+import type { Block } from './block.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { BatchAnswer, ReadFromEndpoint } from './read-from-endpoint.ts';
+import type { Batch, PerformBatch } from './read-queue.ts';
+
+export type BatchReaderOptions = {
+  /** Usable endpoints for a block, best first. */
+  readonly candidates: (block: Block) => readonly Endpoint[];
+  readonly quorum: number;
+  /** Folds what several endpoints answered to one read. */
+  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
+  readonly readFrom: ReadFromEndpoint;
+  readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
+  readonly onBatch: (readCount: number) => void;
+};
+
+/**
+ * Makes the function that answers a batch: asks one endpoint, or as many as the quorum wants; the next one for
+ * each that fails or is slow; one more while they disagree.
+ */
+export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
+  const isSettled = (answers: readonly BatchAnswer[]): boolean => {
+    const [first] = answers;
+    if (first === undefined || options.quorum === 1) return first !== undefined;
+    return first.readings.every((_, index) => {
+      const reading = options.agreeOn(columnOf(answers, index), options.quorum);
+      return reading.ok || reading.code !== 'rpc-disagreement';
+    });
+  };
+
+  return async function readBatch(batch: Batch): Promise<void> {
+    const reads = batch.entries.map((entry) => entry.read);
+    options.onBatch(reads.length);
+    const { answers, failure } = await askEndpoints<BatchAnswer>({
+      candidates: () => options.candidates(batch.block),
+      quorum: options.quorum,
+      isSettled,
+      ask: (endpoint, signal) => options.readFrom(endpoint, batch.block, reads, signal),
+      hedgeAfterMs: options.hedgeAfterMs,
+      onFailure: ({ code }) => {
+        for (const entry of batch.entries) entry.lastCode = code;
+      },
+      signal: batch.controller.signal,
+    });
+    if (answers.length > 0) return fillIn(batch, answers);
+    if (failure === undefined || failure.kind === 'abandoned') return;
+    for (const entry of batch.entries) entry.observation = [failed(failure.code)];
+  };
+}
+
+/**
+ * Gives each entry what all endpoints answered. One that an endpoint had no gas left for stays open and is
+ * queued again, provided that the batch got anywhere at all.
+ */
+function fillIn({ entries }: Batch, answers: readonly BatchAnswer[]): void {
+  const isProved = answers.every((answer) => answer.isProved);
+  const hasProgressed = entries.some((_, index) => columnOf(answers, index).length === answers.length);
+  for (const [index, entry] of entries.entries()) {
+    const column = columnOf(answers, index);
+    if (column.length < answers.length && hasProgressed) continue;
+    entry.observation = column.length > 0 ? column : [failed('gas-exhausted')];
+    entry.isProved = isProved;
+  }
+}
+
+const columnOf = (answers: readonly BatchAnswer[], index: number): Reading[] =>
+  answers.flatMap((answer) => answer.readings[index] ?? []);

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { BlockReport } from '#shared/contracts/result.ts';
+import type { BlockTag } from '#shared/contracts/rule.ts';
+import { type ChainObservations, failed, type Observation, type Read } from '../domain/read.ts';
+import type { Block } from './block.ts';
+import type { Heads } from './heads.ts';
+import { type Entry, observationOf, type ReadQueue } from './read-queue.ts';
+import { toRpcFailure } from './rpc-failure.ts';
+
+/** A token does not change its decimals. */
+const DECIMALS_TTL_MS = 24 * 3_600_000;
+const DECIMALS_MAX = 50_000;
+/** Times that a check starts anew at another block because the first one vanished in a reorg. */
+const BLOCKS_MAX = 2;
+
+export type ChainReadContext = {
+  readonly lane: Lane;
+  readonly clientId: string;
+  readonly blockTag: BlockTag;
+  readonly minBlock: number;
+  /** Aborted when the check must end with what it has. */
+  readonly signal: AbortSignal;
+};
+
+export type ChainReaderOptions = {
+  readonly heads: Heads;
+  readonly queue: ReadQueue;
+  readonly quorum: number;
+  /** Whether an observation says something about the chain. */
+  readonly isFact: (observation: Observation) => boolean;
+  readonly onSaved: (reason: 'decimals') => void;
+  readonly nowMs: () => number;
+};
+
+/** Reads of one chain for one check, all at one block. Never throws: what failed is in the observations. */
+export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => Promise<ChainObservations>;
+
+export function makeChainReader(options: ChainReaderOptions): ReadChain {
+  const { heads, queue, quorum } = options;
+  const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
+
+  async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, isLast: boolean) {
+    const { blockTag: tag, minBlock, signal } = context;
+    const block = await heads.read({ tag, minBlock, startedMs: options.nowMs(), signal });
+    const known = new Map<string, Observation>();
+    const open = reads.filter((read) => {
+      const observation = read.kind === 'decimals' ? decimals.get(read.key) : undefined;
+      if (observation === undefined) return true;
+      known.set(read.key, observation);
+      options.onSaved('decimals');
+      return false;
+    });
+    const entries = await queue.read(block, open, context);
+    if (!isLast && !signal.aborted && entries.some(isBlockGone)) return undefined;
+    for (const entry of entries) {
+      const observation = observationOf(entry);
+      known.set(entry.read.key, observation);
+      if (entry.read.kind === 'decimals' && observation.every((reading) => reading.ok))
+        decimals.set(entry.read.key, observation);
+    }
+    const isAnyRead = entries.some((entry) => options.isFact(observationOf(entry)));
+    return { quorum, observations: known, ...(isAnyRead ? { block: reportOf(block, entries) } : {}) };
+  }
+
+  return async function readChain(reads, context) {
+    try {
+      for (let blockCount = 1; ; blockCount++) {
+        const observed = await readAtOneBlock(reads, context, blockCount >= BLOCKS_MAX);
+        if (observed !== undefined) return observed;
+      }
+    } catch (error) {
+      const observation = [failed(toRpcFailure(error).code)];
+      return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
+    }
+  };
+}
+
+const isBlockGone = (entry: Entry): boolean =>
+  entry.observation?.every((reading) => !reading.ok && reading.code === 'block-unavailable') ?? false;
+
+const reportOf = (block: Block, entries: readonly Entry[]): BlockReport => ({
+  number: block.number,
+  hash: block.hash,
+  timestamp: block.timestamp,
+  proved: entries.every((entry) => entry.observation === undefined || entry.isProved),
+});

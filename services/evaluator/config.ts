@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import {
+  type CommonConfig,
+  commonConfig,
+  commonEnvironment,
+  type Environment,
+  integer,
+  loadEnvironment,
+} from '#shared/config.ts';
+import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
+import { ServiceError } from '#shared/errors.ts';
+
+const EvaluatorEnvironment = z.object({
+  ...commonEnvironment,
+  CHAINS_FILE: z.string().min(1),
+  EVALUATION_DEADLINE_MS: integer({ min: 1_000, max: 600_000, default: 30_000 }),
+  EVALUATOR_WINDOW: integer({ min: 1, max: 10_000, default: 2_000 }),
+  RPC_ATTEMPT_TIMEOUT_MS: integer({ min: 50, max: 60_000, default: 3_000 }),
+});
+
+export type EvaluatorConfig = CommonConfig & {
+  readonly chainsFile: string;
+  /** What an asynchronous check has, from the start of its evaluation. */
+  readonly evaluationMsMax: number;
+  /** Checks of one lane worked at once. */
+  readonly window: number;
+  /** Bound of one attempt at one endpoint. */
+  readonly attemptTimeoutMs: number;
+};
+
+/** @throws ServiceError `config-invalid` */
+export function loadConfig(env: Environment): EvaluatorConfig {
+  const parsed = loadEnvironment(EvaluatorEnvironment, env);
+  if (parsed.RPC_ATTEMPT_TIMEOUT_MS > parsed.EVALUATION_DEADLINE_MS)
+    throw new ServiceError('config-invalid', 'RPC_ATTEMPT_TIMEOUT_MS must be at most EVALUATION_DEADLINE_MS');
+  return {
+    ...commonConfig(parsed),
+    chainsFile: parsed.CHAINS_FILE,
+    evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,
+    window: parsed.EVALUATOR_WINDOW,
+    attemptTimeoutMs: parsed.RPC_ATTEMPT_TIMEOUT_MS,
+  };
+}
+
+/**
+ * The chains and their endpoints, `${NAME}` replaced from the environment. It holds URLs and headers with keys:
+ * apart from the config, and never logged.
+ *
+ * @throws ServiceError `config-invalid`
+ */
+export function loadChains(path: string, env: Environment): ChainFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new ServiceError('config-invalid', 'CHAINS_FILE cannot be read');
+  }
+  const file = parseChainFile(text, (name) => env[name]);
+  const faults = file.chains.flatMap((chain) =>
+    chain.endpoints.flatMap(({ url }, index) =>
+      isHttpUrl(url) ? [] : [`chain ${chain.chainId}, endpoint ${index}: not an http(s) URL`],
+    ),
+  );
+  if (faults.length > 0)
+    throw new ServiceError('config-invalid', `the chain file has faults:\n  ${faults.join('\n  ')}`);
+  return file;
+}
+
+const isHttpUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

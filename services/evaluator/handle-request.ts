@@ -1,0 +1,98 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
+import type { BlockReport } from '#shared/contracts/result.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Handler } from '#shared/kafka/work-record.ts';
+import { newTraceparent, withSpan } from '#shared/telemetry/tracing.ts';
+import type { ReadBalances } from './chain/connect-chains.ts';
+import { agree } from './domain/agree.ts';
+import { type Blocks, composeFailure, composeResult } from './domain/compose-result.ts';
+import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-rules.ts';
+import { planEnd } from './domain/plan-end.ts';
+import { planReads, type ReadPlan } from './domain/plan-reads.ts';
+import type { ChainObservations } from './domain/read.ts';
+
+type Dependencies = {
+  readonly readBalances: ReadBalances;
+  readonly isConfigured: (chainId: number) => boolean;
+  readonly nativeDecimals: NativeDecimals;
+  readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
+  readonly observe: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+  readonly evaluationMsMax: number;
+};
+
+/**
+ * The evaluator's work on one check of a lane: plan the reads, read, agree, judge, publish.
+ *
+ * A check that cannot be judged is refused as `message-unreadable` and never judged; `makeGiveUp` ends it.
+ */
+export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
+  async function evaluate(check: CheckRequested, traceparent: string): Promise<void> {
+    const startedAt = deps.now();
+    const plan = planOrRefuse(check, deps);
+    const end = startEnd(endAtOf(check, startedAt, deps), startedAt);
+    const observed = await deps.readBalances(plan.reads, { ...check, lane, signal: end.signal });
+    end.clear();
+    const readings = agree(observed.values());
+    const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
+    const evaluatedAt = new Date(deps.now()).toISOString();
+    await deps.publish(composeResult(check, verdicts, blocksOf(observed), evaluatedAt), traceparent);
+    deps.observe(check, verdicts, (deps.now() - startedAt) / 1_000);
+  }
+
+  return function handleRequest(check, { headers }) {
+    return withSpan('check evaluated', { parent: headers['traceparent'] }, (traceparent) =>
+      evaluate(check, traceparent),
+    );
+  };
+}
+
+/** Ends a check that could not be evaluated: `failed`, with `internal` for every rule. */
+export function makeGiveUp({ publish, now }: Pick<Dependencies, 'publish' | 'now'>) {
+  return async function giveUp(failure: {
+    readonly message: CheckRequested | undefined;
+    readonly record: { readonly headers: Readonly<Record<string, string>> };
+  }): Promise<void> {
+    if (failure.message === undefined) return;
+    const evaluatedAt = new Date(now()).toISOString();
+    await publish(
+      composeFailure(failure.message, evaluatedAt),
+      failure.record.headers['traceparent'] ?? newTraceparent(),
+    );
+  };
+}
+
+function planOrRefuse(check: CheckRequested, deps: Dependencies): ReadPlan {
+  const plan = planReads(check.account, check.rules);
+  if ('fault' in plan) throw new ServiceError('message-unreadable', plan.fault);
+  const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));
+  if (unknown !== undefined)
+    throw new ServiceError('message-unreadable', `chain ${unknown} is not configured`);
+  return plan;
+}
+
+function endAtOf(check: CheckRequested, startedAt: number, { evaluationMsMax }: Dependencies): number {
+  const acceptedAtMs = Date.parse(check.acceptedAt);
+  const deadline = check.deadlineAt === undefined ? {} : { deadlineAtMs: Date.parse(check.deadlineAt) };
+  return planEnd({ acceptedAtMs, ...deadline }, startedAt, evaluationMsMax);
+}
+
+/** A signal that says when to end with what there is; it is aborted already where that time has passed. */
+function startEnd(endAt: number, startedAt: number) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, Math.max(0, endAt - startedAt));
+  if (endAt <= startedAt) abort();
+  return {
+    signal: controller.signal,
+    clear: () => clearTimeout(timer),
+  };
+}
+
+function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Blocks {
+  const blocks: Record<string, BlockReport> = {};
+  for (const [chainId, { block }] of observed) if (block !== undefined) blocks[String(chainId)] = block;
+  return blocks;
+}

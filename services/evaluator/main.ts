@@ -1,0 +1,55 @@
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { runService } from '#shared/lifecycle.ts';
+import { startClock } from '#shared/redis/clock.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { connectChains } from './chain/connect-chains.ts';
+import { loadChains, loadConfig } from './config.ts';
+import { agreeOn, isAnswer } from './domain/agree.ts';
+import { makeGiveUp, makeRequestHandler } from './handle-request.ts';
+import { makeMetrics } from './metrics.ts';
+import { startPoolSize } from './pool-size.ts';
+
+// Composition root: the only file that knows every part of the evaluator.
+await runService(
+  'evaluator',
+  () => loadConfig(process.env),
+  async (scope, context, config) => {
+    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+    const clock = scope.use(await startClock(redis));
+    const kafka = scope.use(await connectKafka(config, 'evaluator', context));
+    const metrics = makeMetrics(context.metrics);
+    metrics.watchClock(clock.skewMs);
+    const pool = scope.use(startPoolSize(kafka.admin, 'evaluator.bulk'));
+    const chains = scope.use(
+      connectChains(loadChains(config.chainsFile, process.env), {
+        attemptTimeoutMs: config.attemptTimeoutMs,
+        poolSize: pool.size,
+        agreeOn,
+        isAnswer,
+        observer: metrics.chains,
+        now: clock.now,
+      }),
+    );
+    const dependencies = {
+      ...chains,
+      publish: (completed, traceparent) =>
+        kafka.publish(checkCompleted, completed, { headers: { traceparent } }),
+      observe: metrics.observeCheck,
+      now: clock.now,
+      evaluationMsMax: config.evaluationMsMax,
+    } satisfies Parameters<typeof makeRequestHandler>[0];
+    // A group and a window per lane: a bulk backlog fills its own window, and never the one of those who wait.
+    const consume = (lane: Lane) =>
+      kafka.consume({
+        groupId: `evaluator.${lane}`,
+        topics: [LANES[lane]],
+        window: config.window,
+        handle: makeRequestHandler(dependencies, lane),
+        giveUp: makeGiveUp(dependencies),
+      });
+    scope.use(await consume('interactive'));
+    scope.use(await consume('bulk'));
+  },
+);
