@@ -19,7 +19,7 @@ const LANE_CODES = { interactive: 1, bulk: 2 } as const;
 
 /** MAC keys by number; ids are made with `current`, and read with whichever they name. */
 export type IdKeys = {
-  readonly current: number;
+  readonly current: { readonly number: number };
   readonly byNumber: ReadonlyMap<number, Uint8Array>;
 };
 
@@ -52,7 +52,7 @@ export function makeRequestIds(keys: IdKeys): RequestIds {
     return mac.digest().subarray(0, MAC_LENGTH);
   };
   return {
-    makeSeed: () => `${keys.current}.${randomBytes(RANDOM_LENGTH).toString('hex')}`,
+    makeSeed: () => `${keys.current.number}.${randomBytes(RANDOM_LENGTH).toString('hex')}`,
     makeId(seed, issuedAtMs, lane, clientId) {
       const [number = '', random = ''] = seed.split('.');
       const bytes = Buffer.alloc(ID_LENGTH);

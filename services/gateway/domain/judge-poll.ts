@@ -18,7 +18,10 @@ export type PollState = 'pending' | 'expired' | 'forgotten';
  * @example
  * judgePoll({ ageMs: 5, lane: 'bulk' }, { interactive: 3_600_000, bulk: 259_200_000 }); // 'pending'
  */
-export function judgePoll(issued: { readonly ageMs: number; readonly lane: Lane }, retentionMs: Retention): PollState {
+export function judgePoll(
+  issued: { readonly ageMs: number; readonly lane: Lane },
+  retentionMs: Retention,
+): PollState {
   const kept = retentionMs[issued.lane];
   if (issued.ageMs < kept) return 'pending';
   return issued.ageMs < 2 * kept ? 'expired' : 'forgotten';

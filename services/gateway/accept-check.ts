@@ -1,0 +1,111 @@
+import type { Delivery } from '#shared/contracts/delivery.ts';
+import { type AdmitCheck, type AdmittedCheck, isFailed } from './admit-check.ts';
+import type { Authenticator } from './authenticate.ts';
+import type { Waiters, Waiting } from './await-result.ts';
+import type { Enter } from './enter.ts';
+import { type Request, type Response, sendJson, traceOf } from './exchange.ts';
+import { Problem, retryAfter } from './problem.ts';
+import type { PublishCheck } from './publish-check.ts';
+import { takeIn } from './take-in.ts';
+import type { ValidationRules, ValidCheck } from './validate-check.ts';
+
+export const CHECK_PATH = '/access-control/check-roles';
+export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
+
+export type Dependencies = {
+  readonly authenticate: Authenticator['authenticate'];
+  readonly enter: Enter;
+  readonly admitCheck: AdmitCheck;
+  readonly publishCheck: PublishCheck;
+  readonly waiters: Pick<Waiters, 'wait'>;
+  readonly rules: Omit<ValidationRules, 'isEnterprise'>;
+  readonly syncDeadlineMs: number;
+  /** The Redis channel on which this process hears of its sync results. */
+  readonly replyChannel: string;
+  /** Without a slash at its end; empty for relative addresses. */
+  readonly publicBaseUrl: string;
+};
+
+/**
+ * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the result of a sync
+ * check. 202 is sent only after the broker acknowledged.
+ */
+export function makeAcceptCheck(deps: Dependencies) {
+  return async function acceptCheck(request: Request, response: Response): Promise<void> {
+    const arrivedAt = performance.now();
+    const { app } = await deps.authenticate(request, request.ip ?? '');
+    const intake = await takeIn(request, app, deps.rules);
+    if (!intake.ok) {
+      await deps.enter({ app, bucket: 'per-second' }, response);
+      throw intake.problem;
+    }
+    const { check } = intake;
+    const admitted = await deps.admitCheck({ app, ...intake }, response);
+    if (admitted.kind !== 'fresh') response.setHeader('idempotency-replayed', 'true');
+    const leftMs = deps.syncDeadlineMs - (performance.now() - arrivedAt);
+    // Before publishing: the result may be there before the broker's acknowledgement is.
+    const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
+    try {
+      if (admitted.kind !== 'replayed')
+        await deps.publishCheck({
+          app,
+          check,
+          admitted,
+          delivery: deliveryOf(check, deps.replyChannel),
+          deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
+          traceparent: traceOf(response),
+        });
+      if (waiting) answerSync(response, admitted.requestId, await waiting.result);
+      else answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
+    } finally {
+      waiting?.cancel();
+    }
+  };
+}
+
+function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
+  if (!check.isAsync) return { mode: 'sync', replyChannel };
+  return check.callbackUrl === undefined
+    ? { mode: 'poll' }
+    : { mode: 'webhook', callbackUrl: check.callbackUrl };
+}
+
+function startWaiting(
+  deps: Dependencies,
+  admitted: AdmittedCheck,
+  timeoutMs: number,
+  response: Response,
+): Waiting {
+  const { requestId, resultJson } = admitted;
+  if (resultJson !== undefined) return { result: Promise.resolve(resultJson), cancel: () => undefined };
+  const waiting = deps.waiters.wait({ requestId, timeoutMs, isLongPoll: false });
+  if (waiting === undefined)
+    throw new Problem('overloaded', 'Too many requests wait for their results.', {
+      headers: retryAfter(1_000),
+    });
+  response.on('close', waiting.cancel);
+  return waiting;
+}
+
+function answerAccepted(response: Response, requestId: string, publicBaseUrl: string): void {
+  sendJson(response, 202, JSON.stringify({ requestId }), {
+    location: `${publicBaseUrl}${RESPONSES_PATH}${requestId}`,
+    ...retryAfter(1_000),
+  });
+}
+
+function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
+  if (resultJson === undefined)
+    throw new Problem('deadline-exceeded', 'The result is not there yet; it can be polled.', {
+      members: { requestId },
+    });
+  if (!isFailed(resultJson)) {
+    sendJson(response, 200, resultJson);
+    return;
+  }
+  const { errors } = JSON.parse(resultJson) as { readonly errors: unknown };
+  throw new Problem('evaluation-unavailable', 'No rule could be decided.', {
+    members: { requestId, errors },
+    headers: retryAfter(1_000),
+  });
+}

@@ -1,0 +1,124 @@
+import express, { type Express } from 'express';
+import { describeError } from '#shared/errors.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { withSpan } from '#shared/telemetry/tracing.ts';
+import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
+import { instanceOf, type Request, type Response, setHeaders, setTrace } from './exchange.ts';
+import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
+import type { GatewayMetrics } from './metrics.ts';
+import { Problem, retryAfter, writeProblem } from './problem.ts';
+import { problemOf } from './problem-of.ts';
+import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
+
+export type Dependencies = AcceptDependencies &
+  ReadDependencies &
+  ListChainsDependencies & {
+    readonly log: Logger;
+    readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight'>;
+    /** Requests answered at once, waiting ones included; more are refused before any work. */
+    readonly inFlightMax: number;
+    /** Whether the lanes are too far behind to take more. */
+    readonly isOverloaded: () => boolean;
+    /** Addresses of proxies whose `X-Forwarded-For` is believed. */
+    readonly trustedProxies: readonly string[];
+  };
+
+type Handle = (request: Request, response: Response) => Promise<void>;
+
+/** Set on every answer, whatever it is. */
+const COMMON_HEADERS = {
+  'rolecall-version': '1',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+/** One segment and nothing after it; it is decoded by the handler, once the key is known to be right. */
+const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
+
+/**
+ * The HTTP surface of the gateway, in the order of events: trace → in-flight bound → route → the handler
+ * (key → scope → body → limits → …). It does not listen.
+ *
+ * @example
+ * const server = createServer(makeApp(deps)).listen(0);
+ */
+export function makeApp(deps: Dependencies): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
+  app.set('trust proxy', [...deps.trustedProxies]);
+  app.set('query parser', false);
+  app.use(makeGate(deps));
+
+  const serve = (path: string | RegExp, route: string, method: 'get' | 'post', handle: Handle) => {
+    const methodNotAllowed: Handle = async () => {
+      const allow = method.toUpperCase();
+      throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
+    };
+    // Before the route itself: Express would answer HEAD by GET, and OPTIONS on its own.
+    app.head(path, answered(deps, route, methodNotAllowed));
+    app[method](path, answered(deps, route, handle));
+    app.all(path, answered(deps, route, methodNotAllowed));
+  };
+  serve(CHECK_PATH, 'check-roles', 'post', makeAcceptCheck(deps));
+  serve(RESPONSE_PATH, 'responses', 'get', makeReadCheck(deps));
+  serve('/access-control/chains', 'chains', 'get', makeListChains(deps));
+  app.use(
+    answered(deps, 'none', async () => {
+      throw new Problem('route-not-found', 'There is nothing at this path.');
+    }),
+  );
+  app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
+    fail(deps, response, error),
+  );
+  return app;
+}
+
+/** Counts requests in flight, and refuses what is too much before any work is done for it. */
+function makeGate({ metrics, inFlightMax, isOverloaded }: Dependencies) {
+  let inFlight = 0;
+  return (request: Request, response: Response, next: () => void): void => {
+    setHeaders(response, COMMON_HEADERS);
+    inFlight += 1;
+    metrics.inFlight.set(inFlight);
+    response.once('close', () => {
+      inFlight -= 1;
+      metrics.inFlight.set(inFlight);
+    });
+    if (inFlight > inFlightMax)
+      throw new Problem('overloaded', 'Too many requests are being answered.', {
+        headers: retryAfter(1_000),
+      });
+    if (request.method === 'POST' && isOverloaded())
+      throw new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(1_000) });
+    next();
+  };
+}
+
+/** Runs a handler inside a trace of our own, linked to the client's, and turns what it throws into a problem. */
+function answered(deps: Dependencies, route: string, handle: Handle) {
+  return async (request: Request, response: Response): Promise<void> => {
+    const stop = deps.metrics.requestSeconds.startTimer({ route });
+    response.once('close', () => stop({ status: String(response.statusCode) }));
+    const { traceparent } = request.headers;
+    const linkTo = typeof traceparent === 'string' ? traceparent : undefined;
+    await withSpan(`${request.method} ${route}`, { linkTo }, async (own) => {
+      setTrace(response, own);
+      await handle(request, response).catch((error: unknown) => fail(deps, response, error));
+    });
+  };
+}
+
+function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unknown): void {
+  if (response.destroyed) return;
+  const problem = problemOf(error);
+  const instance = instanceOf(response, problem.members['requestId']);
+  if (problem.code === 'internal')
+    log.error(
+      { instance, error: describeError(error), stack: error instanceof Error ? error.stack : '' },
+      'bug',
+    );
+  writeProblem(response, problem, instance);
+}

@@ -1,0 +1,127 @@
+/** How often all waiters look for themselves: the most that a lost notice can cost. */
+const REREAD_INTERVAL_MS = 1_000;
+/** Nobody sends a notice for an asynchronous check, so a long poll looks at once and then ever more rarely. */
+const LONG_POLL_FIRST_MS = 20;
+const LONG_POLL_GROWTH = 1.5;
+
+/** Waiting for one result. */
+export type Waiting = {
+  /** The stored bytes; `undefined` when the time is up or the wait was cancelled. */
+  readonly result: Promise<string | undefined>;
+  /** Ends the wait: the client is gone, or there is nothing to wait for. */
+  readonly cancel: () => void;
+};
+
+export type WaitOptions = {
+  readonly requestId: string;
+  readonly timeoutMs: number;
+  /** A long poll ends when the process is stopping; a sync check is waited for. */
+  readonly isLongPoll: boolean;
+};
+
+export type Waiters = Disposable & {
+  /** `undefined` when too many wait already. */
+  readonly wait: (options: WaitOptions) => Waiting | undefined;
+  /** A notice from the reply channel. */
+  readonly notice: (requestId: string) => void;
+  /** Looks for every result that is waited for: notices may have been lost. */
+  readonly reread: () => void;
+  readonly endLongPolls: () => void;
+  readonly count: () => number;
+};
+
+export type Dependencies = {
+  /** In the order of the ids. */
+  readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
+  readonly waitersMax: number;
+};
+
+type Waiter = {
+  readonly requestId: string;
+  readonly isLongPoll: boolean;
+  end: (result: string | undefined) => void;
+};
+
+/**
+ * Those who wait for results, sync checks and long polls alike:
+ *
+ *   waiting ──notice, re-read──► result there ──► answered
+ *      └─────time is up──► one last read ──► answered or not
+ *
+ * A failed read is no answer: the waiter goes on and the next look finds the result.
+ *
+ * @example
+ * const waiters = makeWaiters({ readMany: results.readMany, waitersMax: 10_000 });
+ * const waiting = waiters.wait({ requestId, timeoutMs: 10_000, isLongPoll: false });
+ */
+export function makeWaiters({ readMany, waitersMax }: Dependencies): Waiters {
+  const byId = new Map<string, Set<Waiter>>();
+  let count = 0;
+
+  const look = async (requestIds: readonly string[]): Promise<void> => {
+    if (requestIds.length === 0) return;
+    const found = await readMany(requestIds).catch(() => []);
+    for (const [index, result] of found.entries()) {
+      if (result === undefined) continue;
+      for (const waiter of byId.get(requestIds[index] ?? '') ?? []) waiter.end(result);
+    }
+  };
+  const reread = () => void look([...byId.keys()]);
+  const timer = setInterval(reread, REREAD_INTERVAL_MS).unref();
+
+  const add = (waiter: Waiter): void => {
+    count += 1;
+    const others = byId.get(waiter.requestId);
+    if (others) others.add(waiter);
+    else byId.set(waiter.requestId, new Set([waiter]));
+  };
+  const remove = (waiter: Waiter): void => {
+    const others = byId.get(waiter.requestId);
+    if (!others?.delete(waiter)) return;
+    count -= 1;
+    if (others.size === 0) byId.delete(waiter.requestId);
+  };
+
+  return {
+    wait({ requestId, timeoutMs, isLongPoll }) {
+      if (count >= waitersMax) return undefined;
+      const { promise, resolve } = Promise.withResolvers<string | undefined>();
+      let looking: NodeJS.Timeout | undefined;
+      const waiter: Waiter = {
+        requestId,
+        isLongPoll,
+        end(result) {
+          clearTimeout(deadline);
+          clearTimeout(looking);
+          remove(waiter);
+          resolve(result);
+        },
+      };
+      const deadline = setTimeout(() => void look([requestId]).then(() => waiter.end(undefined)), timeoutMs);
+      const lookAgain = (afterMs: number) => {
+        if (afterMs >= REREAD_INTERVAL_MS) return;
+        looking = setTimeout(() => {
+          void look([requestId]);
+          lookAgain(afterMs * LONG_POLL_GROWTH);
+        }, afterMs);
+      };
+      add(waiter);
+      if (isLongPoll) lookAgain(LONG_POLL_FIRST_MS);
+      return { result: promise, cancel: () => waiter.end(undefined) };
+    },
+    notice(requestId) {
+      if (byId.has(requestId)) void look([requestId]);
+    },
+    reread,
+    endLongPolls() {
+      for (const waiters of byId.values()) {
+        for (const waiter of waiters) if (waiter.isLongPoll) waiter.end(undefined);
+      }
+    },
+    count: () => count,
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      for (const waiters of byId.values()) for (const waiter of waiters) waiter.end(undefined);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import {
+  boolean,
+  type CommonConfig,
+  commaList,
+  commonConfig,
+  commonEnvironment,
+  decimal,
+  type Environment,
+  hoursToMs,
+  integer,
+  loadEnvironment,
+} from '#shared/config.ts';
+import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+
+/** A text that must pass a parser; the fault names the variable and never repeats the text. */
+const parsedBy =
+  <T>(parse: (text: string) => T, what: string) =>
+  (text: string, context: z.RefinementCtx) => {
+    try {
+      return parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: `not ${what}` });
+      return z.NEVER;
+    }
+  };
+
+const GatewayEnvironment = z.object({
+  ...commonEnvironment,
+  HTTP_HOST: z.string().default('0.0.0.0'),
+  HTTP_PORT: integer({ min: 0, max: 65_535, default: 8080 }),
+  PUBLIC_BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment')
+    .optional(),
+  CHAINS_FILE: z.string().min(1),
+  ROLECALL_ID_KEYS: z.string().transform(parsedBy(parseKeyRing, 'a key ring')),
+  SYNC_DEADLINE_MS: integer({ min: 100, max: 25_000, default: 10_000 }),
+  RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 72 }),
+  SYNC_RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 1 }),
+  WEBHOOK_ALLOWED_CIDRS: z.string().default('').transform(parsedBy(parseCidrs, 'a list of CIDR blocks')),
+  WEBHOOK_ALLOW_HTTP: boolean(false),
+  IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 10_000 }),
+  LANE_LAG_MAX: integer({ min: 1, max: 100_000_000, default: 1_000_000 }),
+  CONNECTIONS_MAX: integer({ min: 1, max: 1_000_000, default: 20_000 }),
+  TRUSTED_PROXIES: commaList(''),
+});
+
+/** What a stop needs beside the sync checks it waits for: 2 s of failed readiness, and time to close. */
+const STOP_MARGIN_MS = 4_000;
+
+export type GatewayConfig = CommonConfig & {
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    /** Without a slash at its end; empty for relative addresses. */
+    readonly publicBaseUrl: string;
+    readonly inFlightMax: number;
+    readonly connectionsMax: number;
+    readonly trustedProxies: readonly string[];
+  };
+  readonly chainsFile: string;
+  readonly syncDeadlineMs: number;
+  /** By lane: sync checks travel in the interactive one. */
+  readonly retentionMs: { readonly interactive: number; readonly bulk: number };
+  readonly callback: { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
+  /** Records waiting in a lane beyond which no more checks are taken. */
+  readonly laneLagMax: number;
+};
+
+/** Kept apart from the configuration, which may be logged. */
+export type GatewaySecrets = { readonly idKeys: KeyRing };
+
+/** @throws ServiceError `config-invalid` */
+export function loadConfig(env: Environment): GatewayConfig {
+  const parsed = loadEnvironment(GatewayEnvironment, env);
+  if (parsed.SHUTDOWN_TIMEOUT_MS < parsed.SYNC_DEADLINE_MS + STOP_MARGIN_MS)
+    throw new ServiceError(
+      'config-invalid',
+      `SHUTDOWN_TIMEOUT_MS must be at least SYNC_DEADLINE_MS + ${STOP_MARGIN_MS}: a stop waits for sync checks`,
+    );
+  return {
+    ...commonConfig(parsed),
+    http: {
+      host: parsed.HTTP_HOST,
+      port: parsed.HTTP_PORT,
+      publicBaseUrl: (parsed.PUBLIC_BASE_URL ?? '').replace(/\/+$/, ''),
+      inFlightMax: parsed.IN_FLIGHT_MAX,
+      connectionsMax: parsed.CONNECTIONS_MAX,
+      trustedProxies: parsed.TRUSTED_PROXIES,
+    },
+    chainsFile: parsed.CHAINS_FILE,
+    syncDeadlineMs: parsed.SYNC_DEADLINE_MS,
+    retentionMs: {
+      interactive: hoursToMs(parsed.SYNC_RESULT_RETENTION_HOURS),
+      bulk: hoursToMs(parsed.RESULT_RETENTION_HOURS),
+    },
+    callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
+    laneLagMax: parsed.LANE_LAG_MAX,
+  };
+}
+
+/** @throws ServiceError `config-invalid` */
+export function loadSecrets(env: Environment): GatewaySecrets {
+  const { ROLECALL_ID_KEYS } = loadEnvironment(GatewayEnvironment.pick({ ROLECALL_ID_KEYS: true }), env);
+  return { idKeys: ROLECALL_ID_KEYS };
+}

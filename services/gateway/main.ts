@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseChainFile } from '#shared/contracts/chain-file.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { runService } from '#shared/lifecycle.ts';
+import { makeAdmitter } from '#shared/redis/admit.ts';
+import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
+import { startClock } from '#shared/redis/clock.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeResults } from '#shared/redis/results.ts';
+import { subscribe } from '#shared/redis/subscribe.ts';
+import { makeAdmitCheck } from './admit-check.ts';
+import { makeApp } from './app.ts';
+import { makeAuthenticator } from './authenticate.ts';
+import { makeWaiters } from './await-result.ts';
+import { loadConfig, loadSecrets } from './config.ts';
+import { makeEnter } from './enter.ts';
+import { makeFailedKeyBudget } from './failed-keys.ts';
+import { makeGatewayMetrics } from './metrics.ts';
+import { makePublishCheck } from './publish-check.ts';
+import { makeRequestIds } from './request-ids.ts';
+import { startServer } from './server.ts';
+
+/** How long readiness fails before the listener closes. */
+const READINESS_LEAD_MS = 2_000;
+
+// Composition root: the only file that knows every part of the gateway.
+await runService(
+  'gateway',
+  () => loadConfig(process.env),
+  async (scope, context, config) => {
+    const { idKeys } = loadSecrets(process.env);
+    const { chains } = parseChainFile(readFileSync(config.chainsFile, 'utf8'));
+    const chainIds = new Set(chains.map(({ chainId }) => chainId));
+    if (config.callback.allowHttp || config.callback.allowedCidrs.length > 0)
+      context.log.warn(
+        { allowHttp: config.callback.allowHttp, allowedBlocks: config.callback.allowedCidrs.length },
+        'callback addresses beyond public https are allowed',
+      );
+
+    const connection = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+    const clock = scope.use(await startClock(connection.redis));
+    const kafka = scope.use(await connectKafka(config, 'gateway', context));
+    const metrics = makeGatewayMetrics(context.metrics);
+    const results = makeResults(connection.redis);
+    const admitter = makeAdmitter(connection.redis, clock.now);
+    const waiters = scope.use(
+      makeWaiters({ readMany: results.readMany, waitersMax: config.http.inFlightMax }),
+    );
+    const authenticator = makeAuthenticator({
+      findByKeyHash: makeClientApps(connection.redis).findByKeyHash,
+      now: clock.now,
+      mayFail: makeFailedKeyBudget(() => performance.now()),
+    });
+
+    const replyChannel = `reply:${randomUUID()}`;
+    const subscriber = await connection.subscriber();
+    await subscribe(subscriber, replyChannel, { onMessage: waiters.notice, onGap: waiters.reread });
+    await subscribe(subscriber, CLIENT_APP_CHANGED, {
+      onMessage: authenticator.forget,
+      onGap: authenticator.forgetAll,
+    });
+    context.stopping.addEventListener('abort', () => waiters.endLongPolls());
+
+    const ids = makeRequestIds(idKeys);
+    const enter = makeEnter({ admit: admitter.admit, metrics });
+    const { retentionMs, syncDeadlineMs } = config;
+    const app = makeApp({
+      authenticate: authenticator.authenticate,
+      enter,
+      admitCheck: makeAdmitCheck({
+        enter,
+        admit: admitter.admit,
+        readResult: results.read,
+        ids,
+        retentionMs,
+        syncDeadlineMs,
+      }),
+      publishCheck: makePublishCheck({
+        publish: kafka.publish,
+        admitter,
+        retentionMs,
+        metrics,
+        log: context.log,
+      }),
+      readResult: results.read,
+      waiters,
+      ids,
+      rules: { isChainKnown: (chainId) => chainIds.has(chainId), callback: config.callback },
+      chains,
+      retentionMs,
+      syncDeadlineMs,
+      replyChannel,
+      publicBaseUrl: config.http.publicBaseUrl,
+      inFlightMax: config.http.inFlightMax,
+      trustedProxies: config.http.trustedProxies,
+      isStopping: () => context.stopping.aborted,
+      isOverloaded: () => false,
+      metrics,
+      log: context.log,
+    });
+    const server = scope.use(await startServer(app, { ...config.http, readinessLeadMs: READINESS_LEAD_MS }));
+    context.log.info({ httpPort: server.port }, 'listening');
+  },
+);

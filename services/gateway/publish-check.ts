@@ -1,0 +1,98 @@
+import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { Delivery } from '#shared/contracts/delivery.ts';
+import { describeError, ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { Admitter } from '#shared/redis/admit.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { type AdmittedCheck, laneOf } from './admit-check.ts';
+import type { Retention } from './domain/judge-poll.ts';
+import type { GatewayMetrics } from './metrics.ts';
+import type { ValidCheck } from './validate-check.ts';
+
+/** The broker's bound: a client waits at most that long to hear 503, and 202 is never guessed. */
+const PUBLISH_TIMEOUT_MS = 4_500;
+/** How many of a lane's partitions an app's checks go to. */
+const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
+
+export type Dependencies = {
+  readonly publish: KafkaConnection['publish'];
+  readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
+  readonly retentionMs: Retention;
+  readonly metrics: Pick<GatewayMetrics, 'checksAccepted'>;
+  readonly log: Logger;
+};
+
+export type CheckToPublish = {
+  readonly app: ClientApp;
+  readonly check: ValidCheck;
+  readonly admitted: AdmittedCheck;
+  readonly delivery: Delivery;
+  /** Epoch ms of Redis's clock; sync checks alone. */
+  readonly deadlineAtMs: number | undefined;
+  readonly traceparent: string;
+};
+
+export type PublishCheck = (wish: CheckToPublish) => Promise<void>;
+
+/**
+ * Hands a check to the broker: resolves once all in-sync replicas have it.
+ *
+ * Where it surely was not written, charge and claim are given back. Where the outcome is unknown both stay: the
+ * check may be evaluated, and the next retry publishes it again under the same id, which is harmless.
+ *
+ * @throws ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
+ */
+export function makePublishCheck(deps: Dependencies): PublishCheck {
+  return async function publishCheck(wish) {
+    const { app, check, admitted, delivery } = wish;
+    const claim = admitted.idempotency && {
+      clientId: app.clientId,
+      keyHash: admitted.idempotency.keyHash,
+      seed: admitted.seed,
+    };
+    const quietly = (error: unknown) => deps.log.warn({ error: describeError(error) }, 'claim not settled');
+    try {
+      await deps.publish(LANES[laneOf(check)], messageOf(wish, deps.retentionMs), {
+        headers: { traceparent: wish.traceparent },
+        fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
+        timeoutMs: PUBLISH_TIMEOUT_MS,
+      });
+    } catch (error) {
+      const { month } = admitted;
+      // A claim that was taken over may have been published by its first owner: nothing is sure about it.
+      if (month && admitted.kind === 'fresh' && isSurelyNotPublished(error)) {
+        const charge = { clientId: app.clientId, month, ...(claim ? { claim } : {}) };
+        void deps.admitter.release(charge).catch(quietly);
+      }
+      throw error;
+    }
+    deps.metrics.checksAccepted.inc({ mode: delivery.mode });
+    if (claim) void deps.admitter.markPublished({ ...claim, requestId: admitted.requestId }).catch(quietly);
+  };
+}
+
+const isSurelyNotPublished = (error: unknown): boolean =>
+  !(error instanceof ServiceError) || error.code !== 'publish-unknown';
+
+function messageOf(
+  { app, check, admitted, delivery, deadlineAtMs }: CheckToPublish,
+  retentionMs: Retention,
+): CheckRequested {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const { blockTag, minBlock } = check.consistency;
+  return {
+    requestId: admitted.requestId,
+    clientId: app.clientId,
+    account: check.account,
+    rules: [...check.rules],
+    onUndetermined: check.onUndetermined,
+    consistency: { blockTag, minBlock: { ...minBlock } },
+    delivery,
+    acceptedAt: iso(admitted.acceptedAtMs),
+    retainUntil: iso(admitted.acceptedAtMs + retentionMs[laneOf(check)]),
+    ...(deadlineAtMs === undefined ? {} : { deadlineAt: iso(deadlineAtMs) }),
+    ...(admitted.idempotency ? { idempotency: admitted.idempotency } : {}),
+    ...(admitted.month ? { chargedMonth: admitted.month } : {}),
+  };
+}

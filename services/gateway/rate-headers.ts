@@ -1,0 +1,34 @@
+import type { Admission, Bucket } from '#shared/redis/admit.ts';
+
+/** The length of a month in the policy, as a number of seconds; the month itself is the calendar's. */
+const MONTH_SECONDS = 2_592_000;
+
+const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+
+/**
+ * The limit headers of an authenticated answer: draft-ietf-httpapi-ratelimit-headers-10, and the legacy
+ * `X-RateLimit-*` of the per-second policy.
+ *
+ * @example
+ * response.setHeaders(new Headers(rateHeaders(admission, 'per-second')));
+ */
+export function rateHeaders(
+  { nowMs, outcome, second, month }: Admission,
+  bucket: Bucket,
+): Record<string, string> {
+  const policies = [`"${bucket}";q=${second.limit};w=1`];
+  const limits = [`"${bucket}";r=${second.remaining};t=${seconds(second.resetMs)}`];
+  if (month) {
+    policies.push(`"per-month";q=${month.limit};w=${MONTH_SECONDS}`);
+    limits.push(`"per-month";r=${month.remaining};t=${seconds(month.resetMs)}`);
+  }
+  const isInLog = outcome !== 'rate-limited' && outcome !== 'quota-exceeded';
+  return {
+    'ratelimit-policy': policies.join(', '),
+    ratelimit: limits.join(', '),
+    'x-ratelimit-limit': String(second.limit),
+    'x-ratelimit-remaining': String(second.remaining),
+    'x-ratelimit-reset': new Date(nowMs + second.resetMs).toISOString(),
+    ...(isInLog ? { 'rolecall-accepted-at': String(nowMs) } : {}),
+  };
+}

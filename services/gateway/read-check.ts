@@ -1,0 +1,75 @@
+import { RESPONSES_PATH } from './accept-check.ts';
+import { type Authenticator, judgeAccess } from './authenticate.ts';
+import type { Waiters } from './await-result.ts';
+import { judgePoll, type Retention } from './domain/judge-poll.ts';
+import { parsePreferWait } from './domain/parse-prefer.ts';
+import type { Enter } from './enter.ts';
+import { type Request, type Response, sendJson } from './exchange.ts';
+import { Problem, retryAfter } from './problem.ts';
+import type { RequestIds } from './request-ids.ts';
+
+export type Dependencies = {
+  readonly authenticate: Authenticator['authenticate'];
+  readonly enter: Enter;
+  readonly ids: Pick<RequestIds, 'readId'>;
+  readonly readResult: (requestId: string) => Promise<string | undefined>;
+  readonly waiters: Pick<Waiters, 'wait'>;
+  readonly retentionMs: Retention;
+  readonly isStopping: () => boolean;
+};
+
+/** Answers `GET /access-control/check-roles/responses/{requestId}`, at once or as soon as the result is there. */
+export function makeReadCheck(deps: Dependencies) {
+  return async function readCheck(request: Request, response: Response): Promise<void> {
+    const { app } = await deps.authenticate(request, request.ip ?? '');
+    const { nowMs } = await deps.enter({ app, bucket: 'per-second-poll' }, response);
+    const denied = judgeAccess(app);
+    if (denied) throw denied;
+    const requestId = requestIdOf(request);
+    const issued = deps.ids.readId(requestId, app.clientId);
+    const state =
+      issued && judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, deps.retentionMs);
+    if (state === undefined || state === 'forgotten') throw notFound();
+    if (state === 'expired')
+      throw new Problem('request-expired', 'The result was kept for its time and is gone.', {
+        members: { requestId },
+      });
+    const resultJson =
+      (await deps.readResult(requestId)) ?? (await longPoll(deps, requestId, request, response));
+    if (resultJson !== undefined) sendJson(response, 200, resultJson);
+    else sendJson(response, 202, pendingJson(requestId), retryAfter(1_000));
+  };
+}
+
+/** Unknown, or of another client app: the two are not to be told apart. */
+const notFound = (): Problem =>
+  new Problem('request-not-found', 'No such request was made by this client app.');
+
+const pendingJson = (requestId: string): string =>
+  JSON.stringify({ requestId, status: 'pending', roles: [], errors: [] });
+
+/** Empty, which is no id, for a bad percent-escape. */
+function requestIdOf({ path }: Request): string {
+  try {
+    return decodeURIComponent(path.slice(RESPONSES_PATH.length));
+  } catch {
+    return '';
+  }
+}
+
+async function longPoll(
+  deps: Dependencies,
+  requestId: string,
+  request: Request,
+  response: Response,
+): Promise<string | undefined> {
+  const prefer = request.headers['prefer'];
+  const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
+  if (waitSeconds === 0) return undefined;
+  response.setHeader('preference-applied', `wait=${waitSeconds}`);
+  if (deps.isStopping()) return undefined;
+  const waiting = deps.waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, isLongPoll: true });
+  if (waiting === undefined) return undefined;
+  response.on('close', waiting.cancel);
+  return waiting.result;
+}
