@@ -1,0 +1,46 @@
+import { agree, agreeOn } from './agree.ts';
+import { failed, type Reading } from './read.ts';
+
+const five: Reading = { ok: true, value: 5n };
+const six: Reading = { ok: true, value: 6n };
+const reverted = failed('call-reverted');
+const timeout = failed('rpc-timeout');
+const refused = failed('rpc-unavailable');
+const disagreement = failed('rpc-disagreement');
+
+// The whole table for one and for two equal answers wanted: every combination of up to three readings.
+test.each<[string, Reading[], number, Reading]>([
+  ['one answer decides where one is wanted', [five], 1, five],
+  ['a failure of the contract is an answer', [reverted], 1, reverted],
+  ['a failure of the road is told as it is', [timeout], 1, timeout],
+  ['the last of several failures counts', [timeout, refused], 1, refused],
+  ['an answer outweighs failures of the road', [timeout, five], 1, five],
+  ['two answers that differ decide nothing, even where one is wanted', [five, six], 1, disagreement],
+  ['one answer is too few where two are wanted', [five], 2, disagreement],
+  ['no answer at all is no disagreement', [timeout, refused], 2, refused],
+  ['two equal answers decide', [five, five], 2, five],
+  ['two equal failures of the contract decide', [reverted, reverted], 2, reverted],
+  ['two answers that differ decide nothing', [five, six], 2, disagreement],
+  ['a value and a revert differ', [five, reverted], 2, disagreement],
+  ['a liar is outvoted', [six, five, five], 2, five],
+  ['a liar is outvoted whoever answers first', [five, six, five], 2, five],
+  ['an answer and a failure of the road are too few', [five, timeout], 2, disagreement],
+  ['the quorum is reached beside a failure of the road', [five, timeout, five], 2, five],
+  ['three that all differ decide nothing', [five, six, reverted], 2, disagreement],
+  ['two pairs decide nothing', [five, six, five, six], 2, disagreement],
+])('%s', (_, observation, quorum, expected) => {
+  expect(agreeOn(observation, quorum)).toEqual(expected);
+});
+
+test('every read of every chain is folded with the quorum of its chain', () => {
+  const folded = agree([
+    { quorum: 1, observations: new Map([['1/a', [five]]]) },
+    { quorum: 2, observations: new Map([['2/b', [five, six]]]) },
+  ]);
+  expect(folded).toEqual(
+    new Map<string, Reading>([
+      ['1/a', five],
+      ['2/b', disagreement],
+    ]),
+  );
+});

@@ -1,0 +1,117 @@
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { CheckResult } from '#shared/contracts/result.ts';
+import { composeFailure, composeResult } from './compose-result.ts';
+import type { Verdict } from './judge-rules.ts';
+
+const AT = '2026-11-21T10:00:00.000Z';
+const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
+  requestId: 'req_1',
+  clientId: 'app_1',
+  account: `0x${'aa'.repeat(20)}`,
+  rules: [
+    { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' },
+    { type: 'ERC20', chainId: 5, contractAddress: `0x${'Bb'.repeat(20)}`, roleId: 'b', minToken: '1' },
+  ],
+  onUndetermined: 'omit',
+  consistency: { blockTag: 'latest', minBlock: {} },
+  delivery: { mode: 'poll' },
+  acceptedAt: AT,
+  retainUntil: AT,
+  chargedMonth: '2026-11',
+  ...over,
+});
+const granted: Verdict = { outcome: 'granted' };
+const denied: Verdict = { outcome: 'denied' };
+const unread: Verdict = { outcome: 'undetermined', code: 'rpc-timeout' };
+const compose = (over: Partial<CheckRequested>, ...verdicts: Verdict[]) => {
+  const { resultJson, decided } = composeResult(aCheck(over), verdicts, {}, AT);
+  return { decided, ...CheckResult.parse(JSON.parse(resultJson)) };
+};
+
+test('decided rules are in the order of the rules, and an unread one is an error with its own text', () => {
+  expect(compose({}, granted, unread)).toEqual({
+    decided: true,
+    requestId: 'req_1',
+    status: 'completed',
+    roles: [{ id: 'a', granted: true }],
+    errors: [
+      {
+        ruleIndex: 1,
+        roleId: 'b',
+        code: 'rpc-timeout',
+        message: expect.any(String),
+        retryable: true,
+        chainId: 5,
+        contractAddress: `0x${'Bb'.repeat(20)}`,
+      },
+    ],
+    evaluatedAt: AT,
+    blocks: {},
+  });
+});
+
+test.each([
+  ['omit', [denied, unread], 'completed', [['a', false]], true],
+  ['omit', [unread, unread], 'failed', [], false],
+  [
+    'deny',
+    [granted, unread],
+    'completed',
+    [
+      ['a', true],
+      ['b', false],
+    ],
+    true,
+  ],
+  [
+    'deny',
+    [unread, unread],
+    'completed',
+    [
+      ['a', false],
+      ['b', false],
+    ],
+    false,
+  ],
+  ['fail', [granted, unread], 'failed', [], false],
+  [
+    'fail',
+    [granted, denied],
+    'completed',
+    [
+      ['a', true],
+      ['b', false],
+    ],
+    true,
+  ],
+] as const)('%s of %j is %s', (onUndetermined, verdicts, status, roles, decided) => {
+  const result = compose({ onUndetermined }, ...verdicts);
+  expect(result.status).toBe(status);
+  expect(result.roles.map(({ id, granted: isGranted }) => [id, isGranted])).toEqual(roles);
+  expect(result.decided).toBe(decided);
+  expect(result.errors).toHaveLength(verdicts.filter((verdict) => verdict === unread).length);
+});
+
+test('what the next consumers need travels along', () => {
+  const { requestId, clientId, delivery, acceptedAt, retainUntil, chargedMonth } = composeResult(
+    aCheck(),
+    [granted, denied],
+    {},
+    AT,
+  );
+  expect({ requestId, clientId, delivery, acceptedAt, retainUntil, chargedMonth }).toEqual({
+    requestId: 'req_1',
+    clientId: 'app_1',
+    delivery: { mode: 'poll' },
+    acceptedAt: AT,
+    retainUntil: AT,
+    chargedMonth: '2026-11',
+  });
+});
+
+test('a check that could not be evaluated fails with internal for every rule, also where deny was asked for', () => {
+  const { resultJson, decided } = composeFailure(aCheck({ onUndetermined: 'deny' }), AT);
+  const { status, roles, errors } = CheckResult.parse(JSON.parse(resultJson));
+  expect({ decided, status, roles }).toEqual({ decided: false, status: 'failed', roles: [] });
+  expect(errors.map(({ code }) => code)).toEqual(['internal', 'internal']);
+});

@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { countReads } from '#shared/contracts/count-reads.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { planReads, type ReadPlan } from './plan-reads.ts';
+
+const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+const TOKEN = `0x${'ab'.repeat(20)}`;
+const aRule = (over: Partial<Rule>): Rule => ({
+  type: 'ERC20',
+  chainId: 1,
+  contractAddress: TOKEN,
+  roleId: 'r',
+  minToken: '1',
+  ...over,
+});
+const aNative = (chainId = 1): Rule => ({ type: 'NATIVE', chainId, roleId: 'r', minToken: '1' });
+
+function planned(rules: readonly Rule[]): ReadPlan {
+  const plan = planReads(ACCOUNT, rules);
+  if ('fault' in plan) throw new Error(plan.fault);
+  return plan;
+}
+const kindsOf = (plan: ReadPlan) => [...plan.reads.values()].flat().map(({ kind, id }) => `${kind} ${id}`);
+
+test.each<[string, Rule, string[]]>([
+  ['ERC20 needs the balance and the decimals', aRule({}), ['balance 0', 'decimals 0']],
+  ['ERC721 without ids needs the balance', aRule({ type: 'ERC721' }), ['balance 0']],
+  [
+    'ERC721 with ids needs their owners',
+    aRule({ type: 'ERC721', tokenId: '2-3,7' }),
+    ['owner 2', 'owner 3', 'owner 7'],
+  ],
+  [
+    'ERC1155 needs a balance per id',
+    aRule({ type: 'ERC1155', tokenId: '7,8' }),
+    ['balance-of-id 7', 'balance-of-id 8'],
+  ],
+  ['NATIVE needs the account alone', aNative(), ['native 0']],
+])('%s', (_, rule, expected) => {
+  expect(kindsOf(planned([rule]))).toEqual(expected);
+});
+
+const aValidRule = fc.record({
+  type: fc.constantFrom('ERC20', 'ERC721', 'ERC1155', 'NATIVE' as const),
+  chainId: fc.integer({ min: 1, max: 3 }),
+  contract: fc.constantFrom(TOKEN, TOKEN.toUpperCase().replace('0X', '0x'), `0x${'12'.repeat(20)}`),
+  ids: fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 6 }),
+  hasIds: fc.boolean(),
+});
+
+test('no read is ever planned twice, and the plan has as many as the gateway counted', () => {
+  fc.assert(
+    fc.property(fc.array(aValidRule, { minLength: 1, maxLength: 30 }), (shapes) => {
+      const rules = shapes.map(({ type, chainId, contract, ids, hasIds }): Rule => {
+        if (type === 'NATIVE') return aNative(chainId);
+        const isListed = type === 'ERC1155' || (type === 'ERC721' && hasIds);
+        return aRule({
+          type,
+          chainId,
+          contractAddress: contract,
+          ...(isListed ? { tokenId: ids.join(',') } : {}),
+        });
+      });
+      const plan = planned(rules);
+      const reads = [...plan.reads.values()].flat();
+      expect(new Set(reads.map(({ key }) => key)).size).toBe(reads.length);
+      const places = reads.map(({ chainId, kind, contract, id }) => `${chainId} ${kind} ${contract} ${id}`);
+      expect(new Set(places).size).toBe(reads.length);
+      expect(reads.filter(({ kind }) => kind !== 'decimals')).toHaveLength(countReads(rules));
+      expect(plan.needs).toHaveLength(rules.length);
+    }),
+  );
+});
+
+test('an address means the same read whatever its case', () => {
+  const other = TOKEN.toUpperCase().replace('0X', '0x');
+  expect(kindsOf(planned([aRule({}), aRule({ contractAddress: other })]))).toHaveLength(2);
+});
+
+test('an owner and the decimals are the same read for every account', () => {
+  const rules = [aRule({ type: 'ERC721', tokenId: '1' }), aRule({})];
+  const keysFor = (account: string) => {
+    const plan = planReads(account, rules);
+    return 'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ kind, key }) => `${kind}: ${key}`);
+  };
+  const shared = keysFor(ACCOUNT).filter((key) => keysFor(`0x${'1'.repeat(40)}`).includes(key));
+  expect(shared.map((key) => key.split(':')[0])).toEqual(['owner', 'decimals']);
+});
+
+test.each<[string, Rule]>([
+  ['no contract address', { type: 'ERC20', chainId: 1, roleId: 'r', minToken: '1' }],
+  ['a malformed contract address', aRule({ contractAddress: '0x12' })],
+  ['ERC1155 without ids', aRule({ type: 'ERC1155' })],
+  ['malformed ids', aRule({ type: 'ERC721', tokenId: '3-1' })],
+  ['too many ids', aRule({ type: 'ERC1155', tokenId: '0-256' })],
+  ['ids of an ERC20', aRule({ tokenId: '1' })],
+  ['a contract of the native coin', { ...aNative(), contractAddress: TOKEN }],
+  ['ids of the native coin', { ...aNative(), tokenId: '1' }],
+])('what the gateway would have refused is named and not planned: %s', (_, rule) => {
+  expect(planReads(ACCOUNT, [aNative(), rule])).toEqual({ fault: expect.stringContaining('rule 1: ') });
+});
+
+test('a malformed account is named and not planned', () => {
+  expect(planReads('vitalik.eth', [aNative()])).toEqual({ fault: 'the account is not an address' });
+});
