@@ -1,0 +1,201 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { makeAdmitCheck } from '../../services/gateway/admit-check.ts';
+import { makeApp } from '../../services/gateway/app.ts';
+import { makeAuthenticator } from '../../services/gateway/authenticate.ts';
+import { makeWaiters } from '../../services/gateway/await-result.ts';
+import { makeEnter } from '../../services/gateway/enter.ts';
+import { makeFailedKeyBudget } from '../../services/gateway/failed-keys.ts';
+import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
+import { makePublishCheck } from '../../services/gateway/publish-check.ts';
+import { makeRequestIds } from '../../services/gateway/request-ids.ts';
+
+export const API_KEY = makeApiKey(new Uint8Array(30).fill(7));
+export const NOW_MS = Date.UTC(2026, 10, 21, 10);
+const HOUR_MS = 3_600_000;
+
+export const A_CHECK = {
+  account: '0x52908400098527886E0F7030069857D2E4169EE7',
+  rules: [{ type: 'NATIVE', chainId: 1, roleId: 'holder' }],
+} as const;
+
+export const aClientApp = (changes: Partial<ClientApp> = {}): ClientApp => ({
+  clientId: 'app_1',
+  version: 1,
+  accountId: 'account_1',
+  name: 'An app',
+  scope: 'approved',
+  suspended: false,
+  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  keys: [
+    {
+      keyId: 'key_1',
+      hash: hashApiKey(API_KEY),
+      name: 'default',
+      prefix: 'rck_live_0000',
+      lastFour: '0000',
+      marketplace: false,
+      createdAt: new Date(NOW_MS).toISOString(),
+    },
+  ],
+  webhookSecrets: [],
+  createdAt: new Date(NOW_MS).toISOString(),
+  ...changes,
+});
+
+/** An admission with room left. */
+export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
+  outcome: request.check ? 'fresh' : 'counted',
+  nowMs: NOW_MS,
+  second: { limit: 10, remaining: 9, resetMs: 1_000 },
+  month:
+    request.bucket === 'per-second'
+      ? { name: '2026-11', limit: 10_000, remaining: 9_999, resetMs: 864_000_000 }
+      : undefined,
+  claim: undefined,
+  ...changes,
+});
+
+export type FakeOptions = {
+  readonly app?: ClientApp;
+  readonly admit?: (request: AdmitRequest) => Promise<Admission>;
+  readonly publish?: (message: CheckRequested) => Promise<void>;
+  readonly findByKeyHash?: (hash: string) => Promise<ClientApp | undefined>;
+  readonly syncDeadlineMs?: number;
+  readonly isStopping?: () => boolean;
+  readonly inFlightMax?: number;
+  readonly waitersMax?: number;
+};
+
+/** The gateway's app on a port of its own, over object literals instead of Kafka and Redis. */
+export async function startFakeGateway(options: FakeOptions = {}) {
+  const app = options.app ?? aClientApp();
+  const published: CheckRequested[] = [];
+  const admitted: AdmitRequest[] = [];
+  const released: unknown[] = [];
+  const marked: unknown[] = [];
+  const results = new Map<string, string>();
+  const metrics = makeGatewayMetrics(new Registry());
+  const waiters = makeWaiters({
+    readMany: async (ids) => ids.map((id) => results.get(id)),
+    waitersMax: options.waitersMax ?? 100,
+  });
+  const admit = async (request: AdmitRequest): Promise<Admission> => {
+    admitted.push(request);
+    return options.admit ? options.admit(request) : anAdmission(request);
+  };
+  const enter = makeEnter({ admit, metrics });
+  const ids = makeRequestIds({
+    current: { number: 1 },
+    byNumber: new Map([[1, new Uint8Array(32).fill(1)]]),
+  });
+  const retentionMs = { interactive: HOUR_MS, bulk: 72 * HOUR_MS };
+  const syncDeadlineMs = options.syncDeadlineMs ?? 1_000;
+  const readResult = async (requestId: string) => results.get(requestId);
+  const authenticator = makeAuthenticator({
+    findByKeyHash:
+      options.findByKeyHash ?? (async (hash) => (hash === hashApiKey(API_KEY) ? app : undefined)),
+    now: () => NOW_MS,
+    mayFail: makeFailedKeyBudget(() => performance.now()),
+  });
+  const listener = makeApp({
+    authenticate: authenticator.authenticate,
+    enter,
+    admitCheck: makeAdmitCheck({ enter, admit, readResult, ids, retentionMs, syncDeadlineMs }),
+    publishCheck: makePublishCheck({
+      publish: async (_topic, message) => {
+        await options.publish?.(message as CheckRequested);
+        published.push(message as CheckRequested);
+      },
+      admitter: {
+        release: async (charge) => void released.push(charge),
+        markPublished: async (claim) => void marked.push(claim),
+      },
+      retentionMs,
+      metrics,
+      log: makeSilentLogger(),
+    }),
+    readResult,
+    waiters,
+    ids,
+    rules: {
+      isChainKnown: (chainId) => chainId === 1 || chainId === 10,
+      callback: { allowHttp: false, allowedCidrs: [] },
+    },
+    chains: [
+      {
+        chainId: 1,
+        name: 'Ethereum',
+        nativeSymbol: 'ETH',
+        nativeDecimals: 18,
+        blockTimeMs: 12_000,
+        quorum: 1,
+        endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],
+      },
+    ],
+    retentionMs,
+    syncDeadlineMs,
+    replyChannel: 'reply:test',
+    publicBaseUrl: '',
+    inFlightMax: options.inFlightMax ?? 100,
+    trustedProxies: [],
+    isStopping: options.isStopping ?? (() => false),
+    isOverloaded: () => false,
+    metrics,
+    log: makeSilentLogger(),
+  });
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    ids,
+    published,
+    admitted,
+    released,
+    marked,
+    waiters,
+    authenticator,
+    /** Stores a result and tells the waiters, as result-store does. */
+    complete(requestId: string, resultJson: string) {
+      results.set(requestId, resultJson);
+      waiters.notice(requestId);
+    },
+    /** Stores a result whose notice is lost. */
+    storeSilently: (requestId: string, resultJson: string) => void results.set(requestId, resultJson),
+    post: (body: unknown, headers: Record<string, string> = {}) =>
+      fetch(`${url}/access-control/check-roles`, {
+        method: 'POST',
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
+        body:
+          typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
+      }),
+    get: (path: string, headers: Record<string, string> = {}) =>
+      fetch(url + path, { headers: { 'x-api-key': API_KEY, ...headers } }),
+    async [Symbol.asyncDispose]() {
+      waiters[Symbol.dispose]();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export type FakeGateway = Awaited<ReturnType<typeof startFakeGateway>>;
+
+/** A result of the check above. */
+export const aResult = (requestId: string, changes: Record<string, unknown> = {}): string =>
+  JSON.stringify({
+    requestId,
+    status: 'completed',
+    roles: [{ id: 'holder', granted: true }],
+    errors: [],
+    evaluatedAt: new Date(NOW_MS).toISOString(),
+    blocks: {},
+    ...changes,
+  });
