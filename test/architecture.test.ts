@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// The direction of dependence, in English. Lint holds most of it too; here a reader meets the rules by name.
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LINES_MAX = 300;
+
+type Source = { readonly path: string; readonly text: string; readonly imports: readonly string[] };
+
+function sourcesOf(folder: string): Source[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => {
+      const path = relative(ROOT, join(entry.parentPath, entry.name)).split(sep).join('/');
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      const imports = [
+        ...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)'|import\('([^']+)'\)|^import '([^']+)'/gm),
+      ];
+      return { path, text, imports: imports.map(([, a, b, c]) => resolveImport(path, a ?? b ?? c ?? '')) };
+    });
+}
+
+/** A path from the root for the project's own files, the package's name for all others. */
+function resolveImport(from: string, target: string): string {
+  if (target.startsWith('#shared/')) return target.slice(1);
+  return target.startsWith('.')
+    ? normalize(join(dirname(from), target))
+        .split(sep)
+        .join('/')
+    : target;
+}
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+const isTest = ({ path }: Source) => path.endsWith('.test.ts');
+const sources = [...sourcesOf('services'), ...sourcesOf('shared')];
+const production = sources.filter((source) => !isTest(source));
+
+/** Every file that imports what it may not, for the failure message. */
+const offenders = (
+  files: readonly Source[],
+  isForbidden: (target: string, from: string) => boolean,
+): string[] =>
+  files.flatMap(({ path, imports }) =>
+    imports.filter((target) => isForbidden(target, path)).map((target) => `${path} imports ${target}`),
+  );
+
+const serviceOf = (path: string): string | undefined => /^services\/([^/]+)\//.exec(path)?.[1];
+const packageIs = (name: string) => (target: string) => target === name || target.startsWith(`${name}/`);
+
+test('a service never imports another service', () => {
+  const crosses = (target: string, from: string) =>
+    serviceOf(target) !== undefined && serviceOf(from) !== serviceOf(target);
+  expect(offenders(sources, crosses)).toEqual([]);
+});
+
+test('shared knows no service', () => {
+  const shared = sources.filter(({ path }) => path.startsWith('shared/'));
+  expect(offenders(shared, (target) => target.startsWith('services/'))).toEqual([]);
+});
+
+test('domain is pure: contracts, its own files, and no I/O', () => {
+  const domain = production.filter(({ path }) => path.includes('/domain/'));
+  expect(domain.length).toBeGreaterThan(10);
+  const isForeign = (target: string, from: string) =>
+    target.startsWith('node:') ||
+    (target.startsWith('shared/') && !target.startsWith('shared/contracts/')) ||
+    (target.startsWith('services/') && !target.startsWith(dirname(from)));
+  expect(offenders(domain, isForeign)).toEqual([]);
+  const reachOut = domain.filter(({ text }) =>
+    /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\./.test(withoutComments(text)),
+  );
+  expect(reachOut.map(({ path }) => path)).toEqual([]);
+});
+
+test.each([
+  ['ethers', ['services/evaluator/chain/']],
+  ['kafkajs', ['shared/kafka/']],
+  ['ioredis', ['shared/redis/']],
+  ['express', ['services/gateway/', 'services/developer-portal/', 'shared/http/']],
+])('%s is imported only where it lives', (name, homes) => {
+  const strangers = production.filter(({ path }) => !homes.some((home) => path.startsWith(home)));
+  expect(offenders(strangers, packageIs(name))).toEqual([]);
+});
+
+test('only a composition root sees the process environment', () => {
+  const readers = production.filter(
+    ({ path, text }) => !path.endsWith('main.ts') && /process\.env/.test(withoutComments(text)),
+  );
+  expect(readers.map(({ path }) => path)).toEqual([]);
+});
+
+test('no file holds two things: none is longer than 300 lines', () => {
+  const long = sources.filter(({ text }) => text.split('\n').length > LINES_MAX + 1);
+  expect(long.filter((source) => !isTest(source)).map(({ path }) => path)).toEqual([]);
+});
