@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { newCredentials } from '../../services/developer-portal/client-apps.ts';
+
+const KEY_BYTES = 32;
+const PASSWORD_BYTES = 12;
+const FILE_MODE = 0o600;
+
+const LocalSecrets = z.object({
+  app: z.object({ clientId: z.string(), apiKey: z.string(), webhookSecret: z.string() }),
+  operator: z.object({ email: z.string(), password: z.string() }),
+  /** `number:base64 of 32 bytes`, comma-separated: what the services read as `ROLECALL_…_KEYS`. */
+  idKeys: z.string(),
+  secretKeys: z.string(),
+});
+export type LocalSecrets = z.infer<typeof LocalSecrets>;
+
+/**
+ * The demo app, the operator's login and the keys of a data directory: made on the first start, the same ever
+ * after, readable by their owner alone.
+ *
+ * @throws Error if the file is there and is not whole.
+ */
+export function loadLocalSecrets(dir: string): LocalSecrets {
+  const file = join(dir, 'local-secrets.json');
+  const text = readIfThere(file);
+  if (text !== undefined) return parse(text, file);
+  const secrets = makeLocalSecrets();
+  mkdirSync(dir, { recursive: true });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: FILE_MODE });
+  renameSync(draft, file);
+  return secrets;
+}
+
+const makeKeyRing = (): string => `1:${randomBytes(KEY_BYTES).toString('base64')}`;
+
+const makeLocalSecrets = (): LocalSecrets => ({
+  app: newCredentials(),
+  operator: { email: 'operator@localhost', password: randomBytes(PASSWORD_BYTES).toString('base64url') },
+  idKeys: makeKeyRing(),
+  secretKeys: makeKeyRing(),
+});
+
+/** The cause is left out: it would repeat the text, and the text is secret. */
+function parse(text: string, file: string): LocalSecrets {
+  try {
+    return LocalSecrets.parse(JSON.parse(text));
+  } catch {
+    throw new Error(`${file} is not whole: put it back, or remove the whole data directory to begin anew`);
+  }
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import { applyTopics } from '#shared/kafka/topics-admin.ts';
+import { waitUntilWhole } from '#shared/views/keep-views.ts';
+import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import type { LocalEnvironment } from './local-environment.ts';
+import type { LocalSecrets } from './local-secrets.ts';
+
+/** More than any bench on one machine asks for. */
+const DEMO_LIMITS = {
+  requestsPerSecond: 100_000,
+  requestsPerMonth: 1_000_000_000,
+  clientApps: 10_000,
+  marketplaceKeys: 10_000,
+} as const;
+
+/**
+ * Brings the broker and the store to where the services can start: topics as declared, views whole, the demo
+ * app there. All of it is done again at every start and changes nothing where nothing is missing.
+ */
+export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {
+  await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });
+  await applyTopics(system.kafka.admin, ALL_TOPICS);
+  // Without a result-store nobody else would do it, and the demo app needs its views.
+  if (!(await system.views.isWhole()) && !(await rebuildViews({ ...system, now: system.clock.now })))
+    await waitUntilWhole(system.views);
+  await system.createClientApp({
+    email: 'demo@localhost',
+    name: 'Demo app',
+    tier: 'enterprise',
+    limits: DEMO_LIMITS,
+    approve: true,
+    credentials: secrets.app,
+  });
+}

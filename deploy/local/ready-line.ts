@@ -1,0 +1,42 @@
+import { LOCAL_CHAIN_ID } from './chain.ts';
+import { type DemoTokens, demoTokens } from './demo-tokens.ts';
+import type { LocalSecrets } from './local-secrets.ts';
+
+export type ProcessFacts = { readonly service: string; readonly pid: number; readonly ops: string };
+
+/** What a script needs to use the system; the same on every start with the same data and ports, but for the pids. */
+export type ReadyLine = {
+  readonly event: 'ready';
+  readonly gateways: readonly string[];
+  readonly portal: string | null;
+  readonly kafka: string;
+  readonly redis: string;
+  readonly chain: ({ readonly chainId: number; readonly rpc: string } & DemoTokens) | null;
+  readonly app: LocalSecrets['app'];
+  readonly operator: LocalSecrets['operator'] | null;
+  readonly processes: readonly ProcessFacts[];
+};
+
+type Facts = {
+  readonly gatewayPorts: readonly number[];
+  readonly kafkaPort: number;
+  readonly redisPort: number;
+  readonly chainPort: number | undefined;
+  readonly app: LocalSecrets['app'];
+  readonly processes: readonly ProcessFacts[];
+};
+
+export const makeReadyLine = (facts: Facts): ReadyLine => ({
+  event: 'ready',
+  gateways: facts.gatewayPorts.map((port) => `http://127.0.0.1:${port}`),
+  portal: null,
+  kafka: `127.0.0.1:${facts.kafkaPort}`,
+  redis: `redis://127.0.0.1:${facts.redisPort}`,
+  chain:
+    facts.chainPort === undefined
+      ? null
+      : { chainId: LOCAL_CHAIN_ID, rpc: `http://127.0.0.1:${facts.chainPort}`, ...demoTokens },
+  app: facts.app,
+  operator: null,
+  processes: facts.processes,
+});

@@ -1,0 +1,134 @@
+import { LOCAL_CHAIN_ID } from './chain.ts';
+import { claimDataDirectory } from './data-lock.ts';
+import { endLeftovers } from './end-leftovers.ts';
+import type { Lines } from './lines.ts';
+import { prepareChains } from './local-chains.ts';
+import { type Environment, type LocalEnvironment, planEnvironment } from './local-environment.ts';
+import { chainPart, kafkaPart, redisPart, servicePart } from './local-parts.ts';
+import { loadLocalSecrets } from './local-secrets.ts';
+import { type Fleet, type Member, makeFleet } from './make-fleet.ts';
+import type { StartOptions } from './options.ts';
+import { type PortPlan, planPorts } from './plan-ports.ts';
+import { requireFreePorts, STABLE_PORT_MAX } from './ports.ts';
+import { prepareSystem } from './prepare-system.ts';
+import { makeReadyLine, type ReadyLine } from './ready-line.ts';
+import { startWatchdog } from './start-watchdog.ts';
+import { waitUntilReady } from './wait-until-ready.ts';
+
+export type LocalSystem = AsyncDisposable & { readonly ready: ReadyLine };
+
+/**
+ * Brings the whole system up and returns when it is ready: every `/readyz` answers 200.
+ *
+ * Infrastructure together, then topics, views and the demo app, then the services together. Its disposal stops
+ * them in the opposite order. Whatever ends the start early, nothing of it is left running.
+ *
+ * @throws Error in words for a person: the directory has a system already, ports in use, data of something else,
+ * a part that does not come up.
+ */
+export async function startLocalSystem(
+  options: StartOptions,
+  env: Environment,
+  lines: Lines,
+  signal: AbortSignal,
+): Promise<LocalSystem> {
+  await using scope = new AsyncDisposableStack();
+  scope.use(claimDataDirectory(options.data));
+  await endLeftovers(options.data, lines.say);
+  const chosen = options.chains ?? env['CHAINS_FILE'];
+  const ports = planPorts(options);
+  const chains = prepareChains(chosen, options.data, ports.chain);
+  const secrets = loadLocalSecrets(options.data);
+  const environment = planEnvironment(env, ports, secrets, chains.file);
+  await checkPorts(ports, chains.hasDemoChain, lines);
+  for (const warning of environment.warnings) lines.say(`warning: ${warning}`);
+
+  const watchdog = scope.use(await startWatchdog());
+  const fleet = scope.use(
+    makeFleet({
+      dir: options.data,
+      environment: operatorEnvironment(environment),
+      watchdog,
+      say: lines.say,
+      signal,
+    }),
+  );
+  const parts = [kafkaPart(options.data, ports), redisPart(options.data, ports)];
+  if (chains.hasDemoChain) parts.push(chainPart(ports));
+  lines.say(`starting ${parts.map(({ name }) => name).join(', ')}`);
+  await timed('up', lines, parts, (part) => fleet.start(part));
+  signal.throwIfAborted();
+
+  await prepareSystem(environment, secrets);
+  signal.throwIfAborted();
+  await startServices(fleet, ports, environment, lines, signal);
+
+  const processes = fleet.processes().flatMap(({ ops, ...rest }) => (ops === null ? [] : [{ ...rest, ops }]));
+  const ready = makeReadyLine({
+    gatewayPorts: ports.processes.flatMap((planned) =>
+      planned.service === 'gateway' ? [planned.httpPort ?? 0] : [],
+    ),
+    kafkaPort: ports.kafka,
+    redisPort: ports.redis,
+    chainPort: chains.hasDemoChain ? ports.chain : undefined,
+    app: secrets.app,
+    processes,
+  });
+  const started = scope.move();
+  return { ready, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+async function startServices(
+  fleet: Fleet,
+  ports: PortPlan,
+  environment: LocalEnvironment,
+  lines: Lines,
+  signal: AbortSignal,
+): Promise<void> {
+  const services = ports.processes.map((planned) => servicePart(planned, environment, lines));
+  lines.say(`starting ${services.map(({ name }) => name).join(', ')}`);
+  await timed('ready', lines, services, async (service) => {
+    await waitUntilReady(await fleet.start(service), service.ops, signal);
+  });
+}
+
+/** Does the same to all of them together and says how long each took. */
+async function timed<M extends Member>(
+  state: string,
+  lines: Lines,
+  members: readonly M[],
+  act: (member: M) => Promise<unknown>,
+): Promise<void> {
+  const began = performance.now();
+  await Promise.all(
+    members.map(async (member) => {
+      await act(member);
+      lines.say(`${member.name} is ${state} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    }),
+  );
+}
+
+async function checkPorts(ports: PortPlan, hasDemoChain: boolean, lines: Lines): Promise<void> {
+  const wanted = [
+    { port: ports.kafka, what: 'Kafka' },
+    { port: ports.kafkaController, what: "Kafka's controller" },
+    { port: ports.redis, what: 'Redis' },
+    ...(hasDemoChain ? [{ port: ports.chain, what: `the demo chain ${LOCAL_CHAIN_ID}` }] : []),
+    ...ports.processes.flatMap(({ name, opsPort, httpPort }) => [
+      ...(httpPort === undefined ? [] : [{ port: httpPort, what: name }]),
+      { port: opsPort, what: `${name}, ops` },
+    ]),
+  ];
+  await requireFreePorts(wanted);
+  const highest = Math.max(...wanted.map(({ port }) => port));
+  if (highest > STABLE_PORT_MAX)
+    lines.say(
+      `warning: port ${highest} is in the range where any client's socket may hold it (above ${STABLE_PORT_MAX})`,
+    );
+}
+
+/** What leads the operator's command to this system. */
+function operatorEnvironment({ common, keys }: LocalEnvironment): Record<string, string> {
+  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'CHAINS_FILE'] as const;
+  return { ...Object.fromEntries(names.map((name) => [name, common[name] ?? ''])), ...keys };
+}

@@ -1,0 +1,29 @@
+import { type Child, spawnChild } from './child.ts';
+import type { Lines } from './lines.ts';
+import { environmentOf, type LocalEnvironment } from './local-environment.ts';
+import type { PlannedProcess } from './plan-ports.ts';
+import { mainFileOf } from './services.ts';
+
+/** A service ends by itself within its own SHUTDOWN_TIMEOUT_MS; it is killed if it does not keep to that. */
+const STOP_MARGIN_MS = 2_000;
+const STOP_TIMEOUT_MS_DEFAULT = 20_000;
+
+type ServiceHooks = { readonly onSpawn: (pid: number) => void };
+
+/** Starts the process of one service; that it is up is seen on its ops port. */
+export async function startService(
+  planned: PlannedProcess,
+  environment: LocalEnvironment,
+  lines: Lines,
+  { onSpawn }: ServiceHooks,
+): Promise<Child> {
+  const own = Number(environment.common['SHUTDOWN_TIMEOUT_MS']);
+  const child = await spawnChild(process.execPath, [mainFileOf(planned.service)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environmentOf(planned, environment),
+    stopTimeoutMs: (own > 0 ? own : STOP_TIMEOUT_MS_DEFAULT) + STOP_MARGIN_MS,
+    onSpawn,
+  });
+  lines.follow(planned.name, child.process.stdout, child.process.stderr);
+  return child;
+}

@@ -1,0 +1,63 @@
+// `npm start`: brings the system up, shows it, and keeps it up until it is told to stop.
+import { runDemo } from './demo.ts';
+import { describeSystem } from './describe-system.ts';
+import { followLauncher } from './follow-launcher.ts';
+import { type Lines, makeLines, wantsColour } from './lines.ts';
+import { OptionsEnd, parseOptions, type StartOptions } from './options.ts';
+import type { ReadyLine } from './ready-line.ts';
+import { startLocalSystem } from './start-local-system.ts';
+
+const NAME_CHARS = 18;
+
+const stop = new AbortController();
+// A terminal's Ctrl-C comes twice, directly and from npm, so a repeated signal means nothing more.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+followLauncher(process.env['ROLECALL_LAUNCHER_PID']);
+// Whoever read our output may be gone before us.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+try {
+  const options = parseOptions(process.argv.slice(2), (text) => process.stderr.write(text));
+  process.exitCode = await main(options);
+} catch (error) {
+  process.exitCode = error instanceof OptionsEnd ? error.exitCode : 1;
+  if (!(error instanceof OptionsEnd)) process.stderr.write(`rolecall: ${describe(error)}\n`);
+}
+
+async function main(options: StartOptions): Promise<number> {
+  const output = options.json ? process.stderr : process.stdout;
+  const lines = makeLines({ output, colour: wantsColour(output, process.env), nameChars: NAME_CHARS });
+  const began = performance.now();
+  try {
+    await using system = await startLocalSystem(options, process.env, lines, stop.signal);
+    lines.say(`ready after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    if (options.json) process.stdout.write(`${JSON.stringify(system.ready)}\n`);
+    const isWell = await showDemo(system.ready, options, lines);
+    if (options.once) return isWell ? 0 : 1;
+    if (!options.json) for (const line of describeSystem(system.ready)) output.write(`${line}\n`);
+    if (!stop.signal.aborted) await untilStopped();
+    lines.say('stopping');
+    return 0;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    lines.say('stopped before it was ready');
+    return 0;
+  }
+}
+
+async function showDemo(ready: ReadyLine, options: StartOptions, lines: Lines): Promise<boolean> {
+  if (!options.demo) return true;
+  if (ready.chain === null) {
+    lines.say('no demo: the chain file does not name the demo chain (31337)');
+    return false;
+  }
+  return runDemo({ ...ready, chain: ready.chain }, lines.say, stop.signal);
+}
+
+function untilStopped(): Promise<void> {
+  return new Promise((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
