@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * What the proxy does to a call:
+ * - `none` passes it on; `refuse` closes the port; `hang` never answers; `reset` cuts the connection;
+ * - `http-429`, `http-500`, `http-503` answer with that status; `malformed` is no JSON; `endless-body` never ends;
+ * - `rpc-error` is a JSON-RPC error that nobody has heard of;
+ * - `short-batch` leaves the last answer of a batch out (of a single call: an empty array); `wrong-id`;
+ * - `wrong-chain-id` tells another chain; `stale-head` shows a head of long ago; `unknown-block` has no block;
+ * - `ignored-pin` answers calls from another block than the one asked for;
+ * - `altered-balance` adds one to every balance, as a liar would;
+ * - `no-override` refuses state overrides, as some providers do.
+ */
+export type FaultKind =
+  | 'none'
+  | 'refuse'
+  | 'hang'
+  | 'reset'
+  | 'http-429'
+  | 'http-500'
+  | 'http-503'
+  | 'malformed'
+  | 'endless-body'
+  | 'rpc-error'
+  | 'short-batch'
+  | 'wrong-id'
+  | 'wrong-chain-id'
+  | 'stale-head'
+  | 'unknown-block'
+  | 'ignored-pin'
+  | 'altered-balance'
+  | 'no-override';
+
+export type Fault = {
+  readonly kind: FaultKind;
+  /** Waited before anything else; default 0. */
+  readonly delayMs?: number;
+  /** Only these methods are hit; default all. */
+  readonly methods?: readonly string[];
+};
+
+export type RpcFaultProxy = AsyncDisposable & {
+  readonly url: string;
+  /** From now on; a function is asked anew for every HTTP request. */
+  setFault(fault: Fault | FaultKind | (() => Fault | FaultKind)): Promise<void>;
+  /** What came in so far: HTTP requests, and JSON-RPC calls by method. */
+  readonly calls: { requestCount: number; byMethod: Record<string, number> };
+};
+
+type Call = { id: unknown; method: string; params: unknown[] };
+type Answer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: number; message: string } };
+
+const STALE_BLOCKS = 30;
+const ENDLESS_CHUNK = 'x'.repeat(64 * 1024);
+const FIRST_BLOCK = '0x1';
+
+/**
+ * Starts an HTTP proxy in front of a chain's JSON-RPC that misbehaves on command.
+ *
+ * @example
+ * await using proxy = await startRpcFaultProxy({ target: chain.rpc });
+ * await proxy.setFault('hang');
+ */
+export async function startRpcFaultProxy(options: { target: string; port?: number }): Promise<RpcFaultProxy> {
+  const calls: RpcFaultProxy['calls'] = { requestCount: 0, byMethod: {} };
+  let next: () => Fault | FaultKind = () => 'none';
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    void serve(request, response).catch(() => response.destroy());
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await listen(server, options.port ?? 0);
+  const { port } = server.address() as AddressInfo;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    calls.requestCount += 1;
+    const body: unknown = JSON.parse(await textOf(request));
+    const batch = (Array.isArray(body) ? body : [body]) as Call[];
+    for (const { method } of batch) calls.byMethod[method] = (calls.byMethod[method] ?? 0) + 1;
+    const chosen = next();
+    const fault = typeof chosen === 'string' ? { kind: chosen } : chosen;
+    const isHit = batch.some(({ method }) => fault.methods?.includes(method) ?? true);
+    if (isHit && fault.delayMs !== undefined) await sleep(fault.delayMs);
+    const kind = isHit ? fault.kind : 'none';
+    if (spoil(kind, request, response)) return;
+    const answers = await Promise.all(batch.map((call) => answer(options.target, call, kind)));
+    if (kind === 'short-batch') answers.pop();
+    const isArray = Array.isArray(body) || kind === 'short-batch';
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(isArray ? answers : answers[0]));
+  }
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    async setFault(fault) {
+      next = typeof fault === 'function' ? fault : () => fault;
+      const isRefusing =
+        typeof fault !== 'function' && (typeof fault === 'string' ? fault : fault.kind) === 'refuse';
+      if (isRefusing && server.listening) await close(server, sockets);
+      if (!isRefusing && !server.listening) await listen(server, port);
+    },
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await close(server, sockets);
+    },
+  };
+}
+
+/** The faults that need no answer of the chain. Whether it was one. */
+function spoil(kind: FaultKind, request: IncomingMessage, response: ServerResponse): boolean {
+  switch (kind) {
+    case 'hang':
+      return true;
+    case 'refuse':
+    case 'reset':
+      request.socket.destroy();
+      return true;
+    case 'http-429':
+      response.writeHead(429, { 'retry-after': '1' }).end('{"message":"busy"}');
+      return true;
+    case 'http-500':
+    case 'http-503':
+      response.writeHead(Number(kind.slice('http-'.length))).end('<html>oops</html>');
+      return true;
+    case 'malformed':
+      response.end('{"jsonrpc":"2.0","id":1,"result":');
+      return true;
+    case 'endless-body':
+      void pourEndlessly(response);
+      return true;
+    default:
+      return false;
+  }
+}
+
+async function pourEndlessly(response: ServerResponse): Promise<void> {
+  response.write('{"jsonrpc":"2.0","id":1,"result":"0x');
+  while (!response.destroyed) {
+    if (!response.write(ENDLESS_CHUNK))
+      await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+}
+
+async function answer(target: string, call: Call, kind: FaultKind): Promise<Answer> {
+  const error = (message: string): Answer => ({
+    jsonrpc: '2.0',
+    id: call.id,
+    error: { code: -32_000, message },
+  });
+  if (kind === 'rpc-error') return error('the flux capacitor is misaligned');
+  if (kind === 'unknown-block' && call.method === 'eth_call') return error('header not found');
+  if (kind === 'no-override' && call.params.length > 2) return error('too many arguments, want at most 2');
+  const given = await forward(target, await altered(target, call, kind));
+  if (kind === 'wrong-id') return { ...given, id: 999_999_999 };
+  if (kind === 'wrong-chain-id' && call.method === 'eth_chainId') return { ...given, result: '0x7b' };
+  if (kind === 'altered-balance' && call.method === 'eth_call')
+    return { ...given, result: liedAbout(given.result) };
+  return given;
+}
+
+async function altered(target: string, call: Call, kind: FaultKind): Promise<Call> {
+  if (kind === 'ignored-pin' && call.method === 'eth_call')
+    return { ...call, params: [call.params[0], FIRST_BLOCK, ...call.params.slice(2)] };
+  if (kind === 'stale-head' && call.method === 'eth_getBlockByNumber') {
+    const { result } = await forward(target, { id: 1, method: 'eth_blockNumber', params: [] });
+    const number = Math.max(0, Number(result) - STALE_BLOCKS);
+    return { ...call, params: [`0x${number.toString(16)}`, false] };
+  }
+  return call;
+}
+
+async function forward(target: string, call: Call): Promise<Answer> {
+  const response = await fetch(target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...call, jsonrpc: '2.0' }),
+  });
+  return (await response.json()) as Answer;
+}
+
+/** Adds one to a plain answer, or to every balance in an answer of the reader (66 digits each behind 130). */
+function liedAbout(result: unknown): unknown {
+  if (typeof result !== 'string') return result;
+  const plusOne = (word: string) => (BigInt(`0x${word}`) + 1n).toString(16).padStart(64, '0').slice(-64);
+  if (result.length === 66) return `0x${plusOne(result.slice(2))}`;
+  if (result.length <= 130 || (result.length - 130) % 66 !== 0) return result;
+  let lied = result.slice(0, 130);
+  for (let at = 130; at < result.length; at += 66)
+    lied += result.slice(at, at + 2) + plusOne(result.slice(at + 2, at + 66));
+  return lied;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+async function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  for (const socket of sockets) socket.destroy();
+  await closed;
+}
