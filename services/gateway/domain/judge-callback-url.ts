@@ -17,7 +17,6 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
 /** An `@` in the authority, also with nothing before it, which the URL parser drops. */
 const USER_INFO = /^[^:]*:[\\/]*[^\\/?#]*@/;
 /** The URL parser strips these; a URL that holds one is not the URL that its writer meant. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
 const BLANK = /[\u0000-\u0020\u007f]/;
 
 /**

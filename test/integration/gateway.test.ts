@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { makeAdmitter } from '#shared/redis/admit.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeResults, type Results } from '#shared/redis/results.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import {
+  A_LOCAL_CHECK,
+  makeTestApp,
+  type RunningGateway,
+  responsePath,
+  startGateway,
+  type TestApp,
+} from '../support/start-gateway.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: two real gateway processes before a real Kafka and a real Redis; the test itself stands for the
+// evaluator and the result-store, so that it decides when, and whether, a check is answered.
+
+const config = testConfig(5);
+let kafka: KafkaConnection;
+let connection: RedisConnection;
+let results: Results;
+let gateways: readonly [RunningGateway, RunningGateway];
+let consumer: AsyncDisposable;
+const seen: CheckRequested[] = [];
+/** Apps whose checks are left unanswered. */
+const silent = new Set<string>();
+
+const resultOf = ({ requestId, rules, acceptedAt }: CheckRequested): string =>
+  JSON.stringify({
+    requestId,
+    status: 'completed',
+    roles: rules.map(({ roleId }) => ({ id: roleId, granted: true })),
+    errors: [],
+    evaluatedAt: acceptedAt,
+    blocks: {},
+  });
+
+async function answer(message: CheckRequested): Promise<void> {
+  const { requestId, retainUntil, delivery } = message;
+  await results.saveIfAbsent({
+    requestId,
+    resultJson: resultOf(message),
+    retainUntil: Date.parse(retainUntil),
+  });
+  if (delivery.mode === 'sync') await results.notify(delivery.replyChannel, requestId);
+}
+
+async function anApp(limits?: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
+  const app = makeTestApp(limits);
+  await makeClientApps(connection.redis).project(app.document);
+  return app;
+}
+
+const checksOf = (app: TestApp) => seen.filter(({ clientId }) => clientId === app.document.clientId);
+const idOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { requestId: string }).requestId;
+
+beforeAll(async () => {
+  connection = await connectTestRedis(config);
+  await connection.redis.set(GENERATION_KEY, 'test');
+  kafka = await connectTestKafka(config);
+  results = makeResults(connection.redis);
+  consumer = await kafka.consume({
+    groupId: `test.${randomUUID()}`,
+    topics: [LANES.interactive, LANES.bulk],
+    window: 100,
+    handle: async (message) => {
+      seen.push(message);
+      if (!silent.has(message.clientId)) await answer(message);
+    },
+  });
+  gateways = [await startGateway(config), await startGateway(config, { SYNC_DEADLINE_MS: '3000' })];
+});
+
+afterAll(async () => {
+  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
+  await consumer?.[Symbol.asyncDispose]();
+  await kafka?.[Symbol.asyncDispose]();
+  await connection?.[Symbol.asyncDispose]();
+});
+
+describe('the gateway before a real Kafka and Redis', () => {
+  it('answers a sync check with its result, which can be polled as the same bytes from another gateway', async () => {
+    const app = await anApp();
+    const response = await gateways[0].post(app, A_LOCAL_CHECK);
+    expect(response.status).toBe(200);
+    const text = await response.text();
+    const [message] = checksOf(app);
+    expect(text).toBe(resultOf(message as CheckRequested));
+    const poll = await gateways[1].get(app, responsePath(message?.requestId ?? ''));
+    expect(await poll.text()).toBe(text);
+  });
+
+  it('accepts an asynchronous check that a long poll then answers', async () => {
+    const app = await anApp();
+    const accepted = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true });
+    expect(accepted.status).toBe(202);
+    const requestId = await idOf(accepted);
+    const poll = await gateways[1].get(app, responsePath(requestId), { prefer: 'wait=20' });
+    expect(poll.status).toBe(200);
+    expect(await poll.json()).toMatchObject({ requestId, status: 'completed' });
+  });
+
+  it('does not let one client app see what belongs to another', async () => {
+    const [owner, stranger] = [await anApp(), await anApp()];
+    const requestId = await idOf(await gateways[0].post(owner, { ...A_LOCAL_CHECK, async: true }));
+    await waitUntil('the result', () => results.read(requestId));
+    expect((await gateways[0].get(owner, responsePath(requestId))).status).toBe(200);
+    const [theirs, unknown] = [
+      await gateways[0].get(stranger, responsePath(requestId)),
+      await gateways[0].get(stranger, responsePath('nothing')),
+    ];
+    expect(theirs.status).toBe(404);
+    const strip = async (response: Response) => ({ ...((await response.json()) as object), instance: '' });
+    expect(await strip(theirs)).toEqual(await strip(unknown));
+  });
+
+  it('stops serving a suspended app within a second', async () => {
+    const app = await anApp();
+    expect((await gateways[0].get(app, '/access-control/chains')).status).toBe(200);
+    await makeClientApps(connection.redis).project({ ...app.document, version: 2, suspended: true });
+    await waitUntil(
+      'the suspension',
+      async () => (await gateways[0].get(app, '/access-control/chains')).status === 403,
+      1_000,
+    );
+  });
+
+  it('makes one check of 50 parallel equal requests with one idempotency key, over two gateways', async () => {
+    const app = await anApp();
+    const headers = { 'idempotency-key': randomUUID() };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        gateways[index % 2 === 0 ? 0 : 1].post(app, { ...A_LOCAL_CHECK, async: true }, headers),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(202));
+    const ids = new Set(await Promise.all(answers.map(idOf)));
+    expect(ids.size).toBe(1);
+    const replays = answers.filter((response) => response.headers.get('idempotency-replayed') === 'true');
+    expect(replays).toHaveLength(49);
+    await waitUntil('the check', () => checksOf(app).length > 0);
+    expect(checksOf(app)).toHaveLength(1);
+    const other = await gateways[0].post(
+      app,
+      { ...A_LOCAL_CHECK, async: true, onUndetermined: 'deny' },
+      headers,
+    );
+    expect(other.status).toBe(422);
+    expect(await other.json()).toMatchObject({ code: 'idempotency-key-reused' });
+  });
+
+  it('replays a sync check by its stored result, and refuses a second one while the first still runs', async () => {
+    const app = await anApp();
+    silent.add(app.document.clientId);
+    const headers = { 'idempotency-key': 'one' };
+    const first = gateways[0].post(app, A_LOCAL_CHECK, headers);
+    const [message] = await waitUntil('the check', () => checksOf(app).length > 0 && checksOf(app));
+    const second = await gateways[1].post(app, A_LOCAL_CHECK, headers);
+    expect(second.status).toBe(409);
+    expect(second.headers.get('retry-after')).toBe('1');
+    await answer(message as CheckRequested);
+    const text = await (await first).text();
+    const replay = await gateways[1].post(app, A_LOCAL_CHECK, { 'idempotency-key': '"one"' });
+    expect(replay.headers.get('idempotency-replayed')).toBe('true');
+    expect(await replay.text()).toBe(text);
+    expect(checksOf(app)).toHaveLength(1);
+  });
+
+  it('runs a new check for the retry of a sync check that ended in 504', async () => {
+    const app = await anApp();
+    silent.add(app.document.clientId);
+    const headers = { 'idempotency-key': 'two' };
+    expect((await gateways[1].post(app, A_LOCAL_CHECK, headers)).status).toBe(504);
+    silent.delete(app.document.clientId);
+    expect((await gateways[1].post(app, A_LOCAL_CHECK, headers)).status).toBe(200);
+    expect(new Set(checksOf(app).map(({ requestId }) => requestId)).size).toBe(2);
+  });
+
+  it('publishes again, under the same id, what a gateway claimed and never published', async () => {
+    const app = await anApp();
+    const { clientId, limits } = app.document;
+    const key = 'three';
+    const first = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
+    const requestId = await idOf(first);
+    const [claim] = await connection.redis.keys(`claim:{${clientId}}:*`);
+    // As its gateway left it, had it died before the broker's acknowledgement.
+    await connection.redis.hset(claim ?? '', 'state', 'claimed', 'touched', String(Date.now()));
+    await connection.redis.hdel(claim ?? '', 'id');
+    const at = await gateways[1].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
+    expect(at.status).toBe(409);
+    const retry = await waitUntil('the take-over', async () => {
+      const response = await gateways[1].post(
+        app,
+        { ...A_LOCAL_CHECK, async: true },
+        { 'idempotency-key': key },
+      );
+      return response.status === 202 && response;
+    });
+    expect(await idOf(retry)).toBe(requestId);
+    await waitUntil('the second copy', () => checksOf(app).length === 2);
+    const { remaining } = (
+      await makeAdmitter(connection.redis, Date.now).admit({
+        clientId,
+        limits,
+        bucket: 'per-second',
+      })
+    ).month ?? { remaining: 0 };
+    expect(limits.requestsPerMonth - remaining).toBe(1);
+  });
+
+  it('answers 503 while the views are being rebuilt, and recovers by itself', async () => {
+    const app = await anApp();
+    expect((await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true })).status).toBe(202);
+    await connection.redis.del(GENERATION_KEY);
+    const response = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).not.toBeNull();
+    expect(await response.json()).toMatchObject({ code: 'dependency-unavailable' });
+    await connection.redis.set(GENERATION_KEY, 'test');
+    expect((await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true })).status).toBe(202);
+  });
+
+  it('on SIGTERM answers long polls at once, finishes sync checks, and exits 0', async () => {
+    const app = await anApp();
+    silent.add(app.document.clientId);
+    const gateway = await startGateway(config);
+    const requestId = await idOf(await gateway.post(app, { ...A_LOCAL_CHECK, async: true }));
+    const longPoll = gateway.get(app, responsePath(requestId), { prefer: 'wait=25' });
+    const sync = gateway.post(app, A_LOCAL_CHECK);
+    const message = await waitUntil('the sync check', () =>
+      checksOf(app).find(({ delivery }) => delivery.mode === 'sync'),
+    );
+    gateway.process.child.kill('SIGTERM');
+    expect((await longPoll).status).toBe(202);
+    await answer(message);
+    expect((await sync).status).toBe(200);
+    expect(await gateway.process.exited).toBe(0);
+  });
+});
