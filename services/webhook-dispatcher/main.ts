@@ -14,7 +14,7 @@ import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';
 import { makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
 import { makeAttemptGate } from './delivery/admit-attempt.ts';
 import { connectDelivery } from './delivery/attempt-delivery.ts';
-import { ORIGIN_SLOTS, startDeliverySlots } from './delivery/delivery-slots.ts';
+import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
@@ -48,7 +48,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     }),
   );
   const monotonicMs = () => performance.now();
-  const slots = scope.use(startDeliverySlots(monotonicMs));
+  const slots = scope.use(new DeliverySlots(monotonicMs));
   const gate = makeAttemptGate({ slots, nowMs: monotonicMs, scale: webhook.scheduleScale });
   const dependencies = {
     deliveries,
@@ -66,7 +66,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const deliver = makeDeliverWebhook(dependencies);
   const giveUp = makeGiveUpDelivery(dependencies);
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
-  metrics.watch({ ...slots, ...gate, now: clock.now, oldestUndeliveredAt });
+  metrics.watch({ slots, gate, now: clock.now, oldestUndeliveredAt });
 
   const { window } = webhook;
   const retry = {

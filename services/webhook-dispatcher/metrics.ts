@@ -22,9 +22,8 @@ export type DispatcherMetrics = {
 
 /** What is read at the moment of a scrape. */
 export type DispatcherState = {
-  readonly inFlightCount: () => number;
-  readonly waitingCount: () => number;
-  readonly breakerCounts: () => Readonly<Record<BreakerState, number>>;
+  readonly slots: { readonly inFlightCount: number; readonly waitingCount: number };
+  readonly gate: { readonly breakerCounts: () => Readonly<Record<BreakerState, number>> };
   /** Epoch ms by `now`; `undefined` where nothing is undelivered. */
   readonly oldestUndeliveredAt: () => Promise<number | undefined>;
   readonly now: () => number;
@@ -98,7 +97,7 @@ function watchState(registry: Registry, state: DispatcherState): void {
     help: 'Attempts in flight.',
     registers,
     collect() {
-      this.set(state.inFlightCount());
+      this.set(state.slots.inFlightCount);
     },
   });
   new Gauge({
@@ -106,7 +105,7 @@ function watchState(registry: Registry, state: DispatcherState): void {
     help: 'Messages that wait in memory for a slot.',
     registers,
     collect() {
-      this.set(state.waitingCount());
+      this.set(state.slots.waitingCount);
     },
   });
   new Gauge({
@@ -115,7 +114,8 @@ function watchState(registry: Registry, state: DispatcherState): void {
     labelNames: ['state'],
     registers,
     collect() {
-      for (const [name, count] of Object.entries(state.breakerCounts())) this.set({ state: name }, count);
+      for (const [name, count] of Object.entries(state.gate.breakerCounts()))
+        this.set({ state: name }, count);
     },
   });
   new Gauge({

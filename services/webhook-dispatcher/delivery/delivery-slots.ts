@@ -12,6 +12,8 @@ const WAITING_PER_RECEIVER_MAX = 4_096;
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** How often the expectations of those that wait are looked at again. */
 const SWEEP_INTERVAL_MS = 100;
+/** Receivers whose health is remembered. */
+const RECEIVERS_MAX = 10_000;
 
 /**
  * How many attempts one receiver that has not proved itself lately may have in flight, by how many all of these
@@ -24,7 +26,7 @@ const UNPROVEN_SHARES: readonly (readonly [unprovenInFlightMax: number, perRecei
 ];
 
 export type Slot = {
-  /** Frees the slot. `isHealthy`: the receiver took the message; `undefined`: nothing was learned of it. */
+  /** Frees the slot, once. `isHealthy`: the receiver took the message; `undefined`: nothing was learned of it. */
   readonly release: (isHealthy: boolean | undefined) => void;
 };
 
@@ -35,154 +37,166 @@ type Waiter = {
 };
 type Queue = { readonly receiver: Receiver; readonly waiters: Waiter[] };
 
-export type DeliverySlots = Disposable & {
-  /**
-   * A slot for an attempt at `receiverKey`, now or within about a second; `undefined`: put the message aside.
-   *
-   * @param receiverKey the client app and the origin. @param bytes size of the message while it waits.
-   */
-  readonly acquire: (receiverKey: string, origin: string, bytes: number) => Promise<Slot | undefined>;
-  readonly inFlightCount: () => number;
-  readonly waitingCount: () => number;
-};
-
 /**
  * Hands out the slots for attempts so that one slow receiver displaces nothing but itself.
  *
  * Bounds: 256 in flight, 16 per origin, 8 per receiver; waiting 4 096 per receiver and 64 MiB in all, each
- * about a second. Slots that become free go to the waiting receivers in turn. `nowMs` is a monotonic clock.
+ * about a second. Slots that become free go to the waiting receivers in turn.
  *
  * @example
+ * using slots = new DeliverySlots(() => performance.now());
  * const slot = await slots.acquire(`${clientId} ${origin}`, origin, body.length);
- * if (slot) slot.release(true);
+ * slot?.release(true);
  */
-export function startDeliverySlots(nowMs: () => number): DeliverySlots {
-  const receivers = new Map<string, Receiver>();
-  const inFlightByOrigin = new Map<string, number>();
-  const queues = new Map<string, Queue>();
-  let inFlight = 0;
-  let waitingCount = 0;
-  let waitingBytes = 0;
+export class DeliverySlots implements Disposable {
+  readonly #nowMs: () => number;
+  readonly #receivers = new Map<string, Receiver>();
+  /** Receivers with attempts in flight: at most as many as there are slots. */
+  readonly #active = new Set<Receiver>();
+  readonly #inFlightByOrigin = new Map<string, number>();
+  readonly #queues = new Map<string, Queue>();
+  readonly #timer: NodeJS.Timeout;
+  #inFlightCount = 0;
+  #waitingCount = 0;
+  #waitingBytes = 0;
 
-  const receiverOf = (key: string, origin: string): Receiver => {
-    const receiver = receivers.get(key) ?? makeReceiver(key, origin);
-    receivers.set(key, receiver);
-    return receiver;
-  };
+  /** @param nowMs a monotonic clock, ms. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
+    this.#timer.unref();
+  }
 
-  const unprovenInFlight = (now: number): number => {
-    let count = 0;
-    for (const receiver of receivers.values()) if (!receiver.isProven(now)) count += receiver.inFlight();
-    return count;
-  };
+  get inFlightCount(): number {
+    return this.#inFlightCount;
+  }
 
-  const hasRoom = (receiver: Receiver, now: number): boolean => {
-    if (inFlight >= SLOTS || receiver.inFlight() >= RECEIVER_SLOTS) return false;
-    if ((inFlightByOrigin.get(receiver.origin) ?? 0) >= ORIGIN_SLOTS) return false;
-    if (receiver.isProven(now)) return true;
-    const together = unprovenInFlight(now);
+  get waitingCount(): number {
+    return this.#waitingCount;
+  }
+
+  /**
+   * A slot for an attempt, now or within about a second; `undefined`: put the message aside.
+   *
+   * @param receiverKey names the client app and the origin. @param bytes size of the message while it waits.
+   */
+  async acquire(receiverKey: string, origin: string, bytes: number): Promise<Slot | undefined> {
+    const receiver = this.#receiverOf(receiverKey, origin);
+    const queue = this.#queues.get(receiverKey);
+    if (queue === undefined && this.#hasRoom(receiver)) return this.#take(receiver);
+    const place = (queue?.waiters.length ?? 0) + 1;
+    if (place > WAITING_PER_RECEIVER_MAX || this.#waitingBytes + bytes > WAITING_BYTES_MAX) return undefined;
+    if (this.#expectedWaitMs(receiver, place) > EXPECTED_WAIT_MS_MAX) return undefined;
+    return new Promise((settle) => this.#enqueue(receiver, { bytes, sinceMs: this.#nowMs(), settle }));
+  }
+
+  /** Serves who can be served and puts aside who would wait for too long. Runs by itself every 100 ms. */
+  sweep(): void {
+    if (this.#waitingCount === 0) return;
+    this.#serve();
+    const nowMs = this.#nowMs();
+    for (const queue of [...this.#queues.values()]) {
+      const { receiver, waiters } = queue;
+      while (this.#expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
+        this.#dequeue(queue, waiters.pop())?.settle(undefined);
+      while (waiters[0] !== undefined && nowMs - waiters[0].sinceMs > WAIT_MS_MAX)
+        this.#dequeue(queue, waiters.shift())?.settle(undefined);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const queue of [...this.#queues.values()])
+      while (queue.waiters.length > 0) this.#dequeue(queue, queue.waiters.pop())?.settle(undefined);
+  }
+
+  #hasRoom(receiver: Receiver): boolean {
+    if (this.#inFlightCount >= SLOTS || receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
+    if ((this.#inFlightByOrigin.get(receiver.origin) ?? 0) >= ORIGIN_SLOTS) return false;
+    const nowMs = this.#nowMs();
+    if (receiver.isProven(nowMs)) return true;
+    let together = 0;
+    for (const active of this.#active) if (!active.isProven(nowMs)) together += active.inFlightCount();
     const share = UNPROVEN_SHARES.find(([max]) => together < max)?.[1] ?? 0;
-    return receiver.inFlight() < share;
-  };
+    return receiver.inFlightCount() < share;
+  }
 
-  const take = (receiver: Receiver): Slot => {
-    const attempt = receiver.begin(nowMs());
-    inFlight += 1;
-    inFlightByOrigin.set(receiver.origin, (inFlightByOrigin.get(receiver.origin) ?? 0) + 1);
+  #take(receiver: Receiver): Slot {
+    const attempt = receiver.begin(this.#nowMs());
+    this.#active.add(receiver);
+    this.#inFlightCount += 1;
+    this.#countOrigin(receiver.origin, 1);
     let isFree = false;
     return {
-      release(isHealthy) {
+      release: (isHealthy) => {
         if (isFree) return;
         isFree = true;
-        receiver.end(attempt, isHealthy, nowMs());
-        inFlight -= 1;
-        const left = (inFlightByOrigin.get(receiver.origin) ?? 1) - 1;
-        if (left === 0) inFlightByOrigin.delete(receiver.origin);
-        else inFlightByOrigin.set(receiver.origin, left);
-        serve();
-        forgetIdle();
+        receiver.end(attempt, isHealthy, this.#nowMs());
+        if (receiver.inFlightCount() === 0) this.#active.delete(receiver);
+        this.#inFlightCount -= 1;
+        this.#countOrigin(receiver.origin, -1);
+        this.#serve();
       },
     };
-  };
+  }
 
-  const dequeue = (queue: Queue, waiter: Waiter | undefined): Waiter | undefined => {
+  #countOrigin(origin: string, change: 1 | -1): void {
+    const count = (this.#inFlightByOrigin.get(origin) ?? 0) + change;
+    if (count === 0) this.#inFlightByOrigin.delete(origin);
+    else this.#inFlightByOrigin.set(origin, count);
+  }
+
+  #enqueue(receiver: Receiver, waiter: Waiter): void {
+    const queue = this.#queues.get(receiver.key);
+    if (queue === undefined) this.#queues.set(receiver.key, { receiver, waiters: [waiter] });
+    else queue.waiters.push(waiter);
+    this.#waitingCount += 1;
+    this.#waitingBytes += waiter.bytes;
+  }
+
+  #dequeue(queue: Queue, waiter: Waiter | undefined): Waiter | undefined {
     if (waiter === undefined) return undefined;
-    waitingCount -= 1;
-    waitingBytes -= waiter.bytes;
-    if (queue.waiters.length === 0) queues.delete(queue.receiver.key);
+    this.#waitingCount -= 1;
+    this.#waitingBytes -= waiter.bytes;
+    if (queue.waiters.length === 0) this.#queues.delete(queue.receiver.key);
     return waiter;
-  };
+  }
 
-  /** One round gives each waiting receiver at most one slot; rounds go on while any was given. */
-  const serve = () => {
-    for (let given = true; given && inFlight < SLOTS; ) {
+  /** Each waiting receiver gets at most one slot a round; rounds go on while any was given. */
+  #serve(): void {
+    for (let given = true; given; ) {
       given = false;
-      for (const queue of [...queues.values()]) {
-        if (!hasRoom(queue.receiver, nowMs())) continue;
-        const waiter = dequeue(queue, queue.waiters.shift());
+      for (const queue of [...this.#queues.values()]) {
+        if (this.#inFlightCount >= SLOTS) return;
+        if (!this.#hasRoom(queue.receiver)) continue;
+        const waiter = this.#dequeue(queue, queue.waiters.shift());
         if (waiter === undefined) continue;
-        waiter.settle(take(queue.receiver));
         given = true;
         // Last in the next round.
-        if (queues.delete(queue.receiver.key)) queues.set(queue.receiver.key, queue);
+        if (this.#queues.delete(queue.receiver.key)) this.#queues.set(queue.receiver.key, queue);
+        waiter.settle(this.#take(queue.receiver));
       }
     }
-  };
+  }
 
-  const expectedWaitMs = (receiver: Receiver, place: number): number =>
-    (place * receiver.expectedDurationMs(nowMs())) / RECEIVER_SLOTS;
+  #expectedWaitMs(receiver: Receiver, place: number): number {
+    return (place * receiver.expectedDurationMs(this.#nowMs())) / RECEIVER_SLOTS;
+  }
 
-  const sweep = () => {
-    serve();
-    const now = nowMs();
-    for (const queue of [...queues.values()]) {
-      const { receiver, waiters } = queue;
-      while (waiters.length > 0 && expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
-        dequeue(queue, waiters.pop())?.settle(undefined);
-      while (waiters[0] !== undefined && now - waiters[0].sinceMs > WAIT_MS_MAX)
-        dequeue(queue, waiters.shift())?.settle(undefined);
+  #receiverOf(key: string, origin: string): Receiver {
+    const known = this.#receivers.get(key);
+    if (known !== undefined) return known;
+    if (this.#receivers.size >= RECEIVERS_MAX) this.#forgetIdle();
+    const receiver = makeReceiver(key, origin);
+    this.#receivers.set(key, receiver);
+    return receiver;
+  }
+
+  /** Forgets the older half. One with attempts in flight or in a queue is kept alive by those that hold it. */
+  #forgetIdle(): void {
+    for (const [key, receiver] of this.#receivers) {
+      if (!this.#active.has(receiver) && !this.#queues.has(key)) this.#receivers.delete(key);
+      if (this.#receivers.size <= RECEIVERS_MAX / 2) return;
     }
-    forgetIdle();
-  };
-
-  /** A receiver is remembered while it is used; beyond that for its health, up to a bound. */
-  const RECEIVERS_MAX = 10_000;
-  const forgetIdle = () => {
-    if (receivers.size <= RECEIVERS_MAX) return;
-    for (const [key, receiver] of receivers) {
-      if (receiver.inFlight() === 0 && !queues.has(key)) receivers.delete(key);
-      if (receivers.size <= RECEIVERS_MAX / 2) return;
-    }
-  };
-
-  const timer = setInterval(() => {
-    if (waitingCount > 0) sweep();
-  }, SWEEP_INTERVAL_MS);
-  timer.unref();
-
-  return {
-    acquire(receiverKey, origin, bytes) {
-      const receiver = receiverOf(receiverKey, origin);
-      const queue = queues.get(receiverKey);
-      if (queue === undefined && hasRoom(receiver, nowMs())) return Promise.resolve(take(receiver));
-      const place = (queue?.waiters.length ?? 0) + 1;
-      const isTooMuch = place > WAITING_PER_RECEIVER_MAX || waitingBytes + bytes > WAITING_BYTES_MAX;
-      if (isTooMuch || expectedWaitMs(receiver, place) > EXPECTED_WAIT_MS_MAX)
-        return Promise.resolve(undefined);
-      const { promise, resolve } = Promise.withResolvers<Slot | undefined>();
-      const waiter = { bytes, sinceMs: nowMs(), settle: resolve };
-      if (queue === undefined) queues.set(receiverKey, { receiver, waiters: [waiter] });
-      else queue.waiters.push(waiter);
-      waitingCount += 1;
-      waitingBytes += bytes;
-      return promise;
-    },
-    inFlightCount: () => inFlight,
-    waitingCount: () => waitingCount,
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      for (const queue of [...queues.values()])
-        while (queue.waiters.length > 0) dequeue(queue, queue.waiters.pop())?.settle(undefined);
-    },
-  };
+  }
 }

@@ -3,8 +3,13 @@ export const RECEIVER_SLOTS = 8;
 
 /** A success counts as proof of health for this long. */
 const PROOF_MS = 60_000;
-/** An attempt that is open for longer, with no success since it began, is taken for a hanging receiver. */
-const STUCK_MS = 2_000;
+/**
+ * An attempt that is open for this many times the mean, with no success since it began, is taken for a hanging
+ * receiver: soon where answers are quick, so that many that begin to hang at once do not fill all the slots.
+ */
+const STUCK_MEANS = 10;
+const STUCK_MS_MIN = 250;
+const STUCK_MS_MAX = 2_000;
 /** Weight of the newest duration in the running mean. */
 const NEWEST_WEIGHT = 0.2;
 
@@ -12,7 +17,7 @@ const NEWEST_WEIGHT = 0.2;
 export type Receiver = {
   readonly key: string;
   readonly origin: string;
-  readonly inFlight: () => number;
+  readonly inFlightCount: () => number;
   /** Begins an attempt; the handle ends it. */
   readonly begin: (nowMs: number) => symbol;
   readonly end: (attempt: symbol, isHealthy: boolean | undefined, nowMs: number) => void;
@@ -36,7 +41,7 @@ export function makeReceiver(key: string, origin: string): Receiver {
   return {
     key,
     origin,
-    inFlight: () => begunAt.size,
+    inFlightCount: () => begunAt.size,
     begin(nowMs) {
       const attempt = Symbol('attempt');
       begunAt.set(attempt, nowMs);
@@ -51,7 +56,8 @@ export function makeReceiver(key: string, origin: string): Receiver {
     },
     isProven(nowMs) {
       const [oldest] = begunAt.values();
-      const isStuck = oldest !== undefined && nowMs - oldest > STUCK_MS && healthyAt < oldest;
+      const stuckMs = Math.min(Math.max((meanMs ?? 0) * STUCK_MEANS, STUCK_MS_MIN), STUCK_MS_MAX);
+      const isStuck = oldest !== undefined && nowMs - oldest > stuckMs && healthyAt < oldest;
       return !isStuck && nowMs - healthyAt <= PROOF_MS;
     },
     expectedDurationMs(nowMs) {

@@ -1,0 +1,132 @@
+import { DeliverySlots, type Slot } from './delivery-slots.ts';
+
+let nowMs = 0;
+let slots: DeliverySlots;
+
+beforeEach(() => {
+  nowMs = 0;
+  slots = new DeliverySlots(() => nowMs);
+});
+afterEach(() => slots[Symbol.dispose]());
+
+const origin = (name: string) => `https://${name}.example`;
+const acquire = (name: string, client = 'app_1') =>
+  slots.acquire(`${client} ${origin(name)}`, origin(name), 100);
+
+const settling = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Settled results so far; a pending one is absent. */
+async function settledOf(promises: readonly Promise<Slot | undefined>[]) {
+  const settled: (Slot | undefined)[] = [];
+  for (const promise of promises) void promise.then((slot) => settled.push(slot));
+  await settling();
+  return settled;
+}
+
+async function takeMany(name: string, count: number, client?: string): Promise<Slot[]> {
+  const found = await settledOf(Array.from({ length: count }, () => acquire(name, client)));
+  return found.filter((slot) => slot !== undefined);
+}
+
+test('one receiver has at most 8 attempts in flight, and the ninth waits for one to end', async () => {
+  const taken = await takeMany('a', 8);
+  expect(taken).toHaveLength(8);
+  const ninth = acquire('a');
+  expect(await settledOf([ninth])).toEqual([]);
+  expect(slots.waitingCount).toBe(1);
+  taken[0]?.release(true);
+  expect(await settledOf([ninth])).toEqual([expect.anything()]);
+  expect(slots.inFlightCount).toBe(8);
+});
+
+test('one origin has at most 16 attempts in flight, whatever the number of client apps', async () => {
+  await takeMany('a', 8, 'app_1');
+  await takeMany('a', 8, 'app_2');
+  expect(await takeMany('a', 1, 'app_3')).toHaveLength(0);
+  expect(slots.inFlightCount).toBe(16);
+});
+
+test('a burst to a fast receiver waits and goes out; none of it is put aside', async () => {
+  const burst = Array.from({ length: 1_000 }, () => acquire('fast'));
+  let done = 0;
+  for (const each of burst)
+    void each.then(async (slot) => {
+      if (slot === undefined) return;
+      done += 1;
+      nowMs += 0.25;
+      slot.release(true);
+    });
+  for (let i = 0; i < 5_000 && done < 1_000; i += 1) await Promise.resolve();
+  expect(done).toBe(1_000);
+});
+
+test('a message whose expected wait is above a second is put aside at once', async () => {
+  const slow = await takeMany('slow', 8);
+  nowMs = 3_000;
+  for (const slot of slow) slot.release(true);
+  await takeMany('slow', 8);
+  const [fits] = [acquire('slow'), acquire('slow')];
+  // 3 s in 8 slots: the third would wait for 1.1 s.
+  expect(await acquire('slow')).toBeUndefined();
+  expect(await settledOf([fits])).toEqual([]);
+});
+
+test('those that wait for a receiver that turns out to hang are put aside within about a second', async () => {
+  await takeMany('hangs', 8);
+  const waiting = Array.from({ length: 50 }, () => acquire('hangs'));
+  expect(await settledOf(waiting)).toEqual([]);
+  nowMs = 1_000;
+  slots.sweep();
+  expect(await settledOf(waiting)).toHaveLength(42);
+  nowMs = 2_001;
+  slots.sweep();
+  expect(await settledOf(waiting)).toEqual(Array.from({ length: 50 }, () => undefined));
+  expect(slots.waitingCount).toBe(0);
+});
+
+test('at most 4 096 messages wait for one receiver', async () => {
+  await takeMany('a', 8);
+  const waiting = Array.from({ length: 4_096 }, () => acquire('a'));
+  expect(await acquire('a')).toBeUndefined();
+  expect(slots.waitingCount).toBe(4_096);
+  slots[Symbol.dispose]();
+  await Promise.all(waiting);
+});
+
+test('a hundred hanging receivers leave slots for the healthy ones', async () => {
+  for (const slot of await takeMany('healthy', 8)) slot.release(true);
+  for (let i = 0; i < 100; i += 1) await takeMany(`hangs-${i}`, 8);
+  expect(slots.inFlightCount).toBeLessThanOrEqual(192);
+  expect(await takeMany('healthy', 8)).toHaveLength(8);
+});
+
+test('receivers that were healthy and all begin to hang do not take all the slots either', async () => {
+  for (const name of ['healthy', ...Array.from({ length: 100 }, (_, i) => `hangs-${i}`)])
+    for (const slot of await takeMany(name, 1)) slot.release(true);
+  // One message a second to each; none of those that hang ends.
+  for (let second = 1; second <= 10; second += 1) {
+    nowMs = second * 1_000;
+    for (let i = 0; i < 100; i += 1) await takeMany(`hangs-${i}`, 1);
+    const [slot] = await takeMany('healthy', 1);
+    expect(slot).toBeDefined();
+    slot?.release(true);
+  }
+});
+
+test('slots that become free go to the waiting receivers in turn', async () => {
+  const first = await takeMany('a', 8, 'app_1');
+  await takeMany('a', 8, 'app_2');
+  const order: string[] = [];
+  for (const client of ['app_3', 'app_3', 'app_4'])
+    void acquire('a', client).then((slot) => slot && order.push(client));
+  for (const slot of first.slice(0, 2)) slot.release(true);
+  await settling();
+  expect(order).toEqual(['app_3', 'app_4']);
+});
+
+test('a slot is freed once, however often it is released', async () => {
+  const [slot] = await takeMany('a', 1);
+  slot?.release(true);
+  slot?.release(true);
+  expect(slots.inFlightCount).toBe(0);
+});
