@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { makeAdmitter } from '#shared/redis/admit.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { connectTestRedis, testConfig } from '../support/connections.ts';
+import {
+  A_LOCAL_CHECK,
+  makeTestApp,
+  type RunningGateway,
+  startGateway,
+  type TestApp,
+} from '../support/start-gateway.ts';
+
+// Scenario: two gateway processes share one Redis, and clients send far more than they may.
+// Nobody reads the lanes here: what counts is what was accepted, told by the answers themselves.
+
+const config = testConfig(6);
+const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
+const FLOOD_MS = 6_000;
+let connection: RedisConnection;
+let gateways: readonly RunningGateway[];
+
+async function anApp(limits: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
+  const app = makeTestApp(limits);
+  await makeClientApps(connection.redis).project(app.document);
+  return app;
+}
+
+const monthTotal = async ({ document }: TestApp): Promise<number> => {
+  const [key = ''] = await connection.redis.keys(`quota:{${document.clientId}}:*`);
+  return Number(await connection.redis.get(key));
+};
+
+beforeAll(async () => {
+  connection = await connectTestRedis(config);
+  await connection.redis.set(GENERATION_KEY, 'test');
+  gateways = [await startGateway(config), await startGateway(config)];
+});
+
+afterAll(async () => {
+  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
+  await connection?.[Symbol.asyncDispose]();
+});
+
+/** Sends `perSecond` requests a second for six seconds over all gateways; the accepted ones' instants, in order. */
+async function flood(
+  perSecond: number,
+  send: (gateway: RunningGateway) => Promise<Response>,
+): Promise<number[]> {
+  const answers: Promise<Response>[] = [];
+  const began = performance.now();
+  for (let elapsed = 0; elapsed < FLOOD_MS; elapsed = performance.now() - began) {
+    while (answers.length < (elapsed / 1_000) * perSecond) {
+      const gateway = gateways[answers.length % gateways.length];
+      if (gateway) answers.push(send(gateway));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const done = await Promise.all(answers);
+  for (const response of done) expect([200, 202, 429]).toContain(response.status);
+  const accepted = done.filter(({ status }) => status !== 429);
+  return accepted.map(({ headers }) => Number(headers.get('rolecall-accepted-at'))).sort((a, b) => a - b);
+}
+
+/** The least time that lies between two accepted requests which are `limit` apart. */
+const leastSpan = (instants: readonly number[], limit: number): number =>
+  Math.min(...instants.slice(limit).map((at, index) => at - (instants[index] ?? 0)));
+
+describe('the limits over two gateways', () => {
+  it.each([
+    ['free', 10],
+    ['paid', 15],
+    ['enterprise', 25],
+  ] as const)(
+    'let a %s app through at most %i times in any second, under 20 times as many',
+    async (tier, limit) => {
+      const app = await anApp({ tier, requestsPerSecond: limit });
+      const instants = await flood(20 * limit, (gateway) => gateway.post(app, A_POLL_CHECK));
+      expect(leastSpan(instants, limit)).toBeGreaterThan(1_000);
+      expect(instants.length).toBeGreaterThanOrEqual(limit * Math.floor(FLOOD_MS / 1_100));
+      expect(await monthTotal(app)).toBe(instants.length);
+    },
+  );
+
+  it('let polls through at five times the rate, from a bucket of their own that costs no quota', async () => {
+    const app = await anApp({ tier: 'free', requestsPerSecond: 10 });
+    const instants = await flood(200, (gateway) => gateway.get(app, '/access-control/chains'));
+    expect(leastSpan(instants, 50)).toBeGreaterThan(1_000);
+    expect((await gateways[0]?.post(app, A_POLL_CHECK))?.status).toBe(202);
+    expect(await monthTotal(app)).toBe(1);
+  });
+
+  it('accept exactly what is left of the month, of 500 requests at once', async () => {
+    const app = await anApp({ requestsPerMonth: 1_000 });
+    const { clientId, limits } = app.document;
+    const { admit } = makeAdmitter(connection.redis, Date.now);
+    const spent = { clientId, limits, bucket: 'per-second' as const, check: { seed: '1.00' } };
+    await Promise.all(Array.from({ length: 900 }, () => admit(spent)));
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, async (_, index) => gateways[index % 2]?.post(app, A_POLL_CHECK)),
+    );
+    expect(answers.filter((response) => response?.status === 202)).toHaveLength(100);
+    const refused = answers.filter((response) => response?.status === 429);
+    expect(refused).toHaveLength(400);
+    expect(await refused[0]?.json()).toMatchObject({
+      code: 'monthly-quota-exceeded',
+      'violated-policies': ['per-month'],
+    });
+    expect(await monthTotal(app)).toBe(1_000);
+  });
+
+  it('charge rate but no quota for what is refused, and neither for a replay', async () => {
+    const app = await anApp({ tier: 'free', requestsPerSecond: 1_000 });
+    const headers = { 'idempotency-key': randomUUID() };
+    const [gateway] = gateways;
+    const statuses = [
+      await gateway?.post(app, A_POLL_CHECK, headers),
+      await gateway?.post(app, A_POLL_CHECK, headers),
+      await gateway?.post(app, { ...A_POLL_CHECK, account: 'x' }),
+      await gateway?.post(app, A_POLL_CHECK, { 'content-type': 'text/plain' }),
+    ].map((response) => [response?.status, response?.headers.has('rolecall-accepted-at')]);
+    expect(statuses).toEqual([
+      [202, true],
+      [202, true],
+      [422, true],
+      [415, true],
+    ]);
+    expect(await monthTotal(app)).toBe(1);
+  });
+});
