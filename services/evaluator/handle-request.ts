@@ -3,10 +3,10 @@ import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts'
 import type { BlockReport } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/work-record.ts';
-import { newTraceparent, withSpan } from '#shared/telemetry/tracing.ts';
+import { withSpan } from '#shared/telemetry/tracing.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 import { agree } from './domain/agree.ts';
-import { type Blocks, composeFailure, composeResult } from './domain/compose-result.ts';
+import { type Blocks, composeResult } from './domain/compose-result.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-rules.ts';
 import { planEnd } from './domain/plan-end.ts';
 import { planReads, type ReadPlan } from './domain/plan-reads.ts';
@@ -26,7 +26,7 @@ type Dependencies = {
 /**
  * The evaluator's work on one check of a lane: plan the reads, read, agree, judge, publish.
  *
- * A check that cannot be judged is refused as `message-unreadable` and never judged; `makeGiveUp` ends it.
+ * A check that cannot be judged is refused as `message-unreadable` and never judged; `give-up.ts` ends it.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
   async function evaluate(check: CheckRequested, traceparent: string): Promise<void> {
@@ -45,21 +45,6 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
   return function handleRequest(check, { headers }) {
     return withSpan('check evaluated', { parent: headers['traceparent'] }, (traceparent) =>
       evaluate(check, traceparent),
-    );
-  };
-}
-
-/** Ends a check that could not be evaluated: `failed`, with `internal` for every rule. */
-export function makeGiveUp({ publish, now }: Pick<Dependencies, 'publish' | 'now'>) {
-  return async function giveUp(failure: {
-    readonly message: CheckRequested | undefined;
-    readonly record: { readonly headers: Readonly<Record<string, string>> };
-  }): Promise<void> {
-    if (failure.message === undefined) return;
-    const evaluatedAt = new Date(now()).toISOString();
-    await publish(
-      composeFailure(failure.message, evaluatedAt),
-      failure.record.headers['traceparent'] ?? newTraceparent(),
     );
   };
 }

@@ -7,7 +7,8 @@ import { connectRedis } from '#shared/redis/connect.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadChains, loadConfig } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
-import { makeGiveUp, makeRequestHandler } from './handle-request.ts';
+import { makeGiveUp } from './give-up.ts';
+import { makeRequestHandler } from './handle-request.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
 

@@ -10,6 +10,14 @@ import {
 import type { Rule } from '#shared/contracts/rule.ts';
 import type { Verdict } from './judge-rules.ts';
 
+/** What must be known of a check for it to end; its rules only as far as an error names them. */
+export type FailedCheck = Pick<
+  CheckRequested,
+  'requestId' | 'clientId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth'
+> & { readonly rules: readonly NamedRule[] };
+
+type NamedRule = Pick<Rule, 'roleId' | 'chainId' | 'contractAddress'>;
+
 /** The blocks that were read, by chain id. */
 export type Blocks = Readonly<Record<string, BlockReport>>;
 
@@ -50,7 +58,7 @@ export function composeResult(
 }
 
 /** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
-export function composeFailure(check: CheckRequested, evaluatedAt: string): CheckCompleted {
+export function composeFailure(check: FailedCheck, evaluatedAt: string): CheckCompleted {
   const errors = check.rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, 'internal'));
   return complete(check, false, {
     requestId: check.requestId,
@@ -62,7 +70,7 @@ export function composeFailure(check: CheckRequested, evaluatedAt: string): Chec
   });
 }
 
-function complete(check: CheckRequested, decided: boolean, result: CheckResult): CheckCompleted {
+function complete(check: FailedCheck, decided: boolean, result: CheckResult): CheckCompleted {
   return {
     requestId: check.requestId,
     clientId: check.clientId,
@@ -75,7 +83,7 @@ function complete(check: CheckRequested, decided: boolean, result: CheckResult):
   };
 }
 
-function faultOf(rule: Rule, ruleIndex: number, code: UndeterminedCode): RuleFault {
+function faultOf(rule: NamedRule, ruleIndex: number, code: UndeterminedCode): RuleFault {
   return {
     ruleIndex,
     roleId: rule.roleId,

@@ -2,6 +2,7 @@ import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { parseTokenIds } from '#shared/contracts/token-ids.ts';
 import type { Read, ReadKind } from './read.ts';
+import { isTokenAmount } from './token-amount.ts';
 
 /** The reads that one rule is judged by. */
 export type RuleNeeds =
@@ -44,6 +45,8 @@ export function planReads(account: string, rules: readonly Rule[]): ReadPlan | P
 
 function planRule(rule: Rule, collector: ReadCollector): RuleNeeds | PlanFault {
   const { type, chainId } = rule;
+  if (!isTokenAmount(rule.minToken) || !isTokenAmount(rule.maxToken ?? '0'))
+    return { fault: 'an amount is malformed' };
   if (type === 'NATIVE') {
     if (rule.contractAddress !== undefined) return { fault: 'NATIVE with a contract address' };
     if (rule.tokenId !== undefined) return { fault: 'NATIVE with a token id' };

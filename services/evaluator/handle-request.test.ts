@@ -1,0 +1,151 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { CheckResult } from '#shared/contracts/result.ts';
+import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { ReadBalances } from './chain/connect-chains.ts';
+import { failed, type Reading } from './domain/read.ts';
+import { makeGiveUp } from './give-up.ts';
+import { makeRequestHandler } from './handle-request.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
+const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
+  requestId: 'req_1',
+  clientId: 'app_1',
+  account: `0x${'aa'.repeat(20)}`,
+  rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
+  onUndetermined: 'omit',
+  consistency: { blockTag: 'latest', minBlock: {} },
+  delivery: { mode: 'poll' },
+  acceptedAt: new Date(NOW - 2_000).toISOString(),
+  retainUntil: new Date(NOW + 3_600_000).toISOString(),
+  ...over,
+});
+const aRecord = (value: unknown = null): RecordAt => ({
+  topic: 'check.requested.bulk.v1',
+  partition: 0,
+  offset: '0',
+  key: 'req_1',
+  headers: {},
+  timestampMs: NOW,
+  value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+  signal: new AbortController().signal,
+});
+
+/** Every read of chain 1 gives `reading`, at one block; a check past its end reads nothing. */
+const readsGiving =
+  (reading: Reading): ReadBalances =>
+  async (reads, { signal }) =>
+    new Map(
+      [...reads].map(([chainId, ofChain]) => [
+        chainId,
+        {
+          quorum: 1,
+          observations: new Map(
+            ofChain.map(({ key }) => [key, [signal.aborted ? failed('deadline-exceeded') : reading]]),
+          ),
+          ...(signal.aborted || !reading.ok ? {} : { block: BLOCK }),
+        },
+      ]),
+    );
+
+function makeHandler(readBalances: ReadBalances) {
+  const published: CheckCompleted[] = [];
+  const handle = makeRequestHandler(
+    {
+      readBalances,
+      isConfigured: (chainId) => chainId === 1,
+      nativeDecimals: () => 18,
+      publish: async (completed) => void published.push(completed),
+      observe: () => undefined,
+      now: () => NOW,
+      evaluationMsMax: 30_000,
+    },
+    'interactive',
+  );
+  return {
+    handle,
+    results: () => published.map(({ resultJson }) => CheckResult.parse(JSON.parse(resultJson))),
+  };
+}
+
+test('a check is read, judged and published once, with the block that was read', async () => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 10n ** 18n }));
+  await handle(aCheck(), aRecord());
+  expect(results()).toEqual([
+    {
+      requestId: 'req_1',
+      status: 'completed',
+      roles: [{ id: 'a', granted: true }],
+      errors: [],
+      evaluatedAt: new Date(NOW).toISOString(),
+      blocks: { '1': BLOCK },
+    },
+  ]);
+});
+
+test('a chain that nobody could read gives errors, no verdict and no block', async () => {
+  const { handle, results } = makeHandler(readsGiving(failed('rpc-unavailable')));
+  await handle(aCheck(), aRecord());
+  expect(results()).toMatchObject([
+    { status: 'failed', roles: [], errors: [{ code: 'rpc-unavailable' }], blocks: {} },
+  ]);
+});
+
+test.each([
+  ['omit', { status: 'failed', roles: [], errors: [{ code: 'deadline-exceeded' }] }],
+  [
+    'deny',
+    { status: 'completed', roles: [{ id: 'a', granted: false }], errors: [{ code: 'deadline-exceeded' }] },
+  ],
+] as const)('a sync check taken up past its deadline reads nothing; %s', async (onUndetermined, expected) => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
+  await handle(aCheck({ onUndetermined, deadlineAt: new Date(NOW - 1).toISOString() }), aRecord());
+  expect(results()).toMatchObject([expected]);
+});
+
+test.each([
+  [
+    'a chain that is not configured',
+    aCheck({ rules: [{ type: 'NATIVE', chainId: 2, roleId: 'a', minToken: '1' }] }),
+  ],
+  ['a malformed rule', aCheck({ rules: [{ type: 'ERC20', chainId: 1, roleId: 'a', minToken: '1' }] })],
+  ['a malformed amount', aCheck({ rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 'many' }] })],
+])('%s is refused with its reason and never judged', async (_, check) => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
+  await expect(handle(check, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
+  expect(results()).toEqual([]);
+});
+
+describe('a check that could not be evaluated', () => {
+  const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
+    const published: CheckCompleted[] = [];
+    await makeGiveUp({ publish: async (completed) => void published.push(completed), now: () => NOW })({
+      message,
+      record: aRecord(value),
+      error: new Error('a bug'),
+    });
+    return published.map(({ resultJson }) => JSON.parse(resultJson));
+  };
+
+  test('ends as failed with internal for every rule', async () => {
+    expect(await giveUp(aCheck(), aCheck())).toMatchObject([
+      { status: 'failed', errors: [{ code: 'internal' }] },
+    ]);
+  });
+
+  test('ends also where its message does not match the schema but names it', async () => {
+    const broken = { ...aCheck(), account: 'vitalik.eth' };
+    expect(await giveUp(undefined, broken)).toMatchObject([
+      { requestId: 'req_1', status: 'failed', errors: [{ ruleIndex: 0, roleId: 'a', code: 'internal' }] },
+    ]);
+  });
+
+  test.each([
+    ['not JSON', '{'],
+    ['no check', { hello: 1 }],
+    ['nothing', null],
+  ])('publishes nothing of a record that is %s', async (_, value) => {
+    expect(await giveUp(undefined, value)).toEqual([]);
+  });
+});
