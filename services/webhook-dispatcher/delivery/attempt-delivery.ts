@@ -68,11 +68,24 @@ export function connectDelivery(options: Options): AsyncDisposable & { readonly 
 
 type Answer = { readonly status: number; readonly retryAfter: string | undefined; readonly body: string };
 
-/** The first code in the chain of causes: undici wraps what `net` and `tls` say. */
+type CodedError = {
+  readonly code?: unknown;
+  readonly name?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: unknown;
+};
+
+const CAUSES_MAX = 5;
+
+/** The first code in the chain of causes: undici wraps what `net` and `tls` say, and `net` what each address said. */
 function codeOf(error: unknown): string | undefined {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
-    if (cause instanceof AggregateError && cause.errors.length > 0) return codeOf(cause.errors[0]);
-    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  let current = error;
+  for (let depth = 0; depth < CAUSES_MAX && typeof current === 'object' && current !== null; depth += 1) {
+    const { code, name, cause, errors }: CodedError = current;
+    if (typeof code === 'string') return code;
+    // undici 8 names its parser's errors and gives them no code.
+    if (name === 'HTTPParserError') return 'HPE_INVALID';
+    current = Array.isArray(errors) ? errors[0] : cause;
   }
   return undefined;
 }

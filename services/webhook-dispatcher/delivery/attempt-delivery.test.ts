@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { parseCidrs } from '#shared/contracts/callback-address.ts';
+import { connectDelivery } from './attempt-delivery.ts';
+import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
+
+// Scenario: receivers on loopback that do everything a receiver can do wrong. Every attempt has a class, ends in
+// time, and reads no more than it must.
+
+const ATTEMPT_TIMEOUT_MS = 400;
+
+const delivery = connectDelivery({
+  connect: makeGuardedConnector({
+    allowed: parseCidrs('127.0.0.0/8'),
+    allowHttp: true,
+    connectTimeoutMs: ATTEMPT_TIMEOUT_MS,
+    resolve: makeResolveHost([]),
+  }),
+  attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+  connectionsPerOriginMax: 16,
+});
+const servers: Server[] = [];
+const sockets = new Set<Socket>();
+
+async function listen(server: Server): Promise<number> {
+  servers.push(server);
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const post = (url: string) =>
+  delivery.attempt({ url, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
+const attemptAt = async (listener: RequestListener) =>
+  post(`http://127.0.0.1:${await listen(createServer(listener))}/hook?x=1`);
+const attemptAtRaw = async (onConnection: (socket: Socket) => void) =>
+  post(`http://127.0.0.1:${await listen(createTcpServer(onConnection))}/`);
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+afterAll(() => delivery[Symbol.asyncDispose]());
+
+test('posts the body as it is to path and query, and a 204 is delivered', async () => {
+  let seen = '';
+  const outcome = await attemptAt((request, response) => {
+    seen = `${request.method} ${request.url} ${request.headers['content-type']} `;
+    request.on('data', (chunk) => {
+      seen += String(chunk);
+    });
+    request.on('end', () => response.writeHead(204).end());
+  });
+  expect(outcome).toMatchObject({ class: 'delivered', status: 204, body: '' });
+  expect(seen).toBe('POST /hook?x=1 application/json {"a":1}');
+});
+
+test.each([
+  [200, 'delivered'],
+  [400, 'http-4xx'],
+  [410, 'gone'],
+  [500, 'http-5xx'],
+])('a %i is %s, with the beginning of its body', async (status, attemptClass) => {
+  const outcome = await attemptAt((_, response) => response.writeHead(status).end('why'));
+  expect(outcome).toMatchObject({ class: attemptClass, status, body: 'why' });
+});
+
+test('a 429 hands its Retry-After on', async () => {
+  const outcome = await attemptAt((_, response) => response.writeHead(429, { 'retry-after': '120' }).end());
+  expect(outcome).toMatchObject({ class: 'http-4xx', status: 429, retryAfter: '120' });
+});
+
+test('a redirect is a failure and is never followed', async () => {
+  let internal = 0;
+  const internalPort = await listen(
+    createServer((_, response) => {
+      internal += 1;
+      response.end();
+    }),
+  );
+  const location = `http://127.0.0.1:${internalPort}/`;
+  const outcome = await attemptAt((_, response) => response.writeHead(301, { location }).end());
+  expect(outcome).toMatchObject({ class: 'http-3xx', status: 301 });
+  expect(internal).toBe(0);
+});
+
+test('of an endless body 64 KiB are read and 4 KiB kept, and the status decides', async () => {
+  let sentBytes = 0;
+  const outcome = await attemptAt((_, response) => {
+    const chunk = Buffer.alloc(16_384, 'x');
+    const write = () => {
+      while (!response.destroyed && response.write(chunk)) sentBytes += chunk.length;
+    };
+    response.on('drain', write);
+    write();
+  });
+  expect(outcome).toMatchObject({ class: 'delivered', status: 200, body: 'x'.repeat(4_096) });
+  // What the sockets' buffers hold besides.
+  expect(sentBytes).toBeLessThan(16 * 1024 * 1024);
+});
+
+test('an answer that drips past the bound in all is a timeout, in its headers and in its body', async () => {
+  const drip = (first: string) => (socket: Socket) => {
+    socket.write(first);
+    const timer = setInterval(() => socket.write('a'), 20);
+    socket.on('close', () => clearInterval(timer));
+  };
+  expect(await attemptAtRaw(drip('HTTP/1.1 200 OK\r\nx-drip: '))).toMatchObject({ class: 'timeout' });
+  expect(await attemptAtRaw(drip('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n'))).toMatchObject({
+    class: 'timeout',
+  });
+});
+
+test('a receiver that accepts and says nothing is a timeout', async () => {
+  const outcome = await attemptAtRaw(() => undefined);
+  expect(outcome).toMatchObject({ class: 'timeout' });
+  expect(outcome.durationMs).toBeGreaterThanOrEqual(ATTEMPT_TIMEOUT_MS - 5);
+});
+
+test('a reset, an early close and an unasked upgrade are connection-reset', async () => {
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
+  expect(await attemptAtRaw((socket) => void socket.write(upgrade))).toMatchObject({
+    class: 'connection-reset',
+  });
+  expect(await attemptAtRaw((socket) => socket.resetAndDestroy())).toMatchObject({
+    class: 'connection-reset',
+  });
+  const afterRequest = (socket: Socket) => socket.once('data', () => socket.destroy());
+  expect(await attemptAtRaw(afterRequest)).toMatchObject({ class: 'connection-reset' });
+});
+
+test('nobody listening is connect-failed', async () => {
+  const port = await listen(createServer());
+  await new Promise((resolve) => servers.pop()?.close(resolve));
+  expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'connect-failed' });
+});
+
+test.each([
+  ['100 kB of headers', `HTTP/1.1 200 OK\r\nx-large: ${'a'.repeat(100_000)}\r\n\r\n`],
+  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['a status that is none', 'HTTP/1.1 2x0 OK\r\n\r\n'],
+])('%s is response-malformed', async (_, answer) => {
+  expect(await attemptAtRaw((socket) => void socket.write(answer))).toMatchObject({
+    class: 'response-malformed',
+  });
+});
+
+test('a certificate that nobody trusts, and plain text where TLS was asked for, are tls-failed', async () => {
+  const tlsPort = await listen(createTlsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }));
+  expect(await post(`https://127.0.0.1:${tlsPort}/`)).toMatchObject({ class: 'tls-failed' });
+  const plainPort = await listen(createServer());
+  expect(await post(`https://127.0.0.1:${plainPort}/`)).toMatchObject({ class: 'tls-failed' });
+});
+
+test('connections are kept alive and used again', async () => {
+  let connections = 0;
+  const server = createServer((_, response) => response.writeHead(204).end());
+  server.on('connection', () => {
+    connections += 1;
+  });
+  const port = await listen(server);
+  for (let i = 0; i < 20; i += 1) await post(`http://127.0.0.1:${port}/`);
+  // A second one, because the first is not yet free when its answer is handed over.
+  expect(connections).toBeLessThanOrEqual(2);
+});
+
+test('a request that waits for a connection when its time runs out is never sent', async () => {
+  let requests = 0;
+  const server = createServer(() => {
+    requests += 1;
+  });
+  const port = await listen(server);
+  // One more than there are connections to one origin.
+  const outcomes = await Promise.all(Array.from({ length: 17 }, () => post(`http://127.0.0.1:${port}/`)));
+  expect(outcomes.every((outcome) => outcome.class === 'timeout')).toBe(true);
+  expect(requests).toBe(16);
+});
+
+/** Self-signed, for `receiver.example`, made for this test alone. */
+const TEST_KEY = `
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAaErzpBu5/LL1fan
+r0ZrHiMXRjZIYOwswvvF2O6N1gahRANCAARyvIryQPRVsvBQ+GTUGWZoSqO/l0nf
+EBpsrHjvVN02/KMad4ivtbJ1sb3TyqwHIEkfGbMKxLC23R66DZc03c2t
+-----END PRIVATE KEY-----
+`;
+const TEST_CERTIFICATE = `
+-----BEGIN CERTIFICATE-----
+MIIBqjCCAVCgAwIBAgIUOwy+6Rn/n4lTmQf2cPR51I1sWtswCgYIKoZIzj0EAwIw
+GzEZMBcGA1UEAwwQcmVjZWl2ZXIuZXhhbXBsZTAgFw0yNjExMjEwMjU0MDFaGA8y
+MTI2MTAyODAyNTQwMVowGzEZMBcGA1UEAwwQcmVjZWl2ZXIuZXhhbXBsZTBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABHK8ivJA9FWy8FD4ZNQZZmhKo7+XSd8QGmys
+eO9U3Tb8oxp3iK+1snWxvdPKrAcgSR8ZswrEsLbdHroNlzTdza2jcDBuMB0GA1Ud
+DgQWBBQm73fiNDvnNUG/u23z3IGXSm9WxTAfBgNVHSMEGDAWgBQm73fiNDvnNUG/
+u23z3IGXSm9WxTAPBgNVHRMBAf8EBTADAQH/MBsGA1UdEQQUMBKCEHJlY2VpdmVy
+LmV4YW1wbGUwCgYIKoZIzj0EAwIDSAAwRQIgLaIWE3URegRnbNMrhJmccegnAQGv
+55BwrIHiIWiUaBQCIQD+WSskCX48ERyuWbzuDSbEHGLXm2nuP0xN6cnqLKhuoQ==
+-----END CERTIFICATE-----
+`;

@@ -1,0 +1,89 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
+import { answerDns, type Zone } from '../../../test/support/answer-dns.ts';
+import { connectDelivery } from './attempt-delivery.ts';
+import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
+
+// Scenario: a receiver on loopback and a DNS server of the test's own that says what an attacker would say.
+
+const ALLOWED = parseCidrs('127.0.0.1/32');
+const server = createServer((_, response) => response.writeHead(204).end());
+let port = 0;
+let requests = 0;
+
+beforeAll(async () => {
+  server.on('request', () => {
+    requests += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+beforeEach(() => {
+  requests = 0;
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+async function attemptAt(host: string, zone: Zone, allowed: readonly Cidr[] = ALLOWED, allowHttp = true) {
+  await using dns = await answerDns(zone);
+  await using delivery = connectDelivery({
+    connect: makeGuardedConnector({
+      allowed,
+      allowHttp,
+      connectTimeoutMs: 2_000,
+      resolve: makeResolveHost([dns.server]),
+    }),
+    attemptTimeoutMs: 2_000,
+    connectionsPerOriginMax: 1,
+  });
+  return (await delivery.attempt({ url: `http://${host}:${port}/`, headers: {}, body: '{}' })).class;
+}
+
+const nothing: Zone = () => [];
+
+test('a name whose every address is allowed is delivered', async () => {
+  expect(await attemptAt('hooks.example', () => ['127.0.0.1'])).toBe('delivered');
+});
+
+test('a name with one refused address among its answers is refused whole', async () => {
+  expect(await attemptAt('hooks.example', () => ['127.0.0.1', '10.0.0.1'])).toBe('address-refused');
+  expect(await attemptAt('hooks.example', () => ['169.254.169.254', '127.0.0.1'])).toBe('address-refused');
+  expect(requests).toBe(0);
+});
+
+test('a name that has no address is dns-failed', async () => {
+  expect(await attemptAt('nowhere.example', nothing)).toBe('dns-failed');
+});
+
+test.each([
+  '127.0.0.1',
+  '2130706433',
+  '0x7f.1',
+  '0177.0.0.1',
+  '127.1',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[::]',
+])('the literal %s is refused without a lookup where nothing is allowed', async (host) => {
+  expect(await attemptAt(host, nothing, [])).toBe('address-refused');
+  expect(requests).toBe(0);
+});
+
+test('a literal inside the allow list is dialled', async () => {
+  expect(await attemptAt('127.0.0.1', nothing)).toBe('delivered');
+  expect(await attemptAt('127.0.0.2', nothing)).toBe('address-refused');
+});
+
+test('plain http is refused where the operator does not allow it', async () => {
+  expect(await attemptAt('127.0.0.1', nothing, ALLOWED, false)).toBe('address-refused');
+  expect(requests).toBe(0);
+});
+
+test('a name that rebinds between two queries is dialled at the address that was judged, or not at all', async () => {
+  let queries = 0;
+  const rebinding: Zone = () => (queries++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']);
+  expect(await attemptAt('rebind.example', rebinding)).toBe('delivered');
+  let later = 0;
+  const turning: Zone = () => (later++ === 0 ? ['10.0.0.1'] : ['127.0.0.1']);
+  expect(await attemptAt('rebind.example', turning)).toBe('address-refused');
+});
