@@ -71,6 +71,8 @@ export function makeLineFormat(colour: boolean): (line: string) => string {
     translateTime: 'HH:MM:ss.l',
     ignore: 'pid,hostname,service',
     singleLine: true,
+    // A field named `error` is a field like any other, on the same line.
+    errorLikeObjectKeys: [],
   });
   return (line) => (line.startsWith('{') ? pretty(line).trimEnd() : line);
 }

@@ -33,11 +33,9 @@ async function main(options: StartOptions): Promise<number> {
     lines.say(`ready after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     if (options.json) process.stdout.write(`${JSON.stringify(system.ready)}\n`);
     const isWell = await showDemo(system.ready, options, lines);
-    if (options.once) return isWell ? 0 : 1;
-    if (!options.json) for (const line of describeSystem(system.ready)) output.write(`${line}\n`);
-    if (!stop.signal.aborted) await untilStopped();
+    if (!options.once) await stayUp(system.ready, options, output);
     lines.say('stopping');
-    return 0;
+    return options.once && !isWell ? 1 : 0;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     lines.say('stopped before it was ready');
@@ -54,8 +52,14 @@ async function showDemo(ready: ReadyLine, options: StartOptions, lines: Lines): 
   return runDemo({ ...ready, chain: ready.chain }, lines.say, stop.signal);
 }
 
-function untilStopped(): Promise<void> {
-  return new Promise((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }));
+async function stayUp(
+  ready: ReadyLine,
+  { json }: StartOptions,
+  output: NodeJS.WritableStream,
+): Promise<void> {
+  if (!json) for (const line of describeSystem(ready)) output.write(`${line}\n`);
+  if (stop.signal.aborted) return;
+  await new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 function describe(error: unknown): string {

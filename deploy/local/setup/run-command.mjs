@@ -13,12 +13,18 @@ const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
  * Runs the command with the project's own Node first on the PATH, hands every signal on, and ends as it ends:
  * with the same exit code, or by the same signal.
  */
-export function runCommand({ binaries, modules }, [name, ...args]) {
+export function runCommand({ binaries, modules, cache }, [name, ...args]) {
   const path = [binaries, process.env.PATH].filter(Boolean).join(delimiter);
   const program = name === 'node' ? join(modules, 'node', 'bin', 'node') : name;
   const child = spawn(program, args, {
     stdio: 'inherit',
-    env: { ...process.env, PATH: path, ROLECALL_LAUNCHER_PID: String(process.pid) },
+    env: {
+      // Compiled sources are kept between runs, so that every process starts sooner.
+      NODE_COMPILE_CACHE: join(cache, 'node'),
+      ...process.env,
+      PATH: path,
+      ROLECALL_LAUNCHER_PID: String(process.pid),
+    },
   });
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
