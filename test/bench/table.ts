@@ -1,0 +1,53 @@
+/** One line of a benchmark: what was measured, beside what it is compared with in the same run. */
+export type Row = {
+  readonly what: string;
+  readonly measured: number;
+  readonly unit: string;
+  /** The other side, measured in the same run in the same unit. */
+  readonly against?: { readonly what: string; readonly measured: number };
+  /** As the design states it, for example `≥ 0.5 ×`. Printed beside the ratio, never asserted. */
+  readonly goal?: string;
+};
+
+/** What one benchmark prints and writes. */
+export type Table = {
+  readonly title: string;
+  readonly rows: readonly Row[];
+  /** What a reader must know to judge the figures: sizes, latencies, counts. */
+  readonly notes?: readonly string[];
+};
+
+const HEADINGS = ['what', 'measured', 'against', 'ratio', 'goal'] as const;
+
+/**
+ * The table as text for a terminal, one line per row.
+ *
+ * @example
+ * formatTable({ title: 'gateway', rows: [{ what: 'accepted checks', measured: 5200, unit: '1/CPU s' }] });
+ */
+export function formatTable({ title, rows, notes = [] }: Table): string {
+  const cells = rows.map(({ what, measured, unit, against, goal }) => [
+    what,
+    `${formatNumber(measured)} ${unit}`,
+    against ? `${formatNumber(against.measured)} ${unit} (${against.what})` : '',
+    against && against.measured > 0 ? `${formatNumber(measured / against.measured)} ×` : '',
+    goal ?? '',
+  ]);
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(heading.length, ...cells.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+  return [
+    '',
+    title,
+    line(HEADINGS),
+    line(widths.map((width) => '-'.repeat(width))),
+    ...cells.map(line),
+    ...notes.map((note) => `  ${note}`),
+  ].join('\n');
+}
+
+/** Three significant figures for small numbers, none behind the point for large ones. */
+const formatNumber = (value: number): string =>
+  Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
