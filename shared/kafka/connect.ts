@@ -24,7 +24,7 @@ import {
 /** How long a consumer tries to hand a message on before it holds its record and begins again. */
 const PUBLISH_TIMEOUT_MS = 60_000;
 const SCHEMA_HEADER = 'rolecall-schema';
-const FETCH_WAIT_MS = 100;
+const FETCH_WAIT_MS = 250;
 
 export type PublishOptions = {
   readonly headers?: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export type ConsumeOptions<M> = {
   readonly giveUp?: GiveUp<M>;
   /** For a topic of delayed work: when a message is due, epoch ms by `now`. */
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
-  /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 100 ms. */
+  /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 250 ms. */
   readonly fetchWaitMs?: number;
 };
 

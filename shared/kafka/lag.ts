@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import { type Admin, AssignerProtocol } from 'kafkajs';
 import { readTopicOffsets } from './topic-offsets.ts';
 
 /** Records not yet finished, by consumer group and topic. */
@@ -7,7 +7,8 @@ export type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
 /**
  * The lag of every group that has committed something or has members, over all partitions.
  *
- * A partition without a commit counts from its beginning, where the group would start.
+ * A partition without a commit counts from its beginning, where the group would start; so does a topic of which the
+ * group has committed nothing yet, as long as it has members.
  */
 export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): Promise<Lag> {
   const { groups } = await admin.listGroups();
@@ -18,10 +19,16 @@ export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): 
     ends.set(topic, known);
     return known;
   };
+  const subscriptions = await readSubscriptions(admin, ids);
   const lag: Record<string, Record<string, number>> = {};
   for (const groupId of ids.sort()) {
     const byTopic: Record<string, number> = {};
-    for (const { topic, partitions } of await admin.fetchOffsets({ groupId })) {
+    const subscribed = subscriptions.get(groupId) ?? [];
+    const committed = await admin.fetchOffsets({ groupId });
+    const known = new Set(committed.map(({ topic }) => topic));
+    const untouched = subscribed.filter((topic) => !known.has(topic));
+    const rest = untouched.length > 0 ? await admin.fetchOffsets({ groupId, topics: untouched }) : [];
+    for (const { topic, partitions } of [...committed, ...rest]) {
       const topicEnds = await endsOf(topic);
       let total = 0;
       for (const { partition, offset } of partitions) {
@@ -33,4 +40,20 @@ export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): 
     lag[groupId] = byTopic;
   }
   return lag;
+}
+
+/** The topics that each group's members subscribe to. */
+async function readSubscriptions(admin: Admin, groupIds: string[]): Promise<Map<string, string[]>> {
+  if (groupIds.length === 0) return new Map();
+  const { groups } = await admin.describeGroups(groupIds);
+  return new Map(
+    groups.map(({ groupId, members }) => [
+      groupId,
+      [
+        ...new Set(
+          members.flatMap((m) => AssignerProtocol.MemberMetadata.decode(m.memberMetadata)?.topics ?? []),
+        ),
+      ],
+    ]),
+  );
 }

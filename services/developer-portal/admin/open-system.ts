@@ -13,7 +13,8 @@ import { makeViewState } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
-import { makeCreateClientApp } from '../client-apps.ts';
+import { makeAuditedWrites } from '../audited-writes.ts';
+import { makeClientAppWork } from '../client-apps.ts';
 import { makeWriteDocument } from '../write-document.ts';
 
 /** A command does not wait for a system that is not there. */
@@ -57,10 +58,17 @@ export async function openSystem(env: Environment) {
     results: makeResults(redis),
     deliveries: makeDeliveries(redis),
     views: makeViewState(redis),
-    createClientApp: makeCreateClientApp({
+    apps: makeClientAppWork({
       accounts,
       clientApps,
-      write,
+      writes: makeAuditedWrites({
+        accounts,
+        clientApps,
+        write,
+        publish: kafka.publish,
+        actor: 'operator',
+        now: clock.now,
+      }),
       // Looked at when it is used: most commands need no key.
       box: { seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated) },
       now: clock.now,

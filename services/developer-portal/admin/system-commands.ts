@@ -6,31 +6,11 @@ import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilWhole } from '#shared/views/keep-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import type { CreateClientApp } from '../client-apps.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
 /** Each command is a function of an open system; its value is what `--json` prints. */
 type Command<A extends unknown[], T> = (system: OpenSystem, ...args: A) => Promise<T>;
-
-export const createApp: Command<[CreateClientApp], unknown> = (system, request) =>
-  system.createClientApp(request);
-
-export const listApps: Command<[], unknown> = async ({ clientApps, accounts }) =>
-  Promise.all(
-    (await clientApps.list()).map(
-      async ({ clientId, name, accountId, scope, suspended, limits, keys, createdAt }) => ({
-        clientId,
-        name,
-        email: (await accounts.read(accountId))?.email,
-        tier: limits.tier,
-        scope,
-        suspended,
-        keyCount: keys.filter(({ revokedAt }) => revokedAt === undefined).length,
-        createdAt,
-      }),
-    ),
-  );
 
 export const status: Command<[LocalSystem | undefined], unknown> = async ({ kafka }, local) => ({
   processes: local?.processes ?? [],

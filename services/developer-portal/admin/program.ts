@@ -1,0 +1,152 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { WebhookState } from '#shared/contracts/webhook.ts';
+import { parseDuration } from '../domain/parse-duration.ts';
+import * as apps from './app-commands.ts';
+import type { LocalSystem } from './local-system.ts';
+import type { OpenSystem } from './open-system.ts';
+import * as system from './system-commands.ts';
+import * as webhooks from './webhook-commands.ts';
+
+/** What a subcommand does with an open system; its value is printed. */
+export type Work = (opened: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>;
+export type Run = (work: Work) => Promise<void>;
+
+const wholeNumber = (text: string): number => {
+  if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+};
+const instant = (text: string): number => {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be an ISO instant, 2026-11-21T10:00:00Z.');
+  return ms;
+};
+const duration = (text: string): number => {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('It must be a span such as 90s, 30m, 24h or 7d.');
+  return ms;
+};
+
+/** The command line, one line per subcommand. `--json` and `--data` may stand anywhere. */
+export function makeProgram(run: Run, isJson = false): Command {
+  const program = new Command('admin')
+    .description(
+      'Operates a running Rolecall: a local one by its data directory, any other by its environment.',
+    )
+    .option('--data <dir>', 'data directory of a local system (default .data)')
+    .option('--json', 'print one JSON value')
+    .exitOverride()
+    // A program gets one line of JSON, and Commander's own words are not that.
+    .configureOutput(isJson ? { writeErr: () => undefined } : {})
+    .configureHelp({ showGlobalOptions: true });
+  addApps(program, run);
+  addSystem(program, run);
+  addWebhooks(program, run);
+  return program;
+}
+
+function addApps(program: Command, run: Run): void {
+  const app = program.command('app').description('client apps');
+  app
+    .command('create')
+    .requiredOption('--email <address>', 'the account; made if it is missing')
+    .requiredOption('--name <name>', 'what the app is called')
+    .addOption(new Option('--tier <tier>', "the account's tier").choices(['free', 'paid', 'enterprise']))
+    .option('--approve', 'approve the token-gating scope at once', false)
+    .action((options) => run((opened) => apps.createApp(opened, options)));
+  app.command('list').action(() => run(apps.listApps));
+  app.command('suspend <id>').action((id) => run((opened) => apps.suspendApp(opened, id)));
+  app.command('resume <id>').action((id) => run((opened) => apps.resumeApp(opened, id)));
+
+  const key = program.command('key').description('API keys of a client app');
+  key
+    .command('create <id>')
+    .option('--name <name>', 'what the key is for', 'key')
+    .option('--marketplace', 'handed to a third party, counted per account', false)
+    .action((id, options) => run((opened) => apps.createKey(opened, id, options)));
+  key.command('list <id>').action((id) => run((opened) => apps.listKeys(opened, id)));
+  key.command('revoke <id> <key>').action((id, keyId) => run((opened) => apps.revokeKey(opened, id, keyId)));
+
+  program
+    .command('secret')
+    .description('webhook secrets')
+    .command('rotate <id>')
+    .option('--overlap <span>', 'how long the secrets before it sign on', duration, 86_400_000)
+    .action((id, { overlap }) => run((opened) => apps.rotateSecret(opened, id, overlap)));
+
+  const scope = program.command('scope').description('requests for the token-gating scope');
+  scope.command('list').action(() => run(apps.listScopes));
+  scope.command('approve <id>').action((id) => run((opened) => apps.approveScope(opened, id)));
+  scope
+    .command('reject <id>')
+    .requiredOption('--reason <text>', 'told to the developer')
+    .action((id, { reason }) => run((opened) => apps.rejectScope(opened, id, reason)));
+
+  program
+    .command('tier')
+    .description("accounts' tiers")
+    .command('set <email>')
+    .argument('<tier>', 'free, paid or enterprise', (text) => {
+      if (text !== 'free' && text !== 'paid' && text !== 'enterprise')
+        throw new InvalidArgumentError('It must be free, paid or enterprise.');
+      return text;
+    })
+    .option('--rps <n>', 'enterprise: requests per second of each app', wholeNumber)
+    .option('--month <n>', 'enterprise: checks per month of each app', wholeNumber)
+    .option('--apps <n>', 'enterprise: client apps', wholeNumber)
+    .option('--keys <n>', 'enterprise: marketplace keys', wholeNumber)
+    .action((email, tier, figures) => run((opened) => apps.setTier(opened, email, tier, figures)));
+}
+
+function addSystem(program: Command, run: Run): void {
+  program
+    .command('status')
+    .description('processes, and what each consumer group has before it')
+    .action(() => run(system.status));
+  program
+    .command('topics')
+    .command('apply')
+    .description('create the topics that are missing, set the others as declared')
+    .action(() => run(system.applyDeclaredTopics));
+  program
+    .command('store')
+    .command('rebuild')
+    .description('make the Redis views again from the topics')
+    .action(() => run(system.rebuildStore));
+
+  const letters = program
+    .command('dead-letter')
+    .description('records that could not be worked, by source topic');
+  letters.command('list <topic>').action((topic) => run((opened) => system.listLetters(opened, topic)));
+  letters
+    .command('inspect <topic>')
+    .argument('<partition>', '', wholeNumber)
+    .argument('<offset>', '', wholeNumber)
+    .action((topic, partition, offset) =>
+      run((opened) => system.inspectLetter(opened, topic, partition, offset)),
+    );
+  letters
+    .command('redrive <topic>')
+    .option('--since <instant>', 'only those that failed then or later', instant, 0)
+    .action((topic, { since }) => run((opened) => system.redriveLetters(opened, topic, since)));
+  letters
+    .command('discard <topic>')
+    .argument('<partition>', '', wholeNumber)
+    .argument('<offset>', '', wholeNumber)
+    .action((topic, partition, offset) =>
+      run((opened) => system.discardLetter(opened, topic, partition, offset)),
+    );
+}
+
+function addWebhooks(program: Command, run: Run): void {
+  const webhook = program.command('webhook').description('deliveries');
+  webhook.command('show <requestId>').action((id) => run((opened) => webhooks.showWebhook(opened, id)));
+  webhook
+    .command('list <id>')
+    .addOption(new Option('--state <state>', 'only these').choices(WebhookState.options))
+    .action((id, { state }) => run((opened) => webhooks.listWebhooks(opened, id, state)));
+  webhook.command('resend <requestId>').action((id) => run((opened) => webhooks.resendWebhook(opened, id)));
+  webhook
+    .command('resend-failed <id>')
+    .requiredOption('--since <instant>', 'exhausted or stopped then or later', instant)
+    .action((id, { since }) => run((opened) => webhooks.resendFailed(opened, id, since)));
+}
