@@ -3,7 +3,7 @@ import { type AdmitCheck, type AdmittedCheck, isFailed } from './admit-check.ts'
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import type { Enter } from './enter.ts';
-import { type Request, type Response, sendJson, traceOf } from './exchange.ts';
+import { addHeaders, type Request, type Response, sendJson, traceOf } from './exchange.ts';
 import { Problem, retryAfter } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
 import { takeIn } from './take-in.ts';
@@ -41,7 +41,7 @@ export function makeAcceptCheck(deps: Dependencies) {
     }
     const { check } = intake;
     const admitted = await deps.admitCheck({ app, ...intake }, response);
-    if (admitted.kind !== 'fresh') response.setHeader('idempotency-replayed', 'true');
+    if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
     const leftMs = deps.syncDeadlineMs - (performance.now() - arrivedAt);
     // Before publishing: the result may be there before the broker's acknowledgement is.
     const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);

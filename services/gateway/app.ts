@@ -3,10 +3,10 @@ import { describeError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
-import { instanceOf, type Request, type Response, setHeaders, setTrace } from './exchange.ts';
+import { instanceOf, type Request, type Response, send, setTrace } from './exchange.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { Problem, retryAfter, writeProblem } from './problem.ts';
+import { Problem, problemBody, retryAfter } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
 
@@ -24,16 +24,6 @@ export type Dependencies = AcceptDependencies &
   };
 
 type Handle = (request: Request, response: Response) => Promise<void>;
-
-/** Set on every answer, whatever it is. */
-const COMMON_HEADERS = {
-  'rolecall-version': '1',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-} as const;
 
 /** One segment and nothing after it; it is decoded by the handler, once the key is known to be right. */
 const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
@@ -80,7 +70,6 @@ export function makeApp(deps: Dependencies): Express {
 function makeGate({ metrics, inFlightMax, isOverloaded }: Dependencies) {
   let inFlight = 0;
   return (request: Request, response: Response, next: () => void): void => {
-    setHeaders(response, COMMON_HEADERS);
     inFlight += 1;
     metrics.inFlight.set(inFlight);
     response.once('close', () => {
@@ -120,5 +109,14 @@ function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unk
       { instance, error: describeError(error), stack: error instanceof Error ? error.stack : '' },
       'bug',
     );
-  writeProblem(response, problem, instance);
+  // An answer that has begun cannot be taken back: the connection is cut, so that nobody takes half for whole.
+  if (response.headersSent) response.destroy();
+  else
+    send(
+      response,
+      problem.status,
+      'application/problem+json',
+      problemBody(problem, instance),
+      problem.headers,
+    );
 }

@@ -1,6 +1,6 @@
 import type { ClientApp } from '#shared/contracts/client-app.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
-import { type Response, setHeaders } from './exchange.ts';
+import { addHeaders, type Response } from './exchange.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { Problem, retryAfter } from './problem.ts';
 import { rateHeaders } from './rate-headers.ts';
@@ -29,7 +29,7 @@ export function makeEnter({ admit, metrics }: Dependencies): Enter {
       ...(check ? { check } : {}),
     });
     metrics.limitDecisions.inc({ decision: admission.outcome });
-    setHeaders(response, rateHeaders(admission, bucket));
+    addHeaders(response, rateHeaders(admission, bucket));
     refuseOverLimit(admission, bucket);
     return admission;
   };

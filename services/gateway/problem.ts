@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Fault } from './domain/fault.ts';
 
 /** Every problem the gateway can answer with: the one place where a code gets its status and title. */
@@ -101,19 +100,4 @@ export function problemBody(problem: Problem, instance: string): string {
   const { title, status } = PROBLEMS[problem.code];
   const { code, message: detail } = problem;
   return JSON.stringify({ type: typeOf(code), title, status, detail, instance, code, ...problem.members });
-}
-
-/** Writes a problem, unless the answer has begun already: then the connection is cut, so that nobody takes half for whole. */
-export function writeProblem(response: ServerResponse, problem: Problem, instance: string): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const body = problemBody(problem, instance);
-  response.writeHead(problem.status, {
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-    ...problem.headers,
-  });
-  response.end(body);
 }

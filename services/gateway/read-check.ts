@@ -4,7 +4,7 @@ import type { Waiters } from './await-result.ts';
 import { judgePoll, type Retention } from './domain/judge-poll.ts';
 import { parsePreferWait } from './domain/parse-prefer.ts';
 import type { Enter } from './enter.ts';
-import { type Request, type Response, sendJson } from './exchange.ts';
+import { addHeaders, type Request, type Response, sendJson } from './exchange.ts';
 import { Problem, retryAfter } from './problem.ts';
 import type { RequestIds } from './request-ids.ts';
 
@@ -66,7 +66,7 @@ async function longPoll(
   const prefer = request.headers['prefer'];
   const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
   if (waitSeconds === 0) return undefined;
-  response.setHeader('preference-applied', `wait=${waitSeconds}`);
+  addHeaders(response, { 'preference-applied': `wait=${waitSeconds}` });
   if (deps.isStopping()) return undefined;
   const waiting = deps.waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, isLongPoll: true });
   if (waiting === undefined) return undefined;

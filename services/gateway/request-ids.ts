@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomFillSync, timingSafeEqual } from 'node:crypto';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 
 /**
@@ -16,6 +16,22 @@ const MAC_LENGTH = 12;
 const ID_LENGTH = HEAD_LENGTH + RANDOM_LENGTH + MAC_LENGTH;
 const SHAPE = /^[A-Za-z0-9_-]{40}$/;
 const LANE_CODES = { interactive: 1, bulk: 2 } as const;
+
+/** Drawn from the system in one go and dealt out: a system call for every id would cost more than its MAC. */
+const RANDOM_POOL_LENGTH = 4_000;
+
+function makeRandomHex(): () => string {
+  const pool = Buffer.alloc(RANDOM_POOL_LENGTH);
+  let next = RANDOM_POOL_LENGTH;
+  return () => {
+    if (next === RANDOM_POOL_LENGTH) {
+      randomFillSync(pool);
+      next = 0;
+    }
+    next += RANDOM_LENGTH;
+    return pool.toString('hex', next - RANDOM_LENGTH, next);
+  };
+}
 
 /** MAC keys by number; ids are made with `current`, and read with whichever they name. */
 export type IdKeys = {
@@ -45,14 +61,17 @@ export type RequestIds = {
  * ids.readId(id, 'app_2'); // undefined
  */
 export function makeRequestIds(keys: IdKeys): RequestIds {
+  const secrets = new Map<number, KeyObject>();
+  for (const [number, key] of keys.byNumber) secrets.set(number, createSecretKey(key));
+  const randomHex = makeRandomHex();
   const macOf = (keyNumber: number, signed: Uint8Array, clientId: string): Buffer | undefined => {
-    const key = keys.byNumber.get(keyNumber);
+    const key = secrets.get(keyNumber);
     if (key === undefined) return undefined;
     const mac = createHmac('sha256', key).update('request-id\0').update(signed).update(clientId);
     return mac.digest().subarray(0, MAC_LENGTH);
   };
   return {
-    makeSeed: () => `${keys.current.number}.${randomBytes(RANDOM_LENGTH).toString('hex')}`,
+    makeSeed: () => `${keys.current.number}.${randomHex()}`,
     makeId(seed, issuedAtMs, lane, clientId) {
       const [number = '', random = ''] = seed.split('.');
       const bytes = Buffer.alloc(ID_LENGTH);
