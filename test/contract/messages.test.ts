@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
+import { CheckResult, UNDETERMINED } from '#shared/contracts/result.ts';
+import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+
+// A message that was published once must be readable for as long as it is kept: the golden files are never changed,
+// only added to. A new version of a message gets a file of its own.
+
+const GOLDEN = join(__dirname, 'golden');
+const files = readdirSync(GOLDEN);
+const golden = (file: string): string => readFileSync(join(GOLDEN, file), 'utf8');
+const topicOf = (name: string) => SOURCE_TOPICS.find((topic) => topic.name === name) as Topic<unknown>;
+
+test('every topic has a golden message', () => {
+  expect(files.map((file) => file.replace('.json', '')).sort()).toEqual(
+    SOURCE_TOPICS.map(({ name }) => name).sort(),
+  );
+});
+
+test.each(files)('%s is read as it was written', (file) => {
+  const parsed = parseMessage(topicOf(file.replace('.json', '')), golden(file));
+  expect(parsed).toEqual(JSON.parse(golden(file)));
+});
+
+test.each(files)('%s is read with a member that a newer version added', (file) => {
+  const newer = JSON.stringify({ ...JSON.parse(golden(file)), addedLater: { any: 'thing' } });
+  expect(() => parseMessage(topicOf(file.replace('.json', '')), newer)).not.toThrow();
+});
+
+test.each(files)(
+  '%s without its first member is unreadable, and the error repeats none of its values',
+  (file) => {
+    const [first = '', ...rest] = Object.entries(JSON.parse(golden(file)) as Record<string, unknown>).map(
+      ([k]) => k,
+    );
+    expect(rest.length).toBeGreaterThan(2);
+    const { [first]: removed, ...broken } = JSON.parse(golden(file)) as Record<string, unknown>;
+    const read = () => parseMessage(topicOf(file.replace('.json', '')), JSON.stringify(broken));
+    expect(read).toThrow(expect.objectContaining({ code: 'message-unreadable' }));
+    expect(read).toThrow(expect.not.objectContaining({ message: expect.stringContaining(String(removed)) }));
+  },
+);
+
+test('the key of a message is the id that its consumers dedupe by', () => {
+  for (const file of files) {
+    const topic = topicOf(file.replace('.json', ''));
+    const message = JSON.parse(golden(file)) as Record<string, string>;
+    const ids = [
+      message['requestId'],
+      message['clientId'],
+      message['accountId'],
+      `${message['clientId']}/${message['hour']}`,
+    ];
+    expect(ids).toContain(topic.keyOf(message));
+  }
+});
+
+test('the result inside a completed check has the shape that clients are promised', () => {
+  const { resultJson } = JSON.parse(golden('check.completed.v1.json')) as { resultJson: string };
+  const result = CheckResult.strict().parse(JSON.parse(resultJson));
+  for (const fault of result.errors) expect(fault.retryable).toBe(UNDETERMINED[fault.code].retryable);
+});
+
+test('every topic has a dead-letter topic with room for twice its largest message', () => {
+  for (const topic of SOURCE_TOPICS) {
+    const letters = ALL_TOPICS.find(({ name }) => name === `${topic.name}.dead-letter`);
+    expect(letters).toMatchObject({ partitionCount: 3, messageBytesMax: 2 * topic.messageBytesMax });
+  }
+});
