@@ -1,10 +1,11 @@
-import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { RetryTier, WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
 import type { RecordAt } from '#shared/kafka/work-record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
+import { newTraceparent, withSpan } from '#shared/telemetry/tracing.ts';
 import type { AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass, respectsRetryAfter } from './domain/classify-attempt.ts';
-import { isGivenUp, parseRetryAfter, planAside, planRetry, type Retry } from './domain/schedule-retry.ts';
+import { isGivenUp, parseRetryAfter, planAside, planRetry } from './domain/schedule-retry.ts';
 import { type Signer, signMessage } from './domain/sign-message.ts';
 import type { DispatcherMetrics } from './metrics.ts';
 import { persist } from './persist.ts';
@@ -21,8 +22,8 @@ export type DeliveryDependencies = {
   readonly readSigners: (clientId: string) => Promise<readonly Signer[]>;
   readonly gate: Pick<AttemptGate, 'admit'>;
   readonly attempt: AttemptDelivery;
-  readonly publishRetry: (tier: RetryTier, message: WebhookRetry) => Promise<void>;
-  readonly publishAttempted: (message: WebhookAttempted) => Promise<void>;
+  readonly publishRetry: (tier: RetryTier, message: WebhookRetry, traceparent: string) => Promise<void>;
+  readonly publishAttempted: (message: WebhookAttempted, traceparent: string) => Promise<void>;
   readonly metrics: DispatcherMetrics;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -35,6 +36,14 @@ export type DeliveryDependencies = {
 
 export type DeliverWebhook = (delivery: WebhookRetry, record: RecordAt) => Promise<void>;
 
+/** One step of a delivery, under way. */
+type Step = {
+  /** With `firstAttemptAt` set: when it was first taken up. */
+  readonly delivery: WebhookRetry & { readonly firstAttemptAt: string };
+  readonly signal: AbortSignal;
+  readonly traceparent: string;
+};
+
 /**
  * Works one step of a delivery, first attempts, retries and resends alike: claim → gate → sign → attempt →
  * hand on. Whatever follows is on a topic before this returns, so a crash at any instant repeats at most the
@@ -43,74 +52,71 @@ export type DeliverWebhook = (delivery: WebhookRetry, record: RecordAt) => Promi
  * @throws ServiceError with retriable codes while broker or store are away: the record is then held
  */
 export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
-  return async function deliverWebhook(delivery, record) {
-    const place = `${record.topic}/${record.partition}/${record.offset}`;
+  async function work(step: Step, place: string): Promise<void> {
+    const { delivery } = step;
     const claim = await deps.deliveries.claim(delivery, place, deps.now());
     if (claim !== 'claimed') return deps.metrics.countDropped(claim);
+    if (isGivenUp(clockOf(deps, delivery))) return giveUp(deps, step);
 
-    const startedAtMs = delivery.firstAttemptAt ? Date.parse(delivery.firstAttemptAt) : deps.now();
-    const started = { ...delivery, firstAttemptAt: new Date(startedAtMs).toISOString() };
-    const clock = () => ({ nowMs: deps.now(), startedAtMs, jitter: deps.random(), scale: deps.scale });
-    if (isGivenUp(clock())) return giveUp(deps, started, record.signal);
-
-    const signers = await deps.readSigners(delivery.clientId);
-    const leave = await deps.gate.admit(delivery.clientId, delivery.callbackUrl, delivery.resultJson.length);
-    if (leave.reason !== undefined) {
-      const retry = planAside(leave.reason, delivery.asideCount, clock());
-      if (retry === undefined) return giveUp(deps, started, record.signal);
-      deps.metrics.countAside(leave.reason);
-      return putAside(deps, started, retry, place);
-    }
+    const { clientId, callbackUrl, resultJson } = delivery;
+    const signers = await deps.readSigners(clientId);
+    const leave = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
+    if (leave.reason !== undefined) return putAside(deps, step, leave.reason, place);
 
     const atMs = deps.now();
     let outcome: AttemptOutcome | undefined;
     try {
-      outcome = await deps.attempt(requestOf(deps, started, signers, atMs));
+      outcome = await deps.attempt(requestOf(deps, delivery, signers, atMs));
     } finally {
       leave.end(verdictOf(outcome));
     }
-    const retryAfterMs = respectsRetryAfter(outcome.status)
-      ? parseRetryAfter(outcome.retryAfter, deps.now())
-      : undefined;
-    const retry = planRetry(started.attemptCount + 1, retryAfterMs, clock());
-    await settle(deps, started, { outcome, atMs, retry, signal: record.signal });
+    await handOn(deps, step, outcome, atMs);
+  }
+
+  return function deliverWebhook(delivery, record) {
+    const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
+    const parent = record.headers['traceparent'];
+    return withSpan('webhook delivery', { parent }, (traceparent) => {
+      const step = { delivery: { ...delivery, firstAttemptAt }, signal: record.signal, traceparent };
+      return work(step, `${record.topic}/${record.partition}/${record.offset}`);
+    });
   };
 }
 
-/** Hands a delivery on after an attempt: first what must not be lost, then the log, then the view. */
-async function settle(
+/**
+ * Makes what is done with a record that cannot be worked: its delivery ends visibly as exhausted, and the record
+ * goes to the dead-letter topic.
+ */
+export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
+  return (delivery, { signal, headers }) => {
+    const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
+    const traceparent = headers['traceparent'] ?? newTraceparent();
+    return giveUp(deps, { delivery: { ...delivery, firstAttemptAt }, signal, traceparent });
+  };
+}
+
+/** After an attempt: first what must not be lost, then the log, then the view. */
+async function handOn(
   deps: DeliveryDependencies,
-  delivery: WebhookRetry,
-  attempted: {
-    readonly outcome: AttemptOutcome;
-    readonly atMs: number;
-    readonly retry: Retry | undefined;
-    readonly signal: AbortSignal;
-  },
+  { delivery, signal, traceparent }: Step,
+  outcome: AttemptOutcome,
+  atMs: number,
 ): Promise<void> {
-  const { outcome, atMs, signal } = attempted;
-  const verdict = judgeClass(outcome.class);
-  const retry = verdict === 'retry' ? attempted.retry : undefined;
   const attempt = delivery.attemptCount + 1;
-  const dueAt = retry && new Date(retry.dueAtMs).toISOString();
+  const verdict = judgeClass(outcome.class);
+  const retry =
+    verdict === 'retry'
+      ? planRetry(attempt, retryAfterOf(deps, outcome), clockOf(deps, delivery))
+      : undefined;
+  const dueAt = retry && isoOf(retry.dueAtMs);
   if (retry && dueAt) {
     const next = { ...delivery, attemptCount: attempt, asideCount: 0, dueAt };
-    await persist(() => deps.publishRetry(retry.tier, next), signal);
+    await persist(() => deps.publishRetry(retry.tier, next, traceparent), signal);
   }
-  const state = verdict === 'retry' ? (retry ? 'pending' : 'exhausted') : verdict;
-  const logged: WebhookAttempted = {
-    ...logOf(delivery),
-    attempt,
-    at: new Date(atMs).toISOString(),
-    state,
-    class: outcome.class,
-    durationMs: outcome.durationMs,
-    ...(outcome.status === undefined ? {} : { status: outcome.status }),
-    ...(outcome.body ? { responseBody: outcome.body } : {}),
-    ...(dueAt ? { nextAttemptAt: dueAt } : {}),
-  };
-  await persist(() => deps.publishAttempted(logged), signal);
-  await persist(() => deps.deliveries.record(logged), signal);
+  const unfinished: WebhookState = retry ? 'pending' : 'exhausted';
+  const state: WebhookState = verdict === 'retry' ? unfinished : verdict;
+  const logged = { ...logOf(delivery), ...logOfAttempt(outcome), attempt, at: isoOf(atMs), state };
+  await log(deps, dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, { signal, traceparent });
   deps.metrics.observeAttempt(outcome, {
     attempt,
     state,
@@ -122,34 +128,33 @@ async function settle(
 /** Gives the claim back first: then the record that is published next can be claimed by whoever reads it. */
 async function putAside(
   deps: DeliveryDependencies,
-  delivery: WebhookRetry,
-  retry: Retry,
+  step: Step,
+  reason: 'slots' | 'breaker',
   place: string,
 ): Promise<void> {
-  const dueAt = new Date(retry.dueAtMs).toISOString();
+  const { delivery, traceparent } = step;
+  const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
+  if (retry === undefined) return giveUp(deps, step);
+  const dueAt = isoOf(retry.dueAtMs);
   await deps.deliveries.putAside(delivery, place, dueAt);
-  await deps.publishRetry(retry.tier, { ...delivery, asideCount: delivery.asideCount + 1, dueAt });
+  const next = { ...delivery, asideCount: delivery.asideCount + 1, dueAt };
+  await deps.publishRetry(retry.tier, next, traceparent);
+  deps.metrics.countAside(reason);
 }
 
 /** Ends a delivery without an attempt. */
-async function giveUp(
-  deps: DeliveryDependencies,
-  delivery: WebhookRetry,
-  signal: AbortSignal,
-): Promise<void> {
-  const at = new Date(deps.now()).toISOString();
-  const logged: WebhookAttempted = { ...logOf(delivery), at, state: 'exhausted' };
-  await persist(() => deps.publishAttempted(logged), signal);
-  await persist(() => deps.deliveries.record(logged), signal);
+async function giveUp(deps: DeliveryDependencies, step: Step): Promise<void> {
+  await log(deps, { ...logOf(step.delivery), at: isoOf(deps.now()), state: 'exhausted' }, step);
   deps.metrics.countExhausted();
 }
 
-/**
- * Makes what is done with a record that cannot be worked: its delivery ends visibly as exhausted, and the record
- * goes to the dead-letter topic.
- */
-export function makeGiveUpDelivery(deps: DeliveryDependencies) {
-  return (delivery: WebhookRetry, record: RecordAt): Promise<void> => giveUp(deps, delivery, record.signal);
+async function log(
+  deps: DeliveryDependencies,
+  logged: WebhookAttempted,
+  { signal, traceparent }: Pick<Step, 'signal' | 'traceparent'>,
+): Promise<void> {
+  await persist(() => deps.publishAttempted(logged, traceparent), signal);
+  await persist(() => deps.deliveries.record(logged), signal);
 }
 
 function requestOf(
@@ -171,6 +176,18 @@ function requestOf(
   };
 }
 
+const isoOf = (atMs: number): string => new Date(atMs).toISOString();
+
+const clockOf = (deps: DeliveryDependencies, { firstAttemptAt }: Step['delivery']) => ({
+  nowMs: deps.now(),
+  startedAtMs: Date.parse(firstAttemptAt),
+  jitter: deps.random(),
+  scale: deps.scale,
+});
+
+const retryAfterOf = (deps: DeliveryDependencies, { status, retryAfter }: AttemptOutcome) =>
+  respectsRetryAfter(status) ? parseRetryAfter(retryAfter, deps.now()) : undefined;
+
 function verdictOf(outcome: AttemptOutcome | undefined) {
   if (outcome === undefined) return 'unknown';
   return judgeClass(outcome.class) === 'retry' ? 'failing' : 'healthy';
@@ -182,4 +199,11 @@ const logOf = ({ requestId, clientId, chain, callbackUrl, retainUntil }: Webhook
   chain,
   callbackUrl,
   retainUntil,
+});
+
+const logOfAttempt = (outcome: AttemptOutcome) => ({
+  class: outcome.class,
+  durationMs: outcome.durationMs,
+  ...(outcome.status === undefined ? {} : { status: outcome.status }),
+  ...(outcome.body ? { responseBody: outcome.body } : {}),
 });

@@ -56,8 +56,10 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     attempt,
     metrics,
     readSigners: signers.read,
-    publishRetry: (tier, message) => kafka.publish(webhookRetry[tier], message),
-    publishAttempted: (message) => kafka.publish(webhookAttempted, message),
+    publishRetry: (tier, message, traceparent) =>
+      kafka.publish(webhookRetry[tier], message, { headers: { traceparent } }),
+    publishAttempted: (message, traceparent) =>
+      kafka.publish(webhookAttempted, message, { headers: { traceparent } }),
     now: clock.now,
     random: Math.random,
     scale: webhook.scheduleScale,

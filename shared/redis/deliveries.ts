@@ -94,8 +94,11 @@ export function makeDeliveries(redis: Redis): Deliveries {
   return {
     claim: (delivery, place, nowMs) => {
       const { requestId, clientId } = delivery;
-      const keys = [GENERATION_KEY, deliveryKey(requestId), listKey(clientId), UNDELIVERED_KEY];
-      return claim(keys, claimArguments(delivery, place, nowMs));
+      const lists = [listKey(clientId), failedKey(clientId), UNDELIVERED_KEY];
+      return claim(
+        [GENERATION_KEY, deliveryKey(requestId), ...lists],
+        claimArguments(delivery, place, nowMs),
+      );
     },
     async putAside({ requestId, chain, attemptCount }, place, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];

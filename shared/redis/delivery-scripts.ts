@@ -11,6 +11,9 @@ import { REQUIRE_VIEW } from './view.ts';
  *                          │   ▲                └──► delivered | stopped | exhausted   (a higher chain claims it)
  *                          └───┘ put aside: place ''
  *
+ * A delivery that was given up at a step, without the attempt, may be claimed at that step again: a dead letter
+ * that was sent again.
+ *
  * So of two records at one step the first to come is worked, however often it is read again, and the other dropped.
  */
 
@@ -21,7 +24,7 @@ export const FAILED_MAX = 100_000;
 /** Bytes of attempt lines kept with a delivery, the newest: about 80 attempts. */
 const ATTEMPT_LINES_BYTES_MAX = 16_384;
 
-/** KEYS: marker, delivery, list, undelivered. */
+/** KEYS: marker, delivery, list, failed, undelivered. */
 export const CLAIM = `${REQUIRE_VIEW}
 local requestId, chain, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
@@ -29,8 +32,8 @@ if found[1] then
   local foundChain, foundStep = tonumber(found[1]), tonumber(found[2])
   if chain < foundChain then return 'superseded' end
   if chain == foundChain then
-    if found[4] ~= 'pending' then return 'finished' end
     if step < foundStep then return 'superseded' end
+    if found[4] ~= 'pending' and not (found[4] == 'exhausted' and step == foundStep) then return 'finished' end
     if step == foundStep and found[3] ~= '' and found[3] ~= place then return 'taken' end
   end
 end
@@ -43,7 +46,8 @@ if not found[1] then
   redis.call('PEXPIREAT', KEYS[3], ARGV[12])
   redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${LISTED_MAX + 1})
 end
-redis.call('ZADD', KEYS[4], 'NX', ARGV[10], requestId)
+redis.call('ZREM', KEYS[4], requestId)
+redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
 return 'claimed'
 `;
 

@@ -172,6 +172,19 @@ test('connections are kept alive and used again', async () => {
   expect(connections).toBeLessThanOrEqual(2);
 });
 
+test('a kept connection that the receiver closes as it is used again costs no attempt', async () => {
+  const seen = new WeakSet<object>();
+  const server = createServer((request, response) => {
+    // The second request on a connection meets its end.
+    if (seen.has(request.socket)) return request.socket.destroy();
+    seen.add(request.socket);
+    return response.writeHead(204).end();
+  });
+  const port = await listen(server);
+  for (let i = 0; i < 5; i += 1)
+    expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'delivered' });
+});
+
 test('a request that waits for a connection when its time runs out is never sent', async () => {
   let requests = 0;
   const server = createServer(() => {

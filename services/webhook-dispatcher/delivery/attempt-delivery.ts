@@ -1,6 +1,5 @@
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domain/classify-attempt.ts';
-import type { makeGuardedConnector } from './guarded-connector.ts';
 
 /** Of an answer's body this much is read; then the connection is cut and the status decides. */
 const ANSWER_BYTES_MAX = 65_536;
@@ -10,8 +9,21 @@ const HEADER_BYTES_MAX = 16_384;
 /** Below the 5 s after which many servers close an idle connection. */
 const KEEP_ALIVE_MS = 4_000;
 const KEEP_ALIVE_MS_MAX = 30_000;
+/** A reset this soon on a kept connection is the race with its closing, and is tried again at once, one time. */
+const STALE_MS_MAX = 1_000;
 /** A busy connection is renewed this often, so that a changed DNS entry takes effect. */
 const CONNECTION_AGE_MS_MAX = 300_000;
+
+const AGENT_OPTIONS = {
+  pipelining: 1,
+  maxHeaderSize: HEADER_BYTES_MAX,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
+  clientTtl: CONNECTION_AGE_MS_MAX,
+  // The attempt's own timer ends it.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+} as const;
 
 export type AttemptRequest = {
   readonly url: string;
@@ -22,7 +34,7 @@ export type AttemptRequest = {
 export type AttemptDelivery = (request: AttemptRequest) => Promise<AttemptOutcome>;
 
 type Options = {
-  readonly connect: ReturnType<typeof makeGuardedConnector>;
+  readonly connect: buildConnector.connector;
   /** From the attempt's start to the answer's last byte. */
   readonly attemptTimeoutMs: number;
   readonly connectionsPerOriginMax: number;
@@ -37,27 +49,36 @@ type Options = {
  * const outcome = await delivery.attempt({ url, headers, body }); // { class: 'delivered', status: 204, … }
  */
 export function connectDelivery(options: Options): AsyncDisposable & { readonly attempt: AttemptDelivery } {
-  const agent = new Agent({
-    connect: options.connect,
-    connections: options.connectionsPerOriginMax,
-    pipelining: 1,
-    maxHeaderSize: HEADER_BYTES_MAX,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
-    clientTtl: CONNECTION_AGE_MS_MAX,
-    // The attempt's own timer ends it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  let dialCount = 0;
+  const connect: buildConnector.connector = (target, callback) => {
+    dialCount += 1;
+    options.connect(target, callback);
+  };
+  const agent = new Agent({ ...AGENT_OPTIONS, connect, connections: options.connectionsPerOriginMax });
+  const post = (over: Agent, request: AttemptRequest) => postOnce(over, request, options.attemptTimeoutMs);
+
+  const attempt = async (request: AttemptRequest): Promise<Answer> => {
+    const startedAt = performance.now();
+    const dialledBefore = dialCount;
+    try {
+      return await post(agent, request);
+    } catch (error) {
+      // Nothing was dialled meanwhile, so it went out on a kept connection that the receiver was just closing.
+      const isStale = classOf(error) === 'connection-reset' && dialCount === dialledBefore;
+      if (!isStale || performance.now() - startedAt > STALE_MS_MAX) throw error;
+      const fresh = new Agent({ ...AGENT_OPTIONS, connect, connections: 1 });
+      return await post(fresh, request).finally(() => fresh.destroy());
+    }
+  };
   return {
     attempt: async (request) => {
       const startedAt = performance.now();
       const durationMs = () => Math.round((performance.now() - startedAt) * 100) / 100;
       try {
-        const answer = await post(agent, request, options.attemptTimeoutMs);
+        const answer = await attempt(request);
         return { ...answer, class: classifyStatus(answer.status), durationMs: durationMs() };
       } catch (error) {
-        return { class: classifyErrorCode(codeOf(error)), durationMs: durationMs() };
+        return { class: classOf(error), durationMs: durationMs() };
       }
     },
     async [Symbol.asyncDispose]() {
@@ -65,6 +86,8 @@ export function connectDelivery(options: Options): AsyncDisposable & { readonly 
     },
   };
 }
+
+const classOf = (error: unknown) => classifyErrorCode(codeOf(error));
 
 type Answer = { readonly status: number; readonly retryAfter: string | undefined; readonly body: string };
 
@@ -91,7 +114,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** undici's plain handler interface: neither a stream nor an AbortSignal per attempt. */
-function post(agent: Agent, { url, headers, body }: AttemptRequest, timeoutMs: number): Promise<Answer> {
+function postOnce(agent: Agent, { url, headers, body }: AttemptRequest, timeoutMs: number): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const kept = makeKeptBody();

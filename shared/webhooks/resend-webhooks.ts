@@ -1,0 +1,71 @@
+import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Deliveries, DeliveryView } from '#shared/redis/deliveries.ts';
+import type { Results } from '#shared/redis/results.ts';
+
+/** Deliveries read and published at once. */
+const CHUNK = 200;
+
+type Dependencies = {
+  readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
+  readonly results: Pick<Results, 'read'>;
+  /** Publishes to `webhook.requested.v1`. */
+  readonly publish: (message: WebhookRetry) => Promise<void>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Sends webhooks again on somebody's wish: the same id, the same bytes, the whole schedule anew. */
+export type ResendWebhooks = {
+  /** @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired */
+  readonly resend: (requestId: string) => Promise<{ requestId: string }>;
+  /**
+   * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later. Those
+   * whose result has expired are left out.
+   */
+  readonly resendFailed: (clientId: string, sinceMs: number) => Promise<{ count: number }>;
+};
+
+/**
+ * @example
+ * const { resend } = makeResendWebhooks({ deliveries, results, now: clock.now,
+ *   publish: (message) => kafka.publish(webhookRequested, message) });
+ * await resend(requestId);
+ */
+export function makeResendWebhooks({ deliveries, results, publish, now }: Dependencies): ResendWebhooks {
+  const tryResend = async (requestId: string): Promise<boolean> => {
+    const [view, resultJson] = await Promise.all([deliveries.read(requestId), results.read(requestId)]);
+    if (view === undefined || resultJson === undefined) return false;
+    await publish(resendOf(view, resultJson, new Date(now()).toISOString()));
+    return true;
+  };
+  return {
+    async resend(requestId) {
+      if (await tryResend(requestId)) return { requestId };
+      throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
+    },
+    async resendFailed(clientId, sinceMs) {
+      const ids = await deliveries.failedSince(clientId, sinceMs);
+      let count = 0;
+      for (let i = 0; i < ids.length; i += CHUNK) {
+        const sent = await Promise.all(ids.slice(i, i + CHUNK).map(tryResend));
+        count += sent.filter(Boolean).length;
+      }
+      return { count };
+    },
+  };
+}
+
+/** The next chain of a delivery; it supersedes the one before once it is taken up. */
+const resendOf = (view: DeliveryView, resultJson: string, nowIso: string): WebhookRetry => ({
+  requestId: view.requestId,
+  clientId: view.clientId,
+  callbackUrl: view.callbackUrl,
+  resultJson,
+  acceptedAt: view.acceptedAt ?? nowIso,
+  retainUntil: view.retainUntil,
+  attemptCount: 0,
+  asideCount: 0,
+  dueAt: nowIso,
+  chain: view.chain + 1,
+});
