@@ -1,0 +1,196 @@
+import { CheckResult } from '#shared/contracts/result.ts';
+import type { SentRule } from './demo-rules.ts';
+
+export type CheckMode = 'sync' | 'poll' | 'webhook';
+
+/**
+ * What a client knows of one attempt. `acknowledged`: 200 or 202. `refused`: a 4xx, so it has no effect.
+ * `indeterminate`: a 5xx or a cut connection, so it may have one.
+ */
+export type Attempt = {
+  readonly mode: CheckMode;
+  readonly account: string;
+  /** Each has a role id that no other attempt has, so that every effect can be matched to its attempt. */
+  readonly rules: readonly SentRule[];
+  outcome: 'acknowledged' | 'refused' | 'indeterminate';
+  requestId?: string;
+  /** The body of a sync answer. */
+  answered?: string;
+};
+
+/** Some copy of a result: polled, delivered or answered. */
+type Copy = { readonly requestId: string; readonly body: string };
+export type Delivery = Copy & { readonly verified?: boolean | undefined };
+
+/** What the chain itself says of a rule at a block. Undefined where it cannot be known. */
+export type Oracle = (rule: SentRule, account: string, block: number) => Promise<boolean | undefined>;
+
+export type Evidence = {
+  /** The terminal result of each request id that was asked for; absent where there is none. */
+  readonly polled: ReadonlyMap<string, string>;
+  /** What the receiver answered with 2xx. */
+  readonly deliveries: readonly Delivery[];
+  /** Request ids whose delivery is visibly given up or dead-lettered. */
+  readonly givenUp?: ReadonlySet<string>;
+  readonly oracle: Oracle;
+};
+
+/** Offending request ids (or role ids, where there is no request), by what is wrong with them. */
+export type Faults = {
+  /** Acknowledged, and no result. */
+  readonly lost: string[];
+  /** Acknowledged webhook checks without a verified delivery. */
+  readonly undelivered: string[];
+  /** Effects that no attempt accounts for: of a refused one, of nobody, or under another id. */
+  readonly unexpected: string[];
+  /** Two bodies of one request. */
+  readonly contradictory: string[];
+  /** Verdicts that differ from the oracle's, or that are missing without an error. */
+  readonly wrong: string[];
+  /** Deliveries whose signature does not verify. */
+  readonly unverified: string[];
+};
+
+export type Reconciliation = {
+  readonly counts: {
+    readonly attempts: number;
+    readonly acknowledged: number;
+    readonly refused: number;
+    readonly indeterminate: number;
+    /** Rules that ended undetermined: allowed, and worth seeing. */
+    readonly undetermined: number;
+    /** Deliveries beyond the first of each request: allowed, and worth seeing. */
+    readonly duplicates: number;
+  };
+  readonly faults: Faults;
+  /** The kinds of fault that occurred: empty when every promise was kept. */
+  readonly broken: (keyof Faults)[];
+};
+
+/**
+ * Records what clients attempted and were told, and holds it against what came of it.
+ *
+ * Model: Jepsen's total-queue checker. What was acknowledged must be there, what is there must have been attempted,
+ * all copies must be the same, and every verdict must be what the chain says.
+ *
+ * @example
+ * const ledger = new Ledger();
+ * const attempt = ledger.begin('poll', account, (roleId) => [erc20({ roleId })]);
+ * ledger.end(attempt, await client.check({ account, rules: attempt.rules, async: true }));
+ * expect((await ledger.reconcile(evidence)).broken).toEqual([]);
+ */
+export class Ledger {
+  readonly attempts: Attempt[] = [];
+
+  /** Opens an attempt; it stays indeterminate until it is ended. */
+  begin(mode: CheckMode, account: string, rulesOf: (roleId: string) => readonly SentRule[]): Attempt {
+    const rules = rulesOf(`attempt-${this.attempts.length}`).map((rule, i) => ({
+      ...rule,
+      roleId: `${rule.roleId}#${i}`,
+    }));
+    const attempt: Attempt = { mode, account, rules, outcome: 'indeterminate' };
+    this.attempts.push(attempt);
+    return attempt;
+  }
+
+  /** Writes down the answer; a connection that was cut is simply never ended. */
+  end(attempt: Attempt, answer: { readonly status: number; readonly text: string }): void {
+    if (answer.status >= 500) return;
+    attempt.outcome = answer.status >= 400 ? 'refused' : 'acknowledged';
+    if (attempt.outcome !== 'acknowledged') return;
+    attempt.requestId = (JSON.parse(answer.text) as { requestId: string }).requestId;
+    if (attempt.mode === 'sync') attempt.answered = answer.text;
+  }
+
+  /** The request ids whose results must be there. */
+  acknowledgedIds(): string[] {
+    return this.attempts.flatMap(({ requestId }) => (requestId === undefined ? [] : [requestId]));
+  }
+
+  async reconcile({ polled, deliveries, givenUp, oracle }: Evidence): Promise<Reconciliation> {
+    const faults: Faults = {
+      lost: [],
+      undelivered: [],
+      unexpected: [],
+      contradictory: [],
+      wrong: [],
+      unverified: deliveries.flatMap(({ verified, requestId }) => (verified === false ? [requestId] : [])),
+    };
+    const verified = deliveries.filter((delivery) => delivery.verified !== false);
+    const delivered = new Set(verified.map(({ requestId }) => requestId));
+    for (const { requestId, mode } of this.attempts) {
+      if (requestId === undefined) continue;
+      if (!polled.has(requestId)) faults.lost.push(requestId);
+      const mustArrive = mode === 'webhook' && !givenUp?.has(requestId);
+      if (mustArrive && !delivered.has(requestId)) faults.undelivered.push(requestId);
+    }
+    const answered = this.attempts.flatMap(({ requestId, answered: body }) =>
+      requestId === undefined || body === undefined ? [] : [{ requestId, body }],
+    );
+    const stored = [...polled].map(([requestId, body]) => ({ requestId, body }));
+    const undetermined = await this.#judgeCopies([...answered, ...stored, ...verified], oracle, faults);
+    const count = (outcome: Attempt['outcome']) => this.attempts.filter((a) => a.outcome === outcome).length;
+    return {
+      counts: {
+        attempts: this.attempts.length,
+        acknowledged: count('acknowledged'),
+        refused: count('refused'),
+        indeterminate: count('indeterminate'),
+        undetermined,
+        duplicates: verified.length - delivered.size,
+      },
+      faults,
+      broken: (Object.keys(faults) as (keyof Faults)[]).filter((kind) => faults[kind].length > 0),
+    };
+  }
+
+  /** Looks at each result once, and at every further copy for being the same. */
+  async #judgeCopies(copies: readonly Copy[], oracle: Oracle, faults: Faults): Promise<number> {
+    const attemptOf = new Map(this.attempts.flatMap((a) => a.rules.map((rule) => [rule.roleId, a] as const)));
+    const bodies = new Map<string, string>();
+    const idOf = new Map<Attempt, string>();
+    let undetermined = 0;
+    for (const { requestId, body } of copies) {
+      const known = bodies.get(requestId);
+      if (known !== undefined && known !== body) faults.contradictory.push(requestId);
+      if (known !== undefined) continue;
+      bodies.set(requestId, body);
+      const result = parseResult(body);
+      const roleId = result?.roles[0]?.id ?? result?.errors[0]?.roleId ?? '';
+      const attempt = attemptOf.get(roleId);
+      const isOurs = attempt && attempt.outcome !== 'refused' && result?.requestId === requestId;
+      if (!isOurs || (attempt.requestId ?? requestId) !== requestId) {
+        faults.unexpected.push(requestId);
+        continue;
+      }
+      if (idOf.has(attempt)) faults.contradictory.push(requestId);
+      idOf.set(attempt, requestId);
+      undetermined += result.errors.length;
+      if (!(await isRight(attempt, result, oracle))) faults.wrong.push(requestId);
+    }
+    return undetermined;
+  }
+}
+
+function parseResult(body: string): CheckResult | undefined {
+  try {
+    return CheckResult.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every rule has its verdict, as the chain says, or its error; none has both. */
+async function isRight({ rules, account }: Attempt, result: CheckResult, oracle: Oracle): Promise<boolean> {
+  const failed = new Set(result.errors.map(({ ruleIndex }) => ruleIndex));
+  const decided = rules.filter((_, index) => !failed.has(index));
+  if (decided.length !== result.roles.length) return false;
+  for (const [place, rule] of decided.entries()) {
+    const role = result.roles[place];
+    const block = result.blocks[String(rule.chainId)];
+    if (role?.id !== rule.roleId || !block) return false;
+    const expected = await oracle(rule, account, block.number);
+    if (expected !== undefined && expected !== role.granted) return false;
+  }
+  return true;
+}
