@@ -1,0 +1,206 @@
+import { Webhook } from 'standardwebhooks';
+import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contracts/webhook.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { ClaimOutcome } from '#shared/redis/deliveries.ts';
+import { type DeliveryDependencies, makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
+import type { Leave } from './delivery/admit-attempt.ts';
+import type { AttemptRequest } from './delivery/attempt-delivery.ts';
+import type { AttemptOutcome } from './domain/classify-attempt.ts';
+
+const NOW_MS = Date.parse('2026-11-21T10:00:00.000Z');
+const iso = (atMs: number) => new Date(atMs).toISOString();
+
+const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
+  requestId: 'r1',
+  clientId: 'app_1',
+  callbackUrl: 'https://hooks.example/x',
+  resultJson: '{"requestId":"r1"}',
+  acceptedAt: iso(NOW_MS - 500),
+  retainUntil: iso(NOW_MS + 3_600_000),
+  attemptCount: 0,
+  asideCount: 0,
+  dueAt: iso(NOW_MS),
+  chain: 0,
+  ...over,
+});
+
+const aRecord = (over: Partial<RecordAt> = {}): RecordAt => ({
+  topic: 'check.completed.v1',
+  partition: 3,
+  offset: '42',
+  key: 'r1',
+  headers: {},
+  timestampMs: NOW_MS,
+  value: null,
+  signal: new AbortController().signal,
+  ...over,
+});
+
+type Script = {
+  readonly claim?: ClaimOutcome;
+  readonly leave?: 'slots' | 'breaker';
+  readonly outcome?: AttemptOutcome;
+  readonly failOnce?: 'publishRetry' | 'publishAttempted' | 'record';
+};
+
+/** The dispatcher's road over fakes that write down, in order, everything that leaves it. */
+function setUp(script: Script = {}) {
+  const steps: string[] = [];
+  const retries: { tier: RetryTier; message: WebhookRetry }[] = [];
+  const attempted: WebhookAttempted[] = [];
+  const requests: AttemptRequest[] = [];
+  let toFail = script.failOnce;
+  const step = (name: string) => {
+    steps.push(name);
+    if (toFail !== name) return;
+    toFail = undefined;
+    throw new ServiceError('store-unavailable', 'away');
+  };
+  const leave: Leave = script.leave
+    ? { reason: script.leave }
+    : { end: (verdict) => steps.push(`slot ${verdict}`) };
+  const deps: DeliveryDependencies = {
+    deliveries: {
+      claim: async (_, place) => {
+        steps.push(`claim ${place}`);
+        return script.claim ?? 'claimed';
+      },
+      putAside: async () => step('putAside'),
+      record: async () => step('record'),
+    },
+    readSigners: async () => [{ webhook: new Webhook('whsec_b2xk'), expiresAtMs: undefined }],
+    gate: { admit: async () => leave },
+    attempt: async (request) => {
+      steps.push('attempt');
+      requests.push(request);
+      return script.outcome ?? { class: 'delivered', status: 204, durationMs: 5 };
+    },
+    publishRetry: async (tier, message) => {
+      step('publishRetry');
+      retries.push({ tier, message });
+    },
+    publishAttempted: async (message) => {
+      step('publishAttempted');
+      attempted.push(message);
+    },
+    metrics: {
+      observeAttempt: () => undefined,
+      countExhausted: () => steps.push('exhausted'),
+      countAside: () => undefined,
+      countDropped: (reason) => steps.push(`dropped ${reason}`),
+    },
+    now: () => NOW_MS,
+    random: () => 0,
+    scale: 1,
+    userAgent: 'Rolecall/0.0.0',
+  };
+  return { deps, deliver: makeDeliverWebhook(deps), steps, retries, attempted, requests };
+}
+
+const FAILED: AttemptOutcome = { class: 'http-5xx', status: 500, durationMs: 5, body: 'no' };
+
+test('a delivery: claimed under the place of its record, attempted, logged, recorded', async () => {
+  const { deliver, steps, attempted, requests, retries } = setUp();
+  await deliver(aDelivery(), aRecord());
+  expect(steps).toEqual([
+    'claim check.completed.v1/3/42',
+    'attempt',
+    'slot healthy',
+    'publishAttempted',
+    'record',
+  ]);
+  expect(requests[0]).toMatchObject({
+    url: 'https://hooks.example/x',
+    body: '{"requestId":"r1"}',
+    headers: { 'webhook-id': 'msg_r1', 'webhook-attempt': '1', 'user-agent': 'Rolecall/0.0.0' },
+  });
+  expect(attempted).toEqual([expect.objectContaining({ attempt: 1, state: 'delivered', status: 204 })]);
+  expect(retries).toEqual([]);
+});
+
+test('what follows a failed attempt is on its topic before the attempt is logged', async () => {
+  const { deliver, steps, retries, attempted } = setUp({ outcome: FAILED });
+  await deliver(aDelivery(), aRecord());
+  expect(steps.slice(-3)).toEqual(['publishRetry', 'publishAttempted', 'record']);
+  const dueAt = iso(NOW_MS + 5_000);
+  expect(retries).toEqual([
+    {
+      tier: '5s',
+      message: { ...aDelivery(), attemptCount: 1, asideCount: 0, firstAttemptAt: iso(NOW_MS), dueAt },
+    },
+  ]);
+  expect(attempted).toEqual([
+    expect.objectContaining({ state: 'pending', responseBody: 'no', nextAttemptAt: dueAt }),
+  ]);
+});
+
+test.each(['taken', 'superseded', 'finished'] as const)(
+  'a record whose step is %s is dropped without an attempt',
+  async (claim) => {
+    const { deliver, steps } = setUp({ claim });
+    await deliver(aDelivery(), aRecord());
+    expect(steps).toEqual(['claim check.completed.v1/3/42', `dropped ${claim}`]);
+  },
+);
+
+test.each(['slots', 'breaker'] as const)(
+  'put aside by the %s: the claim is given back first, and the schedule does not advance',
+  async (reason) => {
+    const { deliver, steps, retries } = setUp({ leave: reason });
+    await deliver(aDelivery({ attemptCount: 2, asideCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
+    expect(steps).toEqual(['claim check.completed.v1/3/42', 'putAside', 'publishRetry']);
+    expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
+    expect(retries[0]?.message).toMatchObject({ attemptCount: 2, asideCount: 2 });
+  },
+);
+
+test('a 410 stops and a spent schedule exhausts: nothing is retried', async () => {
+  const gone = setUp({ outcome: { class: 'gone', status: 410, durationMs: 1 } });
+  await gone.deliver(aDelivery(), aRecord());
+  expect(gone.attempted[0]?.state).toBe('stopped');
+  const spent = setUp({ outcome: FAILED });
+  await spent.deliver(aDelivery({ attemptCount: 7, firstAttemptAt: iso(NOW_MS) }), aRecord());
+  expect(spent.attempted[0]).toMatchObject({ state: 'exhausted', attempt: 8 });
+  expect([...gone.retries, ...spent.retries]).toEqual([]);
+});
+
+test('40 h after it was taken up a delivery is exhausted without another attempt', async () => {
+  const { deliver, steps, attempted } = setUp();
+  await deliver(aDelivery({ attemptCount: 3, firstAttemptAt: iso(NOW_MS - 40 * 3_600_000 - 1) }), aRecord());
+  expect(steps).not.toContain('attempt');
+  expect(attempted[0]).toMatchObject({ state: 'exhausted' });
+  expect(attempted[0]?.attempt).toBeUndefined();
+});
+
+test('a Retry-After counts with 503 and not with 500', async () => {
+  const busy = setUp({ outcome: { class: 'http-5xx', status: 503, retryAfter: '600', durationMs: 1 } });
+  await busy.deliver(aDelivery(), aRecord());
+  expect(busy.retries[0]?.tier).toBe('30m');
+  const broken = setUp({ outcome: { ...FAILED, retryAfter: '600' } });
+  await broken.deliver(aDelivery(), aRecord());
+  expect(broken.retries[0]?.tier).toBe('5s');
+});
+
+test.each(['publishRetry', 'publishAttempted', 'record'] as const)(
+  'a broker or store that is away at %s does not cost the receiver a second message',
+  async (failOnce) => {
+    const { deliver, steps } = setUp({ outcome: FAILED, failOnce });
+    await deliver(aDelivery(), aRecord());
+    expect(steps.filter((step) => step === 'attempt')).toHaveLength(1);
+    expect(steps.filter((step) => step === failOnce)).toHaveLength(2);
+  },
+);
+
+test('when the process stops, a record that cannot be handed on is left to the next owner', async () => {
+  const { deliver } = setUp({ failOnce: 'publishAttempted' });
+  const record = aRecord({ signal: AbortSignal.abort() });
+  await expect(deliver(aDelivery(), record)).rejects.toMatchObject({ code: 'store-unavailable' });
+});
+
+test('a record that cannot be worked ends its delivery visibly', async () => {
+  const { deps, attempted, steps } = setUp();
+  await makeGiveUpDelivery(deps)(aDelivery(), aRecord());
+  expect(attempted).toEqual([expect.objectContaining({ requestId: 'r1', state: 'exhausted' })]);
+  expect(steps).toEqual(['publishAttempted', 'record', 'exhausted']);
+});

@@ -1,0 +1,71 @@
+import { Webhook } from 'standardwebhooks';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { makeSigners } from './read-signers.ts';
+
+const app = (secrets: ClientApp['webhookSecrets']): ClientApp => ({
+  clientId: 'app_1',
+  version: 1,
+  accountId: 'acc_1',
+  name: 'app',
+  scope: 'approved',
+  suspended: false,
+  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  keys: [],
+  webhookSecrets: secrets,
+  createdAt: '2026-11-21T10:00:00.000Z',
+});
+const secret = (encrypted: string, expiresAt?: string) => ({
+  encrypted,
+  createdAt: '2026-11-21T10:00:00.000Z',
+  ...(expiresAt ? { expiresAt } : {}),
+});
+
+/** Reads of the view so far, and signers over an app whose secrets may be changed. */
+function setUp(initial: ClientApp | undefined) {
+  const state = { app: initial, readCount: 0 };
+  const signers = makeSigners({
+    readClientApp: async () => {
+      state.readCount += 1;
+      return state.app;
+    },
+    open: (sealed, clientId) => `whsec_${Buffer.from(`${clientId}/${sealed}`).toString('base64')}`,
+  });
+  return { state, signers };
+}
+
+test('opens each secret for its app, newest first, with its end', async () => {
+  const { signers } = setUp(app([secret('new'), secret('old', '2026-11-22T10:00:00.000Z')]));
+  const [newest, older] = await signers.read('app_1');
+  const key = Buffer.from('app_1/new').toString('base64');
+  const at = new Date(0);
+  expect(newest?.webhook.sign('m', at, '')).toBe(new Webhook(key).sign('m', at, ''));
+  expect(newest?.expiresAtMs).toBeUndefined();
+  expect(older?.expiresAtMs).toBe(Date.parse('2026-11-22T10:00:00.000Z'));
+});
+
+test('reads the view once for many attempts, also when they come at once', async () => {
+  const { state, signers } = setUp(app([secret('new')]));
+  await Promise.all([signers.read('app_1'), signers.read('app_1')]);
+  await signers.read('app_1');
+  expect(state.readCount).toBe(1);
+});
+
+test('a change that was announced is seen by the next attempt', async () => {
+  const { state, signers } = setUp(app([secret('new')]));
+  await signers.read('app_1');
+  state.app = app([secret('newer'), secret('new')]);
+  signers.forget('app_1');
+  expect(await signers.read('app_1')).toHaveLength(2);
+  signers.forget();
+  await signers.read('app_1');
+  expect(state.readCount).toBe(3);
+});
+
+test('an unknown app and an app without a secret are not found, and that is not remembered', async () => {
+  const { state, signers } = setUp(undefined);
+  await expect(signers.read('app_1')).rejects.toMatchObject({ code: 'not-found' });
+  state.app = app([]);
+  await expect(signers.read('app_1')).rejects.toMatchObject({ code: 'not-found' });
+  state.app = app([secret('new')]);
+  expect(await signers.read('app_1')).toHaveLength(1);
+});
