@@ -1,5 +1,6 @@
+import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
-import { type AdmitCheck, type AdmittedCheck, isFailed } from './admit-check.ts';
+import { type AdmitCheck, type AdmittedCheck, isFailed, laneOf } from './admit-check.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import type { Enter } from './enter.ts';
@@ -20,6 +21,8 @@ export type Dependencies = {
   readonly waiters: Pick<Waiters, 'wait'>;
   readonly rules: Omit<ValidationRules, 'isEnterprise'>;
   readonly syncDeadlineMs: number;
+  /** Whether a lane is too far behind to take more. */
+  readonly isOverloaded: (lane: Lane) => boolean;
   /** The Redis channel on which this process hears of its sync results. */
   readonly replyChannel: string;
   /** Without a slash at its end; empty for relative addresses. */
@@ -40,6 +43,8 @@ export function makeAcceptCheck(deps: Dependencies) {
       throw intake.problem;
     }
     const { check } = intake;
+    if (deps.isOverloaded(laneOf(check)))
+      throw new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(5_000) });
     const admitted = await deps.admitCheck({ app, ...intake }, response);
     if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
     const leftMs = deps.syncDeadlineMs - (performance.now() - arrivedAt);

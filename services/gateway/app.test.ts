@@ -172,6 +172,15 @@ describe('a check', () => {
     expect((await first).status).toBe(504);
   });
 
+  it('is refused when its own lane is too far behind, and not when the other one is', async () => {
+    const gateway = await start({ isOverloaded: (lane) => lane === 'bulk', syncDeadlineMs: 20 });
+    const bulk = await gateway.post({ ...A_CHECK, async: true });
+    expect(bulk.status).toBe(503);
+    expect((await problemOf(bulk))['code']).toBe('overloaded');
+    expect(gateway.admitted).toHaveLength(0);
+    expect((await gateway.post(A_CHECK)).status).toBe(504);
+  });
+
   it('is not waited for any more when its client has gone', async () => {
     const gateway = await start({ syncDeadlineMs: 60_000 });
     const abort = new AbortController();

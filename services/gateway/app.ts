@@ -17,8 +17,6 @@ export type Dependencies = AcceptDependencies &
     readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight'>;
     /** Requests answered at once, waiting ones included; more are refused before any work. */
     readonly inFlightMax: number;
-    /** Whether the lanes are too far behind to take more. */
-    readonly isOverloaded: () => boolean;
     /** Addresses of proxies whose `X-Forwarded-For` is believed. */
     readonly trustedProxies: readonly string[];
   };
@@ -67,9 +65,9 @@ export function makeApp(deps: Dependencies): Express {
 }
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */
-function makeGate({ metrics, inFlightMax, isOverloaded }: Dependencies) {
+function makeGate({ metrics, inFlightMax }: Dependencies) {
   let inFlight = 0;
-  return (request: Request, response: Response, next: () => void): void => {
+  return (_request: Request, response: Response, next: () => void): void => {
     inFlight += 1;
     metrics.inFlight.set(inFlight);
     response.once('close', () => {
@@ -80,8 +78,6 @@ function makeGate({ metrics, inFlightMax, isOverloaded }: Dependencies) {
       throw new Problem('overloaded', 'Too many requests are being answered.', {
         headers: retryAfter(1_000),
       });
-    if (request.method === 'POST' && isOverloaded())
-      throw new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(1_000) });
     next();
   };
 }

@@ -19,6 +19,7 @@ import { makeFailedKeyBudget } from './failed-keys.ts';
 import { makeGatewayMetrics } from './metrics.ts';
 import { makePublishCheck } from './publish-check.ts';
 import { makeRequestIds } from './request-ids.ts';
+import { startLagSampler } from './sample-lag.ts';
 import { startServer } from './server.ts';
 
 /** How long readiness fails before the listener closes. */
@@ -60,8 +61,10 @@ await runService(
       onMessage: authenticator.forget,
       onGap: authenticator.forgetAll,
     });
+    metrics.watchWaiters(waiters.count);
     context.stopping.addEventListener('abort', () => waiters.endLongPolls());
 
+    const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log: context.log }));
     const ids = makeRequestIds(idKeys);
     const enter = makeEnter({ admit: admitter.admit, metrics });
     const { retentionMs, syncDeadlineMs } = config;
@@ -95,7 +98,7 @@ await runService(
       inFlightMax: config.http.inFlightMax,
       trustedProxies: config.http.trustedProxies,
       isStopping: () => context.stopping.aborted,
-      isOverloaded: () => false,
+      isOverloaded: (lane) => lag.laneLag(lane) > config.laneLagMax,
       metrics,
       log: context.log,
     });

@@ -4,7 +4,19 @@ import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
   const registers = [registry];
+  let countWaiters = () => 0;
+  new Gauge({
+    name: 'rolecall_waiters',
+    help: 'Sync checks and long polls that wait for a result.',
+    registers,
+    collect() {
+      this.set(countWaiters());
+    },
+  });
   return {
+    watchWaiters(count: () => number) {
+      countWaiters = count;
+    },
     checksAccepted: new Counter({
       name: 'rolecall_checks_accepted_total',
       help: 'Checks that the broker has acknowledged.',
@@ -22,11 +34,6 @@ export function makeGatewayMetrics(registry: Registry) {
       help: 'Time from a request to the end of its answer.',
       labelNames: ['route', 'status'] as const,
       buckets: SECONDS_BUCKETS,
-      registers,
-    }),
-    waiters: new Gauge({
-      name: 'rolecall_waiters',
-      help: 'Sync checks and long polls that wait for a result.',
       registers,
     }),
     inFlight: new Gauge({

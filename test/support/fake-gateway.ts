@@ -70,6 +70,7 @@ export type FakeOptions = {
   readonly syncDeadlineMs?: number;
   readonly isStopping?: () => boolean;
   readonly inFlightMax?: number;
+  readonly isOverloaded?: (lane: 'interactive' | 'bulk') => boolean;
   readonly waitersMax?: number;
 };
 
@@ -146,7 +147,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     inFlightMax: options.inFlightMax ?? 100,
     trustedProxies: [],
     isStopping: options.isStopping ?? (() => false),
-    isOverloaded: () => false,
+    isOverloaded: options.isOverloaded ?? (() => false),
     metrics,
     log: makeSilentLogger(),
   });
