@@ -17,11 +17,18 @@ export type SpawnedProcess = AsyncDisposable & {
 };
 
 /** Starts a program of the project with Node, from the project's root. Disposal kills it if it still runs. */
-export function spawnNode(
+export const spawnNode = (
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): SpawnedProcess => spawnProgram(process.execPath, args, env);
+
+/** Starts any program from the project's root, as `spawnNode` does. */
+export function spawnProgram(
+  command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
 ): SpawnedProcess {
-  const child = spawn(process.execPath, [...args], {
+  const child = spawn(command, [...args], {
     cwd: ROOT,
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

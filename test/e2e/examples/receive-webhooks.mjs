@@ -1,0 +1,39 @@
+// A receiver of Rolecall's webhooks in Node: npm install standardwebhooks
+//   WEBHOOK_SECRET=whsec_… PORT=3000 node receive-webhooks.mjs
+import { createServer } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+
+const webhook = new Webhook(process.env.WEBHOOK_SECRET);
+// Ids that were handled. A delivery may come twice; keep the ids for two days, in your database.
+const handled = new Set();
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+
+const server = createServer(async (request, response) => {
+  const chunks = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) return response.writeHead(413).end();
+    chunks.push(chunk);
+  }
+  // The signature is over the bytes as they came: verify first, parse afterwards.
+  const body = Buffer.concat(chunks).toString('utf8');
+  let result;
+  try {
+    result = webhook.verify(body, request.headers);
+  } catch {
+    return response.writeHead(401).end();
+  }
+  // Answer at once and work later: after 15 s an attempt counts as failed.
+  response.writeHead(204).end();
+  const id = request.headers['webhook-id'];
+  if (handled.has(id)) return;
+  handled.add(id);
+  // A role that is missing here could not be read (see result.errors): leave it as it is.
+  for (const { id: role, granted } of result.roles)
+    process.stdout.write(`${result.requestId}: ${granted ? 'grant' : 'revoke'} ${role}\n`);
+});
+
+server.listen(Number(process.env.PORT ?? 3000), process.env.HOST ?? '127.0.0.1', () => {
+  process.stdout.write(`listening on port ${server.address().port}\n`);
+});
