@@ -3,7 +3,8 @@ import type { Admin } from 'kafkajs';
 
 export type PartitionOffsets = { readonly low: number; readonly high: number };
 
-const TRIES_MAX = 30;
+/** 30 s: a busy machine took more than 3 s to put the leaders of 260 new partitions in office. */
+const TRIES_MAX = 300;
 const RETRY_MS = 100;
 
 /**
