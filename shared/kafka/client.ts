@@ -54,3 +54,25 @@ export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): K
     retry: { initialRetryTime: 100, multiplier: 1.5, maxRetryTime: 1_000, retries: 30 },
   });
 }
+
+/**
+ * Looks once whether a broker answers.
+ *
+ * It has a client of its own, because the working one tries for half a minute before it gives up, in silence.
+ *
+ * @throws when none does
+ */
+export async function probeBroker({ brokers }: KafkaConfig): Promise<void> {
+  const kafka = new Kafka({
+    brokers: [...brokers],
+    logLevel: logLevel.NOTHING,
+    connectionTimeout: 1_000,
+    retry: { retries: 0 },
+  });
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+  } finally {
+    await admin.disconnect();
+  }
+}

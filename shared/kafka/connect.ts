@@ -7,7 +7,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/lifecycle.ts';
 import { unlessAborted, waitFor, within } from '#shared/wait-for.ts';
 import { BatchingProducer } from './batching-producer.ts';
-import { makeKafka } from './client.ts';
+import { makeKafka, probeBroker } from './client.ts';
 import { makeDeadLetter } from './dead-letter.ts';
 import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER } from './fair-partitioner.ts';
 import { readTopic } from './read-topic.ts';
@@ -89,7 +89,8 @@ export async function connectKafka(
     retry: { retries: 0 },
     ...(config.kafka.brokers.length > 1 ? { metadataMaxAge: 3_000 } : {}),
   });
-  await waitFor('the broker', () => admin.connect(), config.dependencyWaitMs, context);
+  await waitFor('the broker', () => probeBroker(config.kafka), config.dependencyWaitMs, context);
+  await admin.connect();
   if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS);
   await producer.connect();
   const batching = new BatchingProducer(producer, context.log);

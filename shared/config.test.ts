@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import {
+  boolean,
+  commaList,
+  commonConfig,
+  commonEnvironment,
+  decimal,
+  integer,
+  loadEnvironment,
+} from './config.ts';
+
+const schema = z.object({
+  COUNT: integer({ min: 1, max: 10, default: 5 }),
+  SCALE: decimal({ min: 0.001, max: 1, default: 1 }),
+  ALLOWED: boolean(false),
+  NAMES: commaList(''),
+  SECRET: z.string().min(1),
+});
+
+test('what is not set has its default', () => {
+  expect(loadEnvironment(schema, { SECRET: 's' })).toEqual({
+    COUNT: 5,
+    SCALE: 1,
+    ALLOWED: false,
+    NAMES: [],
+    SECRET: 's',
+  });
+});
+
+test('every wrong variable is named at once, and no value is repeated', () => {
+  const wrong = { COUNT: 'hunter2', SCALE: '7', ALLOWED: 'yes please', NAMES: 'a' };
+  const load = () => loadEnvironment(schema, wrong);
+  for (const name of ['COUNT', 'SCALE', 'ALLOWED', 'SECRET: missing']) expect(load).toThrow(name);
+  for (const value of ['hunter2', 'yes please']) expect(load).not.toThrow(value);
+});
+
+test('an empty text is a fault where a number is asked for, and an empty list where a list is', () => {
+  expect(() => loadEnvironment(schema, { SECRET: 's', COUNT: '' })).toThrow('COUNT');
+  expect(loadEnvironment(schema, { SECRET: 's', NAMES: '' }).NAMES).toEqual([]);
+  expect(loadEnvironment(schema, { SECRET: 's', NAMES: ' a , b ' }).NAMES).toEqual(['a', 'b']);
+});
+
+test('a heartbeat that is too slow for the session is refused', () => {
+  const load = (env: Record<string, string>) =>
+    commonConfig(loadEnvironment(z.object(commonEnvironment), env));
+  expect(() => load({ KAFKA_SESSION_TIMEOUT_MS: '3000', KAFKA_HEARTBEAT_INTERVAL_MS: '2000' })).toThrow(
+    /third/,
+  );
+  expect(load({ KAFKA_BROKERS: 'a:1' }).kafka.requestTimeoutMs).toBe(40_000);
+  expect(load({ KAFKA_BROKERS: 'a:1,b:2,c:3' }).kafka.requestTimeoutMs).toBe(5_000);
+});

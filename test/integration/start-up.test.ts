@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verifyTopics } from '#shared/kafka/topics-admin.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { connectTestKafka, testConfig } from '../support/connections.ts';
+import { infrastructure } from '../support/infrastructure.ts';
+import { spawnNode } from '../support/spawn-process.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: each service is started as an operator would, with something wrong or something missing.
+// It must say what, in words, and neither hang for ever nor tell a secret.
+
+const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher'] as const;
+const KEYS = `1:${Buffer.alloc(32, 7).toString('base64')}`;
+const dir = mkdtempSync(join(tmpdir(), 'rolecall-start-up-'));
+const chainsFile = join(dir, 'chains.json');
+
+beforeAll(() => {
+  const chain = { chainId: 1, name: 'One', nativeSymbol: 'ONE', endpoints: [{ url: 'http://127.0.0.1:9' }] };
+  writeFileSync(chainsFile, JSON.stringify({ chains: [chain] }));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const environment = (over: Record<string, string> = {}) => ({
+  KAFKA_BROKERS: infrastructure().brokers,
+  REDIS_URL: `${infrastructure().redisUrl}/3`,
+  CHAINS_FILE: chainsFile,
+  ROLECALL_ID_KEYS: KEYS,
+  ROLECALL_SECRET_KEYS: KEYS,
+  OPS_HOST: '127.0.0.1',
+  OPS_PORT: '0',
+  HTTP_HOST: '127.0.0.1',
+  HTTP_PORT: '0',
+  ...over,
+});
+const start = (service: string, over: Record<string, string>) =>
+  spawnNode([`services/${service}/main.ts`], environment(over));
+
+test.each(SERVICES)(
+  '%s refuses a wrong environment, names every wrong variable and never a value',
+  async (service) => {
+    await using process = start(service, {
+      SHUTDOWN_TIMEOUT_MS: 'hunter2',
+      OPS_PORT: '70000',
+      LOG_LEVEL: 'loud',
+    });
+    expect(await process.exited).toBe(1);
+    const said = process.stderr();
+    for (const name of ['SHUTDOWN_TIMEOUT_MS', 'OPS_PORT', 'LOG_LEVEL']) expect(said).toContain(name);
+    for (const value of ['hunter2', '70000', 'loud', KEYS.slice(2)]) expect(said).not.toContain(value);
+    expect(said).not.toContain('    at ');
+  },
+);
+
+test('a broker that is away is waited for with a message, within a bound', async () => {
+  const [port] = await findFreePorts(1);
+  await using process = start('evaluator', {
+    KAFKA_BROKERS: `127.0.0.1:${port}`,
+    DEPENDENCY_WAIT_MS: '1000',
+  });
+  expect(await process.exited).toBe(1);
+  expect(process.stdout()).toContain('waiting for the broker');
+  expect(process.stdout()).toContain('did not come within 1000 ms');
+});
+
+test('a Redis that is away is waited for, the process is alive and not ready, and a signal ends the wait', async () => {
+  const [redisPort, opsPort] = await findFreePorts(2);
+  await using process = start('result-store', {
+    REDIS_URL: `redis://127.0.0.1:${redisPort}`,
+    OPS_PORT: `${opsPort}`,
+  });
+  await waitUntil('the message', () => process.stdout().includes('waiting for Redis'));
+  const ask = (path: string) => fetch(`http://127.0.0.1:${opsPort}${path}`);
+  expect((await ask('/livez')).status).toBe(200);
+  expect((await ask('/metrics')).status).toBe(200);
+  const ready = await ask('/readyz');
+  expect(ready.status).toBe(503);
+  expect(await ready.json()).toMatchObject({ ready: false, checks: { process: 'starting' } });
+  expect(await process.kill('SIGTERM')).toBe(0);
+});
+
+test('a topic that is missing is named together with the command that makes it', async () => {
+  await using kafka = await connectTestKafka(testConfig(3));
+  const missing = {
+    name: 'never.made.v1',
+    partitionCount: 1,
+    cleanup: 'delete',
+    messageBytesMax: 1,
+  } as const;
+  const wrong = {
+    name: 'check.completed.v1',
+    partitionCount: 7,
+    cleanup: 'delete',
+    messageBytesMax: 1,
+  } as const;
+  const verified = verifyTopics(kafka.admin, [missing, wrong]);
+  await expect(verified).rejects.toThrow(
+    /never\.made\.v1 is missing; check\.completed\.v1 has 24 partitions and not 7/,
+  );
+  await expect(verifyTopics(kafka.admin, [missing])).rejects.toThrow('npm run admin -- topics apply');
+});
