@@ -1,13 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { parseMessage } from '#shared/contracts/topic.ts';
+import {
+  type WebhookAttempted,
+  type WebhookRetry,
+  webhookAttempted,
+  webhookRequested,
+  webhookRetry,
+} from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
+import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
 import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
@@ -41,6 +51,28 @@ const aWebhookCheck = (callbackUrl: string, over: Partial<CheckCompleted> = {}):
     ...over,
   };
 };
+
+const aRetryOf = (check: CheckCompleted, over: Partial<WebhookRetry> = {}): WebhookRetry => ({
+  requestId: check.requestId,
+  clientId,
+  callbackUrl: receiver.url,
+  resultJson: check.resultJson,
+  acceptedAt: check.acceptedAt,
+  retainUntil: check.retainUntil,
+  attemptCount: 0,
+  asideCount: 0,
+  dueAt: new Date().toISOString(),
+  chain: 0,
+  ...over,
+});
+
+const resendWebhooks = () =>
+  makeResendWebhooks({
+    deliveries: makeDeliveries(store.redis),
+    results: makeResults(store.redis),
+    publish: (message) => kafka.publish(webhookRequested, message),
+    now: Date.now,
+  });
 
 const anApp = (): ClientApp => ({
   clientId,
@@ -175,6 +207,97 @@ test('a 410 stops: it is not attempted again', async () => {
   expect(received(check)).toHaveLength(1);
   const failed = await makeDeliveries(store.redis).failedSince(clientId, 0);
   expect(failed).toContain(check.requestId);
+});
+
+test('after the eighth attempt a delivery is exhausted, and can be sent again: same id, same bytes', async () => {
+  const check = aWebhookCheck(receiver.url);
+  await makeResults(store.redis).saveIfAbsent({
+    requestId: check.requestId,
+    resultJson: check.resultJson,
+    retainUntil: Date.now() + 600_000,
+  });
+  receiver.setAnswer(500);
+  await kafka.publish(webhookRetry['10h'], aRetryOf(check, { attemptCount: 7 }));
+  await waitUntil('the exhausted state', async () => (await stateOf(check)) === 'exhausted');
+  expect(received(check).map(({ attempt }) => attempt)).toEqual([8]);
+
+  receiver.setAnswer(204);
+  const { resendFailed } = resendWebhooks();
+  expect(await resendFailed(clientId, Date.now() + 60_000)).toEqual({ count: 0 });
+  expect((await resendFailed(clientId, 0)).count).toBeGreaterThanOrEqual(1);
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  expect(received(check).map(({ attempt, id, body }) => [attempt, id, body])).toEqual([
+    [8, `msg_${check.requestId}`, check.resultJson],
+    [1, `msg_${check.requestId}`, check.resultJson],
+  ]);
+  expect(await makeDeliveries(store.redis).failedSince(clientId, 0)).not.toContain(check.requestId);
+});
+
+test('a resend supersedes the retries that are under way', async () => {
+  const check = aWebhookCheck(receiver.url);
+  const hourScaled = { 'retry-after': '3600' };
+  receiver.setAnswer((_, response) => void response.writeHead(503, hourScaled).end());
+  await kafka.publish(checkCompleted, check);
+  await waitUntil(
+    'the first attempt',
+    async () => (await stateOf(check)) === 'pending' && received(check).length === 1,
+  );
+  receiver.setAnswer(204);
+  await waitUntil('a resend', () =>
+    resendWebhooks()
+      .resend(check.requestId)
+      .catch(() => undefined),
+  );
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  // The first chain's next record, read early: it is dropped.
+  const after = aWebhookCheck(receiver.url);
+  await kafka.publish(webhookRetry['5s'], aRetryOf(check, { attemptCount: 1 }));
+  await kafka.publish(checkCompleted, after);
+  await receiver.waitFor(of(after));
+  expect(received(check)).toHaveLength(2);
+});
+
+test('a malformed retry record is dead-lettered, and those behind it are worked', async () => {
+  const topic = webhookRetry['5s'];
+  const check = aWebhookCheck(receiver.url);
+  await kafka.publishRecord(topic.name, { key: check.requestId, value: '{"requestId":1}' });
+  await kafka.publish(topic, aRetryOf(check));
+  await receiver.waitFor(of(check));
+  const letters = await listDeadLetters(kafka, topic.name);
+  expect(letters.filter(({ key }) => key === check.requestId)).toEqual([
+    expect.objectContaining({ error: expect.objectContaining({ code: 'message-unreadable' }) }),
+  ]);
+});
+
+test('receivers that hang do not hold the others up', async () => {
+  await using hanging = await receiveWebhooks({ answer: () => undefined });
+  const checks = Array.from({ length: 400 }, (_, i) => aWebhookCheck(i % 2 ? hanging.url : receiver.url));
+  await Promise.all(checks.map((check) => kafka.publish(checkCompleted, check)));
+  const healthy = checks.filter((_, i) => i % 2 === 0);
+  await waitUntil('the healthy half', () => healthy.every((check) => received(check).length > 0));
+  // The hanging one has at most its eight slots.
+  expect(hanging.deliveries.length).toBeLessThanOrEqual(8);
+});
+
+test('the view of deliveries comes back from the attempt log', async () => {
+  const check = aWebhookCheck(receiver.url);
+  receiver.setAnswer(({ attempt }) => (attempt === 1 ? 500 : 200));
+  await kafka.publish(checkCompleted, check);
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  const deliveries = makeDeliveries(store.redis);
+  const before = await deliveries.read(check.requestId);
+  const attempted: WebhookAttempted[] = [];
+  await kafka.readTopic({
+    topic: webhookAttempted.name,
+    apply: async (records) => {
+      for (const { key, value } of records)
+        if (key?.toString() === check.requestId) attempted.push(parseMessage(webhookAttempted, value));
+    },
+  });
+  await store.redis.del(`webhook:${check.requestId}`);
+  for (const each of [...attempted, ...attempted]) await deliveries.record(each);
+  const { acceptedAt: _, ...kept } = before ?? {};
+  expect(await deliveries.read(check.requestId)).toMatchObject(kept);
 });
 
 test('an address that is not allowed is never dialled, and the delivery is retried on schedule', async () => {
