@@ -24,7 +24,7 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
   // Without a result-store nobody else would do it, and the demo app needs its views.
   if (!(await system.views.isWhole()) && !(await rebuildViews({ ...system, now: system.clock.now })))
     await waitUntilWhole(system.views);
-  await system.createClientApp({
+  await system.apps.create({
     email: 'demo@localhost',
     name: 'Demo app',
     tier: 'enterprise',
