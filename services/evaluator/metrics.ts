@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
-import type { ChainObserver } from './chain/chain-observer.ts';
+import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { Verdict } from './domain/judge-rules.ts';
 
 /** Balances that one call carried, up to the hard bound of a batch. */
@@ -78,12 +78,99 @@ function makeChainObserver(registers: Registry[]): ChainObserver {
     labelNames: ['chain_id', 'reason'],
     registers,
   });
+  const readSeconds = new Histogram({
+    name: 'rolecall_chain_read_seconds',
+    help: 'Time in which all reads of one chain of a check were there.',
+    labelNames: ['chain_id'],
+    buckets: SECONDS_BUCKETS,
+    registers,
+  });
+  const hedges = new Counter({
+    name: 'rolecall_rpc_hedges_total',
+    help: 'Slow calls that were overtaken by a call of another endpoint.',
+    labelNames: ['chain_id'],
+    registers,
+  });
+  const blockAge = new Gauge({
+    name: 'rolecall_block_age_seconds',
+    help: 'Age of the newest block when it was last looked at.',
+    labelNames: ['chain_id'],
+    registers,
+  });
   return {
     onCall(chainId, endpoint, result, durationMs) {
       calls.inc({ chain_id: String(chainId), endpoint, result });
       callSeconds.observe({ chain_id: String(chainId), endpoint }, durationMs / 1_000);
     },
-    onBatch: (chainId, readCount) => readsPerCall.observe({ chain_id: String(chainId) }, readCount),
-    onSaved: (chainId, reason) => readsSaved.inc({ chain_id: String(chainId), reason }),
+    onBatch(chainId, readCount) {
+      readsPerCall.observe({ chain_id: String(chainId) }, readCount);
+      if (readCount > 1) readsSaved.inc({ chain_id: String(chainId), reason: 'batch' }, readCount - 1);
+    },
+    onSaved: (chainId, reason, count) => readsSaved.inc({ chain_id: String(chainId), reason }, count),
+    onRead: (chainId, durationMs) => readSeconds.observe({ chain_id: String(chainId) }, durationMs / 1_000),
+    onHedge: (chainId) => hedges.inc({ chain_id: String(chainId) }),
+    onHead: (chainId, blockAgeMs) => blockAge.set({ chain_id: String(chainId) }, blockAgeMs / 1_000),
+    watch: watchChains(registers),
   };
 }
+
+const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
+
+/** Gauges of all chains, asked when they are collected. */
+function watchChains(registers: Registry[]): ChainObserver['watch'] {
+  const chains = new Map<number, ChainGauges>();
+  const gauge = (
+    name: string,
+    help: string,
+    labels: string[],
+    read: (chain: ChainGauges, set: SetGauge) => void,
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['chain_id', ...labels],
+      registers,
+      collect() {
+        this.reset();
+        for (const [chainId, chain] of chains)
+          read(chain, (own, value) => this.set({ ...own, chain_id: String(chainId) }, value));
+      },
+    });
+  gauge(
+    'rolecall_rpc_breaker_state',
+    '1 for the state the breaker is in.',
+    ['endpoint', 'state'],
+    (chain, set) => {
+      for (const { endpoint, breaker } of chain.endpoints())
+        for (const state of BREAKER_STATES) set({ endpoint, state }, breaker === state ? 1 : 0);
+    },
+  );
+  gauge(
+    'rolecall_rpc_method',
+    '1 for the way in which an endpoint is read.',
+    ['endpoint', 'method'],
+    (chain, set) => {
+      for (const { endpoint, method } of chain.endpoints()) set({ endpoint, method }, 1);
+    },
+  );
+  gauge(
+    'rolecall_rpc_head_number',
+    'Newest block that an endpoint has shown.',
+    ['endpoint'],
+    (chain, set) => {
+      for (const { endpoint, headNumber } of chain.endpoints()) set({ endpoint }, headNumber);
+    },
+  );
+  gauge('rolecall_rpc_reads_per_call_max', 'Learned limit of one call.', ['endpoint'], (chain, set) => {
+    for (const { endpoint, readsPerCallMax } of chain.endpoints()) set({ endpoint }, readsPerCallMax);
+  });
+  gauge('rolecall_quarantined_contracts', 'Contracts that are read apart.', [], (chain, set) =>
+    set({}, chain.quarantinedCount()),
+  );
+  gauge('rolecall_waiting_reads', 'Reads that wait for a call.', [], (chain, set) =>
+    set({}, chain.waitingReadCount()),
+  );
+  return (chainId, chain) => void chains.set(chainId, chain);
+}
+
+type SetGauge = (labels: Readonly<Record<string, string>>, value: number) => void;

@@ -16,6 +16,7 @@ export type Question<T> = {
   readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
   /** After how many ms without an answer another endpoint is asked as well; `undefined`: never. */
   readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
+  readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
 };
@@ -125,7 +126,7 @@ class Asking<T> {
     const event = await Promise.race([...this.#flying.values(), overtime]);
     timer.abort();
     if (event !== undefined) return event;
-    this.#launchNext();
+    if (this.#launchNext()) this.#question.onHedge?.();
     return Promise.race(this.#flying.values());
   }
 

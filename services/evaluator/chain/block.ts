@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { BlockTag } from '#shared/contracts/rule.ts';
+import type { Endpoint } from './endpoint.ts';
 import { RpcFailure } from './rpc-failure.ts';
 
 /** The header of a block, as far as it is looked at. */
@@ -33,3 +35,9 @@ export function parseBlock(answer: unknown): Block {
 /** A block as the block parameter of a call, in JSON: by hash (EIP-1898) or by number. */
 export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;
+
+/** @throws RpcFailure */
+export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
+  const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };
+  return endpoint.use(signal, async (rpc) => parseBlock(await rpc.call(request, signal)));
+}

@@ -38,6 +38,11 @@ export class Breaker {
     return this.#nowMs() < this.#openUntilMs ? 'open' : 'half-open';
   }
 
+  /** Consecutive failures so far, weighed. */
+  get strikes(): number {
+    return this.#strikes;
+  }
+
   /** Whether a call may go out now. In the half-open state the first to ask gets the one call. */
   admit(): boolean {
     if (this.state === 'closed') return true;

@@ -1,6 +1,29 @@
-/** What the chain layer tells the metrics; the endpoint's name is its place in the chain file. */
+/** What one chain tells the metrics now, asked when they are collected. */
+export type ChainGauges = {
+  /** By the endpoint's place in the chain file. */
+  readonly endpoints: () => readonly EndpointGauges[];
+  readonly quarantinedCount: () => number;
+  readonly waitingReadCount: () => number;
+};
+
+export type EndpointGauges = {
+  readonly endpoint: string;
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly method: string;
+  readonly headNumber: number;
+  readonly readsPerCallMax: number;
+};
+
+/** What the chain layer tells the metrics; an endpoint's name is its place in the chain file. */
 export type ChainObserver = {
   readonly onCall: (chainId: number, endpoint: string, result: string, durationMs: number) => void;
   readonly onBatch: (chainId: number, readCount: number) => void;
-  readonly onSaved: (chainId: number, reason: 'dedupe' | 'cache' | 'decimals') => void;
+  readonly onSaved: (chainId: number, reason: SavedReason, count: number) => void;
+  readonly onRead: (chainId: number, durationMs: number) => void;
+  readonly onHedge: (chainId: number) => void;
+  readonly onHead: (chainId: number, blockAgeMs: number) => void;
+  readonly watch: (chainId: number, gauges: ChainGauges) => void;
 };
+
+/** Why a read cost no call of its own: an equal one was on its way, or known, or it shared a call with others. */
+export type SavedReason = 'dedupe' | 'cache' | 'decimals' | 'batch';

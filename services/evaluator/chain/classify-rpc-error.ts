@@ -29,18 +29,21 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     'override-refused',
   ],
   [
-    /out of gas|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas|evm timeout|execution timeout|execution aborted/i,
+    /out ?of ?gas|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas|evm timeout|execution timeout|execution aborted/i,
     'gas-exhausted',
   ],
   [
     /too large|entity too|size (limit|exceed)|batch (limit|size|too)|max(imum)? (batch|response|request)|payload/i,
     'too-large',
   ],
-  [/revert|invalid opcode|invalid jump|stack (under|over)flow|bad instruction/i, 'reverted'],
+  [/revert|invalid ?(fe ?)?opcode|opcode ?not ?found|invalid ?jump|stack ?(under|over)flow/i, 'reverted'],
+  [/bad instruction|write protection|state ?change ?during ?static/i, 'reverted'],
 ];
 
 /** `execution reverted` of go-ethereum and all who follow it. */
 const REVERTED = 3;
+/** Execution failed, of OpenEthereum and Nethermind, whose message says no more. */
+const EXECUTION_FAILED = -32_015;
 /** EIP-1474: limit exceeded; resource not found. */
 const LIMIT_EXCEEDED = -32_005;
 const RESOURCE_NOT_FOUND = -32_001;
@@ -52,7 +55,7 @@ const RESOURCE_NOT_FOUND = -32_001;
  * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
  */
 export function classifyRpcError(error: RpcErrorObject): FailureKind {
-  if (error.code === REVERTED) return 'reverted';
+  if (error.code === REVERTED || error.code === EXECUTION_FAILED) return 'reverted';
   const known = PATTERNS.find(([pattern]) => pattern.test(error.message));
   if (known !== undefined) return known[1];
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';

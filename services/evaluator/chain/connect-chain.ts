@@ -1,15 +1,15 @@
 import type { ChainSettings } from '#shared/contracts/chain-file.ts';
 import type { Observation } from '../domain/read.ts';
-import type { Block } from './block.ts';
 import type { ChainsOptions } from './connect-chains.ts';
-import { connectRpc } from './connect-rpc.ts';
-import { type Capabilities, Endpoint } from './endpoint.ts';
+import { connectRpc, type Rpc } from './connect-rpc.ts';
+import { Endpoint } from './endpoint.ts';
+import { EndpointPool } from './endpoint-pool.ts';
 import { Heads } from './heads.ts';
 import { probeEndpoint } from './probe-endpoint.ts';
+import { Quarantine } from './quarantine.ts';
 import { makeBatchReader } from './read-batch.ts';
-import { readByReader } from './read-by-reader.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
-import { type BatchAnswer, readInParts } from './read-from-endpoint.ts';
+import { makeReadFromEndpoint } from './read-from-endpoint.ts';
 import { ReadQueue } from './read-queue.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
@@ -17,74 +17,78 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 export type Chain = AsyncDisposable & { readonly read: ReadChain };
 
+/** Wires the parts of one chain. Nothing is waited for: an endpoint that is away is found out by the reads. */
 export function connectChain(settings: ChainSettings, options: ChainsOptions): Chain {
-  const { chainId, quorum } = settings;
+  const { chainId, quorum, blockTimeMs, maxHeadAgeMs } = settings;
+  const { observer, now } = options;
   const nowMs = () => performance.now();
-  const rpcs = settings.endpoints.map(({ url, headers }) =>
-    connectRpc({ url, headers, timeoutMs: options.attemptTimeoutMs, bodyBytesMax: BODY_BYTES_MAX }),
-  );
-  const endpoints = settings.endpoints.map(({ maxCallsPerBatch, requestsPerSecond }, index) => {
-    const rpc = rpcs[index];
-    if (rpc === undefined) throw new RangeError('an endpoint without its connection');
+  const scope = new AsyncDisposableStack();
+  const endpoints = settings.endpoints.map(({ url, headers, maxCallsPerBatch, requestsPerSecond }, index) => {
+    const rpc: Rpc = connectRpc({
+      url,
+      headers,
+      timeoutMs: options.attemptTimeoutMs,
+      bodyBytesMax: BODY_BYTES_MAX,
+    });
+    scope.use(rpc);
+    const rateShare =
+      requestsPerSecond === undefined ? undefined : () => requestsPerSecond / options.poolSize();
+    const onCall = (endpoint: string, result: string, ms: number) =>
+      observer.onCall(chainId, endpoint, result, ms);
     return new Endpoint({
       name: String(index),
       rpc,
       maxCallsPerBatch,
-      rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / options.poolSize(),
-      observer: { onCall: (endpoint, result, ms) => options.observer.onCall(chainId, endpoint, result, ms) },
+      rateShare,
+      observer: { onCall },
       nowMs,
     });
   });
-  const candidates = () => endpoints.filter((endpoint) => endpoint.isUsable);
-  const capabilitiesOf = (endpoint: Endpoint, signal: AbortSignal): Promise<Capabilities> =>
-    endpoint.capabilities === undefined
-      ? probeEndpoint(endpoint, chainId, 'evm', signal).then((found) => {
-          endpoint.capabilities = found;
-          return found;
-        })
-      : Promise.resolve(endpoint.capabilities);
-  const isFact = (observation: Observation) => observation.every(options.isAnswer);
-  const heads = new Heads({
-    candidates,
-    verify: capabilitiesOf,
-    quorum,
-    blockTimeMs: settings.blockTimeMs,
-    maxHeadAgeMs: settings.maxHeadAgeMs,
-    now: options.now,
+  const pool = new EndpointPool({
+    endpoints,
+    probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
+    blockTimeMs,
+    onHedge: () => observer.onHedge(chainId),
     nowMs,
   });
+  scope.use(pool);
+  const onHead = ({ timestamp }: { timestamp: number }) =>
+    observer.onHead(chainId, now() - timestamp * 1_000);
+  const heads = new Heads({ pool, quorum, blockTimeMs, maxHeadAgeMs, now, nowMs, onHead });
+  scope.defer(() => heads.close());
+  const quarantine = new Quarantine(nowMs);
+  const isFact = (observation: Observation) => observation.every(options.isAnswer);
   const queue = new ReadQueue({
     perform: makeBatchReader({
-      candidates: (_block: Block) => candidates(),
+      candidates: (block) => pool.candidates(block),
       quorum,
       agreeOn: options.agreeOn,
-      hedgeAfterMs: (endpoint) => endpoint.latency.p95Ms,
-      onBatch: (readCount) => options.observer.onBatch(chainId, readCount),
-      readFrom: async (endpoint, block, reads, signal): Promise<BatchAnswer> => {
-        const { pin } = await capabilitiesOf(endpoint, signal);
-        const how = { pin, source: 'evm', isSecondLookAllowed: true } as const;
-        const readings = await readInParts(endpoint, reads, (part) =>
-          readByReader(endpoint, block, part, how, signal),
-        );
-        return { readings, isProved: true };
-      },
+      hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+      onHedge: () => pool.spendHedge(),
+      onBatch: (readCount) => observer.onBatch(chainId, readCount),
+      readFrom: makeReadFromEndpoint({
+        capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
+        quarantine,
+      }),
     }),
-    batchMax: () => Math.max(...endpoints.map((endpoint) => endpoint.limit.current)),
+    batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
+    isQuarantined: (contract) => quarantine.has(contract),
     isFact,
-    onSaved: (reason) => options.observer.onSaved(chainId, reason),
+    onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });
-  return {
-    read: makeChainReader({
-      heads,
-      queue,
-      quorum,
-      isFact,
-      nowMs,
-      onSaved: (reason) => options.observer.onSaved(chainId, reason),
-    }),
-    async [Symbol.asyncDispose]() {
-      heads.close();
-      await Promise.all(rpcs.map((rpc) => rpc[Symbol.asyncDispose]()));
-    },
-  };
+  observer.watch(chainId, {
+    endpoints: () => endpoints.map((endpoint) => endpoint.gauges),
+    quarantinedCount: () => quarantine.size,
+    waitingReadCount: () => queue.waitingCount,
+  });
+  const read = makeChainReader({
+    heads,
+    queue,
+    quorum,
+    isFact,
+    nowMs,
+    onSaved: (reason) => observer.onSaved(chainId, reason, 1),
+    onRead: (ms) => observer.onRead(chainId, ms),
+  });
+  return { read, [Symbol.asyncDispose]: () => scope.disposeAsync() };
 }

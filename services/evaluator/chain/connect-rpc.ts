@@ -174,7 +174,7 @@ function classifyThrown(error: unknown, isTimeout: boolean, isAbandoned: boolean
   if (error instanceof RpcFailure) return error;
   if (isAbandoned) return new RpcFailure('abandoned');
   if (isTimeout) return new RpcFailure('timeout');
-  if (error instanceof errors.ResponseExceededMaxSizeError) return new RpcFailure('malformed');
+  if (error instanceof errors.ResponseExceededMaxSizeError) return new RpcFailure('endless');
   const isTimeoutOfUndici =
     error instanceof errors.ConnectTimeoutError ||
     error instanceof errors.HeadersTimeoutError ||

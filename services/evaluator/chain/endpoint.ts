@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchLimit } from './batch-limit.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
+import type { EndpointGauges } from './chain-observer.ts';
 import type { Rpc } from './connect-rpc.ts';
 import { LatencyWindow } from './latency-window.ts';
 import { RateBucket } from './rate-bucket.ts';
+import type { BlockSource } from './reader/reader-codec.ts';
 import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** How an endpoint reads many balances at once; `unknown` until its probe has answered. */
@@ -14,6 +16,8 @@ export type Capabilities = {
   readonly method: ReadMethod;
   /** Whether a block is named by its hash (EIP-1898) or only by its number. */
   readonly pin: 'hash' | 'number';
+  /** Where the reader learns the block it runs in. */
+  readonly source: BlockSource;
 };
 
 export type EndpointObserver = {
@@ -40,15 +44,14 @@ export class Endpoint {
   readonly name: string;
   readonly limit: BatchLimit;
   readonly latency = new LatencyWindow();
-  /** Set by the probe; absent until it has answered. */
-  capabilities: Capabilities | undefined;
-  /** Number of the newest block it has shown; -1: none yet. */
-  headNumber = -1;
   inFlightCount = 0;
   readonly #options: EndpointOptions;
   readonly #breaker: Breaker;
   readonly #bucket: RateBucket | undefined;
   #busyUntilMs = 0;
+  #capabilities: Capabilities | undefined;
+  #learnedMs = 0;
+  #headNumber = -1;
 
   constructor(options: EndpointOptions) {
     this.name = options.name;
@@ -60,6 +63,48 @@ export class Endpoint {
 
   get breakerState(): BreakerState {
     return this.#breaker.state;
+  }
+
+  get strikes(): number {
+    return this.#breaker.strikes;
+  }
+
+  /** Absent until a probe has answered, and again after the endpoint was away: it may have come back as another. */
+  get capabilities(): Capabilities | undefined {
+    return this.#capabilities;
+  }
+
+  /** How long ago the capabilities were found out. */
+  get knownForMs(): number {
+    return this.#options.nowMs() - this.#learnedMs;
+  }
+
+  /** Number of the newest block it has shown; -1: none yet. */
+  get headNumber(): number {
+    return this.#headNumber;
+  }
+
+  get gauges(): EndpointGauges {
+    return {
+      endpoint: this.name,
+      breaker: this.#breaker.state,
+      method: this.#capabilities?.method ?? 'unknown',
+      headNumber: this.#headNumber,
+      readsPerCallMax: this.limit.current,
+    };
+  }
+
+  learn(capabilities: Capabilities): void {
+    this.#capabilities = capabilities;
+    this.#learnedMs = this.#options.nowMs();
+  }
+
+  forget(): void {
+    this.#capabilities = undefined;
+  }
+
+  showHead(number: number): void {
+    this.#headNumber = number;
   }
 
   /** Whether a call would be sent now: its breaker lets one through and it has not asked to be left alone. */
@@ -82,6 +127,7 @@ export class Endpoint {
     } catch (error) {
       const failure = toRpcFailure(error);
       this.#breaker.fail(failure.strikes);
+      if (this.#breaker.state === 'open' || failure.kind === 'override-refused') this.forget();
       if (failure.kind === 'rate-limited') this.#backOff(failure.retryAfterMs ?? 0);
       throw failure;
     }

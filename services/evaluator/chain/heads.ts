@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import { askEndpoints } from './ask-endpoints.ts';
-import { type Block, parseBlock } from './block.ts';
+import { type Block, fetchBlock } from './block.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { EndpointPool } from './endpoint-pool.ts';
 import { RpcFailure } from './rpc-failure.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
@@ -14,10 +15,10 @@ const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 
 export type HeadsOptions = {
-  /** Usable endpoints, best first. */
-  readonly candidates: () => readonly Endpoint[];
-  /** Makes sure that the endpoint serves this chain. @throws RpcFailure */
-  readonly verify: (endpoint: Endpoint, signal: AbortSignal) => Promise<unknown>;
+  readonly pool: Pick<
+    EndpointPool,
+    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'spendHedge' | 'endpoints'
+  >;
   readonly quorum: number;
   readonly blockTimeMs: number;
   readonly maxHeadAgeMs: number | undefined;
@@ -25,6 +26,7 @@ export type HeadsOptions = {
   readonly now: () => number;
   /** A clock that never goes back. */
   readonly nowMs: () => number;
+  readonly onHead: (block: Block) => void;
 };
 
 export type HeadRequest = {
@@ -35,12 +37,13 @@ export type HeadRequest = {
   readonly signal: AbortSignal;
 };
 
+type Breadth = 'narrowly' | 'widely';
 type Fetched = { readonly startedMs: number; readonly block: Promise<Block> };
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
   readonly #options: HeadsOptions;
-  readonly #fetched = new Map<BlockTag, Fetched>();
+  readonly #fetched = new Map<string, Fetched>();
   /** Fetches outlive the checks that wait for them; only the chain's end stops them. */
   readonly #controller = new AbortController();
 
@@ -59,65 +62,68 @@ export class Heads {
    * @throws RpcFailure
    */
   async read({ tag, minBlock, startedMs, signal }: HeadRequest): Promise<Block> {
-    for (let notBeforeMs = startedMs - HEAD_AGE_MS_MAX; ; ) {
-      const block = await unlessAborted(this.#fetch(tag, notBeforeMs), signal);
-      if (block.number >= minBlock) return block;
+    let block = await unlessAborted(this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX), signal);
+    while (block.number < minBlock) {
+      // One node may be behind: only when all were asked is the block not there yet.
+      block = await unlessAborted(this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely'), signal);
+      if (block.number >= minBlock) break;
       const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
       if (isTooFar) throw new RpcFailure('min-block-not-reached');
       await sleep(this.#pollMs, undefined, { signal }).catch(() => {
         throw new RpcFailure('min-block-not-reached');
       });
-      notBeforeMs = this.#options.nowMs() - this.#pollMs;
     }
+    return block;
   }
 
   get #pollMs(): number {
     return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, this.#options.blockTimeMs / 2));
   }
 
-  /** The last fetch if it began late enough, else a new one. */
-  #fetch(tag: BlockTag, notBeforeMs: number): Promise<Block> {
-    const known = this.#fetched.get(tag);
+  /** The last fetch if it began late enough, else a new one: of one endpoint, or widely of all. */
+  #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = 'narrowly'): Promise<Block> {
+    const key = `${tag} ${breadth}`;
+    const known = this.#fetched.get(key);
     if (known !== undefined && known.startedMs >= notBeforeMs) return known.block;
-    const fetched = { startedMs: this.#options.nowMs(), block: this.#ask(tag) };
-    this.#fetched.set(tag, fetched);
+    const fetched = { startedMs: this.#options.nowMs(), block: this.#ask(tag, breadth) };
+    this.#fetched.set(key, fetched);
     // A failure is shared by those who wait for it and kept by nobody.
     fetched.block.catch(() => {
-      if (this.#fetched.get(tag) === fetched) this.#fetched.delete(tag);
+      if (this.#fetched.get(key) === fetched) this.#fetched.delete(key);
     });
     return fetched.block;
   }
 
-  async #ask(tag: BlockTag): Promise<Block> {
-    const { quorum, candidates } = this.#options;
+  async #ask(tag: BlockTag, breadth: Breadth): Promise<Block> {
+    const { quorum, pool, onHead } = this.#options;
+    const usable = pool.candidates();
     const { answers, failure } = await askEndpoints({
-      candidates,
-      quorum,
+      candidates: () => pool.candidates(),
+      quorum: breadth === 'widely' ? Math.max(quorum, usable.length) : quorum,
       isSettled: () => true,
       ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
-      hedgeAfterMs: (endpoint) => endpoint.latency.p95Ms,
+      hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+      onHedge: () => pool.spendHedge(),
       signal: this.#controller.signal,
     });
-    if (answers.length === 0) throw failure ?? new RpcFailure('unreachable');
-    // Of several heads the oldest: every endpoint that showed a later one has it too.
-    return answers.reduce((oldest, block) => (block.number < oldest.number ? block : oldest));
+    // The newest block that as many endpoints as the quorum wants have: whoever showed a later one has it too.
+    const newestFirst = answers.toSorted((a, b) => b.number - a.number);
+    const block = newestFirst[Math.min(quorum, newestFirst.length) - 1];
+    if (block === undefined) throw failure ?? new RpcFailure('unreachable');
+    onHead(block);
+    return block;
   }
 
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
-    await this.#options.verify(endpoint, signal);
+    await this.#options.pool.capabilitiesOf(endpoint);
     const block = await fetchBlock(endpoint, tag, signal);
-    if (tag === 'latest') endpoint.headNumber = block.number;
+    if (tag !== 'latest') return block;
+    endpoint.showHead(block.number);
     const { maxHeadAgeMs, now } = this.#options;
     const isStale = maxHeadAgeMs !== undefined && now() - block.timestamp * 1_000 > maxHeadAgeMs;
-    if (tag === 'latest' && isStale) throw new RpcFailure('chain-stale');
+    if (isStale) throw new RpcFailure('chain-stale');
     return block;
   }
-}
-
-/** @throws RpcFailure */
-export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
-  const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };
-  return endpoint.use(signal, async (rpc) => parseBlock(await rpc.call(request, signal)));
 }
 
 /** Waits no longer than the check may: the fetch itself goes on for the others. */

@@ -1,8 +1,29 @@
+import { type Block, blockParameter, fetchBlock } from './block.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
-import { fetchBlock } from './heads.ts';
+import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from './read-by-multicall3.ts';
 import { readByReader } from './read-by-reader.ts';
-import type { BlockSource } from './reader/reader-codec.ts';
-import { RpcFailure } from './rpc-failure.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
+
+/** Failures of the road to the endpoint: they say nothing about what it can do. */
+const ROAD_FAILURES: ReadonlySet<FailureKind> = new Set([
+  'unreachable',
+  'timeout',
+  'rate-limited',
+  'http-status',
+  'breaker-open',
+  'over-rate',
+  'abandoned',
+]);
+
+const PINS = ['hash', 'number'] as const;
+
+/** Arbitrum's chains are told by their own answer, so that no list of them is needed. */
+const READER_WAYS = [
+  { pin: 'hash', source: 'evm' },
+  { pin: 'hash', source: 'arbsys' },
+  { pin: 'number', source: 'evm' },
+  { pin: 'number', source: 'arbsys' },
+] as const;
 
 /**
  * Finds out what an endpoint can do: whether it serves this chain at all, whether a call can be pinned to a
@@ -13,41 +34,83 @@ import { RpcFailure } from './rpc-failure.ts';
 export async function probeEndpoint(
   endpoint: Endpoint,
   chainId: number,
-  source: BlockSource,
   signal: AbortSignal,
 ): Promise<Capabilities> {
+  await verifyChain(endpoint, chainId, signal);
+  const block = await fetchBlock(endpoint, 'latest', signal);
+  endpoint.showHead(block.number);
+  const byReader = await firstThatWorks(READER_WAYS, ({ pin, source }) =>
+    readByReader(endpoint, block, [], { pin, source, stipend: 0, isAlone: true }, signal),
+  );
+  if (byReader !== undefined) return { method: 'reader', ...byReader };
+  const byMulticall3 = (await works(() => requireMulticall3(endpoint, signal)))
+    ? await firstThatWorks(PINS, (pin) =>
+        readByMulticall3(endpoint, block, [], { pin, isAlone: false }, signal),
+      )
+    : undefined;
+  if (byMulticall3 !== undefined) return { method: 'multicall3', pin: byMulticall3, source: 'evm' };
+  const pin = await firstThatWorks(PINS, (how) => callNobody(endpoint, block, how, signal));
+  return { method: 'plain', pin: pin ?? 'number', source: 'evm' };
+}
+
+async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSignal): Promise<void> {
   await endpoint.use(signal, async (rpc) => {
     const answer = await rpc.call({ method: 'eth_chainId', params: '[]' }, signal);
     if (typeof answer !== 'string' || !/^0x[0-9a-fA-F]{1,14}$/.test(answer))
       throw new RpcFailure('malformed');
     if (Number.parseInt(answer, 16) !== chainId) throw new RpcFailure('wrong-chain');
   });
-  const block = await fetchBlock(endpoint, 'latest', signal);
-  for (const pin of ['hash', 'number'] as const) {
-    const options = { pin, source, isSecondLookAllowed: false };
-    if (await works(() => readByReader(endpoint, block, [], options, signal)))
-      return { method: 'reader', pin };
-  }
-  return { method: 'plain', pin: 'number' };
 }
 
-/** Whether a way of reading works; a failure of the road there is no answer to that. */
-async function works(attempt: () => Promise<unknown>): Promise<boolean> {
+/** Looked at in the newest block: by name, because no way of pinning is known to work yet. */
+async function requireMulticall3(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+  const request = { method: 'eth_getCode', params: `["${MULTICALL3_ADDRESS}","latest"]` };
+  const code = await endpoint.use(signal, (rpc) => rpc.call(request, signal));
+  if (!isMulticall3(code)) throw new RpcFailure('override-refused');
+}
+
+/** A call of the zero address. */
+function callNobody(
+  endpoint: Endpoint,
+  block: Block,
+  pin: 'hash' | 'number',
+  signal: AbortSignal,
+): Promise<unknown> {
+  const params = `[{"to":"0x${'0'.repeat(40)}","data":"0x"},${blockParameter(block, pin)}]`;
+  return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
+}
+
+/**
+ * The first way that works. One that answered from another block than the one asked for rules the endpoint out:
+ * a lesser way would only hide that it does so.
+ *
+ * @throws RpcFailure `block-mismatch`
+ */
+async function firstThatWorks<W>(
+  ways: readonly W[],
+  attempt: (way: W) => Promise<unknown>,
+): Promise<W | undefined> {
+  let mismatch: RpcFailure | undefined;
+  for (const way of ways) {
+    const failure = await failureOf(() => attempt(way));
+    if (failure === undefined) return way;
+    if (failure.kind === 'block-mismatch') mismatch = failure;
+  }
+  if (mismatch !== undefined) throw mismatch;
+  return undefined;
+}
+
+const works = async (attempt: () => Promise<unknown>): Promise<boolean> =>
+  (await failureOf(attempt)) === undefined;
+
+/** Why an attempt failed; a failure of the road there is no answer to that. */
+async function failureOf(attempt: () => Promise<unknown>): Promise<RpcFailure | undefined> {
   try {
     await attempt();
-    return true;
+    return undefined;
   } catch (error) {
-    if (error instanceof RpcFailure && ROAD_FAILURES.has(error.kind)) throw error;
-    return false;
+    const failure = toRpcFailure(error);
+    if (ROAD_FAILURES.has(failure.kind)) throw failure;
+    return failure;
   }
 }
-
-const ROAD_FAILURES: ReadonlySet<string> = new Set([
-  'unreachable',
-  'timeout',
-  'rate-limited',
-  'http-status',
-  'breaker-open',
-  'over-rate',
-  'abandoned',
-]);

@@ -2,8 +2,9 @@ import { failed, type Observation, type Reading } from '../domain/read.ts';
 import { askEndpoints } from './ask-endpoints.ts';
 import type { Block } from './block.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Batch } from './entry.ts';
 import type { BatchAnswer, ReadFromEndpoint } from './read-from-endpoint.ts';
-import type { Batch, PerformBatch } from './read-queue.ts';
+import type { PerformBatch } from './read-queue.ts';
 
 export type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
@@ -13,6 +14,7 @@ export type BatchReaderOptions = {
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
+  readonly onHedge: () => void;
   readonly onBatch: (readCount: number) => void;
 };
 
@@ -25,6 +27,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const [first] = answers;
     if (first === undefined || options.quorum === 1) return first !== undefined;
     return first.readings.every((_, index) => {
+      if (answers.some(({ readings }) => readings[index] === 'suspect')) return true;
       const reading = options.agreeOn(columnOf(answers, index), options.quorum);
       return reading.ok || reading.code !== 'rpc-disagreement';
     });
@@ -37,8 +40,9 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       candidates: () => options.candidates(batch.block),
       quorum: options.quorum,
       isSettled,
-      ask: (endpoint, signal) => options.readFrom(endpoint, batch.block, reads, signal),
+      ask: (endpoint, signal) => options.readFrom(endpoint, { ...batch, reads }, signal),
       hedgeAfterMs: options.hedgeAfterMs,
+      onHedge: options.onHedge,
       onFailure: ({ code }) => {
         for (const entry of batch.entries) entry.lastCode = code;
       },
@@ -51,19 +55,24 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
 }
 
 /**
- * Gives each entry what all endpoints answered. One that an endpoint had no gas left for stays open and is
- * queued again, provided that the batch got anywhere at all.
+ * Gives each entry what all endpoints answered. One that is suspect, or that an endpoint had no gas left for,
+ * stays open and is queued again, provided that the batch got anywhere at all.
  */
 function fillIn({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   const isProved = answers.every((answer) => answer.isProved);
-  const hasProgressed = entries.some((_, index) => columnOf(answers, index).length === answers.length);
+  const hasProgressed = answers.some(({ readings }) => readings.some((reading) => reading !== undefined));
   for (const [index, entry] of entries.entries()) {
+    const isSuspect = answers.some(({ readings }) => readings[index] === 'suspect');
     const column = columnOf(answers, index);
-    if (column.length < answers.length && hasProgressed) continue;
+    entry.isAlone ||= isSuspect;
+    if (isSuspect || (column.length < answers.length && hasProgressed)) continue;
     entry.observation = column.length > 0 ? column : [failed('gas-exhausted')];
     entry.isProved = isProved;
   }
 }
 
 const columnOf = (answers: readonly BatchAnswer[], index: number): Reading[] =>
-  answers.flatMap((answer) => answer.readings[index] ?? []);
+  answers.flatMap(({ readings }) => {
+    const reading = readings[index];
+    return reading === undefined || reading === 'suspect' ? [] : reading;
+  });

@@ -14,22 +14,20 @@ import { RpcFailure } from './rpc-failure.ts';
 
 /** Nobody's address: its preimage is unknown, so nothing can ever be there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
-/** Enough for every token seen, little enough that hundreds of burners fit in one call. */
-const STIPEND = 250_000;
-/** What a read gets that failed in a way that too little gas could explain. */
-const SECOND_STIPEND = 5_000_000;
-/** A block's worth of burners needs about five calls; more are left as the first look saw them. */
-const SECOND_LOOKS_MAX = 16;
-
-export type ReadOptions = {
+export type ReaderOptions = {
   readonly pin: 'hash' | 'number';
   readonly source: BlockSource;
-  /** Whether a read that ran out of gas is tried again with more. */
-  readonly isSecondLookAllowed: boolean;
+  /** Gas for each call of a contract. */
+  readonly stipend: number;
+  /** Whether these reads were set apart already: what they fail with now is final. */
+  readonly isAlone: boolean;
 };
 
-/** The readings of a call in the order of its reads; `undefined`: not tried for lack of gas. */
-export type BatchReadings = readonly (Reading | undefined)[];
+/**
+ * The readings of a call in the order of its reads; `undefined`: not tried for lack of gas; `suspect`: failed in a
+ * way that too little gas could explain, so it is to be read apart from the others before a verdict.
+ */
+export type BatchReadings = readonly (Reading | 'suspect' | undefined)[];
 
 /**
  * Reads through the reader in a state override: one `eth_call`, and the block proved by the same call.
@@ -40,44 +38,17 @@ export async function readByReader(
   endpoint: Endpoint,
   block: Block,
   reads: readonly Read[],
-  options: ReadOptions,
+  { pin, source, stipend, isAlone }: ReaderOptions,
   signal: AbortSignal,
 ): Promise<BatchReadings> {
-  const statuses = await look(endpoint, block, reads, STIPEND, options, signal);
-  const readings: (Reading | undefined)[] = statuses.map((answer) => toReading(answer));
-  if (!options.isSecondLookAllowed) return readings;
-  let suspects = [...statuses.keys()].filter((index) => isSuspect(statuses[index]));
-  for (let looks = 0; suspects.length > 0 && looks < SECOND_LOOKS_MAX; looks++) {
-    const again = suspects.flatMap((index) => reads[index] ?? []);
-    const answers = await look(endpoint, block, again, SECOND_STIPEND, options, signal);
-    const isUntried = (at: number) => answers[at]?.status === READER_STATUS.notTried;
-    for (const [at, index] of suspects.entries())
-      if (!isUntried(at)) readings[index] = toReading(answers[at]);
-    const untried = suspects.filter((_, at) => isUntried(at));
-    if (untried.length === suspects.length) break;
-    suspects = untried;
-  }
-  return readings;
-}
-
-type Look = { readonly status: ReaderStatus; readonly value: bigint };
-
-async function look(
-  endpoint: Endpoint,
-  block: Block,
-  reads: readonly Read[],
-  stipend: number,
-  { pin, source }: ReadOptions,
-  signal: AbortSignal,
-): Promise<Look[]> {
   const params = readerParams(encodeReads(reads, stipend, source), blockParameter(block, pin));
-  const answer = await endpoint.use(signal, async (rpc) => {
+  const { statuses, values } = await endpoint.use(signal, async (rpc) => {
     const decoded = decodeAnswer(await rpc.call({ method: 'eth_call', params }, signal), reads.length);
     if (decoded === undefined) throw new RpcFailure('malformed');
     verifyBlock(decoded, block);
     return decoded;
   });
-  return answer.statuses.map((status, index) => ({ status, value: answer.values[index] ?? 0n }));
+  return statuses.map((status, index) => toReading(status, values[index] ?? 0n, isAlone));
 }
 
 /** The JSON of the parameters of an `eth_call` to the reader. */
@@ -90,26 +61,23 @@ function verifyBlock(answer: ReaderAnswer, block: Block): void {
     throw new RpcFailure('block-mismatch');
 }
 
-/** Failures that may be the stipend's doing. */
-const isSuspect = (answer: Look | undefined): boolean =>
-  answer?.status === READER_STATUS.gasExhausted || answer?.status === READER_STATUS.failedEmpty;
-
-function toReading(answer: Look | undefined): Reading | undefined {
-  switch (answer?.status) {
+function toReading(status: ReaderStatus, value: bigint, isAlone: boolean): Reading | 'suspect' | undefined {
+  switch (status) {
     case READER_STATUS.ok:
-      return { ok: true, value: answer.value };
+      return { ok: true, value };
     case READER_STATUS.ownedByNobody:
       return { ok: true, value: 0n };
     case READER_STATUS.noCode:
       return failed('contract-not-found');
     case READER_STATUS.reverted:
-    case READER_STATUS.failedEmpty:
       return failed('call-reverted');
+    case READER_STATUS.failedEmpty:
+      return isAlone ? failed('call-reverted') : 'suspect';
     case READER_STATUS.gasExhausted:
-      return failed('gas-exhausted');
+      return isAlone ? failed('gas-exhausted') : 'suspect';
     case READER_STATUS.malformed:
       return failed('return-malformed');
-    default:
+    case READER_STATUS.notTried:
       return undefined;
   }
 }

@@ -4,8 +4,9 @@ import type { BlockReport } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import { type ChainObservations, failed, type Observation, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
+import { type Entry, observationOf } from './entry.ts';
 import type { Heads } from './heads.ts';
-import { type Entry, observationOf, type ReadQueue } from './read-queue.ts';
+import type { ReadQueue } from './read-queue.ts';
 import { toRpcFailure } from './rpc-failure.ts';
 
 /** A token does not change its decimals. */
@@ -30,6 +31,7 @@ export type ChainReaderOptions = {
   /** Whether an observation says something about the chain. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'decimals') => void;
+  readonly onRead: (durationMs: number) => void;
   readonly nowMs: () => number;
 };
 
@@ -64,6 +66,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   }
 
   return async function readChain(reads, context) {
+    const startedMs = options.nowMs();
     try {
       for (let blockCount = 1; ; blockCount++) {
         const observed = await readAtOneBlock(reads, context, blockCount >= BLOCKS_MAX);
@@ -72,6 +75,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     } catch (error) {
       const observation = [failed(toRpcFailure(error).code)];
       return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
+    } finally {
+      options.onRead(options.nowMs() - startedMs);
     }
   };
 }

@@ -1,64 +1,55 @@
-import { failed, type Read, type Reading } from '../domain/read.ts';
+import { failed, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { BatchReadings } from './read-by-reader.ts';
-import { type FailureKind, toRpcFailure } from './rpc-failure.ts';
+import type { Capabilities, Endpoint } from './endpoint.ts';
+import type { Quarantine } from './quarantine.ts';
+import { readByMulticall3 } from './read-by-multicall3.ts';
+import { readByPlainCalls } from './read-by-plain-calls.ts';
+import { type BatchReadings, readByReader } from './read-by-reader.ts';
+import { readInParts } from './read-in-parts.ts';
 
-/** Calls that taking one batch apart may cost: finding one bad read among a thousand takes about twenty. */
-const CALLS_MAX = 32;
-
-/** Failures that one read may have brought over the whole batch, or that a smaller batch may not have. */
-const BATCH_FAILURES: ReadonlySet<FailureKind> = new Set([
-  'gas-exhausted',
-  'reverted',
-  'too-large',
-  'rpc-error',
-]);
-
-export type ReadSome = (reads: readonly Read[]) => Promise<BatchReadings>;
-
-/**
- * Reads a batch, and where it fails as a whole takes it apart, so that one bad read fails alone.
- *
- * @throws RpcFailure where the endpoint is at fault, or the batch took too many calls
- */
-export async function readInParts(
-  endpoint: Endpoint,
-  reads: readonly Read[],
-  readSome: ReadSome,
-): Promise<BatchReadings> {
-  let callCount = 0;
-
-  async function readPart(part: readonly Read[]): Promise<BatchReadings> {
-    callCount += 1;
-    try {
-      const readings = await readSome(part);
-      endpoint.limit.succeed(part.length);
-      return readings;
-    } catch (error) {
-      const failure = toRpcFailure(error);
-      if (failure.kind === 'timeout') endpoint.limit.shrink(part.length);
-      if (!BATCH_FAILURES.has(failure.kind) || callCount >= CALLS_MAX) throw failure;
-      if (part.length === 1) {
-        const isContracts = failure.kind === 'gas-exhausted' || failure.kind === 'reverted';
-        if (isContracts) return [failed(failure.code)];
-        throw failure;
-      }
-      if (failure.kind !== 'reverted') endpoint.limit.shrink(part.length);
-      const middle = part.length >> 1;
-      return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
-    }
-  }
-
-  return readPart(reads);
-}
+/** Gas of one call: enough for every token seen, little enough that hundreds of burners fit in one call. */
+const STIPEND = 250_000;
+/** What a read gets that failed in a way that too little gas could explain. */
+const LARGE_STIPEND = 5_000_000;
 
 /** One endpoint's answer to a batch, in the order of its reads. */
-export type BatchAnswer = { readonly readings: readonly (Reading | undefined)[]; readonly isProved: boolean };
+export type BatchAnswer = { readonly readings: BatchReadings; readonly isProved: boolean };
+
+export type BatchRequest = {
+  readonly block: Block;
+  readonly reads: readonly Read[];
+  /** Whether these reads were set apart from all others, because they fail or burn gas. */
+  readonly isAlone: boolean;
+};
 
 export type ReadFromEndpoint = (
   endpoint: Endpoint,
-  block: Block,
-  reads: readonly Read[],
+  request: BatchRequest,
   signal: AbortSignal,
 ) => Promise<BatchAnswer>;
+
+type Options = {
+  /** @throws RpcFailure */
+  readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
+  readonly quarantine: Quarantine;
+};
+
+/** Makes the function that reads a batch from one endpoint in the best way that the endpoint has. */
+export function makeReadFromEndpoint({ capabilitiesOf, quarantine }: Options): ReadFromEndpoint {
+  return async function readFromEndpoint(endpoint, { block, reads, isAlone }, signal) {
+    const { method, pin, source } = await capabilitiesOf(endpoint);
+    // A known burner gets the small stipend also when it is alone.
+    const isKnown = reads.some(({ contract }) => quarantine.has(contract));
+    const stipend = isAlone && !isKnown ? LARGE_STIPEND : STIPEND;
+    const readSome = (part: readonly Read[]): Promise<BatchReadings> => {
+      if (method === 'reader')
+        return readByReader(endpoint, block, part, { pin, source, stipend, isAlone }, signal);
+      if (method === 'multicall3') return readByMulticall3(endpoint, block, part, { pin, isAlone }, signal);
+      return readByPlainCalls(endpoint, block, part, pin, signal);
+    };
+    const readings = await readInParts(endpoint, reads, readSome);
+    for (const [index, reading] of readings.entries())
+      if (isAlone && reading === failed('gas-exhausted')) quarantine.add(reads[index]?.contract ?? '');
+    return { readings, isProved: method !== 'plain' };
+  };
+}

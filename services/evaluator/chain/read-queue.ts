@@ -1,42 +1,18 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
-import { FairQueue } from './fair-queue.ts';
+import { BlockReads } from './block-reads.ts';
+import { type Batch, type Entry, join, leave, type Ticket } from './entry.ts';
 
 /** Calls of one chain on their way at a time; what comes meanwhile goes out together in the next. */
 const CALLS_MAX = 4;
+/** Beside these, calls with reads that were set apart, and the reads of one such call. */
+const ALONE_CALLS_MAX = 1;
+const ALONE_READS_MAX = 16;
 /** Blocks whose answers are kept for checks to come. */
 const BLOCKS_MAX = 4;
 /** Answers kept per block; beyond, they are given out and forgotten. */
 const ANSWERS_PER_BLOCK_MAX = 100_000;
-
-/** One read of one block: waiting, on its way or answered, and shared by all who want it. */
-export type Entry = {
-  readonly read: Read;
-  readonly lane: Lane;
-  readonly clientId: string;
-  observation: Observation | undefined;
-  /** Whether the block was proved by the call that answered. */
-  isProved: boolean;
-  /** The code of the last attempt that failed, for those who must end before there is an answer. */
-  lastCode: UndeterminedCode | undefined;
-  wantedBy: Ticket[];
-  /** The call that carries it. */
-  batch: Batch | undefined;
-};
-
-/** Reads of one block that go out together. */
-export type Batch = {
-  readonly block: Block;
-  readonly entries: readonly Entry[];
-  /** Aborted when nobody waits for any of its entries any more. */
-  readonly controller: AbortController;
-  wantedCount: number;
-};
-
-/** A check's wait for its reads of one chain. */
-type Ticket = { openCount: number; readonly done: () => void };
 
 /** Answers every entry of a batch by setting its observation; what it leaves open is queued again. */
 export type PerformBatch = (batch: Batch) => Promise<void>;
@@ -45,6 +21,8 @@ export type ReadQueueOptions = {
   readonly perform: PerformBatch;
   /** Reads that one call carries now. */
   readonly batchMax: () => number;
+  /** Whether the reads of a contract are set apart from the start. */
+  readonly isQuarantined: (contract: string) => boolean;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
@@ -58,13 +36,17 @@ export type ReadContext = { readonly lane: Lane; readonly clientId: string; read
  * then the clients in turn.
  *
  *   waiting ──(a call is free)──► on its way ──► answered (kept while its block is recent)
+ *      │ ▲                            │
+ *      │ └──(suspect: alone; no gas)──┘
  *      └──(nobody wants it any more)──► dropped
+ *
+ * Suspect reads and those of quarantined contracts wait and travel apart, so that they cost others nothing.
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
   /** By block hash, the least recently wanted first, so that a reorg cannot mix two blocks. */
   readonly #blocks = new Map<string, BlockReads>();
-  #callCount = 0;
+  readonly #callCounts = { shared: 0, alone: 0 };
   #isPumpDue = false;
 
   constructor(options: ReadQueueOptions) {
@@ -91,7 +73,7 @@ export class ReadQueue {
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
       // A read of the bulk lane that somebody waits for at the front is moved to the front.
-      if (known.lane === 'bulk' && lane === 'interactive' && known.batch === undefined)
+      if (known.lane === 'bulk' && lane === 'interactive' && known.batch === undefined && !known.isAlone)
         ofBlock.waiting.interactive.push(clientId, known);
       return known;
     }
@@ -100,13 +82,14 @@ export class ReadQueue {
       lane,
       clientId,
       observation: undefined,
+      isAlone: this.#options.isQuarantined(read.contract),
       isProved: false,
       lastCode: undefined,
       wantedBy: [],
       batch: undefined,
     };
     ofBlock.entries.set(read.key, entry);
-    ofBlock.waiting[lane].push(clientId, entry);
+    ofBlock.queue(entry);
     return entry;
   }
 
@@ -149,39 +132,43 @@ export class ReadQueue {
   }
 
   #pump(): void {
-    while (this.#callCount < CALLS_MAX) {
-      const batch = this.#nextBatch();
-      if (batch === undefined) return;
-      this.#callCount += 1;
-      void this.#run(batch);
+    while (this.#callCounts.shared < CALLS_MAX && this.#start(this.#nextBatch(false)));
+    while (this.#callCounts.alone < ALONE_CALLS_MAX && this.#start(this.#nextBatch(true)));
+  }
+
+  #start(batch: Batch | undefined): boolean {
+    if (batch === undefined) return false;
+    for (const entry of batch.entries) entry.batch = batch;
+    void this.#run(batch);
+    return true;
+  }
+
+  #nextBatch(isAlone: boolean): Batch | undefined {
+    const blocks = [...this.#blocks.values()];
+    const hasWork = (block: BlockReads) => (isAlone ? block.waiting.alone.size > 0 : block.sharedCount > 0);
+    for (;;) {
+      const ofBlock =
+        blocks.find((block) => !isAlone && block.waiting.interactive.size > 0) ?? blocks.find(hasWork);
+      if (ofBlock === undefined) return undefined;
+      const entries = isAlone
+        ? ofBlock.takeAlone(ALONE_READS_MAX)
+        : ofBlock.takeShared(this.#options.batchMax());
+      // All that waited may have been dropped, because nobody wants it any more.
+      if (entries.length === 0) continue;
+      const controller = new AbortController();
+      return { block: ofBlock.block, entries, isAlone, controller, wantedCount: entries.length };
     }
   }
 
-  #nextBatch(): Batch | undefined {
-    const blocks = [...this.#blocks.values()];
-    const ofBlock =
-      blocks.find((block) => block.waiting.interactive.size > 0) ??
-      blocks.find((block) => block.waitingCount > 0);
-    if (ofBlock === undefined) return undefined;
-    const entries = ofBlock.take(this.#options.batchMax());
-    if (entries.length === 0) return this.#nextBatch();
-    const batch: Batch = {
-      block: ofBlock.block,
-      entries,
-      controller: new AbortController(),
-      wantedCount: entries.length,
-    };
-    for (const entry of entries) entry.batch = batch;
-    return batch;
-  }
-
   async #run(batch: Batch): Promise<void> {
+    const slot = batch.isAlone ? 'alone' : 'shared';
+    this.#callCounts[slot] += 1;
     try {
       await this.#options.perform(batch);
     } catch {
       for (const entry of batch.entries) entry.observation ??= [failed('internal')];
     }
-    this.#callCount -= 1;
+    this.#callCounts[slot] -= 1;
     const ofBlock = this.#blockReads(batch.block);
     for (const entry of batch.entries) this.#settle(entry, ofBlock);
     this.#evict();
@@ -191,7 +178,7 @@ export class ReadQueue {
   #settle(entry: Entry, ofBlock: BlockReads): void {
     entry.batch = undefined;
     if (entry.observation === undefined) {
-      if (entry.wantedBy.length > 0) ofBlock.waiting[entry.lane].push(entry.clientId, entry);
+      if (entry.wantedBy.length > 0) ofBlock.queue(entry);
       else ofBlock.entries.delete(entry.read.key);
       return;
     }
@@ -204,53 +191,3 @@ export class ReadQueue {
     entry.wantedBy = [];
   }
 }
-
-/** The reads of one block. */
-class BlockReads {
-  readonly block: Block;
-  readonly entries = new Map<string, Entry>();
-  readonly waiting: Readonly<Record<Lane, FairQueue<Entry>>> = {
-    interactive: new FairQueue(),
-    bulk: new FairQueue(),
-  };
-
-  constructor(block: Block) {
-    this.block = block;
-  }
-
-  get waitingCount(): number {
-    return this.waiting.interactive.size + this.waiting.bulk.size;
-  }
-
-  take(max: number): Entry[] {
-    const taken = new Set<Entry>();
-    const isWanted = (entry: Entry): boolean => {
-      if (entry.observation !== undefined || entry.batch !== undefined || taken.has(entry)) return false;
-      if (entry.wantedBy.length > 0) {
-        taken.add(entry);
-        return true;
-      }
-      this.entries.delete(entry.read.key);
-      return false;
-    };
-    this.waiting.interactive.take(max, isWanted);
-    this.waiting.bulk.take(max - taken.size, isWanted);
-    return [...taken];
-  }
-}
-
-function join(entry: Entry, ticket: Ticket): void {
-  if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;
-  entry.wantedBy.push(ticket);
-}
-
-function leave(entry: Entry, ticket: Ticket): void {
-  entry.wantedBy = entry.wantedBy.filter((other) => other !== ticket);
-  if (entry.wantedBy.length > 0 || entry.batch === undefined) return;
-  entry.batch.wantedCount -= 1;
-  if (entry.batch.wantedCount === 0) entry.batch.controller.abort();
-}
-
-/** What is known of a read; of one that is still open when its check must end, why its last attempt failed. */
-export const observationOf = (entry: Entry): Observation =>
-  entry.observation ?? [failed(entry.lastCode ?? 'deadline-exceeded')];

@@ -12,12 +12,14 @@ const FAILURES = {
   'rate-limited': { code: 'rpc-unavailable', strikes: 0 },
   /** Any other HTTP status than 200. */
   'http-status': { code: 'rpc-unavailable', strikes: 1 },
-  /** Not JSON, wrong id, short batch, wrong type, endless body. */
+  /** Longer than the bound on an answer. */
+  endless: { code: 'rpc-unavailable', strikes: 1 },
+  /** Not JSON, wrong id, short batch, wrong type. */
   malformed: { code: 'rpc-unavailable', strikes: 1 },
   /** A JSON-RPC error that nobody has listed: handled as the endpoint's fault. */
   'rpc-error': { code: 'rpc-unavailable', strikes: 1 },
-  /** The endpoint serves another chain. */
-  'wrong-chain': { code: 'rpc-unavailable', strikes: 1 },
+  /** The endpoint serves another chain: out until it is looked at again. */
+  'wrong-chain': { code: 'rpc-unavailable', strikes: 100 },
   /** The breaker is open: nothing was sent. */
   'breaker-open': { code: 'rpc-unavailable', strikes: 0 },
   /** The share of the endpoint's rate is used up for longer than is worth waiting. */

@@ -1,0 +1,56 @@
+import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { Block } from './block.ts';
+import type { Entry } from './entry.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** The reads of one block: all that are known, and those that wait. */
+export class BlockReads {
+  readonly block: Block;
+  readonly entries = new Map<string, Entry>();
+  readonly waiting: Readonly<Record<Lane | 'alone', FairQueue<Entry>>> = {
+    interactive: new FairQueue(),
+    bulk: new FairQueue(),
+    alone: new FairQueue(),
+  };
+
+  constructor(block: Block) {
+    this.block = block;
+  }
+
+  get sharedCount(): number {
+    return this.waiting.interactive.size + this.waiting.bulk.size;
+  }
+
+  get waitingCount(): number {
+    return this.sharedCount + this.waiting.alone.size;
+  }
+
+  queue(entry: Entry): void {
+    this.waiting[entry.isAlone ? 'alone' : entry.lane].push(entry.clientId, entry);
+  }
+
+  /** At most `max` reads that are still wanted: the interactive lane first, then the clients in turn. */
+  takeShared(max: number): Entry[] {
+    const wanted = this.#makeFilter();
+    const urgent = this.waiting.interactive.take(max, wanted);
+    return [...urgent, ...this.waiting.bulk.take(max - urgent.length, wanted)];
+  }
+
+  takeAlone(max: number): Entry[] {
+    return this.waiting.alone.take(max, this.#makeFilter());
+  }
+
+  /** Passes each read once that is open and wanted; one that nobody wants any more is forgotten. */
+  #makeFilter(): (entry: Entry) => boolean {
+    const taken = new Set<Entry>();
+    return (entry) => {
+      if (entry.observation !== undefined || entry.batch !== undefined || taken.has(entry)) return false;
+      if (entry.wantedBy.length === 0) {
+        this.entries.delete(entry.read.key);
+        return false;
+      }
+      taken.add(entry);
+      return true;
+    };
+  }
+}

@@ -1,0 +1,141 @@
+import type { Block } from './block.ts';
+import { fetchBlock } from './block.ts';
+import type { Capabilities, Endpoint } from './endpoint.ts';
+
+/** Between two looks at the endpoints. */
+const WATCH_MS = 1_000;
+/** Heads are followed while somebody asked for one in this time. */
+const DEMAND_MS_MAX = 60_000;
+/** What an endpoint can do is found out anew after this time. */
+const CAPABILITIES_MS_MAX = 300_000;
+/** An endpoint this far behind the newest head that any has shown is asked last. */
+const LAG_MS_MAX = 10_000;
+/** Overtaking a slow call by another may add this part to all calls… */
+const HEDGE_PART = 0.05;
+/** …of which so many may be saved up. */
+const HEDGES_MAX = 3;
+/** How much a recent failure counts against an endpoint when the next one is chosen. */
+const STRIKE_WEIGHT = 4;
+
+export type EndpointPoolOptions = {
+  readonly endpoints: readonly Endpoint[];
+  /** @throws RpcFailure */
+  readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
+  readonly blockTimeMs: number;
+  readonly onHedge: () => void;
+  /** A clock that never goes back. */
+  readonly nowMs: () => number;
+};
+
+/** The endpoints of one chain: which one to ask next, and what is known of each. */
+export class EndpointPool implements AsyncDisposable {
+  readonly endpoints: readonly Endpoint[];
+  readonly #options: EndpointPoolOptions;
+  readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
+  readonly #headLooks = new Map<Endpoint, number>();
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #demandMs = Number.NEGATIVE_INFINITY;
+  #hedgeCredit = 1;
+
+  constructor(options: EndpointPoolOptions) {
+    this.#options = options;
+    this.endpoints = options.endpoints;
+    this.#timer = setInterval(() => this.#watch(), WATCH_MS);
+    this.#timer.unref();
+    for (const endpoint of this.endpoints) this.#probeInBackground(endpoint);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#controller.abort();
+  }
+
+  /**
+   * The endpoints that may be asked now, best first: those that have the block (or are not far behind), then
+   * the quick, idle and healthy ones.
+   */
+  candidates(block?: Block): Endpoint[] {
+    this.#demandMs = this.#options.nowMs();
+    const wantedNumber =
+      block?.number ?? this.#newestNumber - Math.ceil(LAG_MS_MAX / this.#options.blockTimeMs);
+    const isBehind = (endpoint: Endpoint) => endpoint.headNumber >= 0 && endpoint.headNumber < wantedNumber;
+    return this.endpoints
+      .filter((endpoint) => endpoint.isUsable)
+      .map((endpoint) => ({ endpoint, isBehind: isBehind(endpoint), load: loadOf(endpoint) }))
+      .sort((a, b) => Number(a.isBehind) - Number(b.isBehind) || a.load - b.load)
+      .map(({ endpoint }) => endpoint);
+  }
+
+  get isEveryBreakerOpen(): boolean {
+    return this.endpoints.every((endpoint) => endpoint.breakerState === 'open');
+  }
+
+  /** What an endpoint can do, found out on the first use and from time to time. @throws RpcFailure */
+  async capabilitiesOf(endpoint: Endpoint): Promise<Capabilities> {
+    return endpoint.capabilities ?? this.#probe(endpoint);
+  }
+
+  /**
+   * After how many ms another endpoint may be asked as well: the time in which 95 of 100 calls are answered. Every
+   * call earns a part of a hedge, so that hedges stay a small part of all calls.
+   */
+  hedgeAfterMs(endpoint: Endpoint): number | undefined {
+    if (this.endpoints.length < 2) return undefined;
+    this.#hedgeCredit = Math.min(HEDGES_MAX, this.#hedgeCredit + HEDGE_PART);
+    return this.#hedgeCredit < 1 ? undefined : endpoint.latency.p95Ms;
+  }
+
+  spendHedge(): void {
+    this.#hedgeCredit -= 1;
+    this.#options.onHedge();
+  }
+
+  get #newestNumber(): number {
+    return Math.max(...this.endpoints.map(({ headNumber }) => headNumber));
+  }
+
+  #probe(endpoint: Endpoint): Promise<Capabilities> {
+    const flying = this.#probes.get(endpoint);
+    if (flying !== undefined) return flying;
+    const probe = this.#options
+      .probe(endpoint, this.#controller.signal)
+      .then((capabilities) => {
+        endpoint.learn(capabilities);
+        return capabilities;
+      })
+      .finally(() => this.#probes.delete(endpoint));
+    this.#probes.set(endpoint, probe);
+    return probe;
+  }
+
+  /** Follows the heads of several endpoints while there is demand, and looks again at those that were away. */
+  #watch(): void {
+    const now = this.#options.nowMs();
+    const isWanted = now - this.#demandMs < DEMAND_MS_MAX;
+    for (const endpoint of this.endpoints) {
+      if (!endpoint.isUsable) continue;
+      const isOld = isWanted && endpoint.knownForMs > CAPABILITIES_MS_MAX;
+      if (endpoint.capabilities === undefined || isOld) this.#probeInBackground(endpoint);
+      else if (isWanted && this.endpoints.length > 1) this.#lookAtHead(endpoint, now);
+    }
+  }
+
+  /** A failure counts against the endpoint where it happened; nobody waits for this look. */
+  #probeInBackground(endpoint: Endpoint): void {
+    this.#probe(endpoint).catch(() => undefined);
+  }
+
+  #lookAtHead(endpoint: Endpoint, now: number): void {
+    const lookedMs = this.#headLooks.get(endpoint) ?? Number.NEGATIVE_INFINITY;
+    if (now - lookedMs < this.#options.blockTimeMs) return;
+    this.#headLooks.set(endpoint, now);
+    fetchBlock(endpoint, 'latest', this.#controller.signal).then(
+      ({ number }) => endpoint.showHead(number),
+      () => undefined,
+    );
+  }
+}
+
+const loadOf = ({ latency, inFlightCount, strikes }: Endpoint): number =>
+  (latency.meanMs + 1) * (inFlightCount + 1) * (1 + STRIKE_WEIGHT * strikes);

@@ -1,0 +1,50 @@
+import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import { failed, type Observation, type Read } from '../domain/read.ts';
+import type { Block } from './block.ts';
+
+/** One read of one block: waiting, on its way or answered, and shared by all who want it. */
+export type Entry = {
+  readonly read: Read;
+  readonly lane: Lane;
+  readonly clientId: string;
+  observation: Observation | undefined;
+  /** Whether it is read apart from all others, because it failed or burned gas before. */
+  isAlone: boolean;
+  /** Whether the block was proved by the call that answered. */
+  isProved: boolean;
+  /** The code of the last attempt that failed, for those who must end before there is an answer. */
+  lastCode: UndeterminedCode | undefined;
+  wantedBy: Ticket[];
+  /** The call that carries it. */
+  batch: Batch | undefined;
+};
+
+/** Reads of one block that go out together. */
+export type Batch = {
+  readonly block: Block;
+  readonly entries: readonly Entry[];
+  readonly isAlone: boolean;
+  /** Aborted when nobody waits for any of its entries any more. */
+  readonly controller: AbortController;
+  wantedCount: number;
+};
+
+/** A check's wait for its reads of one chain. */
+export type Ticket = { openCount: number; readonly done: () => void };
+
+export function join(entry: Entry, ticket: Ticket): void {
+  if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;
+  entry.wantedBy.push(ticket);
+}
+
+export function leave(entry: Entry, ticket: Ticket): void {
+  entry.wantedBy = entry.wantedBy.filter((other) => other !== ticket);
+  if (entry.wantedBy.length > 0 || entry.batch === undefined) return;
+  entry.batch.wantedCount -= 1;
+  if (entry.batch.wantedCount === 0) entry.batch.controller.abort();
+}
+
+/** What is known of a read; of one that is still open when its check must end, why its last attempt failed. */
+export const observationOf = (entry: Entry): Observation =>
+  entry.observation ?? [failed(entry.lastCode ?? 'deadline-exceeded')];

@@ -1,0 +1,123 @@
+import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
+import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
+import { CheckResult } from '#shared/contracts/result.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { type Chains, connectChains } from '../../services/evaluator/chain/connect-chains.ts';
+import { agreeOn, isAnswer } from '../../services/evaluator/domain/agree.ts';
+import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
+
+/** What a test sets of a check; the rest is an asynchronous check of an account that is asked for the latest block. */
+export type TestCheck = Partial<Omit<CheckRequested, 'rules'>> & {
+  readonly account: string;
+  readonly rules: readonly Rule[];
+  readonly lane?: Lane;
+};
+
+export type TestChains = AsyncDisposable & {
+  readonly chains: Chains;
+  judge(check: TestCheck): Promise<CheckResult>;
+  /** Calls of RPC endpoints so far, as `chain/endpoint/result`. */
+  readonly calls: string[];
+  readonly saved: Record<string, number>;
+  /** Reads per batch. */
+  readonly batches: number[];
+};
+
+type TestChain = {
+  readonly chainId?: number;
+  readonly urls: readonly string[];
+  readonly quorum?: number;
+  readonly blockTimeMs?: number;
+  readonly maxHeadAgeMs?: number;
+  readonly requestsPerSecond?: number;
+};
+
+const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
+  parseChainFile(
+    JSON.stringify({
+      chains: chains.map(({ chainId = 31_337, urls, requestsPerSecond, ...rest }) => ({
+        chainId,
+        name: `Chain ${chainId}`,
+        nativeSymbol: 'ETH',
+        blockTimeMs: 1_000,
+        ...rest,
+        endpoints: urls.map((url) => ({ url, requestsPerSecond })),
+      })),
+    }),
+  );
+
+/** The evaluator's whole road but Kafka: real domain, real chain layer, the result as the client would get it. */
+export function connectTestChains(
+  chains: readonly TestChain[],
+  { attemptTimeoutMs = 1_000, evaluationMsMax = 10_000 } = {},
+): TestChains {
+  const calls: string[] = [];
+  const saved: Record<string, number> = {};
+  const batches: number[] = [];
+  const connected = connectChains(chainFileOf(chains), {
+    attemptTimeoutMs,
+    poolSize: () => 1,
+    agreeOn,
+    isAnswer,
+    now: Date.now,
+    observer: {
+      onCall: (chainId, endpoint, result) => void calls.push(`${chainId}/${endpoint}/${result}`),
+      onBatch: (_, readCount) => void batches.push(readCount),
+      onSaved: (_, reason, count) => {
+        saved[reason] = (saved[reason] ?? 0) + count;
+      },
+      onRead: () => undefined,
+      onHedge: () => undefined,
+      onHead: () => undefined,
+      watch: () => undefined,
+    },
+  });
+  return {
+    chains: connected,
+    calls,
+    saved,
+    batches,
+    async judge({ lane = 'bulk', ...check }) {
+      let result: CheckResult | undefined;
+      const handle = makeRequestHandler(
+        {
+          ...connected,
+          publish: async ({ resultJson }) => {
+            result = CheckResult.parse(JSON.parse(resultJson));
+          },
+          observe: () => undefined,
+          now: Date.now,
+          evaluationMsMax,
+        },
+        lane,
+      );
+      const at = new Date().toISOString();
+      await handle(
+        {
+          requestId: 'req_1',
+          clientId: 'app_1',
+          onUndetermined: 'omit',
+          consistency: { blockTag: 'latest', minBlock: {} },
+          delivery: { mode: 'poll' },
+          acceptedAt: at,
+          retainUntil: at,
+          ...check,
+          rules: [...check.rules],
+        },
+        {
+          topic: '',
+          partition: 0,
+          offset: '0',
+          key: '',
+          headers: {},
+          timestampMs: 0,
+          value: null,
+          signal: new AbortController().signal,
+        },
+      );
+      if (result === undefined) throw new Error('nothing was published');
+      return result;
+    },
+    [Symbol.asyncDispose]: () => connected[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,73 @@
+import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
+
+/** The first account of every local chain: it pays for what the tests deploy. */
+const DEPLOYER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+
+const BALANCE_OF = '70a08231';
+const DECIMALS = '313ce567';
+
+/** Hand-written runtime code, hex without `0x`; each is a handful of opcodes. */
+const RETURN_WORD = '60005260206000f3'; // mstore(0, top); return(0, 32)
+const push = (value: number | bigint) => `7f${value.toString(16).padStart(64, '0')}`;
+/** Answers the calls named by selector with the code given, every other one with the last. */
+function dispatch(cases: Readonly<Record<string, string>>, otherwise: string): string {
+  const entries = Object.entries(cases);
+  const headBytes = 6 + entries.length * 11;
+  let head = '60003560e01c';
+  let bodies = otherwise;
+  for (const [selector, body] of entries) {
+    const target = headBytes + bodies.length / 2;
+    head += `8063${selector}1461${target.toString(16).padStart(4, '0')}57`;
+    bodies += `5b${body}`;
+  }
+  return head + bodies;
+}
+
+const REVERT = '60006000fd';
+const balanceAndDecimals = (decimals: string): string =>
+  dispatch({ [BALANCE_OF]: push(5) + RETURN_WORD, [DECIMALS]: decimals }, REVERT);
+const PROXY_TO_NOTHING = `363d3d373d3d3d363d73${'de'.repeat(20)}5af43d82803e903d91602b57fd5bf3`;
+
+/** Runtime code by what is wrong with it. */
+export const HOSTILE_CODE = {
+  infiniteLoop: '5b600056',
+  returnBomb: '621000006000f3',
+  revertBomb: '621000006000fd',
+  revertEmpty: REVERT,
+  revertWithData: '60206000fd',
+  returnsNothing: '00',
+  returns64Bytes: '60406000f3',
+  returns31Bytes: '601f6000f3',
+  invalidOpcode: 'fe',
+  selfDestructs: '6000ff',
+  writesState: '600160005500',
+  proxyToNothing: PROXY_TO_NOTHING,
+  decimalsRevert: balanceAndDecimals(REVERT),
+  decimals255: balanceAndDecimals(push(255) + RETURN_WORD),
+  decimals256: balanceAndDecimals(push(256) + RETURN_WORD),
+  decimalsOf64Bytes: balanceAndDecimals('60406000f3'),
+  decimalsBurnGas: balanceAndDecimals('fe'),
+} as const satisfies Record<string, string>;
+
+export type HostileContract = keyof typeof HOSTILE_CODE;
+
+/** Deploys every hostile contract by a transaction of its own; addresses by name. */
+export async function deployHostileContracts(rpc: string): Promise<Record<HostileContract, string>> {
+  const deployed = new Map<string, string>();
+  for (const [name, code] of Object.entries(HOSTILE_CODE)) deployed.set(name, await deployCode(rpc, code));
+  return Object.fromEntries(deployed) as Record<HostileContract, string>;
+}
+
+/** Deploys runtime code as it is: the creation code copies what follows it and returns that. */
+export async function deployCode(rpc: string, runtime: string): Promise<string> {
+  const length = (runtime.length / 2).toString(16).padStart(4, '0');
+  const data = `0x61${length}80600c6000396000f3${runtime}`;
+  const hash = await callJsonRpc(rpc, 'eth_sendTransaction', [{ from: DEPLOYER, data, gas: '0x4c4b40' }]);
+  for (let polls = 0; polls < 200; polls++) {
+    const receipt = (await callJsonRpc(rpc, 'eth_getTransactionReceipt', [hash])) as {
+      contractAddress: string;
+    } | null;
+    if (receipt !== null) return receipt.contractAddress;
+  }
+  throw new Error('the contract was not mined');
+}
