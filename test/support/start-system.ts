@@ -13,7 +13,7 @@ import { spawnNode } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const READY_TIMEOUT_MS = 120_000;
+const READY_TIMEOUT_MS = 90_000;
 
 /** Below every client socket's range; a system needs some 60 ports above its base. */
 const BASE_MIN = 25_000;

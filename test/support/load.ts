@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CheckClient } from './check-client.ts';
+import { type DemoChain, demoRules, type SentRule } from './demo-rules.ts';
+import type { CheckMode, Evidence, Ledger } from './ledger.ts';
+import type { WebhookReceiver } from './receive-webhooks.ts';
+
+/** Of ten checks: the mix of the fault matrix. */
+const MIX: readonly CheckMode[] = [
+  'poll',
+  'webhook',
+  'sync',
+  'poll',
+  'webhook',
+  'poll',
+  'webhook',
+  'sync',
+  'poll',
+  'webhook',
+];
+const TICK_MS = 20;
+/** Attempts under way beyond which a tick sends nothing: an open loop, but not an unbounded one. */
+const IN_FLIGHT_MAX = 500;
+const POLLS_AT_ONCE = 50;
+const LONG_POLL_S = 10;
+const PAUSE_MS = 200;
+const DRAIN_TIMEOUT_MS = 120_000;
+
+export type LoadOptions = {
+  readonly clients: readonly CheckClient[];
+  readonly chain: DemoChain;
+  readonly ledger: Ledger;
+  readonly callbackUrl: string;
+  readonly perSecond: number;
+};
+
+export type Load = {
+  /** Attempts so far. */
+  readonly count: () => number;
+  /** Sends no more and returns when every attempt has its answer or its error. */
+  readonly stop: () => Promise<void>;
+};
+
+/**
+ * Sends checks at a steady rate, 40 % to be polled, 40 % by webhook, 20 % sync, of 3 rules each, over all clients in
+ * turn, and writes each attempt into the ledger.
+ *
+ * @example
+ * const load = startLoad({ clients: [system.client], chain, ledger, callbackUrl: receiver.url, perSecond: 50 });
+ * await system.kill('evaluator');
+ * await load.stop();
+ */
+export function startLoad({ clients, chain, ledger, callbackUrl, perSecond }: LoadOptions): Load {
+  const { erc20, erc721, erc1155 } = demoRules(chain);
+  const underWay = new Set<Promise<void>>();
+  const began = performance.now();
+  let sent = 0;
+  const rulesOf = (roleId: string): SentRule[] => [
+    erc20({ roleId, minToken: sent % 3 === 0 ? '1500.5' : '1500.500001' }),
+    erc721({ roleId, tokenId: String((sent % 6) + 1) }),
+    erc1155({ roleId, tokenId: '7-8', minToken: String(14 + (sent % 4)) }),
+  ];
+  const send = async (client: CheckClient, mode: CheckMode): Promise<void> => {
+    const account = sent % 2 === 0 ? chain.holder : chain.stranger;
+    const attempt = ledger.begin(mode, account, rulesOf);
+    const more = { sync: {}, poll: { async: true }, webhook: { callbackUrl } }[mode];
+    try {
+      ledger.end(attempt, await client.check({ account, rules: attempt.rules, ...more }));
+    } catch {
+      // The connection was cut: the attempt stays indeterminate.
+    }
+  };
+  const timer = setInterval(() => {
+    const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
+    for (; sent < due && underWay.size < IN_FLIGHT_MAX; sent++) {
+      const client = clients[sent % clients.length];
+      const mode = MIX[sent % MIX.length];
+      if (!client || !mode) continue;
+      const sending = send(client, mode).finally(() => underWay.delete(sending));
+      underWay.add(sending);
+    }
+  }, TICK_MS);
+  return {
+    count: () => sent,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/**
+ * Gathers what came of the acknowledged checks: polls each until its terminal result is there, and waits for the
+ * deliveries, 120 s at most in all. What is not there by then is missing from the evidence.
+ */
+export async function gatherEvidence(
+  ledger: Ledger,
+  client: CheckClient,
+  receiver: WebhookReceiver,
+): Promise<Pick<Evidence, 'polled' | 'deliveries'>> {
+  const giveUpAt = performance.now() + DRAIN_TIMEOUT_MS;
+  const polled = new Map<string, string>();
+  const waiting = ledger.acknowledgedIds();
+  const pollNext = async (): Promise<void> => {
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      while (performance.now() < giveUpAt && !polled.has(id)) {
+        const answer = await client.poll(id, LONG_POLL_S).catch(() => undefined);
+        if (answer?.status === 200) polled.set(id, answer.text);
+        // A check that was never issued will not appear: 404 is final.
+        else if (answer?.status === 404) break;
+        else if (answer?.status !== 202) await delay(PAUSE_MS);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: POLLS_AT_ONCE }, pollNext));
+
+  const awaited = ledger.attempts.flatMap(({ mode, requestId }) =>
+    mode === 'webhook' && requestId !== undefined ? [requestId] : [],
+  );
+  while (performance.now() < giveUpAt) {
+    const seen = new Set(receiver.deliveries.map(({ requestId }) => requestId));
+    if (awaited.every((id) => seen.has(id))) break;
+    await delay(PAUSE_MS);
+  }
+  return { polled, deliveries: receiver.deliveries };
+}
