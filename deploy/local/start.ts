@@ -59,7 +59,9 @@ async function stayUp(
 ): Promise<void> {
   if (!json) for (const line of describeSystem(ready)) output.write(`${line}\n`);
   if (stop.signal.aborted) return;
-  await new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }));
+  await new Promise<void>((resolve) =>
+    stop.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
 }
 
 function describe(error: unknown): string {

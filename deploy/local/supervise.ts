@@ -83,6 +83,7 @@ export async function supervise(part: Part, dependencies: SuperviseDependencies)
         isUp = await start().then(
           (next) => {
             running = next;
+            say(`${part.name} runs again`);
             return true;
           },
           (error: Error) => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { report } from './run.mjs';
@@ -43,16 +44,27 @@ export function runCommand({ binaries, modules, cache }, [name, ...args]) {
 
 /**
  * npm that is killed -9 cannot tell us so. What it started must not outlive it, so its disappearance (a new
- * parent) ends the command, gently first. Only under npm: a command started in the background of a shell
- * that is closed later goes on.
+ * parent, of us or of the shell that npm runs scripts in) ends the command, gently first. Only under npm: a
+ * command started in the background of a shell that is closed later goes on.
  */
 function endWithParent(child) {
-  const parent = process.ppid;
+  const ancestors = readAncestors();
   const poll = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (readAncestors() === ancestors) return;
     clearInterval(poll);
     child.kill('SIGTERM');
     setTimeout(() => child.kill('SIGKILL'), ORPHAN_GRACE_MS);
   }, PARENT_POLL_MS);
   poll.unref();
+}
+
+/** Parent and grandparent; the latter only where the system has `/proc`. */
+function readAncestors() {
+  const parent = process.ppid;
+  try {
+    const stat = readFileSync(`/proc/${parent}/stat`, 'utf8');
+    return `${parent} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
+  } catch {
+    return String(parent);
+  }
 }
