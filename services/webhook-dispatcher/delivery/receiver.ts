@@ -4,8 +4,9 @@ export const RECEIVER_SLOTS = 8;
 /** A success counts as proof of health for this long. */
 const PROOF_MS = 60_000;
 /**
- * An attempt that is open for this many times the mean, with no success since it began, is taken for a hanging
- * receiver: soon where answers are quick, so that many that begin to hang at once do not fill all the slots.
+ * An attempt that is open for this many times the mean is taken for a hanging one: soon where answers are quick,
+ * so that many receivers that begin to hang at once do not fill all the slots, and not so soon that a pause of
+ * this process looks like it.
  */
 const STUCK_MEANS = 10;
 const STUCK_MS_MIN = 250;
@@ -38,6 +39,8 @@ export function makeReceiver(key: string, origin: string): Receiver {
   let meanMs: number | undefined;
   let healthyAt = Number.NEGATIVE_INFINITY;
 
+  const stuckMs = () => Math.min(Math.max((meanMs ?? 0) * STUCK_MEANS, STUCK_MS_MIN), STUCK_MS_MAX);
+
   return {
     key,
     origin,
@@ -56,15 +59,14 @@ export function makeReceiver(key: string, origin: string): Receiver {
     },
     isProven(nowMs) {
       const [oldest] = begunAt.values();
-      const stuckMs = Math.min(Math.max((meanMs ?? 0) * STUCK_MEANS, STUCK_MS_MIN), STUCK_MS_MAX);
-      const isStuck = oldest !== undefined && nowMs - oldest > stuckMs && healthyAt < oldest;
+      const isStuck = oldest !== undefined && nowMs - oldest > stuckMs() && healthyAt < oldest;
       return !isStuck && nowMs - healthyAt <= PROOF_MS;
     },
     expectedDurationMs(nowMs) {
-      // The youngest attempt's age: it grows only while nothing ends, so one slow attempt among quick ones
-      // says nothing, and a receiver that hangs is known before its attempts time out.
-      const youngest = [...begunAt.values()].at(-1);
-      return Math.max(meanMs ?? 0, youngest === undefined ? 0 : nowMs - youngest);
+      // The youngest attempt's age grows only while nothing ends: one slow attempt among quick ones says
+      // nothing, and a receiver that hangs is known long before its attempts time out.
+      const youngest = [...begunAt.values()].at(-1) ?? nowMs;
+      return nowMs - youngest > stuckMs() ? Math.max(meanMs ?? 0, nowMs - youngest) : (meanMs ?? 0);
     },
   };
 }

@@ -1,0 +1,33 @@
+import { Agent, request } from 'node:http';
+
+// A child process of the webhook benchmark: the bare loop that deliveries are compared with. It posts the same
+// body over kept-alive connections, does nothing else, and tells its own CPU time.
+
+const [countText = '1000', body = '{}', ...urls] = process.argv.slice(2);
+const CONCURRENCY = 64;
+const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+let left = Number(countText);
+
+const post = (url: string) =>
+  new Promise<void>((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      response.resume();
+      response.on('end', resolve);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+
+const work = async () => {
+  while (left > 0) {
+    left -= 1;
+    await post(urls[left % urls.length] ?? '');
+  }
+};
+
+const before = process.cpuUsage();
+await Promise.all(Array.from({ length: CONCURRENCY }, work));
+const { user, system } = process.cpuUsage(before);
+process.stdout.write(`${JSON.stringify({ cpuSeconds: (user + system) / 1e6 })}\n`);
+agent.destroy();

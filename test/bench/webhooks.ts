@@ -1,0 +1,206 @@
+import { fork } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { spawnNode } from '../support/spawn-process.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import type { Table } from './table.ts';
+import { startWebhookSystem, type WebhookSystem } from './webhook-system.ts';
+
+const BURST_COUNT = 20_000;
+/** Deliveries under way at once while CPU is measured: below what one receiver's queue takes. */
+const OUTSTANDING_MAX = 1_000;
+const STEADY_PER_SECOND = 50;
+const STEADY_SECONDS = 12;
+/** The first second of a steady run warms connections up and is left out. */
+const WARM_UP_COUNT = STEADY_PER_SECOND;
+
+type Receivers = AsyncDisposable & {
+  readonly healthy: readonly string[];
+  readonly hanging: readonly string[];
+  /** Instant of arrival by request id, epoch ms. */
+  readonly arrivedAt: ReadonlyMap<string, number>;
+};
+
+async function startReceivers(healthyCount: number, hangingCount = 0): Promise<Receivers> {
+  const child = fork(fileURLToPath(new URL('./webhook-receivers.ts', import.meta.url)), [
+    String(healthyCount),
+    String(hangingCount),
+  ]);
+  const [ports] = (await once(child, 'message')) as [{ healthy: number[]; hanging: number[] }];
+  const arrivedAt = new Map<string, number>();
+  child.on('message', ({ arrived }: { arrived: [string, number][] }) => {
+    for (const [id, atMs] of arrived) if (!arrivedAt.has(id.slice(4))) arrivedAt.set(id.slice(4), atMs);
+  });
+  const urlOf = (port: number) => `http://127.0.0.1:${port}/hook`;
+  return {
+    healthy: ports.healthy.map(urlOf),
+    hanging: ports.hanging.map(urlOf),
+    arrivedAt,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    },
+  };
+}
+
+/** A result of three rules, about 600 bytes: what a receiver gets. */
+const resultOf = (requestId: string): string =>
+  JSON.stringify({
+    requestId,
+    status: 'completed',
+    roles: ['gold', 'silver', 'bronze'].map((id) => ({ id, granted: true })),
+    errors: [],
+    evaluatedAt: new Date().toISOString(),
+    blocks: {
+      1: { number: 21e6, hash: `0x${randomBytes(32).toString('hex')}`, timestamp: 17e8, proved: true },
+    },
+  });
+
+async function publishCheck(
+  kafka: KafkaConnection,
+  clientId: string,
+  callbackUrl: string,
+): Promise<{ requestId: string; publishedAt: number }> {
+  const requestId = randomUUID();
+  const publishedAt = performance.timeOrigin + performance.now();
+  const now = Date.now();
+  await kafka.publish(checkCompleted, {
+    requestId,
+    clientId,
+    delivery: { mode: 'webhook', callbackUrl },
+    acceptedAt: new Date(now).toISOString(),
+    retainUntil: new Date(now + 3_600_000).toISOString(),
+    decided: true,
+    resultJson: resultOf(requestId),
+  });
+  return { requestId, publishedAt };
+}
+
+/** CPU seconds of a burst to `receiverCount` receivers, per process. */
+async function measureBurst(system: WebhookSystem, receiverCount: number) {
+  await using receivers = await startReceivers(receiverCount);
+  const { healthy, arrivedAt } = receivers;
+  const send = async (count: number) => {
+    const target = arrivedAt.size + count;
+    for (let sent = 0; sent < count; ) {
+      while (arrivedAt.size < target - count + sent - OUTSTANDING_MAX) await delay(2);
+      const batch = Math.min(100, count - sent);
+      await Promise.all(
+        Array.from({ length: batch }, (_, i) =>
+          publishCheck(system.kafka, system.clientId, healthy[(sent + i) % healthy.length] ?? ''),
+        ),
+      );
+      sent += batch;
+    }
+    await waitUntil('the burst to arrive', () => arrivedAt.size >= target, 120_000);
+  };
+  await send(2_000);
+  const before = await system.cpuSeconds();
+  const began = performance.now();
+  await send(BURST_COUNT);
+  const seconds = (performance.now() - began) / 1_000;
+  await delay(500);
+  const after = await system.cpuSeconds();
+  const bare = spawnNode([
+    'test/bench/post-loop.ts',
+    String(BURST_COUNT),
+    resultOf(randomUUID()),
+    ...healthy,
+  ]);
+  await bare.exited;
+  const { cpuSeconds: bareCpu } = JSON.parse(bare.stdout()) as { cpuSeconds: number };
+  const used = {
+    dispatcher: after.dispatcher - before.dispatcher,
+    kafka: after.kafka - before.kafka,
+    redis: after.redis - before.redis,
+  };
+  return {
+    used,
+    seconds,
+    perCpuSecond: BURST_COUNT / used.dispatcher,
+    barePerCpuSecond: BURST_COUNT / bareCpu,
+  };
+}
+
+/** Latencies in ms, sorted, from the publishing of a result to its arrival, at 50 a second to healthy receivers. */
+async function measureSteady(
+  system: WebhookSystem,
+  healthyCount: number,
+  hangingCount: number,
+): Promise<number[]> {
+  await using receivers = await startReceivers(healthyCount, hangingCount);
+  const sent: { requestId: string; publishedAt: number }[] = [];
+  const began = performance.now();
+  for (let i = 0; i < STEADY_PER_SECOND * STEADY_SECONDS; i += 1) {
+    const dueAt = began + (i * 1_000) / STEADY_PER_SECOND;
+    await delay(Math.max(0, dueAt - performance.now()));
+    const publish = (urls: readonly string[]) =>
+      publishCheck(system.kafka, system.clientId, urls[i % urls.length] ?? '');
+    if (hangingCount > 0) void publish(receivers.hanging);
+    void publish(receivers.healthy).then((each) => sent.push(each));
+  }
+  await waitUntil(
+    'the webhooks',
+    () => sent.every(({ requestId }) => receivers.arrivedAt.has(requestId)),
+    30_000,
+  );
+  return sent
+    .slice(WARM_UP_COUNT)
+    .map(({ requestId, publishedAt }) => (receivers.arrivedAt.get(requestId) ?? 0) - publishedAt)
+    .sort((a, b) => a - b);
+}
+
+const percentile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
+/** Measures the webhook dispatcher beside a bare keep-alive POST loop, on a system of its own. */
+export async function benchWebhooks(): Promise<Table> {
+  await using system = await startWebhookSystem();
+  const one = await measureBurst(system, 1);
+  const hundred = await measureBurst(system, 100);
+  const steady = await measureSteady(system, 1, 0);
+  const baseline = await measureSteady(system, 20, 0);
+  const besideHanging = await measureSteady(system, 20, 20);
+  const { dispatcher, kafka, redis } = one.used;
+  const per1000 = (cpuSeconds: number) => (1_000 * cpuSeconds) / BURST_COUNT;
+  const deliveries = (what: string, burst: typeof one) => ({
+    what,
+    measured: burst.perCpuSecond,
+    unit: '1/CPU s',
+    against: { what: 'bare POST loop', measured: burst.barePerCpuSecond },
+    goal: '≥ 0.4 ×',
+  });
+  return {
+    title: 'webhooks',
+    rows: [
+      deliveries('deliveries to 1 receiver', one),
+      deliveries('deliveries to 100 receivers', hundred),
+      {
+        what: 'CPU per 1 000 webhooks, all processes',
+        measured: per1000(dispatcher + kafka + redis),
+        unit: 'CPU s',
+        goal: '≤ 0.25 CPU s',
+      },
+      { what: 'latency at 50/s, p50', measured: percentile(steady, 0.5), unit: 'ms', goal: '≤ 3 ms' },
+      { what: 'latency at 50/s, p99', measured: percentile(steady, 0.99), unit: 'ms', goal: '≤ 20 ms' },
+      {
+        what: 'p99 of healthy ones, half hang',
+        measured: percentile(besideHanging, 0.99),
+        unit: 'ms',
+        against: { what: 'none hangs', measured: percentile(baseline, 0.99) },
+        goal: '≤ 1.5 ×',
+      },
+    ],
+    notes: [
+      `bursts of ${BURST_COUNT} webhooks of about 450 bytes; ${Math.round(BURST_COUNT / one.seconds)}/s to one receiver, ` +
+        `${Math.round(BURST_COUNT / hundred.seconds)}/s to 100`,
+      `CPU s per 1 000 webhooks: dispatcher ${per1000(dispatcher).toFixed(3)}, Kafka ${per1000(kafka).toFixed(3)}, ` +
+        `Redis ${per1000(redis).toFixed(3)}`,
+      'latency is from the publishing of the result to its arrival; 20 receivers, and 20 more that hang',
+    ],
+  };
+}
