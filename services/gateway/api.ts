@@ -64,6 +64,22 @@ const Amount = checked(z.string(), (text) =>
 
 const ChainId = z.number().int().positive();
 
+/** For readers and generators of the OpenAPI document; `judgeRule` is what judges these. */
+const onlyFor = (type: string, then: object) => ({
+  if: { properties: { type: { const: type } }, required: ['type'] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  then,
+});
+const WHOLE_AMOUNT = { pattern: '^(0|[1-9][0-9]{0,77})$' };
+const WHOLE_AMOUNTS = { minToken: WHOLE_AMOUNT, maxToken: WHOLE_AMOUNT };
+const RULE_CONDITIONS = [
+  onlyFor('NATIVE', { properties: { contractAddress: false, tokenId: false } }),
+  onlyFor('ERC20', { properties: { tokenId: false }, required: ['contractAddress'] }),
+  onlyFor('ERC721', { properties: WHOLE_AMOUNTS, required: ['contractAddress'] }),
+  onlyFor('ERC1155', { properties: WHOLE_AMOUNTS, required: ['contractAddress', 'tokenId'] }),
+];
+const TOKEN_ID = '(0|[1-9][0-9]{0,77})';
+
 export const RuleBody = z
   .strictObject({
     type: RuleType,
@@ -73,15 +89,18 @@ export const RuleBody = z
     minToken: Amount.optional(),
     maxToken: Amount.optional(),
     /** Its grammar is judged with the rest of the rule. */
-    tokenId: z.string().optional().meta({
-      pattern: '^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$',
-      description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
-      example: '1,2,42-69',
-    }),
+    tokenId: z
+      .string()
+      .optional()
+      .meta({
+        pattern: `^${TOKEN_ID}(-${TOKEN_ID})?(,${TOKEN_ID}(-${TOKEN_ID})?)*$`,
+        description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
+        example: '1,2,42-69',
+      }),
     name: textOf(0, 256).optional(),
     description: textOf(0, 256).optional(),
   })
-  .meta({ id: 'Rule' });
+  .meta({ id: 'Rule', allOf: RULE_CONDITIONS });
 export type RuleBody = z.infer<typeof RuleBody>;
 
 export const ConsistencyBody = z.strictObject({
@@ -93,7 +112,7 @@ export const ConsistencyBody = z.strictObject({
 export const CheckBody = z
   .strictObject({
     account: Address,
-    rules: z.array(RuleBody).min(1),
+    rules: z.array(RuleBody).min(1).meta({ maxItems: RULES_MAX_ENTERPRISE }),
     callbackUrl: textOf(0, CALLBACK_URL_LENGTH_MAX).optional(),
     async: z.boolean().optional(),
     onUndetermined: OnUndetermined.optional(),

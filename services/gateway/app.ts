@@ -3,9 +3,11 @@ import { describeError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
-import { instanceOf, type Request, type Response, send, setTrace } from './exchange.ts';
+import { DOCS_POLICY, makeDocsPage } from './docs-page.ts';
+import { instanceOf, type Request, type Response, send, sendJson, setTrace } from './exchange.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
 import { Problem, problemBody, retryAfter } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
@@ -22,6 +24,9 @@ export type Dependencies = AcceptDependencies &
   };
 
 type Handle = (request: Request, response: Response) => Promise<void>;
+
+/** The documents are the same for everybody. */
+const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
 
 /** One segment and nothing after it; it is decoded by the handler, once the key is known to be right. */
 const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
@@ -53,6 +58,17 @@ export function makeApp(deps: Dependencies): Express {
   serve(CHECK_PATH, 'check-roles', 'post', makeAcceptCheck(deps));
   serve(RESPONSE_PATH, 'responses', 'get', makeReadCheck(deps));
   serve('/access-control/chains', 'chains', 'get', makeListChains(deps));
+  const document = makeOpenApi(deps.publicBaseUrl);
+  const [documentJson, docsPage] = [JSON.stringify(document), makeDocsPage(document)];
+  serve(OPENAPI_PATH, 'openapi', 'get', async (_request, response) =>
+    sendJson(response, 200, documentJson, PUBLIC),
+  );
+  serve(DOCS_PATH, 'docs', 'get', async (_request, response) =>
+    send(response, 200, 'text/html; charset=utf-8', docsPage, {
+      ...PUBLIC,
+      'content-security-policy': DOCS_POLICY,
+    }),
+  );
   app.use(
     answered(deps, 'none', async () => {
       throw new Problem('route-not-found', 'There is nothing at this path.');

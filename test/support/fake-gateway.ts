@@ -156,6 +156,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
+    listener,
     ids,
     published,
     admitted,

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { CheckResult, RuleFault } from '#shared/contracts/result.ts';
+import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
+
+/** The answers as clients read them. Tests hold what is sent against these; the OpenAPI document is made of them. */
+
+export const RequestId = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/)
+  .meta({ description: 'Opaque and URL-safe.', example: 'AQIBofwEwmibyuoaXYj9AIDX34EW0VVy3Lod1f4H' });
+
+export const Acknowledgement = z.object({ requestId: RequestId }).meta({ id: 'Acknowledgement' });
+
+export const Pending = z
+  .object({
+    requestId: RequestId,
+    status: z.literal('pending'),
+    roles: z.array(z.never()).max(0),
+    errors: z.array(z.never()).max(0),
+  })
+  .meta({ id: 'Pending' });
+
+export const Result = CheckResult.meta({
+  id: 'CheckResult',
+  description:
+    'One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`.',
+});
+
+export const ChainList = z
+  .object({
+    chains: z.array(
+      z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
+    ),
+  })
+  .meta({ id: 'ChainList' });
+
+const FaultBody = z
+  .object({
+    pointer: z
+      .string()
+      .meta({ description: 'RFC 6901, into the body as it was sent; empty for the body as a whole.' }),
+    code: z.string(),
+    detail: z.string(),
+  })
+  .meta({ id: 'Fault' });
+
+const EXTRA_MEMBERS = {
+  409: {},
+  410: { requestId: RequestId },
+  422: { errors: z.array(FaultBody) },
+  429: {
+    'violated-policies': z
+      .array(z.enum(['per-second', 'per-second-poll', 'per-month']))
+      .optional()
+      .meta({ description: 'Absent where an address has sent too many failed keys.' }),
+  },
+  503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },
+  504: { requestId: RequestId },
+} as const;
+
+/** RFC 9457, with the members that a status adds. */
+export function problemSchema(status: number, codes: readonly [ProblemCode, ...ProblemCode[]]) {
+  const extra = status in EXTRA_MEMBERS ? EXTRA_MEMBERS[status as keyof typeof EXTRA_MEMBERS] : {};
+  const types = [...new Set(codes.map(typeOf))] as [string, ...string[]];
+  return z.object({
+    type: z.enum(types),
+    title: z.string(),
+    status: z.literal(status),
+    detail: z.string(),
+    instance: z.string(),
+    code: z.enum(codes),
+    ...extra,
+  });
+}
+
+/** The codes that an operation may answer with, by status. */
+export type Codes = Readonly<Record<number, readonly [ProblemCode, ...ProblemCode[]]>>;
+
+const ON_EVERY_OPERATION: Codes = {
+  400: ['malformed-request'],
+  401: ['api-key-missing', 'api-key-invalid'],
+  403: ['scope-not-approved', 'client-app-suspended'],
+  408: ['request-timeout'],
+  429: ['rate-limited'],
+  431: ['headers-too-large'],
+  500: ['internal'],
+  503: ['dependency-unavailable', 'overloaded'],
+};
+
+/** Every problem of the operations: the tests reach each of them. */
+export const OPERATION_CODES = {
+  checkRoles: {
+    ...ON_EVERY_OPERATION,
+    400: ['malformed-json', 'malformed-request'],
+    409: ['idempotency-key-in-use'],
+    413: ['body-too-large'],
+    415: ['media-type-unsupported'],
+    422: [
+      'validation-failed',
+      'account-format-unsupported',
+      'rule-type-unsupported',
+      'chain-unsupported',
+      'min-token-zero',
+      'too-many-reads',
+      'callback-url-refused',
+      'idempotency-key-reused',
+    ],
+    429: ['rate-limited', 'monthly-quota-exceeded'],
+    503: ['evaluation-unavailable', 'dependency-unavailable', 'overloaded'],
+    504: ['deadline-exceeded'],
+  },
+  readResponse: {
+    ...ON_EVERY_OPERATION,
+    404: ['request-not-found', 'route-not-found'],
+    410: ['request-expired'],
+  },
+  listChains: ON_EVERY_OPERATION,
+} as const satisfies Record<string, Codes>;
+
+/** A sentence for a status: the titles of its codes. */
+export const describeCodes = (codes: readonly ProblemCode[]): string =>
+  codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');

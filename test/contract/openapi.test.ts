@@ -1,0 +1,271 @@
+import { z } from 'zod';
+import { ServiceError } from '#shared/errors.ts';
+import { OPERATION_CODES } from '../../services/gateway/api-answers.ts';
+import { makeOpenApi } from '../../services/gateway/openapi.ts';
+import { CHECK_EXAMPLES, RESULT_EXAMPLE } from '../../services/gateway/openapi-examples.ts';
+import {
+  A_CHECK,
+  aClientApp,
+  anAdmission,
+  aResult,
+  type FakeGateway,
+  type FakeOptions,
+  NOW_MS,
+  startFakeGateway,
+} from '../support/fake-gateway.ts';
+
+// The OpenAPI document is a promise: every answer it names is reached here, and held against it.
+
+type Json = Record<string, unknown>;
+const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
+  paths: Record<string, Record<string, { responses: Record<string, Json> }>>;
+  components: { schemas: Json };
+};
+const OPERATIONS = {
+  checkRoles: ['/access-control/check-roles', 'post'],
+  readResponse: ['/access-control/check-roles/responses/{requestId}', 'get'],
+  listChains: ['/access-control/chains', 'get'],
+} as const;
+type OperationName = keyof typeof OPERATIONS;
+
+/** A schema of the document as a validator, references included. */
+function validatorOf(schema: unknown): z.ZodType {
+  const inline = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
+  const defs = inline(document.components.schemas) as Json;
+  return z.fromJSONSchema({ ...(inline(schema) as Json), $defs: defs } as Parameters<
+    typeof z.fromJSONSchema
+  >[0]);
+}
+
+/** Holds an answer against what the document says of its status. */
+async function expectDocumented(name: OperationName, response: Response): Promise<Json> {
+  const [path, method] = OPERATIONS[name];
+  const documented = document.paths[path]?.[method]?.responses[String(response.status)];
+  expect([name, response.status, documented !== undefined]).toEqual([name, response.status, true]);
+  const headers = documented?.['headers'] as Record<string, { required?: boolean; schema: Json }>;
+  for (const [header, { required, schema }] of Object.entries(headers)) {
+    const value = response.headers.get(header);
+    if (required) expect([header, value]).toEqual([header, expect.any(String)]);
+    if (value !== null) expect(validatorOf(schema).safeParse(value).error).toBeUndefined();
+  }
+  const content = documented?.['content'] as Record<string, { schema: Json }>;
+  const type = response.headers.get('content-type') ?? '';
+  expect(Object.keys(content)).toContain(type);
+  const body = (await response.json()) as Json;
+  expect(validatorOf(content[type]?.schema).safeParse(body).error).toBeUndefined();
+  return body;
+}
+
+let gateways: FakeGateway[] = [];
+afterEach(async () => {
+  for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
+  gateways = [];
+});
+async function start(options: FakeOptions = {}): Promise<FakeGateway> {
+  const gateway = await startFakeGateway(options);
+  gateways.push(gateway);
+  return gateway;
+}
+
+const POLL = { ...A_CHECK, async: true };
+const away = (code: 'store-unavailable' | 'broker-unavailable' | 'overloaded') => () =>
+  Promise.reject(new ServiceError(code, 'away'));
+const rule = (changes: Json) => ({ ...POLL, rules: [{ ...POLL.rules[0], ...changes }] });
+const badKeys = async (gateway: FakeGateway, send: () => Promise<Response>): Promise<Response> => {
+  await Promise.all(
+    Array.from({ length: 20 }, () => gateway.get('/access-control/chains', { 'x-api-key': 'x' })),
+  );
+  return send();
+};
+const failing = (gateway: FakeGateway) => async (message: { requestId: string }) =>
+  gateway.complete(message.requestId, aResult(message.requestId, { status: 'failed', roles: [] }));
+
+/** How each problem of `POST /access-control/check-roles` comes about. */
+const CHECK_PROBLEMS: Record<string, () => Promise<Response>> = {
+  'malformed-json': async () => (await start()).post('{'),
+  'api-key-missing': async () => (await start()).post(POLL, { 'x-api-key': '' }),
+  'api-key-invalid': async () => (await start()).post(POLL, { 'x-api-key': 'rck_live_x' }),
+  'scope-not-approved': async () => (await start({ app: aClientApp({ scope: 'none' }) })).post(POLL),
+  'client-app-suspended': async () => (await start({ app: aClientApp({ suspended: true }) })).post(POLL),
+  'idempotency-key-in-use': async () => {
+    const claim = { atMs: NOW_MS, seed: '1.00', requestId: 'x', month: '2026-11' };
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, { outcome: 'published', claim }),
+    });
+    return gateway.post(A_CHECK, { 'idempotency-key': 'k' });
+  },
+  'idempotency-key-reused': async () => {
+    const claim = { atMs: NOW_MS, seed: '1.00', requestId: 'x', month: '2026-11' };
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, { outcome: 'key-reused', claim }),
+    });
+    return gateway.post(POLL, { 'idempotency-key': 'k' });
+  },
+  'body-too-large': async () => (await start()).post('x'.repeat(300_000)),
+  'media-type-unsupported': async () => (await start()).post(POLL, { 'content-type': 'text/plain' }),
+  'validation-failed': async () => (await start()).post({}),
+  'account-format-unsupported': async () => (await start()).post({ ...POLL, account: 'vitalik.eth' }),
+  'rule-type-unsupported': async () => (await start()).post(rule({ type: 'ERC404' })),
+  'chain-unsupported': async () => (await start()).post(rule({ chainId: 2 })),
+  'min-token-zero': async () => (await start()).post(rule({ minToken: '0' })),
+  'too-many-reads': async () => {
+    const one = { type: 'ERC1155', chainId: 1, contractAddress: A_CHECK.account, roleId: 'r' };
+    const rules = Array.from({ length: 40 }, (_, i) => ({ ...one, tokenId: `${i * 256}-${i * 256 + 255}` }));
+    return (await start()).post({ ...POLL, rules });
+  },
+  'callback-url-refused': async () => (await start()).post({ ...POLL, callbackUrl: 'https://127.1/x' }),
+  'rate-limited': async () =>
+    (await start({ admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }) })).post(POLL),
+  'monthly-quota-exceeded': async () =>
+    (await start({ admit: async (request) => anAdmission(request, { outcome: 'quota-exceeded' }) })).post(
+      POLL,
+    ),
+  internal: async () => (await start({ publish: () => Promise.reject(new Error('a bug')) })).post(POLL),
+  'evaluation-unavailable': async () => {
+    const gateway: FakeGateway = await start({ publish: (message) => failing(gateway)(message) });
+    return gateway.post(A_CHECK);
+  },
+  'dependency-unavailable': async () => (await start({ publish: away('broker-unavailable') })).post(POLL),
+  overloaded: async () => (await start({ publish: away('overloaded') })).post(POLL),
+  'deadline-exceeded': async () => (await start({ syncDeadlineMs: 10 })).post(A_CHECK),
+};
+
+/** How each problem of the two GET operations comes about, at a path. */
+const READ_PROBLEMS: Record<string, (path: (gateway: FakeGateway) => string) => Promise<Response>> = {
+  'api-key-missing': async (path) => {
+    const gateway = await start();
+    return gateway.get(path(gateway), { 'x-api-key': '' });
+  },
+  'api-key-invalid': async (path) => {
+    const gateway = await start();
+    return gateway.get(path(gateway), { 'x-api-key': 'x' });
+  },
+  'scope-not-approved': async (path) => {
+    const gateway = await start({ app: aClientApp({ scope: 'rejected' }) });
+    return gateway.get(path(gateway));
+  },
+  'client-app-suspended': async (path) => {
+    const gateway = await start({ app: aClientApp({ suspended: true }) });
+    return gateway.get(path(gateway));
+  },
+  'rate-limited': async (path) => {
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }),
+    });
+    return gateway.get(path(gateway));
+  },
+  internal: async (path) => {
+    const gateway = await start({ findByKeyHash: () => Promise.reject(new Error('a bug')) });
+    return gateway.get(path(gateway));
+  },
+  'dependency-unavailable': async (path) => {
+    const gateway = await start({ admit: away('store-unavailable') });
+    return gateway.get(path(gateway));
+  },
+  overloaded: async (path) => {
+    const gateway = await start({ inFlightMax: 0 });
+    return gateway.get(path(gateway));
+  },
+};
+
+/** Answered before there is a request: `services/gateway/server.test.ts` reaches these. */
+const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-large'];
+const codesOf = (name: OperationName): string[] =>
+  [...new Set(Object.values(OPERATION_CODES[name]).flat())].filter((code) => !ON_THE_SOCKET.includes(code));
+
+const ageOf =
+  (ageMs: number, clientId = 'app_1') =>
+  (gateway: FakeGateway) =>
+    `/access-control/check-roles/responses/${gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS - ageMs, 'bulk', clientId)}`;
+
+describe('the OpenAPI document', () => {
+  it('is 3.1, is served as it is made, and every reference in it leads somewhere', async () => {
+    const gateway = await start();
+    const served = await gateway.get('/openapi.json', { 'x-api-key': '' });
+    expect(served.headers.get('content-type')).toBe('application/json');
+    const text = await served.text();
+    expect(JSON.parse(text)).toEqual(document);
+    expect(JSON.parse(text)).toMatchObject({ openapi: '3.1.0' });
+    for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
+      expect(document.components.schemas).toHaveProperty(name ?? '');
+  });
+
+  it('has no example of a body that is not accepted', async () => {
+    const gateway: FakeGateway = await start({
+      publish: async ({ requestId }) => gateway.complete(requestId, aResult(requestId)),
+    });
+    for (const { value } of Object.values(CHECK_EXAMPLES)) {
+      const response = await gateway.post(value);
+      expect([200, 202]).toContain(response.status);
+      await expectDocumented('checkRoles', response);
+    }
+  });
+
+  it('has an example of a result that matches its schema', () => {
+    expect(validatorOf({ $ref: '#/$defs/CheckResult' }).safeParse(RESULT_EXAMPLE).error).toBeUndefined();
+  });
+
+  it.each(codesOf('checkRoles'))('is true of POST check-roles that ends in %s', async (code) => {
+    const send = CHECK_PROBLEMS[code];
+    if (!send) throw new Error(`no test reaches ${code}`);
+    expect((await expectDocumented('checkRoles', await send()))['code']).toBe(code);
+  });
+
+  it.each(codesOf('listChains'))('is true of GET chains that ends in %s', async (code) => {
+    const send = READ_PROBLEMS[code];
+    if (!send) throw new Error(`no test reaches ${code}`);
+    expect((await expectDocumented('listChains', await send(() => '/access-control/chains')))['code']).toBe(
+      code,
+    );
+  });
+
+  it.each(codesOf('readResponse'))('is true of GET responses/{requestId} that ends in %s', async (code) => {
+    const gone: Record<string, () => Promise<Response>> = {
+      'request-not-found': async () => {
+        const gateway = await start();
+        return gateway.get(ageOf(0, 'app_2')(gateway));
+      },
+      'route-not-found': async () => (await start()).get('/access-control/check-roles/responses/a/b'),
+      'request-expired': async () => {
+        const gateway = await start();
+        return gateway.get(ageOf(73 * 3_600_000)(gateway));
+      },
+    };
+    const response = await (gone[code]?.() ?? READ_PROBLEMS[code]?.(ageOf(0)));
+    if (!response) throw new Error(`no test reaches ${code}`);
+    expect((await expectDocumented('readResponse', response))['code']).toBe(code);
+  });
+
+  it('is true of what goes well', async () => {
+    const gateway = await start();
+    await expectDocumented('listChains', await gateway.get('/access-control/chains'));
+    const path = ageOf(5)(gateway);
+    const pending = await gateway.get(path, { prefer: 'wait=0' });
+    expect(pending.status).toBe(202);
+    await expectDocumented('readResponse', pending);
+    const requestId = path.split('/').at(-1) ?? '';
+    gateway.complete(requestId, aResult(requestId));
+    await expectDocumented('readResponse', await gateway.get(path, { prefer: 'wait=1' }));
+  });
+
+  it('of failed keys from one address: 429 without limits of anybody', async () => {
+    const gateway = await start();
+    const response = await badKeys(gateway, () => gateway.post(POLL, { 'x-api-key': 'x' }));
+    expect(await expectDocumented('checkRoles', response)).toMatchObject({
+      status: 429,
+      code: 'rate-limited',
+    });
+    expect(response.headers.get('ratelimit')).toBeNull();
+  });
+
+  it('is rendered at /docs without a script and with nothing from the network', async () => {
+    const gateway = await start();
+    const response = await gateway.get('/docs', { 'x-api-key': '' });
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const html = await response.text();
+    expect(html).not.toMatch(/<script|https?:\/\/(?!hooks\.example\.com|iana\.org)[a-z]/i);
+    for (const [path] of Object.values(OPERATIONS)) expect(html).toContain(path);
+  });
+});
