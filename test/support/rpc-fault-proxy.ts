@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
@@ -132,19 +134,16 @@ function spoil(kind: FaultKind, request: IncomingMessage, response: ServerRespon
       response.end('{"jsonrpc":"2.0","id":1,"result":');
       return true;
     case 'endless-body':
-      void pourEndlessly(response);
+      void pipeline(Readable.from(endlessAnswer()), response).catch(() => undefined);
       return true;
     default:
       return false;
   }
 }
 
-async function pourEndlessly(response: ServerResponse): Promise<void> {
-  response.write('{"jsonrpc":"2.0","id":1,"result":"0x');
-  while (!response.destroyed) {
-    if (!response.write(ENDLESS_CHUNK))
-      await Promise.race([once(response, 'drain'), once(response, 'close')]);
-  }
+function* endlessAnswer(): Generator<string> {
+  yield '{"jsonrpc":"2.0","id":1,"result":"0x';
+  for (;;) yield ENDLESS_CHUNK;
 }
 
 async function answer(target: string, call: Call, kind: FaultKind): Promise<Answer> {

@@ -6,8 +6,8 @@ import type { Capabilities, Endpoint } from './endpoint.ts';
 const WATCH_MS = 1_000;
 /** Heads are followed while somebody asked for one in this time. */
 const DEMAND_MS_MAX = 60_000;
-/** What an endpoint can do is found out anew after this time. */
-const CAPABILITIES_MS_MAX = 300_000;
+/** What an endpoint can do is found out anew after this time; sooner where it has less than the best. */
+const CAPABILITIES_MS_MAX = { reader: 300_000, multicall3: 60_000, plain: 60_000 } as const;
 /** An endpoint this far behind the newest head that any has shown is asked last. */
 const LAG_MS_MAX = 10_000;
 /** Overtaking a slow call by another may add this part to all calls… */
@@ -115,8 +115,10 @@ export class EndpointPool implements AsyncDisposable {
     const isWanted = now - this.#demandMs < DEMAND_MS_MAX;
     for (const endpoint of this.endpoints) {
       if (!endpoint.isUsable) continue;
-      const isOld = isWanted && endpoint.knownForMs > CAPABILITIES_MS_MAX;
-      if (endpoint.capabilities === undefined || isOld) this.#probeInBackground(endpoint);
+      const { capabilities } = endpoint;
+      const isOld =
+        capabilities && isWanted && endpoint.knownForMs > CAPABILITIES_MS_MAX[capabilities.method];
+      if (capabilities === undefined || isOld) this.#probeInBackground(endpoint);
       else if (isWanted && this.endpoints.length > 1) this.#lookAtHead(endpoint, now);
     }
   }

@@ -15,6 +15,14 @@ const ROAD_FAILURES: ReadonlySet<FailureKind> = new Set([
   'abandoned',
 ]);
 
+/** What an endpoint says that does not offer a way of reading. */
+const REFUSALS: ReadonlySet<FailureKind> = new Set([
+  'override-refused',
+  'rpc-error',
+  'reverted',
+  'gas-exhausted',
+]);
+
 const PINS = ['hash', 'number'] as const;
 
 /** Arbitrum's chains are told by their own answer, so that no list of them is needed. */
@@ -81,22 +89,24 @@ function callNobody(
 }
 
 /**
- * The first way that works. One that answered from another block than the one asked for rules the endpoint out:
- * a lesser way would only hide that it does so.
+ * The first way that works; `undefined` where the endpoint refused them all. Any other failure (another block
+ * answered, the block is not there, the answer is garbled) is no refusal: a lesser way would only hide it.
  *
- * @throws RpcFailure `block-mismatch`
+ * @throws RpcFailure
  */
 async function firstThatWorks<W>(
   ways: readonly W[],
   attempt: (way: W) => Promise<unknown>,
 ): Promise<W | undefined> {
-  let mismatch: RpcFailure | undefined;
+  const failures: RpcFailure[] = [];
   for (const way of ways) {
     const failure = await failureOf(() => attempt(way));
     if (failure === undefined) return way;
-    if (failure.kind === 'block-mismatch') mismatch = failure;
+    failures.push(failure);
   }
-  if (mismatch !== undefined) throw mismatch;
+  const mismatch = failures.find(({ kind }) => kind === 'block-mismatch');
+  const fault = mismatch ?? failures.find(({ kind }) => !REFUSALS.has(kind));
+  if (fault !== undefined) throw fault;
   return undefined;
 }
 

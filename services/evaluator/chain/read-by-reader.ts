@@ -43,7 +43,10 @@ export async function readByReader(
 ): Promise<BatchReadings> {
   const params = readerParams(encodeReads(reads, stipend, source), blockParameter(block, pin));
   const { statuses, values } = await endpoint.use(signal, async (rpc) => {
-    const decoded = decodeAnswer(await rpc.call({ method: 'eth_call', params }, signal), reads.length);
+    const answer = await rpc.call({ method: 'eth_call', params }, signal);
+    // Nothing: no code was at the reader's address, so the override was ignored.
+    if (answer === '0x') throw new RpcFailure('override-refused');
+    const decoded = decodeAnswer(answer, reads.length);
     if (decoded === undefined) throw new RpcFailure('malformed');
     verifyBlock(decoded, block);
     return decoded;

@@ -1,0 +1,260 @@
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { demoTokens } from '../../deploy/local/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure.ts';
+import {
+  type Fault,
+  type FaultKind,
+  type RpcFaultProxy,
+  startRpcFaultProxy,
+} from '../support/rpc-fault-proxy.ts';
+
+// Scenario: the endpoints of a real chain fail in every way there is, alone and beside sound ones.
+// Every fault must have its own code, and none may ever be taken for a balance.
+
+let rpcUrl: string;
+const proxies: RpcFaultProxy[] = [];
+
+async function aProxy(fault: Fault | FaultKind = 'none'): Promise<RpcFaultProxy> {
+  const proxy = await startRpcFaultProxy({ target: rpcUrl });
+  proxies.push(proxy);
+  await proxy.setFault(fault);
+  return proxy;
+}
+
+beforeAll(() => {
+  rpcUrl = infrastructure().rpcUrl;
+});
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy[Symbol.asyncDispose]();
+});
+
+const aRule = (over: Partial<Rule> = {}): Rule => ({
+  type: 'ERC20',
+  chainId: 31_337,
+  contractAddress: demoTokens.erc20,
+  roleId: 'r',
+  minToken: '1500.5',
+  ...over,
+});
+const account = demoTokens.holder;
+const grantedOf = ({ roles }: { roles: { granted: boolean }[] }) => roles.map(({ granted }) => granted);
+const codesOf = ({ errors }: { errors: { code: UndeterminedCode }[] }) => errors.map(({ code }) => code);
+
+const FAULTS: readonly [FaultKind, UndeterminedCode][] = [
+  ['refuse', 'rpc-unavailable'],
+  ['reset', 'rpc-unavailable'],
+  ['http-429', 'rpc-unavailable'],
+  ['http-500', 'rpc-unavailable'],
+  ['http-503', 'rpc-unavailable'],
+  ['malformed', 'rpc-unavailable'],
+  ['endless-body', 'rpc-unavailable'],
+  ['rpc-error', 'rpc-unavailable'],
+  ['short-batch', 'rpc-unavailable'],
+  ['wrong-id', 'rpc-unavailable'],
+  ['wrong-chain-id', 'rpc-unavailable'],
+  ['hang', 'rpc-timeout'],
+  ['unknown-block', 'block-unavailable'],
+  ['ignored-pin', 'block-mismatch'],
+];
+
+describe.each(FAULTS)('an endpoint with %s', (kind, code) => {
+  test(`gives ${code} and no verdict when it is the only one, from the start`, async () => {
+    const proxy = await aProxy(kind);
+    await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 300 });
+    const result = await chains.judge({ account, rules: [aRule()] });
+    expect({ roles: result.roles, codes: codesOf(result), blocks: result.blocks }).toEqual({
+      roles: [],
+      codes: [code],
+      blocks: {},
+    });
+  });
+
+  test('gives no wrong verdict when it begins to fail later, and a right one once it is well again', async () => {
+    const proxy = await aProxy();
+    await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 300 });
+    expect(grantedOf(await chains.judge({ account, rules: [aRule()] }))).toEqual([true]);
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    await proxy.setFault(kind);
+    const during = await chains.judge({ account: demoTokens.stranger, rules: [aRule()] });
+    // A chain id is not asked for again while nothing went wrong, and the block proves the chain.
+    const isUnnoticed = kind === 'wrong-chain-id';
+    expect(grantedOf(during)).toEqual(isUnnoticed ? [false] : []);
+    await proxy.setFault('none');
+    const deadline = Date.now() + 20_000;
+    let after = await chains.judge({ account, rules: [aRule()] });
+    while (after.roles.length === 0 && Date.now() < deadline)
+      after = await chains.judge({ account, rules: [aRule()] });
+    expect(grantedOf(after)).toEqual([true]);
+  });
+
+  test('costs nothing but its own calls beside a sound one', async () => {
+    const proxy = await aProxy(kind);
+    await using chains = connectTestChains([{ urls: [proxy.url, rpcUrl] }], { attemptTimeoutMs: 300 });
+    for (let round = 0; round < 5; round++) {
+      const result = await chains.judge({ account, rules: [aRule(), aRule({ minToken: '1500.500001' })] });
+      expect({ granted: grantedOf(result), errors: result.errors }).toEqual({
+        granted: [true, false],
+        errors: [],
+      });
+    }
+  });
+});
+
+test('while every breaker of a chain is open the answer is there at once', async () => {
+  const proxy = await aProxy('hang');
+  await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 200 });
+  await chains.judge({ account, rules: [aRule()] });
+  const countBefore = proxy.calls.requestCount;
+  const results = await Promise.all(
+    Array.from({ length: 50 }, () => chains.judge({ account, rules: [aRule()] })),
+  );
+  expect(new Set(results.flatMap(codesOf))).toEqual(new Set(['rpc-unavailable']));
+  expect(proxy.calls.requestCount - countBefore).toBeLessThanOrEqual(2);
+});
+
+test('a chain that hangs costs its own rules only', async () => {
+  const proxy = await aProxy('hang');
+  await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {
+    attemptTimeoutMs: 5_000,
+    evaluationMsMax: 1_000,
+  });
+  const result = await chains.judge({ account, rules: [aRule(), aRule({ chainId: 5 })] });
+  expect(grantedOf(result)).toEqual([true]);
+  expect(result.errors).toMatchObject([{ ruleIndex: 1, chainId: 5, code: 'deadline-exceeded' }]);
+  expect(Object.keys(result.blocks)).toEqual(['31337']);
+});
+
+describe('with a quorum of 2', () => {
+  test('a liar is outvoted by two sound endpoints', async () => {
+    const liar = await aProxy('altered-balance');
+    const [one, two] = [await aProxy(), await aProxy()];
+    await using chains = connectTestChains([{ urls: [liar.url, one.url, two.url], quorum: 2 }]);
+    for (let round = 0; round < 10; round++) {
+      const rules = [aRule({ minToken: '1500.500001' }), aRule()];
+      const result = await chains.judge({ account, rules });
+      expect({ granted: grantedOf(result), errors: result.errors }).toEqual({
+        granted: [false, true],
+        errors: [],
+      });
+      await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    }
+  });
+
+  test('a liar beside one sound endpoint is a disagreement', async () => {
+    const liar = await aProxy('altered-balance');
+    const sound = await aProxy();
+    await using chains = connectTestChains([{ urls: [liar.url, sound.url], quorum: 2 }]);
+    const result = await chains.judge({ account, rules: [aRule({ minToken: '1500.500001' })] });
+    expect({ roles: result.roles, codes: codesOf(result) }).toEqual({
+      roles: [],
+      codes: ['rpc-disagreement'],
+    });
+  });
+
+  test('one dead endpoint of two leaves too few equal answers', async () => {
+    const dead = await aProxy('refuse');
+    await using chains = connectTestChains([{ urls: [dead.url, rpcUrl], quorum: 2 }]);
+    const result = await chains.judge({ account, rules: [aRule()] });
+    expect(result.roles).toEqual([]);
+    expect(['rpc-disagreement', 'rpc-unavailable']).toEqual(expect.arrayContaining(codesOf(result)));
+  });
+
+  test('an endpoint that is behind does not stop the other two', async () => {
+    const stale = await aProxy('stale-head');
+    const [one, two] = [await aProxy(), await aProxy()];
+    await using chains = connectTestChains([{ urls: [stale.url, one.url, two.url], quorum: 2 }]);
+    for (let round = 0; round < 5; round++)
+      expect(grantedOf(await chains.judge({ account, rules: [aRule()] }))).toEqual([true]);
+  });
+});
+
+describe('consistency', () => {
+  const consistency = (minBlock: number, blockTag: 'latest' | 'safe' | 'finalized' = 'latest') => ({
+    consistency: { blockTag, minBlock: { '31337': minBlock } },
+  });
+  const headNumber = async () => Number(await callJsonRpc(rpcUrl, 'eth_blockNumber', []));
+
+  test('a check waits for its minimum block and reads at it or later', async () => {
+    await using chains = connectTestChains([{ urls: [rpcUrl] }]);
+    const wanted = (await headNumber()) + 2;
+    const judged = chains.judge({ account, rules: [aRule()], ...consistency(wanted) });
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x2']);
+    const result = await judged;
+    expect(grantedOf(result)).toEqual([true]);
+    expect(result.blocks['31337']?.number).toBeGreaterThanOrEqual(wanted);
+  });
+
+  test('a minimum block that does not come is told at the deadline, one far ahead at once', async () => {
+    await using chains = connectTestChains([{ urls: [rpcUrl] }], { evaluationMsMax: 400 });
+    const near = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 5) });
+    const far = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 11) });
+    expect([...codesOf(near), ...codesOf(far)]).toEqual(['min-block-not-reached', 'min-block-not-reached']);
+  });
+
+  test('a node that is behind the minimum block is not used', async () => {
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x28']);
+    const behind = await aProxy('stale-head');
+    await using chains = connectTestChains([{ urls: [behind.url, rpcUrl] }]);
+    const wanted = await headNumber();
+    const result = await chains.judge({ account, rules: [aRule()], ...consistency(wanted) });
+    expect(grantedOf(result)).toEqual([true]);
+    expect(result.blocks['31337']?.number).toBeGreaterThanOrEqual(wanted);
+  });
+
+  test.each(['safe', 'finalized'] as const)(
+    '%s is read at that block and compared with the minimum',
+    async (tag) => {
+      await callJsonRpc(rpcUrl, 'anvil_mine', ['0x46']);
+      await using chains = connectTestChains([{ urls: [rpcUrl] }], { evaluationMsMax: 400 });
+      const head = await headNumber();
+      const result = await chains.judge({ account, rules: [aRule()], ...consistency(0, tag) });
+      expect(grantedOf(result)).toEqual([true]);
+      expect(result.blocks['31337']?.number).toBeLessThan(head);
+      const late = await chains.judge({ account, rules: [aRule()], ...consistency(head, tag) });
+      expect(codesOf(late)).toEqual(['min-block-not-reached']);
+    },
+  );
+
+  test('a head that is too old is no head', async () => {
+    await using chains = connectTestChains([{ urls: [rpcUrl], maxHeadAgeMs: 1 }]);
+    const result = await chains.judge({ account, rules: [aRule()] });
+    expect({ roles: result.roles, codes: codesOf(result) }).toEqual({ roles: [], codes: ['chain-stale'] });
+  });
+
+  test('all rules of a chain are read at one block, the one that is told', async () => {
+    await using chains = connectTestChains([{ urls: [rpcUrl] }]);
+    const { blocks } = await chains.judge({
+      account,
+      rules: [aRule(), aRule({ type: 'ERC721', minToken: '3', contractAddress: demoTokens.erc721 })],
+    });
+    const { number, hash, timestamp, proved } = blocks['31337'] ?? { number: 0 };
+    const header = (await callJsonRpc(rpcUrl, 'eth_getBlockByNumber', [
+      `0x${number.toString(16)}`,
+      false,
+    ])) as {
+      hash: string;
+      timestamp: string;
+    };
+    expect({ hash, timestamp, proved }).toEqual({
+      hash: header.hash,
+      timestamp: Number(header.timestamp),
+      proved: true,
+    });
+  });
+});
+
+test('a share of the endpoint is kept to, and what goes beyond waits', async () => {
+  const proxy = await aProxy();
+  await using chains = connectTestChains([{ urls: [proxy.url], requestsPerSecond: 20 }]);
+  const started = performance.now();
+  for (let round = 0; round < 8; round++) {
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    expect(grantedOf(await chains.judge({ account, rules: [aRule()] }))).toEqual([true]);
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  // A burst of one second's worth, and then the rate.
+  expect(proxy.calls.requestCount).toBeLessThanOrEqual(20 + Math.ceil(seconds * 20));
+});

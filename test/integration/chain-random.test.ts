@@ -1,0 +1,135 @@
+import { demoTokens } from '../../deploy/local/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
+import { deployCode } from '../support/hostile-contracts/hostile-contracts.ts';
+import { infrastructure } from '../support/infrastructure.ts';
+import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+
+// Scenario: thousands of checks on a chain that grows, through three endpoints of which two fail at random in every
+// way and one lies all the time. The balance of one token is the number of the block that is read, so that an answer
+// from any other block than the one told is a wrong verdict.
+
+const CHECKS = 20_000;
+const AT_ONCE = 64;
+/** `balanceOf` and everything else: the block's number. */
+const BLOCK_NUMBER_TOKEN = '4360005260206000f3';
+
+const FAULTS: readonly FaultKind[] = [
+  'hang',
+  'reset',
+  'http-429',
+  'http-500',
+  'http-503',
+  'malformed',
+  'endless-body',
+  'rpc-error',
+  'short-batch',
+  'wrong-id',
+  'stale-head',
+  'unknown-block',
+  'ignored-pin',
+  'no-override',
+];
+
+/** How these faults are told by the chain layer. */
+const BITES = [
+  'timeout',
+  'unreachable',
+  'rate-limited',
+  'http-status',
+  'malformed',
+  'rpc-error',
+  'block-mismatch',
+];
+
+/** A small generator of its own, so that a failing run can be repeated. */
+function makeRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+const random = makeRandom(20_261_121);
+const oneOf = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+
+let proxies: RpcFaultProxy[];
+let token: string;
+const rpcUrl = () => infrastructure().rpcUrl;
+
+beforeAll(async () => {
+  token = await deployCode(rpcUrl(), BLOCK_NUMBER_TOKEN);
+  proxies = await Promise.all([0, 1, 2].map(() => startRpcFaultProxy({ target: rpcUrl() })));
+  // One in twenty: enough to meet every fault many times, and rare enough that most checks are decided.
+  const flaky = () => (random() < 0.05 ? oneOf(FAULTS) : 'none');
+  await proxies[0]?.setFault('altered-balance');
+  await proxies[1]?.setFault(flaky);
+  await proxies[2]?.setFault(flaky);
+});
+afterAll(async () => {
+  for (const proxy of proxies) await proxy[Symbol.asyncDispose]();
+});
+
+const aStranger = () =>
+  `0x${Array.from({ length: 40 }, () => Math.floor(random() * 16).toString(16)).join('')}`;
+
+test(`${CHECKS} checks under faults give not one wrong verdict`, async () => {
+  // With a quorum the liar is among those asked; without one only those that fail without lying are.
+  const [liar = '', one = '', two = ''] = proxies.map(({ url }) => url);
+  await using voting = connectTestChains([{ urls: [liar, one, two], quorum: 2 }], { attemptTimeoutMs: 400 });
+  await using alone = connectTestChains([{ urls: [one, two] }], { attemptTimeoutMs: 400 });
+  const wrong: unknown[] = [];
+  const count = { granted: 0, denied: 0, undetermined: 0 };
+  let head = Number(await callJsonRpc(rpcUrl(), 'eth_blockNumber', []));
+
+  async function checkOnce(): Promise<void> {
+    const isHolder = random() < 0.4;
+    const near = head + Math.floor(random() * 7) - 3;
+    const minToken = random() < 0.5 ? '1500.5' : '1500.500001';
+    const id = 1 + Math.floor(random() * 5);
+    const rule = { type: 'ERC721', chainId: 31_337 } as const;
+    const result = await oneOf([voting, alone]).judge({
+      account: isHolder ? demoTokens.holder : aStranger(),
+      clientId: `app_${Math.floor(random() * 20)}`,
+      lane: random() < 0.3 ? 'interactive' : 'bulk',
+      rules: [
+        { ...rule, roleId: 'block', contractAddress: token, minToken: String(near) },
+        { ...rule, roleId: 'amount', type: 'ERC20', contractAddress: demoTokens.erc20, minToken },
+        { ...rule, roleId: 'owned', contractAddress: demoTokens.erc721, minToken: '1', tokenId: String(id) },
+      ],
+    });
+    const truth: Record<string, boolean> = {
+      block: (result.blocks['31337']?.number ?? -1) >= near,
+      amount: isHolder && minToken === '1500.5',
+      owned: isHolder && id <= 3,
+    };
+    for (const role of result.roles) {
+      if (role.granted !== truth[role.id])
+        wrong.push({ ...role, near, id, minToken, isHolder, blocks: result.blocks });
+      count[role.granted ? 'granted' : 'denied'] += 1;
+    }
+    count.undetermined += result.errors.length;
+  }
+
+  let startedCount = 0;
+  const miner = setInterval(() => {
+    void callJsonRpc(rpcUrl(), 'anvil_mine', ['0x1']).then(() => {
+      head += 1;
+    });
+  }, 100);
+  const worker = async () => {
+    while (startedCount < CHECKS) {
+      startedCount += 1;
+      await checkOnce();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  clearInterval(miner);
+  expect(wrong).toEqual([]);
+  // The faults must have bitten, and most checks must have been decided all the same.
+  const kinds = new Set([...voting.calls, ...alone.calls].map((call) => call.split('/')[2]));
+  expect(kinds).toEqual(new Set([...kinds, ...BITES]));
+  expect(count.granted + count.denied).toBeGreaterThan(2 * CHECKS);
+  expect(count.granted).toBeGreaterThan(CHECKS / 4);
+});
