@@ -1,0 +1,52 @@
+import { Breaker } from './breaker.ts';
+
+const SETTINGS = { strikesMax: 3, openMsMin: 100, openMsMax: 400 };
+
+function makeClocked() {
+  const clock = { ms: 0 };
+  return { clock, breaker: new Breaker(() => clock.ms, SETTINGS) };
+}
+
+test('it opens at the last strike, and a success before that forgives all', () => {
+  const { breaker } = makeClocked();
+  breaker.fail(2);
+  breaker.succeed();
+  breaker.fail(2);
+  expect(breaker.state).toBe('closed');
+  breaker.fail(1);
+  expect(breaker.state).toBe('open');
+  expect(breaker.admit()).toBe(false);
+});
+
+test('after its time one call is let through, and a success closes it', () => {
+  const { breaker, clock } = makeClocked();
+  breaker.fail(3);
+  clock.ms = 100;
+  expect(breaker.state).toBe('half-open');
+  expect([breaker.admit(), breaker.admit()]).toEqual([true, false]);
+  breaker.succeed();
+  expect(breaker.state).toBe('closed');
+});
+
+test('each failed attempt doubles its time, up to the bound', () => {
+  const { breaker, clock } = makeClocked();
+  breaker.fail(3);
+  const openMs: number[] = [];
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const from = clock.ms;
+    while (breaker.state === 'open') clock.ms += 1;
+    openMs.push(clock.ms - from);
+    breaker.admit();
+    breaker.fail(1);
+  }
+  expect(openMs).toEqual([100, 200, 400, 400]);
+});
+
+test('a half-open call that says nothing of the endpoint lets the next one try', () => {
+  const { breaker, clock } = makeClocked();
+  breaker.fail(3);
+  clock.ms = 100;
+  breaker.admit();
+  breaker.fail(0);
+  expect(breaker.admit()).toBe(true);
+});

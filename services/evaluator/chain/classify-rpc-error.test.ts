@@ -1,0 +1,27 @@
+import { classifyRpcError } from './classify-rpc-error.ts';
+
+// Answers of real clients and providers, as they were published.
+test.each([
+  [-32_000, 'header not found', 'block-unavailable'],
+  [-32_000, 'missing trie node 0b (path ) state 0x0b is not available', 'block-unavailable'],
+  [-32_001, 'Resource not found', 'block-unavailable'],
+  [-32_602, 'BlockOutOfRangeError: block height is 70 but requested was 16777215', 'block-unavailable'],
+  [3, 'execution reverted: ERC721: invalid token ID', 'reverted'],
+  [-32_000, 'execution reverted', 'reverted'],
+  [-32_015, 'VM execution error.', 'reverted'],
+  [-32_000, 'invalid opcode: INVALID', 'reverted'],
+  [-32_003, 'EVM error InvalidFEOpcode', 'reverted'],
+  [-32_000, 'out of gas', 'gas-exhausted'],
+  [-32_003, 'EVM error OutOfGas', 'gas-exhausted'],
+  [-32_000, 'gas required exceeds allowance (50000000)', 'gas-exhausted'],
+  [-32_602, 'too many arguments, want at most 2', 'override-refused'],
+  [-32_000, 'state override is not supported', 'override-refused'],
+  [-32_005, 'daily request count exceeded, request rate limited', 'rate-limited'],
+  [429, 'Your app has exceeded its compute units per second capacity', 'rate-limited'],
+  [-32_005, 'limit exceeded', 'rate-limited'],
+  [-32_000, 'batch size too large', 'too-large'],
+  [-32_000, 'the flux capacitor is misaligned', 'rpc-error'],
+  [0, '', 'rpc-error'],
+] as const)('%d %j is %s', (code, message, expected) => {
+  expect(classifyRpcError({ code, message })).toBe(expected);
+});

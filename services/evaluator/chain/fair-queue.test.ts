@@ -1,0 +1,28 @@
+import { FairQueue } from './fair-queue.ts';
+
+const always = () => true;
+
+test('a client with a backlog delays the others by one turn and no more', () => {
+  const queue = new FairQueue<string>();
+  for (let index = 0; index < 10_000; index++) queue.push('big', `big ${index}`);
+  queue.push('small', 'small 0');
+  const taken = queue.take(100, always);
+  expect(taken).toContain('small 0');
+  expect(taken).toHaveLength(100);
+  expect(queue.size).toBe(9_901);
+});
+
+test('within a client the order is kept', () => {
+  const queue = new FairQueue<number>();
+  for (let index = 0; index < 100; index++) queue.push('one', index);
+  expect([...queue.take(60, always), ...queue.take(60, always)]).toEqual(
+    Array.from({ length: 100 }, (_, n) => n),
+  );
+});
+
+test('what nobody wants any more is dropped and takes no place', () => {
+  const queue = new FairQueue<number>();
+  for (let index = 0; index < 100; index++) queue.push('one', index);
+  expect(queue.take(10, (item) => item % 10 === 0)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+  expect(queue.take(10, always)).toEqual(Array.from({ length: 9 }, (_, n) => 91 + n));
+});
