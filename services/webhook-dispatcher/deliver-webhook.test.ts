@@ -84,6 +84,7 @@ function setUp(script: Script = {}) {
       step('publishAttempted');
       attempted.push(message);
     },
+    gather: async () => undefined,
     metrics: {
       observeAttempt: () => undefined,
       countExhausted: () => steps.push('exhausted'),

@@ -24,6 +24,8 @@ export type DeliveryDependencies = {
   readonly attempt: AttemptDelivery;
   readonly publishRetry: (tier: RetryTier, message: WebhookRetry, traceparent: string) => Promise<void>;
   readonly publishAttempted: (message: WebhookAttempted, traceparent: string) => Promise<void>;
+  /** Waited for before an attempt is logged, so that many are logged together: nobody waits for the log. */
+  readonly gather: () => Promise<void>;
   readonly metrics: DispatcherMetrics;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -153,6 +155,7 @@ async function log(
   logged: WebhookAttempted,
   { signal, traceparent }: Pick<Step, 'signal' | 'traceparent'>,
 ): Promise<void> {
+  await deps.gather();
   await persist(() => deps.publishAttempted(logged, traceparent), signal);
   await persist(() => deps.deliveries.record(logged), signal);
 }

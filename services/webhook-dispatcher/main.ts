@@ -17,9 +17,13 @@ import { connectDelivery } from './delivery/attempt-delivery.ts';
 import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
+import { makeGather } from './gather.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
 import { makeMetrics } from './metrics.ts';
+
+/** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
+const LOG_GATHER_MS = 10;
 
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 
@@ -55,6 +59,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     gate,
     attempt,
     metrics,
+    gather: makeGather(LOG_GATHER_MS),
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) =>
       kafka.publish(webhookRetry[tier], message, { headers: { traceparent } }),
