@@ -26,6 +26,8 @@ export type SuperviseDependencies = {
   /** The part has a process, which may still be getting ready. */
   readonly cameUp: (pid: number) => void;
   readonly wentDown: (pid: number) => void;
+  /** Waits, or less when the signal is aborted; it never rejects. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
 export type Supervised = {
@@ -43,7 +45,7 @@ export type Supervised = {
  * @throws the first start's error; a later start that fails is tried again after the pause.
  */
 export async function supervise(part: Part, dependencies: SuperviseDependencies): Promise<Supervised> {
-  const { say, cameUp, wentDown } = dependencies;
+  const { say, cameUp, wentDown, pause = rest } = dependencies;
   const stopped = new AbortController();
   const signal = AbortSignal.any([dependencies.signal, stopped.signal]);
   const state: { pid: number | undefined; exitCount: number } = { pid: undefined, exitCount: 0 };
@@ -78,7 +80,7 @@ export async function supervise(part: Part, dependencies: SuperviseDependencies)
       if (performance.now() - upAt > QUIET_MS) pauseMs = RESTART_MS_MIN;
       say(`${part.name} ended (${describeExit(exit)}); it is started again in ${pauseMs / 1000} s`);
       for (let isUp = false; !isUp; pauseMs = Math.min(pauseMs * 2, RESTART_MS_MAX)) {
-        await delay(pauseMs, undefined, { signal }).catch(() => {});
+        await pause(pauseMs, signal);
         if (signal.aborted) return;
         isUp = await start().then(
           (next) => {
@@ -105,3 +107,6 @@ export async function supervise(part: Part, dependencies: SuperviseDependencies)
     },
   };
 }
+
+const rest = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);

@@ -1,0 +1,65 @@
+import { environmentOf, planEnvironment } from './local-environment.ts';
+import { parseOptions } from './options.ts';
+import { planPorts } from './plan-ports.ts';
+
+const ports = planPorts(parseOptions(['--port-base', '20000'], () => {}));
+const secrets = {
+  app: { clientId: 'app_1', apiKey: 'rck_live_1', webhookSecret: 'whsec_1' },
+  operator: { email: 'operator@localhost', password: 'p' },
+  idKeys: '1:id',
+  secretKeys: '1:secret',
+};
+const plan = (env: Record<string, string>) => planEnvironment(env, ports, secrets, '/data/chains.json');
+const environmentFor = (service: string, env: Record<string, string> = {}) => {
+  const planned = ports.processes.find((process) => process.service === service);
+  if (!planned) throw new Error(`no ${service}`);
+  return environmentOf(planned, plan(env));
+};
+
+test('every process finds this broker, this store, these chains and its own ports', () => {
+  expect(environmentFor('gateway')).toMatchObject({
+    KAFKA_BROKERS: '127.0.0.1:20002',
+    REDIS_URL: 'redis://127.0.0.1:20004',
+    CHAINS_FILE: '/data/chains.json',
+    HTTP_HOST: '127.0.0.1',
+    HTTP_PORT: '20000',
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: '20040',
+  });
+  expect(environmentFor('evaluator')).toMatchObject({ OPS_PORT: '20041' });
+});
+
+test('a key reaches only the processes that need it, also when the environment brings it', () => {
+  const env = { ROLECALL_SECRET_KEYS: '2:mine' };
+  expect(environmentFor('gateway', env)).toMatchObject({ ROLECALL_ID_KEYS: '1:id' });
+  expect(environmentFor('gateway', env)).not.toHaveProperty('ROLECALL_SECRET_KEYS');
+  expect(environmentFor('webhook-dispatcher', env)).toMatchObject({ ROLECALL_SECRET_KEYS: '2:mine' });
+  expect(environmentFor('webhook-dispatcher', env)).not.toHaveProperty('ROLECALL_ID_KEYS');
+  for (const service of ['evaluator', 'result-store'])
+    expect(Object.keys(environmentFor(service, env)).filter((name) => name.startsWith('ROLECALL_'))).toEqual(
+      [],
+    );
+});
+
+test('the environment overrides any setting, and an empty value counts', () => {
+  const env = { WEBHOOK_ALLOWED_CIDRS: '', SYNC_DEADLINE_MS: '5000', KAFKA_SESSION_TIMEOUT_MS: '9000' };
+  expect(environmentFor('gateway', env)).toMatchObject(env);
+});
+
+test('the ports are always ours: each process has others', () => {
+  expect(environmentFor('gateway', { HTTP_PORT: '1', OPS_PORT: '1' })).toMatchObject({
+    HTTP_PORT: '20000',
+    OPS_PORT: '20040',
+  });
+});
+
+test('what is open on this machine alone is a warning, unless the environment decides it', () => {
+  expect(plan({}).warnings.join('\n')).toMatch(/WEBHOOK_ALLOWED_CIDRS=127.*\n.*WEBHOOK_ALLOW_HTTP=true/);
+  expect(plan({ WEBHOOK_ALLOWED_CIDRS: '', WEBHOOK_ALLOW_HTTP: 'false' }).warnings).toEqual([]);
+});
+
+test('a broker of the environment is used, with a warning that does not repeat where it is', () => {
+  const { warnings } = plan({ REDIS_URL: 'redis://:hush@elsewhere' });
+  expect(warnings.join('\n')).toContain('REDIS_URL comes from the environment');
+  expect(warnings.join('\n')).not.toContain('hush');
+});

@@ -1,0 +1,40 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isWellFormedApiKey } from '#shared/contracts/api-key.ts';
+import { parseKeyRing } from '#shared/secret-box.ts';
+import { loadLocalSecrets } from './local-secrets.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'rolecall-secrets-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+test('the secrets are made once and are the same ever after', () => {
+  const first = loadLocalSecrets(dir);
+  expect(loadLocalSecrets(dir)).toEqual(first);
+  expect(loadLocalSecrets(join(dir, 'other'))).not.toEqual(first);
+});
+
+test('only their owner can read them', () => {
+  loadLocalSecrets(dir);
+  expect(statSync(join(dir, 'local-secrets.json')).mode & 0o777).toBe(0o600);
+});
+
+test('they have the forms that the services accept', () => {
+  const { app, idKeys, secretKeys } = loadLocalSecrets(dir);
+  expect(isWellFormedApiKey(app.apiKey)).toBe(true);
+  expect(app.clientId).toMatch(/^app_/);
+  expect(Buffer.from(app.webhookSecret.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  expect(parseKeyRing(idKeys).current.number).toBe(1);
+  expect(parseKeyRing(secretKeys).current.number).toBe(1);
+});
+
+test('a damaged file is an error that does not repeat it', () => {
+  const file = join(dir, 'local-secrets.json');
+  writeFileSync(file, '{"secretKeys":"1:hush"}');
+  expect(() => loadLocalSecrets(dir)).toThrow(/not whole/);
+  expect(() => loadLocalSecrets(dir)).not.toThrow(/hush/);
+  expect(readFileSync(file, 'utf8')).toContain('hush');
+});

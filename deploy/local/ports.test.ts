@@ -1,0 +1,28 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { findFreePorts, isPortFree, requireFreePorts, STABLE_PORT_MAX } from './ports.ts';
+
+test('every port in use is named with what it was meant for', async () => {
+  const [first = 0, second = 0, free = 0] = await findFreePorts(3);
+  const servers = [first, second].map((port) => createServer().listen(port, '127.0.0.1'));
+  try {
+    await Promise.all(servers.map((server) => server.listening || once(server, 'listening')));
+    const wanted = [
+      { port: first, what: 'Kafka' },
+      { port: free, what: 'Redis' },
+      { port: second, what: 'gateway' },
+    ];
+    await expect(requireFreePorts(wanted)).rejects.toThrow(
+      `ports in use by another program: ${first} (Kafka), ${second} (gateway)`,
+    );
+  } finally {
+    for (const server of servers) server.close();
+  }
+});
+
+test('a port that was looked at is free for its user', async () => {
+  const [port = 0] = await findFreePorts(1);
+  expect(port).toBeLessThanOrEqual(STABLE_PORT_MAX);
+  expect(await isPortFree(port)).toBe(true);
+  await requireFreePorts([{ port, what: 'anything' }]);
+});
