@@ -21,6 +21,7 @@ import { makeGather } from './gather.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
 import { makeMetrics } from './metrics.ts';
+import { makeReadTierDepths, retryGroupOf } from './read-tier-depths.ts';
 
 /** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
 const LOG_GATHER_MS = 10;
@@ -73,7 +74,8 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const deliver = makeDeliverWebhook(dependencies);
   const giveUp = makeGiveUpDelivery(dependencies);
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
-  metrics.watch({ slots, gate, now: clock.now, oldestUndeliveredAt });
+  const tierDepths = makeReadTierDepths(kafka.admin, monotonicMs);
+  metrics.watch({ slots, gate, now: clock.now, oldestUndeliveredAt, tierDepths });
 
   const { window } = webhook;
   const retry = {
@@ -97,7 +99,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
       kafka.consume({
         ...retry,
         due,
-        groupId: `webhook-dispatcher.retry.${tier}`,
+        groupId: retryGroupOf(tier),
         topics: [webhookRetry[tier]],
       }),
     ),

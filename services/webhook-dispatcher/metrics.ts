@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { WebhookState } from '#shared/contracts/webhook.ts';
+import type { RetryTier, WebhookState } from '#shared/contracts/webhook.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 import type { BreakerState } from './domain/make-breaker.ts';
@@ -26,6 +26,8 @@ export type DispatcherState = {
   readonly gate: { readonly breakerCounts: () => Readonly<Record<BreakerState, number>> };
   /** Epoch ms by `now`; `undefined` where nothing is undelivered. */
   readonly oldestUndeliveredAt: () => Promise<number | undefined>;
+  /** Deliveries that wait in each retry tier, over all dispatchers. */
+  readonly tierDepths: () => Promise<Readonly<Record<RetryTier, number>>>;
   readonly now: () => number;
 };
 
@@ -119,13 +121,28 @@ function watchState(registry: Registry, state: DispatcherState): void {
     },
   });
   new Gauge({
+    name: 'rolecall_webhook_tier_depth',
+    help: 'Deliveries that wait in each retry tier, over all dispatchers.',
+    labelNames: ['tier'],
+    registers,
+    async collect() {
+      // While the broker is away there is no figure, rather than an old one.
+      const depths = await state.tierDepths().catch(() => undefined);
+      this.reset();
+      for (const [tier, depth] of Object.entries(depths ?? {})) this.set({ tier }, depth);
+    },
+  });
+  new Gauge({
     name: 'rolecall_webhook_oldest_undelivered_seconds',
     help: 'Age of the oldest check whose webhook is neither delivered nor given up; 0 without one.',
     registers,
     async collect() {
-      // The last value stays while the store is away.
-      const at = await state.oldestUndeliveredAt().catch(() => undefined);
-      this.set(at === undefined ? 0 : Math.max(0, state.now() - at) / 1000);
+      try {
+        const at = await state.oldestUndeliveredAt();
+        this.set(at === undefined ? 0 : Math.max(0, state.now() - at) / 1000);
+      } catch {
+        // The last value stays while the store is away.
+      }
     },
   });
 }

@@ -47,7 +47,7 @@ export type DeliveryView = {
   readonly nextAttemptAt: string | undefined;
   /** Oldest first. */
   readonly attempts: readonly AttemptView[];
-  /** The first 4 KiB of the last answer. */
+  /** The first 4 KiB of the last answer that had a body. */
   readonly lastBody: string | undefined;
 };
 

@@ -24,6 +24,14 @@ export const FAILED_MAX = 100_000;
 /** Bytes of attempt lines kept with a delivery, the newest: about 80 attempts. */
 const ATTEMPT_LINES_BYTES_MAX = 16_384;
 
+/** Adds to one of a client app's lists. Its end and its bound are seen to at the first and every sixteenth entry. */
+const addToList = (key: number, score: string, expireAt: string, countMax: number): string => `
+  redis.call('ZADD', KEYS[${key}], ${score}, requestId)
+  if redis.call('ZCARD', KEYS[${key}]) % 16 == 1 then
+    redis.call('PEXPIREAT', KEYS[${key}], ${expireAt})
+    redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1})
+  end`;
+
 /** KEYS: marker, delivery, list, failed, undelivered. */
 export const CLAIM = `${REQUIRE_VIEW}
 local requestId, chain, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
@@ -39,14 +47,11 @@ if found[1] then
 end
 redis.call('HSET', KEYS[2], 'chain', chain, 'step', step, 'place', place, 'state', 'pending',
   'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
-redis.call('HDEL', KEYS[2], 'nextAttemptAt')
 redis.call('PEXPIREAT', KEYS[2], ARGV[12])
-if not found[1] then
-  redis.call('ZADD', KEYS[3], ARGV[11], requestId)
-  redis.call('PEXPIREAT', KEYS[3], ARGV[12])
-  redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${LISTED_MAX + 1})
-end
-redis.call('ZREM', KEYS[4], requestId)
+if found[1] then
+  redis.call('HDEL', KEYS[2], 'nextAttemptAt')
+  if found[4] ~= 'pending' then redis.call('ZREM', KEYS[4], requestId) end
+else ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)} end
 redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
 return 'claimed'
 `;
@@ -68,30 +73,30 @@ local requestId, chain, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[
 local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state')
 local foundChain, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
-local advances = not foundChain or chain > foundChain
-  or (chain == foundChain and found[4] == 'pending' and (not step or step > foundStep))
+local fields = {}
+local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if line ~= '' and not string.find(lines, line, 1, true) then
   lines = lines .. line .. '\\n'
   while #lines > ${ATTEMPT_LINES_BYTES_MAX} do lines = string.sub(lines, string.find(lines, '\\n', 1, true) + 1) end
-  redis.call('HSET', KEYS[2], 'attempts', lines, 'lastBody', body)
+  set('attempts', lines)
+  if body ~= '' then set('lastBody', body) end
 end
-redis.call('HSET', KEYS[2], 'clientId', ARGV[9], 'callbackUrl', ARGV[10], 'retainUntil', ARGV[11])
-redis.call('PEXPIREAT', KEYS[2], ARGV[13])
 if not foundChain then
-  redis.call('ZADD', KEYS[3], ARGV[12], requestId)
-  redis.call('PEXPIREAT', KEYS[3], ARGV[13])
-  redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${LISTED_MAX + 1})
+  set('clientId', ARGV[9]) set('callbackUrl', ARGV[10]) set('retainUntil', ARGV[11])
+  ${addToList(3, 'ARGV[12]', 'ARGV[13]', LISTED_MAX)}
 end
-if not advances then return 0 end
-redis.call('HSET', KEYS[2], 'chain', chain, 'step', step or foundStep or 0, 'place', '', 'state', state)
-if nextAttemptAt == '' then redis.call('HDEL', KEYS[2], 'nextAttemptAt')
-else redis.call('HSET', KEYS[2], 'nextAttemptAt', nextAttemptAt) end
-if state == 'pending' then redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
-else redis.call('ZREM', KEYS[5], requestId) end
-if state == 'exhausted' or state == 'stopped' then
-  redis.call('ZADD', KEYS[4], ARGV[12], requestId)
-  redis.call('PEXPIREAT', KEYS[4], ARGV[13])
-  redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -${FAILED_MAX + 1})
-else redis.call('ZREM', KEYS[4], requestId) end
+local advances = not foundChain or chain > foundChain
+  or (chain == foundChain and found[4] == 'pending' and (not step or step > foundStep))
+if advances then
+  set('chain', chain) set('step', step or foundStep or 0) set('place', '') set('state', state)
+  if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
+  elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
+  if state == 'pending' then redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
+  else redis.call('ZREM', KEYS[5], requestId) end
+  if state == 'exhausted' or state == 'stopped' then ${addToList(4, 'ARGV[12]', 'ARGV[13]', FAILED_MAX)}
+  elseif not foundChain or chain ~= foundChain then redis.call('ZREM', KEYS[4], requestId) end
+end
+if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
+if not foundChain or advances then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
 return 1
 `;

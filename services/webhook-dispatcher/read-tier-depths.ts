@@ -1,0 +1,46 @@
+import { RETRY_TIERS, type RetryTier, webhookRetry } from '#shared/contracts/webhook.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
+
+/** Read anew at most this often, however often the metrics are scraped. */
+const KEEP_MS = 15_000;
+
+export type TierDepths = Readonly<Record<RetryTier, number>>;
+
+/** The consumer group that works a retry tier. */
+export const retryGroupOf = (tier: RetryTier): string => `webhook-dispatcher.retry.${tier}`;
+
+/**
+ * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: what was written to the
+ * tier's topic and not yet committed by its group.
+ *
+ * @param nowMs a monotonic clock, ms.
+ *
+ * @example
+ * const depths = await makeReadTierDepths(kafka.admin, () => performance.now())(); // { '5s': 3, … }
+ */
+export function makeReadTierDepths(
+  admin: Pick<KafkaConnection['admin'], 'fetchOffsets'> & Parameters<typeof readTopicOffsets>[0],
+  nowMs: () => number,
+): () => Promise<TierDepths> {
+  const depthOf = async (tier: RetryTier): Promise<number> => {
+    const topic = webhookRetry[tier].name;
+    const [ends, [committed]] = await Promise.all([
+      readTopicOffsets(admin, topic),
+      admin.fetchOffsets({ groupId: retryGroupOf(tier), topics: [topic] }),
+    ]);
+    return (committed?.partitions ?? []).reduce((depth, { partition, offset }) => {
+      const { low = 0, high = 0 } = ends.get(partition) ?? {};
+      // Before its first commit the group stands at the beginning.
+      return depth + high - Math.max(Number(offset), low);
+    }, 0);
+  };
+  let kept: { readonly atMs: number; readonly depths: Promise<TierDepths> } | undefined;
+  return () => {
+    if (kept === undefined || nowMs() - kept.atMs > KEEP_MS) {
+      const depths = Promise.all(RETRY_TIERS.map(async (tier) => [tier, await depthOf(tier)] as const));
+      kept = { atMs: nowMs(), depths: depths.then((entries) => Object.fromEntries(entries) as TierDepths) };
+    }
+    return kept.depths;
+  };
+}
