@@ -1,19 +1,20 @@
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { usage } from '#shared/contracts/usage.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
-import { makeAccounts } from '#shared/redis/accounts.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
-import { makeDeliveries } from '#shared/redis/deliveries.ts';
-import { makeResults } from '#shared/redis/results.ts';
-import { makeViewState } from '#shared/redis/view.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
+import { openViews } from '#shared/views/open-views.ts';
 import { loadConfig } from './config.ts';
 import { makeResultHandler } from './handle-result.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeProjector } from './project-document.ts';
+import { startPublishingUsage } from './publish-usage.ts';
+
+/** Documents change rarely: a small window, and a fetch loop that seldom wakes. */
+const DOCUMENTS = { window: 64, fetchWaitMs: 1_000 } as const;
 
 // Composition root: the only file that knows every part of the result-store.
 await runService(
@@ -24,22 +25,10 @@ await runService(
     const clock = scope.use(await startClock(redis));
     const kafka = scope.use(await connectKafka(config, 'result-store', context));
     const metrics = makeMetrics(context.metrics);
-    const results = makeResults(redis);
-    const accounts = makeAccounts(redis);
-    const clientApps = makeClientApps(redis);
-    const deliveries = makeDeliveries(redis);
-    const views = makeViewState(redis);
+    const opened = openViews(redis);
+    const { results, accounts, clientApps, usageFigures: figures } = opened;
 
-    const rebuild = {
-      kafka,
-      views,
-      accounts,
-      clientApps,
-      results,
-      deliveries,
-      now: clock.now,
-      log: context.log,
-    };
+    const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
     context.readiness.add('views', () => keeper.areWhole() || 'the views are being rebuilt');
     metrics.watch(keeper, clock);
@@ -57,10 +46,9 @@ await runService(
     );
     scope.use(
       await kafka.consume({
+        ...DOCUMENTS,
         groupId: 'result-store.accounts',
         topics: [account],
-        window: 64,
-        fetchWaitMs: 1_000,
         handle: makeProjector({
           project: (document) => accounts.project(document),
           read: ({ accountId }) => accounts.read(accountId),
@@ -70,10 +58,9 @@ await runService(
     );
     scope.use(
       await kafka.consume({
+        ...DOCUMENTS,
         groupId: 'result-store.client-apps',
         topics: [clientApp],
-        window: 64,
-        fetchWaitMs: 1_000,
         handle: makeProjector({
           project: (document) => clientApps.project(document),
           read: ({ clientId }) => clientApps.read(clientId),
@@ -81,5 +68,7 @@ await runService(
         }),
       }),
     );
+    const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
+    scope.use(startPublishingUsage({ figures, publish, now: clock.now, log: context.log }));
   },
 );

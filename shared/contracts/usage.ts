@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { defineTopic } from './topic.ts';
 
-/** Totals of one client app in one hour. */
+/** Totals of one client app in one hour, written anew while they grow; the last record of an hour counts. */
 export const Usage = z.object({
   clientId: z.string(),
   /** The hour, UTC: `2026-11-21T10`. */
   hour: z.string(),
   accepted: z.number().int().nonnegative(),
   refused: z.number().int().nonnegative(),
-  /** The month's counter at the time of writing. */
+  /** The calendar month (UTC) of `asOf`, and its counter then: what a rebuild of the counters begins from. */
+  month: z.string(),
   monthTotal: z.number().int().nonnegative(),
+  /** Redis's clock at the moment the figures were read. */
+  asOf: z.iso.datetime(),
 });
 export type Usage = z.infer<typeof Usage>;
 

@@ -10,6 +10,7 @@ import { REQUIRE_VIEW } from './view.ts';
  *       4, 5 end of the first and the second month, ms  6 'rate' or 'free' (the rate was paid already)
  *       7 'check' or 'count'  8 seed of the id to come  9 the body's hash ('' without an idempotency key)
  *       10 seed of the claim that may be replaced ('' for none)  11, 12 names of the months
+ *       13 the client app's id: under it the hour's usage is counted
  *
  * Answer: outcome, now (ms), left in the window, ms until the window's oldest leaves, month's counter, which month
  * (1 or 2), claim's time, claim's seed, claim's request id, claim's month.
@@ -20,7 +21,7 @@ import { REQUIRE_VIEW } from './view.ts';
  */
 export const ADMIT_LUA = `${REQUIRE_VIEW}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, 5000, 5000, 86400000
-local COUNTER_KEPT = 40 * 86400000
+local COUNTER_KEPT, USAGE_KEPT = 40 * 86400000, 3 * 3600000
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local limit, quota = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -71,7 +72,18 @@ local function enter()
   redis.call('SET', KEYS[3], total, 'PX', 2 * WINDOW + CLOCK_STEP_MAX)
 end
 
-if ARGV[6] == 'rate' and total >= limit then return answer('rate-limited') end
+local function countUsage(member)
+  if quota == 0 then return end
+  local hour = math.floor(now / 3600000)
+  local usage = 'usage:{' .. ARGV[13] .. '}:' .. hour
+  if redis.call('HINCRBY', usage, member, 1) == 1 then
+    redis.call('PEXPIRE', usage, USAGE_KEPT)
+    redis.call('SADD', 'usage:apps:' .. hour, ARGV[13])
+    redis.call('PEXPIRE', 'usage:apps:' .. hour, USAGE_KEPT)
+  end
+end
+
+if ARGV[6] == 'rate' and total >= limit then countUsage('refused') return answer('rate-limited') end
 if ARGV[7] == 'count' then enter() return answer('counted') end
 
 if ARGV[9] ~= '' then
@@ -87,8 +99,9 @@ if ARGV[9] ~= '' then
   end
 end
 
-if quota > 0 and used >= quota then return answer('quota-exceeded') end
+if quota > 0 and used >= quota then countUsage('refused') return answer('quota-exceeded') end
 enter()
+countUsage('accepted')
 if quota > 0 then
   used = redis.call('INCR', KEYS[3 + month])
   if used == 1 then redis.call('PEXPIREAT', KEYS[3 + month], tonumber(ARGV[3 + month]) + COUNTER_KEPT) end

@@ -179,6 +179,7 @@ function argumentsOf(request: AdmitRequest, [first, second]: Months): (string | 
     check?.claim?.replaces ?? '',
     first.name,
     second.name,
+    request.clientId,
   ];
 }
 

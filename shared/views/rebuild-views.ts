@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import { usage } from '#shared/contracts/usage.ts';
 import { webhookAttempted } from '#shared/contracts/webhook.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -9,9 +11,12 @@ import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
+import type { RestoreAdmission } from '#shared/redis/restore-admission.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
+import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
 import { REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/redis/view.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { ChargeCount } from './count-charges.ts';
 
 export type Rebuild = {
   readonly kafka: Pick<KafkaConnection, 'readTopic'>;
@@ -20,12 +25,16 @@ export type Rebuild = {
   readonly clientApps: Pick<ClientApps, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly deliveries: Pick<Deliveries, 'record'>;
+  readonly admission: RestoreAdmission;
+  readonly usageFigures: Pick<UsageFigures, 'restore'>;
   /** Epoch ms: what was to be kept until before then is passed over. */
   readonly now: () => number;
   readonly log: Logger;
 };
 
-export type RebuildCounts = Readonly<Record<'accounts' | 'clientApps' | 'results' | 'attempts', number>>;
+export type RebuildCounts = Readonly<
+  Record<'accounts' | 'clientApps' | 'claims' | 'counters' | 'results' | 'attempts', number>
+>;
 
 /** Records applied at once. Their commands share a round trip. */
 const APPLY_BATCH_MAX = 500;
@@ -61,24 +70,85 @@ export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | un
   }
 }
 
+type Counts = { -readonly [Name in keyof RebuildCounts]: number };
+
 async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): Promise<RebuildCounts> {
-  const { accounts, clientApps, results, deliveries, now } = rebuild;
-  const counts = { accounts: 0, clientApps: 0, results: 0, attempts: 0 };
-  const follow = <M>(topic: Topic<M>, apply: (message: M) => Promise<unknown>) =>
+  const counts: Counts = { accounts: 0, clientApps: 0, claims: 0, counters: 0, results: 0, attempts: 0 };
+  const follow: Follow = (topic, apply) =>
     rebuild.kafka.readTopic({
       topic: topic.name,
       signal,
       apply: (records) => applyRecords(topic, records, apply, rebuild.log),
     });
+  await applyApps(rebuild, token, follow, counts);
+  const charges = new ChargeCount();
+  await applyAdmissions(rebuild, token, follow, counts, charges);
+  await applyOutcomes(rebuild, token, follow, counts, charges);
+  for (const { clientId, month, count } of charges.charges()) {
+    await rebuild.admission.counter(clientId, month, count, token);
+    counts.counters++;
+  }
+  return counts;
+}
+
+type Follow = <M>(
+  topic: Topic<M>,
+  apply: (message: M, publishedAtMs: number) => Promise<unknown>,
+) => Promise<void>;
+
+async function applyApps({ accounts, clientApps }: Rebuild, token: string, follow: Follow, counts: Counts) {
   await follow(account, async (message) => {
     counts.accounts += Number(await accounts.project(message, token));
   });
   await follow(clientApp, async (message) => {
     counts.clientApps += Number(await clientApps.project(message, token));
   });
-  await follow(checkCompleted, async (message) => {
+}
+
+/** What admission keeps: the hours' figures, the idempotency claims, and the charges of accepted checks. */
+async function applyAdmissions(
+  { admission, usageFigures, now }: Rebuild,
+  token: string,
+  follow: Follow,
+  counts: Counts,
+  charges: ChargeCount,
+): Promise<void> {
+  const nowMs = now();
+  await follow(usage, async (message) => {
+    charges.addTotal(message);
+    const hour = hourOf(Date.parse(`${message.hour}:00:00Z`));
+    if (hour >= hourOf(nowMs) - 1) await usageFigures.restore({ ...message, hour }, token);
+  });
+  for (const lane of Object.values(LANES))
+    await follow(lane, async (message) => {
+      charges.addCheck(message);
+      if (!message.idempotency) return;
+      const { requestId, clientId, chargedMonth: month } = message;
+      const claim = {
+        ...message.idempotency,
+        requestId,
+        clientId,
+        month,
+        acceptedAtMs: Date.parse(message.acceptedAt),
+      };
+      await admission.claim(claim, nowMs, token);
+      counts.claims++;
+    });
+}
+
+async function applyOutcomes(
+  { results, deliveries, now }: Rebuild,
+  token: string,
+  follow: Follow,
+  counts: Counts,
+  charges: ChargeCount,
+): Promise<void> {
+  await follow(checkCompleted, async (message, publishedAtMs) => {
+    charges.addResult(message, publishedAtMs);
     if (Date.parse(message.retainUntil) <= now()) return;
-    await results.saveIfAbsent({ ...savingOf(message), access: token });
+    // The counters are worked out above: a refund here would be a second one.
+    const { refund: _, ...saving } = savingOf(message);
+    await results.saveIfAbsent({ ...saving, access: token });
     counts.results++;
   });
   await follow(webhookAttempted, async (message) => {
@@ -86,7 +156,6 @@ async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): P
     await deliveries.record(message, token);
     counts.attempts++;
   });
-  return counts;
 }
 
 /**
@@ -96,13 +165,13 @@ async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): P
 async function applyRecords<M>(
   topic: Topic<M>,
   records: readonly TopicRecord[],
-  apply: (message: M) => Promise<unknown>,
+  apply: (message: M, publishedAtMs: number) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {
   for (let i = 0; i < records.length; i += APPLY_BATCH_MAX) {
-    const batch = records.slice(i, i + APPLY_BATCH_MAX).map(async ({ value, offset }) => {
+    const batch = records.slice(i, i + APPLY_BATCH_MAX).map(async ({ value, offset, timestamp }) => {
       try {
-        await apply(parseMessage(topic, value));
+        await apply(parseMessage(topic, value), Number(timestamp));
       } catch (error) {
         if (isRetriable(error)) throw error;
         log.warn({ topic: topic.name, offset }, 'record passed over in a rebuild');

@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
+import { usage } from '#shared/contracts/usage.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { makeAccounts } from '#shared/redis/accounts.ts';
-import { monthCounterKey } from '#shared/redis/admit.ts';
+import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
+import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
 
@@ -30,6 +32,17 @@ const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   resultJson: '{"n":1}',
   ...over,
 });
+const aCheck = (requestId: string, clientId: string): CheckRequested => ({
+  requestId,
+  clientId,
+  account: `0x${'1'.repeat(40)}`,
+  rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
+  onUndetermined: 'omit',
+  consistency: { blockTag: 'latest', minBlock: {} },
+  delivery: { mode: 'poll' },
+  acceptedAt: new Date().toISOString(),
+  retainUntil: later(),
+});
 const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp => ({
   clientId,
   version,
@@ -42,19 +55,12 @@ const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp
   webhookSecrets: [],
   createdAt: '2026-11-21T10:00:00.000Z',
 });
-const rebuildWith = () => {
-  const { redis } = connection;
-  return {
-    kafka,
-    views: makeViewState(redis),
-    accounts: makeAccounts(redis),
-    clientApps: makeClientApps(redis),
-    results: makeResults(redis),
-    deliveries: makeDeliveries(redis),
-    now: Date.now,
-    log: makeSilentLogger(),
-  };
-};
+const rebuildWith = () => ({
+  ...openViews(connection.redis),
+  kafka,
+  now: Date.now,
+  log: makeSilentLogger(),
+});
 
 beforeAll(async () => {
   const config = testConfig(1);
@@ -140,4 +146,46 @@ test('a rebuilder whose lock was wiped does not declare the views whole', async 
   await expect(write).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await views.finish('mine')).toBe(false);
   expect(await views.isWhole()).toBe(false);
+});
+
+test("an emptied Redis gets back what admission keeps: the month's counter, and claims that still replay", async () => {
+  const clientId = `app_${randomUUID()}`;
+  const { admit, markPublished } = makeAdmitter(connection.redis, Date.now);
+  const limits = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
+  const claim = { keyHash: 'k', bodyHash: 'b' };
+  const ask = (seed: string, withClaim: boolean) =>
+    admit({ clientId, limits, bucket: 'per-second', check: { seed, ...(withClaim ? { claim } : {}) } });
+  const ids: string[] = [];
+  for (const seed of ['1', '2', '3']) {
+    const admission = await ask(seed, seed === '1');
+    const month = admission.month?.name ?? '';
+    const requestId = randomUUID();
+    ids.push(requestId);
+    if (seed === '1') await markPublished({ clientId, keyHash: 'k', seed, requestId });
+    await kafka.publish(checkRequestedBulk, {
+      ...aCheck(requestId, clientId),
+      acceptedAt: new Date(admission.nowMs).toISOString(),
+      chargedMonth: month,
+      ...(seed === '1' ? { idempotency: claim } : {}),
+    });
+    if (seed !== '1') continue;
+    // The totals as the result-store would publish them after the first check.
+    const [figures] = (await makeUsageFigures(connection.redis).readRecent(Date.now())).filter(
+      (u) => u.clientId === clientId,
+    );
+    if (figures) await kafka.publish(usage, figures);
+  }
+  const undecided = { requestId: ids[2] ?? '', clientId, decided: false };
+  await kafka.publish(
+    checkCompleted,
+    aResult({ ...undecided, chargedMonth: new Date().toISOString().slice(0, 7) }),
+  );
+
+  await connection.redis.flushdb();
+  await rebuildViews(rebuildWith());
+
+  const replay = await ask('4', true);
+  expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: ids[0] } });
+  // Three were charged, one was given back.
+  expect(replay.month?.remaining).toBe(1_000 - 2);
 });

@@ -3,16 +3,12 @@ import { commonConfig, commonEnvironment, type Environment, loadEnvironment } fr
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
-import { makeAccounts } from '#shared/redis/accounts.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
-import { makeDeliveries } from '#shared/redis/deliveries.ts';
-import { makeResults } from '#shared/redis/results.ts';
-import { makeViewState } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
+import { openViews } from '#shared/views/open-views.ts';
 import { makeAuditedWrites } from '../audited-writes.ts';
 import { makeClientAppWork } from '../client-apps.ts';
 import { makeWriteDocument } from '../write-document.ts';
@@ -44,20 +40,16 @@ export async function openSystem(env: Environment) {
   const { redis } = opened.use(await connectRedis({ ...config, ...config.redis }, context));
   const clock = opened.use(await startClock(redis));
   const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
-  const accounts = makeAccounts(redis);
-  const clientApps = makeClientApps(redis);
+  const viewsOf = openViews(redis);
+  const { accounts, clientApps } = viewsOf;
   const write = makeWriteDocument({ redis, publish: kafka.publish });
   const scope = opened.move();
   return {
     redis,
     clock,
     kafka,
-    accounts,
-    clientApps,
     log,
-    results: makeResults(redis),
-    deliveries: makeDeliveries(redis),
-    views: makeViewState(redis),
+    ...viewsOf,
     apps: makeClientAppWork({
       accounts,
       clientApps,

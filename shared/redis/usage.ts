@@ -1,0 +1,87 @@
+import type { Usage } from '#shared/contracts/usage.ts';
+import { monthCounterKey } from './admit.ts';
+import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+
+const HOUR_MS = 3_600_000;
+/** An hour's figures are kept until they were published for the last time. */
+const KEPT_MS = 3 * HOUR_MS;
+
+const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}}:${hour}`;
+const appsKey = (hour: number): string => `usage:apps:${hour}`;
+const publishLockKey = 'usage:publish-lock';
+
+/** KEYS: usage of the hour, the month's counter. Read together with the time, so that a rebuild knows what is in them. */
+const READ = `
+local time = redis.call('TIME')
+local figures = redis.call('HMGET', KEYS[1], 'accepted', 'refused')
+return {time[1] * 1000 + math.floor(time[2] / 1000), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[2]) or '0'}
+`;
+
+/** KEYS: marker, usage of the hour, the hour's apps. */
+const RESTORE = `${REQUIRE_VIEW}
+redis.call('HSET', KEYS[2], 'accepted', ARGV[3], 'refused', ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+redis.call('SADD', KEYS[3], ARGV[2])
+redis.call('PEXPIRE', KEYS[3], ARGV[5])
+return 1
+`;
+
+/** Hours since 1970, as they stand in the keys. */
+export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
+
+/** The figures of client apps by hour, which admission counts. */
+export type UsageFigures = {
+  /** What every app did in the hour of `nowMs` and the one before. */
+  readonly readRecent: (nowMs: number) => Promise<Usage[]>;
+  /** Whether this process is the one to publish now; for `forMs` no other one is. */
+  readonly lockPublishing: (forMs: number) => Promise<boolean>;
+  /** Puts an hour's figures back, for a rebuilder. */
+  readonly restore: (
+    usage: Pick<Usage, 'clientId' | 'accepted' | 'refused'> & { readonly hour: number },
+    access: ViewAccess,
+  ) => Promise<void>;
+};
+
+/**
+ * @example
+ * for (const usage of await makeUsageFigures(redis).readRecent(clock.now())) await publish(usage);
+ */
+export function makeUsageFigures(redis: Redis): UsageFigures {
+  const read = makeScript<[number, string, string, string]>(redis, 'readUsage', READ);
+  const restore = makeScript<number>(redis, 'restoreUsage', RESTORE);
+  const readOne = async (clientId: string, hour: number): Promise<Usage> => {
+    const startsAt = new Date(hour * HOUR_MS).toISOString();
+    const month = startsAt.slice(0, 7);
+    const counter = monthCounterKey(clientId, month);
+    const [asOf, accepted, refused, monthTotal] = await read([usageKey(clientId, hour), counter], []);
+    return {
+      clientId,
+      hour: startsAt.slice(0, 13),
+      accepted: Number(accepted),
+      refused: Number(refused),
+      month,
+      monthTotal: Number(monthTotal),
+      asOf: new Date(asOf).toISOString(),
+    };
+  };
+  return {
+    async readRecent(nowMs) {
+      const hours = [hourOf(nowMs) - 1, hourOf(nowMs)];
+      const found = await Promise.all(
+        hours.map(async (hour) => {
+          const apps = await inStore(() => redis.smembers(appsKey(hour)));
+          return Promise.all(apps.map((clientId) => readOne(clientId, hour)));
+        }),
+      );
+      return found.flat();
+    },
+    lockPublishing: (forMs) =>
+      inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
+    async restore({ clientId, hour, accepted, refused }, access) {
+      const keys = [GENERATION_KEY, usageKey(clientId, hour), appsKey(hour)];
+      await restore(keys, [access, clientId, accepted, refused, KEPT_MS]);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { ChargeCount } from './count-charges.ts';
+
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 10, minute)).toISOString();
+const aCheck = (requestId: string, minute: number, over: Partial<CheckRequested> = {}) =>
+  ({
+    requestId,
+    clientId: 'app_1',
+    chargedMonth: '2026-11',
+    acceptedAt: at(minute),
+    ...over,
+  }) as CheckRequested;
+const aTotal = (monthTotal: number, minute: number) => ({
+  clientId: 'app_1',
+  hour: '2026-11-21T10',
+  accepted: 0,
+  refused: 0,
+  month: '2026-11',
+  monthTotal,
+  asOf: at(minute),
+});
+
+test('a counter is the last total and the checks accepted since', () => {
+  const count = new ChargeCount();
+  count.addTotal(aTotal(90, 10));
+  count.addTotal(aTotal(100, 30));
+  count.addTotal(aTotal(95, 20));
+  count.addCheck(aCheck('before', 29));
+  count.addCheck(aCheck('at', 30));
+  count.addCheck(aCheck('after', 31));
+  expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 102 }]);
+});
+
+test('a check that stands twice in a lane is counted once, one that was not charged not at all', () => {
+  const count = new ChargeCount();
+  count.addCheck(aCheck('twice', 1));
+  count.addCheck(aCheck('twice', 1));
+  const { chargedMonth: _, ...free } = aCheck('free', 2);
+  count.addCheck(free);
+  expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
+});
+
+test('a check of which nothing was decided is given back once, unless the total had it back already', () => {
+  const count = new ChargeCount();
+  count.addTotal(aTotal(100, 30));
+  const undecided = (requestId: string) =>
+    ({ requestId, clientId: 'app_1', chargedMonth: '2026-11', decided: false }) as CheckCompleted;
+  count.addResult(undecided('before'), Date.parse(at(29)));
+  count.addResult(undecided('after'), Date.parse(at(31)));
+  count.addResult(undecided('after'), Date.parse(at(32)));
+  count.addResult({ ...undecided('decided'), decided: true }, Date.parse(at(31)));
+  expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 99 }]);
+});

@@ -1,0 +1,63 @@
+import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { Usage } from '#shared/contracts/usage.ts';
+
+/** Most ids remembered to count a check once that stands twice in a lane; beyond it a duplicate may count twice. */
+const IDS_MAX = 2_000_000;
+
+export type Charge = { readonly clientId: string; readonly month: string; readonly count: number };
+
+/**
+ * Works the months' counters out again from the topics: the last published totals, and what came after them.
+ *
+ * The totals were read in the same step as Redis's time, and a check's `acceptedAt` is that clock too; so a check is
+ * in the totals exactly where it was accepted before them. What is not in order is a refund that fell between the
+ * total and the wipe: it is found by the time its result was published.
+ */
+export class ChargeCount {
+  readonly #totals = new Map<string, { asOfMs: number; count: number }>();
+  readonly #counted = new Set<string>();
+  readonly #refunded = new Set<string>();
+
+  /** Takes a published total; a later one of the same month replaces an earlier one. */
+  addTotal({ clientId, month, monthTotal, asOf }: Usage): void {
+    const key = keyOf(clientId, month);
+    const asOfMs = Date.parse(asOf);
+    if (asOfMs >= (this.#totals.get(key)?.asOfMs ?? 0)) this.#totals.set(key, { asOfMs, count: monthTotal });
+  }
+
+  /** Takes a check of a lane. All totals must have been taken before. */
+  addCheck({ requestId, clientId, chargedMonth, acceptedAt }: CheckRequested): void {
+    if (chargedMonth === undefined) return;
+    const total = this.#totalOf(clientId, chargedMonth);
+    if (Date.parse(acceptedAt) < total.asOfMs || this.#counted.has(requestId)) return;
+    if (this.#counted.size < IDS_MAX) this.#counted.add(requestId);
+    total.count++;
+  }
+
+  /** Takes a result: one of which nothing was decided gave its check back, once. */
+  addResult({ requestId, clientId, chargedMonth, decided }: CheckCompleted, publishedAtMs: number): void {
+    if (decided || chargedMonth === undefined || this.#refunded.has(requestId)) return;
+    const total = this.#totalOf(clientId, chargedMonth);
+    if (publishedAtMs < total.asOfMs) return;
+    if (this.#refunded.size < IDS_MAX) this.#refunded.add(requestId);
+    total.count = Math.max(0, total.count - 1);
+  }
+
+  /** The counters as they are to be put back. */
+  charges(): Charge[] {
+    return [...this.#totals].map(([key, { count }]) => {
+      const [clientId = '', month = ''] = key.split(' ');
+      return { clientId, month, count };
+    });
+  }
+
+  #totalOf(clientId: string, month: string): { asOfMs: number; count: number } {
+    const key = keyOf(clientId, month);
+    const known = this.#totals.get(key) ?? { asOfMs: 0, count: 0 };
+    this.#totals.set(key, known);
+    return known;
+  }
+}
+
+const keyOf = (clientId: string, month: string): string => `${clientId} ${month}`;

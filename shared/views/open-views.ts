@@ -1,0 +1,19 @@
+import { makeAccounts } from '#shared/redis/accounts.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { makeRestoreAdmission } from '#shared/redis/restore-admission.ts';
+import { makeResults } from '#shared/redis/results.ts';
+import { makeUsageFigures } from '#shared/redis/usage.ts';
+import { makeViewState } from '#shared/redis/view.ts';
+
+/** Every view of a Redis: what a rebuild needs, and what an operator looks into. */
+export const openViews = (redis: Redis) => ({
+  views: makeViewState(redis),
+  accounts: makeAccounts(redis),
+  clientApps: makeClientApps(redis),
+  results: makeResults(redis),
+  deliveries: makeDeliveries(redis),
+  admission: makeRestoreAdmission(redis),
+  usageFigures: makeUsageFigures(redis),
+});
