@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +28,8 @@ export type SystemOptions = {
   /** Default: a directory of its own, removed in the end. */
   readonly dataDir?: string;
   readonly portBase?: number;
+  /** The chain file to start with, given where the demo chain will be. */
+  readonly chains?: (demoChainRpc: string) => unknown;
 };
 
 export type AdminAnswer = {
@@ -44,6 +46,7 @@ export type StartedSystem = AsyncDisposable & {
   readonly chain: NonNullable<ReadyLine['chain']>;
   readonly dataDir: string;
   readonly portBase: number;
+  readonly starterPid: number;
   /** Speaks to the first gateway as the demo app. */
   readonly client: CheckClient;
   /** Everything that the starter and the services have printed. */
@@ -52,6 +55,8 @@ export type StartedSystem = AsyncDisposable & {
   readonly pidsOf: (service: string) => number[];
   /** Kills the first process of a service with -9 and returns when another has taken its place and is ready. */
   readonly kill: (service: string) => Promise<void>;
+  /** What leads an operator to its broker, its store and its keys. */
+  readonly environment: () => Readonly<Record<string, string>>;
   /** Runs the operator's command with `--json`. */
   readonly admin: (...args: string[]) => Promise<AdminAnswer>;
   /** SIGTERM; the exit code. */
@@ -74,25 +79,14 @@ export async function startSystem(options: SystemOptions = {}): Promise<StartedS
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'rolecall-e2e-'));
   const logFile = join(dataDir, `starter-${process.pid}-${portBase}.log`);
   const output = openSync(logFile, 'a');
-  const child = spawn(
-    process.execPath,
-    [
-      'deploy/local/start.ts',
-      '--json',
-      '--no-demo',
-      '--port-base',
-      String(portBase),
-      '--data',
-      dataDir,
-      ...args,
-    ],
-    {
-      cwd: ROOT,
-      // The starter ends by itself when the process that is named here does.
-      env: { ...process.env, NODE_OPTIONS: '', ROLECALL_LAUNCHER_PID: String(process.pid), ...env },
-      stdio: ['ignore', 'pipe', output],
-    },
-  );
+  const own = ['--json', '--no-demo', '--port-base', String(portBase), '--data', dataDir];
+  const chains = writeChains(options, portBase, dataDir);
+  const child = spawn(process.execPath, ['deploy/local/start.ts', ...own, ...chains, ...args], {
+    cwd: ROOT,
+    // The starter ends by itself when the process that is named here does.
+    env: { ...process.env, NODE_OPTIONS: '', ROLECALL_LAUNCHER_PID: String(process.pid), ...env },
+    stdio: ['ignore', 'pipe', output],
+  });
   closeSync(output);
   let stdout = '';
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -130,6 +124,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<StartedS
     chain,
     dataDir,
     portBase,
+    starterPid: child.pid ?? 0,
+    environment: () => loadLocalSystem(dataDir).environment,
     client: makeCheckClient({ url: ready.gateways[0] ?? '', apiKey: ready.app.apiKey }),
     log,
     pidsOf,
@@ -151,6 +147,14 @@ export async function startSystem(options: SystemOptions = {}): Promise<StartedS
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** The options that name the chain file, if one is asked for. */
+function writeChains({ chains }: SystemOptions, portBase: number, dataDir: string): string[] {
+  if (!chains) return [];
+  const file = join(dataDir, 'test-chains.json');
+  writeFileSync(file, JSON.stringify(chains(`http://127.0.0.1:${portBase + 5}`)));
+  return ['--chains', file];
 }
 
 /** A base whose ports are free now, for the largest system that the tests start. */

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StartedSystem } from './start-system.ts';
+
+/** A part of a secret that gives it away as well: a log line may be cut. */
+const PART_CHARS = 16;
+
+/**
+ * Looks in everything a system has printed for the secrets that it was used with: its own API key, signing secret and
+ * key rings, and those given.
+ *
+ * @returns the names of the secrets found, never the secrets
+ */
+export function findSecrets(system: StartedSystem, more: Readonly<Record<string, string>> = {}): string[] {
+  const stored = JSON.parse(readFileSync(join(system.dataDir, 'local-secrets.json'), 'utf8')) as {
+    app: { apiKey: string; webhookSecret: string };
+    idKeys: string;
+    secretKeys: string;
+  };
+  const secrets = {
+    apiKey: stored.app.apiKey.replace(/^rck_live_/, ''),
+    webhookSecret: stored.app.webhookSecret.replace(/^whsec_/, ''),
+    idKeys: stored.idKeys.replace(/^1:/, ''),
+    secretKeys: stored.secretKeys.replace(/^1:/, ''),
+    ...more,
+  };
+  const log = system.log();
+  return Object.entries(secrets).flatMap(([name, secret]) =>
+    log.includes(secret.slice(0, PART_CHARS)) ? [name] : [],
+  );
+}
