@@ -17,7 +17,9 @@ export function rateHeaders(
   bucket: Bucket,
 ): Record<string, string> {
   const policies = [`"${bucket}";q=${second.limit};w=1`];
-  const limits = [`"${bucket}";r=${second.remaining};t=${seconds(second.resetMs)}`];
+  // The window is closed on both sides, so it may be a millisecond longer than the policy's second.
+  const secondMs = Math.min(second.resetMs, 1_000);
+  const limits = [`"${bucket}";r=${second.remaining};t=${seconds(secondMs)}`];
   if (month) {
     policies.push(`"per-month";q=${month.limit};w=${MONTH_SECONDS}`);
     limits.push(`"per-month";r=${month.remaining};t=${seconds(month.resetMs)}`);
