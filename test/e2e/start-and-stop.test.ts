@@ -1,0 +1,93 @@
+// One set of data is stopped and started again with other processes, in the middle of its work.
+// What was accepted is answered whenever the processes that answer it come.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeChainOracle } from '../support/chain-oracle.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { findSecrets } from '../support/find-secrets.ts';
+import { Ledger } from '../support/ledger.ts';
+import { gatherEvidence, startLoad } from '../support/load.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const PER_SECOND = 40;
+
+const dataDir = mkdtempSync(join(tmpdir(), 'rolecall-restart-'));
+let system: StartedSystem;
+let receiver: WebhookReceiver;
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  await system?.[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
+const restart = async (...args: string[]): Promise<void> => {
+  system = await startSystem({ dataDir, portBase: system.portBase, args, env: { LOG_LEVEL: 'debug' } });
+};
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test('a check published before the evaluator ever ran is pending, and evaluated when it comes', async () => {
+  system = await startSystem({ dataDir, args: ['--evaluators', '0'], env: { LOG_LEVEL: 'debug' } });
+  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+  const polled = await system.client.check({ ...check(), async: true });
+  const hooked = await system.client.check({ ...check(), callbackUrl: receiver.url });
+  const id = polled.body.requestId ?? '';
+  const pending = { requestId: id, status: 'pending', roles: [], errors: [] };
+  expect(await system.client.poll(id)).toMatchObject({ status: 202, body: pending });
+  const before = system.ready;
+  expect(await system.stop()).toBe(0);
+
+  await restart();
+  const facts = ({ processes: _, ...rest }: StartedSystem['ready']) => rest;
+  expect(facts(system.ready)).toEqual(facts(before));
+  expect(await system.client.poll(id, 25)).toMatchObject({ status: 200, body: { status: 'completed' } });
+  const webhook = await receiver.waitFor(({ requestId }) => requestId === hooked.body.requestId);
+  expect(webhook.verified).toBe(true);
+});
+
+test('SIGTERM under load loses nothing, ends with 0 and leaves no process behind', async () => {
+  const earlier = await system.client.check(check());
+  const ledger = new Ledger();
+  const { chain } = system;
+  const load = startLoad({
+    clients: [system.client],
+    chain,
+    ledger,
+    callbackUrl: receiver.url,
+    perSecond: PER_SECOND,
+  });
+  await waitUntil('load', () => ledger.acknowledgedIds().length > 2 * PER_SECOND);
+  const pids = system.ready.processes.map(({ pid }) => pid);
+  const services = ['kafka', 'redis', 'chain'].flatMap((service) => system.pidsOf(service));
+  expect(await system.stop()).toBe(0);
+  expect([...pids, ...services, system.starterPid].filter(isAlive)).toEqual([]);
+  await load.stop();
+
+  await restart();
+  const evidence = await gatherEvidence(ledger, system.client, receiver);
+  const ids = new Set(ledger.acknowledgedIds());
+  const { broken, faults, counts } = await ledger.reconcile({
+    polled: evidence.polled,
+    deliveries: evidence.deliveries.filter(({ requestId }) => ids.has(requestId)),
+    oracle: makeChainOracle(chain.rpc, chain),
+  });
+  expect({ broken, faults }).toMatchObject({ broken: [] });
+  expect(counts.undetermined).toBe(0);
+  // A stop in good order repeats nothing.
+  expect(counts.duplicates).toBe(0);
+  const again = await system.client.poll(earlier.body.requestId ?? '');
+  expect(again.text).toBe(earlier.text);
+});
+
+test('the logs of the whole run hold none of the secrets used', () => {
+  expect(findSecrets(system)).toEqual([]);
+});
