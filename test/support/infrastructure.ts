@@ -9,7 +9,11 @@ import { startRedis } from '../../deploy/local/redis.ts';
 /** Where the shared infrastructure of a test run is. The global set-up puts it into the environment. */
 export type Infrastructure = { readonly brokers: string; readonly redisUrl: string; readonly rpcUrl: string };
 
-const VARIABLES = { brokers: 'TEST_KAFKA_BROKERS', redisUrl: 'TEST_REDIS_URL', rpcUrl: 'TEST_RPC_URL' } as const;
+const VARIABLES = {
+  brokers: 'TEST_KAFKA_BROKERS',
+  redisUrl: 'TEST_REDIS_URL',
+  rpcUrl: 'TEST_RPC_URL',
+} as const;
 
 /** The infrastructure of this run. */
 export function infrastructure(): Infrastructure {
@@ -18,7 +22,11 @@ export function infrastructure(): Infrastructure {
     if (!value) throw new Error(`${name} is not set: run this test by npm test or npm run test:integration`);
     return value;
   };
-  return { brokers: read(VARIABLES.brokers), redisUrl: read(VARIABLES.redisUrl), rpcUrl: read(VARIABLES.rpcUrl) };
+  return {
+    brokers: read(VARIABLES.brokers),
+    redisUrl: read(VARIABLES.redisUrl),
+    rpcUrl: read(VARIABLES.rpcUrl),
+  };
 }
 
 /**
