@@ -1,0 +1,167 @@
+// The starter itself: what it refuses, and that nothing of it outlives it, however and whenever it ends.
+// Each test has a data directory and ports of its own, or says whose it shares.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isPortFree } from '../../deploy/local/ports.ts';
+import { identify, isRunning, type ProcessIdentity } from '../../deploy/local/process-identity.ts';
+import { readSystemFile } from '../../deploy/local/system-file.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** The watchdog's promise is 5 s; the rest is for a machine that is busy with other tests. */
+const GONE_MS_MAX = 10_000;
+
+const directories: string[] = [];
+const newDirectory = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'rolecall-stack-'));
+  directories.push(dir);
+  return dir;
+};
+
+let system: StartedSystem;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]();
+  for (const dir of directories) rmSync(dir, { recursive: true, force: true });
+});
+
+type Start = { readonly portBase: number; readonly data: string; readonly args?: readonly string[] };
+
+/** Starts as `npm start` does, set-up included, and does not wait for anything. */
+const spawnStarter = (
+  { portBase, data, args = [] }: Start,
+  env: Record<string, string> = {},
+): SpawnedProcess => {
+  const start = ['deploy/local/setup.mjs', 'node', 'deploy/local/start.ts', '--json', '--no-demo'];
+  return spawnNode([...start, '--port-base', String(portBase), '--data', data, ...args], env);
+};
+
+/** Everything that a starter wrote down as started, itself and its watchdog included. */
+function processesOf(dataDir: string): ProcessIdentity[] {
+  const file = readSystemFile(dataDir);
+  return file ? [file.starter, ...file.identities] : [];
+}
+
+const untilGone = (processes: readonly ProcessIdentity[]): Promise<unknown> =>
+  waitUntil('the end of every process', () => !processes.some(isRunning), GONE_MS_MAX);
+
+/** A base whose first ports nobody uses: far enough above the shared system's. */
+async function findFreeBase(): Promise<number> {
+  return waitUntil('free ports', async () => {
+    const base = 12_000 + 100 * Math.floor(Math.random() * 80);
+    const needed = [0, 2, 3, 4, 5, 40, 41, 42, 43].map((offset) => base + offset);
+    return (await Promise.all(needed.map(isPortFree))).every(Boolean) && base;
+  });
+}
+
+test('a second system on the same directory is refused, and the first is named and goes on', async () => {
+  await using second = spawnStarter({ portBase: await findFreeBase(), data: system.dataDir });
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toMatch(/a system runs in .* already \(process \d+\)/);
+  expect(second.stdout()).toBe('');
+  const answer = await system.client.check({
+    account: system.chain.holder,
+    rules: [demoRules(system.chain).erc20()],
+  });
+  expect(answer.status).toBe(200);
+});
+
+test('ports in use are all named with what they are for, and nothing is started', async () => {
+  const data = newDirectory();
+  await using second = spawnStarter({ portBase: system.portBase, data });
+  expect(await second.exited).toBe(1);
+  for (const what of ['Kafka', 'Redis', 'the demo chain', 'gateway', 'evaluator, ops'])
+    expect(second.stderr()).toMatch(new RegExp(`\\d+ \\(${what}`));
+  expect(readSystemFile(data)).toBeUndefined();
+});
+
+test('a chain that died comes back with the same contracts, and checks go on', async () => {
+  const check = { account: system.chain.holder, rules: [demoRules(system.chain).erc20()] };
+  const before = await system.client.check(check);
+  await system.kill('chain');
+  const after = await waitUntil('a decided check', async () => {
+    const answer = await system.client.check(check);
+    return answer.status === 200 && answer;
+  });
+  expect(after.body.roles).toEqual(before.body.roles);
+});
+
+test('the operator’s command knows the new process of a part that died', async () => {
+  const [before] = system.pidsOf('result-store');
+  await system.kill('result-store');
+  const { value } = await system.admin('status');
+  const { processes } = value as { processes: { service: string; pid: number; ops: string | null }[] };
+  const after = processes.find(({ service }) => service === 'result-store');
+  expect(after?.pid).not.toBe(before);
+  expect(
+    processes
+      .filter(({ ops }) => ops === null)
+      .map(({ service }) => service)
+      .sort(),
+  ).toEqual(['chain', 'kafka', 'redis']);
+});
+
+test('everything ends when the starter is killed -9, and the next start goes on with its directory', async () => {
+  await using killed = await startSystem({ dataDir: newDirectory() });
+  const { dataDir: data, portBase } = killed;
+  const before = processesOf(data);
+  expect(before.length).toBeGreaterThan(8);
+  process.kill(killed.starterPid, 'SIGKILL');
+  await untilGone(before);
+
+  // Without a process of any kind but the gateway it becomes ready as well.
+  const none = ['--evaluators', '0', '--result-stores', '0', '--dispatchers', '0'];
+  await using starter = spawnStarter({ portBase, data, args: none });
+  const line = await waitUntil('the ready line', () => starter.stdout().includes('\n') && starter.stdout());
+  expect(JSON.parse(line)).toMatchObject({ event: 'ready', app: killed.ready.app });
+  const processes = [...processesOf(data), identify(starter.pid)];
+  // The launcher hands SIGINT on, as it must when only npm's process is signalled.
+  expect(await starter.kill('SIGINT')).toBe(0);
+  expect(processes.filter(isRunning)).toEqual([]);
+  expect(starter.stdout().trim().split('\n')).toHaveLength(1);
+});
+
+test('everything ends when the launcher is killed -9, and with it the way to tell the starter', async () => {
+  const start = { portBase: await findFreeBase(), data: newDirectory() };
+  await using starter = spawnStarter(start);
+  await waitUntil('the first services', () => starter.stderr().includes('starting gateway'));
+  const processes = processesOf(start.data);
+  expect(processes.length).toBeGreaterThan(4);
+  await starter.kill('SIGKILL');
+  await untilGone(processes);
+});
+
+test.each(['starting kafka', 'redis is up', 'kafka is up', 'starting gateway'])(
+  'Ctrl-C when it says “%s” ends the start with exit 0 and leaves nothing behind',
+  async (moment) => {
+    const start = { portBase: await findFreeBase(), data: newDirectory() };
+    await using starter = spawnStarter(start);
+    await waitUntil(moment, () => starter.stderr().includes(moment));
+    const processes = processesOf(start.data);
+    expect(await starter.kill('SIGINT')).toBe(0);
+    expect(starter.stdout()).toBe('');
+    expect(processes.filter(isRunning)).toEqual([]);
+    const ports = [0, 2, 3, 4, 5, 40].map((offset) => start.portBase + offset);
+    expect(await Promise.all(ports.map(isPortFree))).toEqual(ports.map(() => true));
+  },
+);
+
+test('a start that fails half-way ends with exit 1, says why, and leaves nothing behind', async () => {
+  const start = { portBase: await findFreeBase(), data: newDirectory() };
+  await using starter = spawnStarter(start, { RESULT_STORE_WINDOW: 'many' });
+  const processes = await waitUntil('the first processes', () => {
+    const found = processesOf(start.data);
+    return found.length > 2 && found;
+  });
+  expect(await starter.exited).toBe(1);
+  expect(starter.stderr()).toContain('RESULT_STORE_WINDOW');
+  expect(starter.stderr()).toContain('result-store ended 3 times before it was ready');
+  expect(starter.stdout()).toBe('');
+  expect(processes.filter(isRunning)).toEqual([]);
+  expect(readSystemFile(start.data)).toBeUndefined();
+});
