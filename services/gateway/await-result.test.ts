@@ -1,0 +1,76 @@
+import { makeWaiters } from './await-result.ts';
+
+describe('those who wait for a result', () => {
+  it('are all told by one notice, and only when the result is there', async () => {
+    const stored = new Map<string, string>();
+    using waiters = makeWaiters({ readMany: async (ids) => ids.map((id) => stored.get(id)), waitersMax: 10 });
+    const options = { requestId: 'a', timeoutMs: 60_000, isLongPoll: false };
+    const waiting = [waiters.wait(options), waiters.wait(options)];
+    waiters.notice('a');
+    waiters.notice('unknown');
+    stored.set('a', 'result');
+    expect(waiters.count()).toBe(2);
+    waiters.notice('a');
+    expect(await Promise.all(waiting.map((one) => one?.result))).toEqual(['result', 'result']);
+    expect(waiters.count()).toBe(0);
+  });
+
+  it('find it at a re-read when the notice was lost, in one read for all', async () => {
+    const stored = new Map<string, string>();
+    const reads: (readonly string[])[] = [];
+    using waiters = makeWaiters({
+      readMany: async (ids) => {
+        reads.push(ids);
+        return ids.map((id) => stored.get(id));
+      },
+      waitersMax: 10,
+    });
+    const waiting = ['a', 'b', 'c'].map((requestId) =>
+      waiters.wait({ requestId, timeoutMs: 60_000, isLongPoll: false }),
+    );
+    for (const id of ['a', 'b', 'c']) stored.set(id, id);
+    waiters.reread();
+    expect(await Promise.all(waiting.map((one) => one?.result))).toEqual(['a', 'b', 'c']);
+    expect(reads).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('look once more when their time is up', async () => {
+    using waiters = makeWaiters({ readMany: async (ids) => ids.map(() => 'late'), waitersMax: 10 });
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false })?.result).toBe('late');
+  });
+
+  it('end without a result, and without a failure, while the store is away', async () => {
+    using waiters = makeWaiters({ readMany: () => Promise.reject(new Error('away')), waitersMax: 10 });
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false })?.result).toBeUndefined();
+    expect(waiters.count()).toBe(0);
+  });
+
+  it('are bounded in number, and free their place when they leave', () => {
+    using waiters = makeWaiters({ readMany: async () => [], waitersMax: 1 });
+    const options = { requestId: 'a', timeoutMs: 60_000, isLongPoll: true };
+    const first = waiters.wait(options);
+    expect(waiters.wait(options)).toBeUndefined();
+    first?.cancel();
+    first?.cancel();
+    expect(waiters.count()).toBe(0);
+    expect(waiters.wait(options)).toBeDefined();
+  });
+
+  it('by a long poll are let go at a stop, sync checks are not', async () => {
+    using waiters = makeWaiters({ readMany: async () => [], waitersMax: 10 });
+    const poll = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
+    waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: false });
+    waiters.endLongPolls();
+    expect(await poll?.result).toBeUndefined();
+    expect(waiters.count()).toBe(1);
+  });
+
+  it('by a long poll look for themselves, for nobody sends them a notice', async () => {
+    let looks = 0;
+    using waiters = makeWaiters({
+      readMany: async (ids) => ids.map(() => (++looks === 3 ? 'there' : undefined)),
+      waitersMax: 10,
+    });
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true })?.result).toBe('there');
+  });
+});
