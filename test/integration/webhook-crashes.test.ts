@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
+
+// Scenario: the dispatcher is killed, its store goes away and comes back, its app's secret is rotated, all while
+// webhooks are under way. None may be lost, and no id may ever have two bodies.
+
+let fixture: WebhookFixture;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture(8);
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const publishMany = async (url: string, count: number) => {
+  const checks = Array.from({ length: count }, () => fixture.aWebhookCheck(url));
+  await Promise.all(checks.map((check) => fixture.kafka.publish(checkCompleted, check)));
+  return checks;
+};
+const isDelivered = async (requestId: string) =>
+  (await fixture.deliveries.read(requestId))?.state === 'delivered';
+const areDelivered = async (requestIds: readonly string[]) =>
+  (await Promise.all(requestIds.map(isDelivered))).every(Boolean);
+
+test('kill -9 again and again under load: every webhook is delivered, each id with one body', async () => {
+  await using receiver = await receiveWebhooks({ secret: fixture.secret });
+  // Every fifth request fails, so that retries are under way as well.
+  receiver.setAnswer((_, __, place) => (place % 5 === 0 ? 500 : 204));
+  let dispatcher = fixture.startDispatcher();
+  await untilReady(dispatcher);
+  const ids: string[] = [];
+  for (let kill = 0; kill < 3; kill += 1) {
+    const arrivedBefore = receiver.deliveries.length;
+    ids.push(...(await publishMany(receiver.url, 300)).map(({ requestId }) => requestId));
+    await waitUntil('a part of them', () => receiver.deliveries.length > arrivedBefore + 100);
+    await dispatcher.kill('SIGKILL');
+    dispatcher = fixture.startDispatcher();
+  }
+  await waitUntil('every webhook to be delivered', () => areDelivered(ids), 90_000);
+  await dispatcher.kill('SIGTERM');
+
+  const bodies = new Map<string, Set<string>>();
+  for (const { id, body, verified } of receiver.deliveries) {
+    expect(verified).toBe(true);
+    bodies.set(id, (bodies.get(id) ?? new Set()).add(body));
+  }
+  expect([...bodies.keys()].sort()).toEqual(ids.map((id) => `msg_${id}`).sort());
+  expect([...bodies.values()].filter((each) => each.size > 1)).toEqual([]);
+});
+
+test('a view that is away holds the webhooks, and they go out when it is back', async () => {
+  await using receiver = await receiveWebhooks({ secret: fixture.secret });
+  await using dispatcher = fixture.startDispatcher();
+  await untilReady(dispatcher);
+  await fixture.redis.del(GENERATION_KEY);
+  const checks = await publishMany(receiver.url, 20);
+  await waitUntil('the records to be held', () => dispatcher.stdout().includes('record held'));
+  expect(receiver.deliveries).toHaveLength(0);
+  await fixture.redis.set(GENERATION_KEY, 'test');
+  await waitUntil('the webhooks', () => areDelivered(checks.map(({ requestId }) => requestId)));
+  expect(receiver.deliveries).toHaveLength(20);
+});
+
+test('during a rotation both secrets verify, as soon as the change is announced', async () => {
+  await using receiver = await receiveWebhooks();
+  await using dispatcher = fixture.startDispatcher();
+  await untilReady(dispatcher);
+  const [first] = await publishMany(receiver.url, 1);
+  await receiver.waitFor(({ requestId }) => requestId === first?.requestId);
+  const newest = `whsec_${randomBytes(32).toString('base64')}`;
+  const app = fixture.app();
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  await makeClientApps(fixture.redis).project({
+    ...app,
+    version: 2,
+    webhookSecrets: [
+      { encrypted: fixture.seal(newest), createdAt: new Date().toISOString() },
+      ...app.webhookSecrets.map((secret) => ({ ...secret, expiresAt })),
+    ],
+  });
+  const { body, headers } = await waitUntil('a webhook with two signatures', async () => {
+    const [check] = await publishMany(receiver.url, 1);
+    const webhook = await receiver.waitFor(({ requestId }) => requestId === check?.requestId);
+    return String(webhook.headers['webhook-signature']).includes(' ') && webhook;
+  });
+  for (const secret of [newest, fixture.secret])
+    new Webhook(secret).verify(body, headers as Record<string, string>);
+  expect(headers['x-service-signature']).toBe(headers['webhook-signature']);
+});
