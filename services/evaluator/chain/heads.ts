@@ -38,7 +38,7 @@ export type HeadRequest = {
 };
 
 type Breadth = 'narrowly' | 'widely';
-type Fetched = { readonly startedMs: number; readonly block: Promise<Block> };
+type Fetched = { readonly startedMs: number; readonly block: Promise<Block>; arrived: Block | undefined };
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
@@ -62,10 +62,15 @@ export class Heads {
    * @throws RpcFailure
    */
   async read({ tag, minBlock, startedMs, signal }: HeadRequest): Promise<Block> {
-    let block = await unlessAborted(this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX), signal);
+    const fetched = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
+    let block = signal.aborted ? undefined : fetched.arrived;
+    block ??= await unlessAborted(fetched.block, signal);
     while (block.number < minBlock) {
       // One node may be behind: only when all were asked is the block not there yet.
-      block = await unlessAborted(this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely'), signal);
+      block = await unlessAborted(
+        this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely').block,
+        signal,
+      );
       if (block.number >= minBlock) break;
       const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
       if (isTooFar) throw new RpcFailure('min-block-not-reached');
@@ -81,17 +86,23 @@ export class Heads {
   }
 
   /** The last fetch if it began late enough, else a new one: of one endpoint, or widely of all. */
-  #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = 'narrowly'): Promise<Block> {
+  #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = 'narrowly'): Fetched {
     const key = `${tag} ${breadth}`;
     const known = this.#fetched.get(key);
-    if (known !== undefined && known.startedMs >= notBeforeMs) return known.block;
-    const fetched = { startedMs: this.#options.nowMs(), block: this.#ask(tag, breadth) };
+    if (known !== undefined && known.startedMs >= notBeforeMs) return known;
+    const block = this.#ask(tag, breadth);
+    const fetched: Fetched = { startedMs: this.#options.nowMs(), block, arrived: undefined };
     this.#fetched.set(key, fetched);
-    // A failure is shared by those who wait for it and kept by nobody.
-    fetched.block.catch(() => {
-      if (this.#fetched.get(key) === fetched) this.#fetched.delete(key);
-    });
-    return fetched.block;
+    block.then(
+      (arrived) => {
+        fetched.arrived = arrived;
+      },
+      // A failure is shared by those who wait for it and kept by nobody.
+      () => {
+        if (this.#fetched.get(key) === fetched) this.#fetched.delete(key);
+      },
+    );
+    return fetched;
   }
 
   async #ask(tag: BlockTag, breadth: Breadth): Promise<Block> {

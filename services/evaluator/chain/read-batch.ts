@@ -71,8 +71,14 @@ function fillIn({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   }
 }
 
-const columnOf = (answers: readonly BatchAnswer[], index: number): Reading[] =>
-  answers.flatMap(({ readings }) => {
+/** What all endpoints answered to one read, those that left it open passed over. */
+function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
+  const column: Reading[] = [];
+  for (const { readings } of answers) {
     const reading = readings[index];
-    return reading === undefined || reading === 'suspect' ? [] : reading;
-  });
+    if (reading === undefined || reading === 'suspect') continue;
+    if (answers.length === 1) return [reading];
+    column.push(reading);
+  }
+  return column;
+}

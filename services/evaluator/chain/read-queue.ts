@@ -12,7 +12,7 @@ const ALONE_READS_MAX = 16;
 /** Blocks whose answers are kept for checks to come. */
 const BLOCKS_MAX = 4;
 /** Answers kept per block; beyond, they are given out and forgotten. */
-const ANSWERS_PER_BLOCK_MAX = 100_000;
+const ANSWERS_PER_BLOCK_MAX = 20_000;
 
 /** Answers every entry of a batch by setting its observation; what it leaves open is queued again. */
 export type PerformBatch = (batch: Batch) => Promise<void>;

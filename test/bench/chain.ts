@@ -1,0 +1,204 @@
+import { Contract, JsonRpcProvider } from 'ethers';
+import { createPublicClient, http, parseAbi } from 'viem';
+import { startChain } from '../../deploy/local/chain.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import type { Read } from '../../services/evaluator/domain/read.ts';
+import { connectTestChains, type TestChains } from '../support/connect-test-chains.ts';
+import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
+import { startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import type { Row, Table } from './table.ts';
+
+const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
+const ERC20 = ['function balanceOf(address) view returns (uint256)'] as const;
+const CHAIN_ID = 31_337;
+/** Balances of one measurement; one call each is so slow that fewer must do. */
+const BALANCES = 60_000;
+const BALANCES_ONE_BY_ONE = 3_000;
+const AT_ONCE = 50;
+const CHECKS_AT_ONCE = 2_000;
+const BACKLOG = 10_000;
+const RPC_LATENCY_MS = 50;
+
+type Measured = { readonly perCpuSecond: number; readonly perSecond: number };
+
+/** How many balances a second of this process's CPU, and of the wall, reads. */
+async function measure(count: number, work: () => Promise<unknown>): Promise<Measured> {
+  const startedMs = performance.now();
+  const cpuBefore = process.cpuUsage();
+  await work();
+  const cpu = process.cpuUsage(cpuBefore);
+  return {
+    perCpuSecond: count / ((cpu.user + cpu.system) / 1e6),
+    perSecond: count / ((performance.now() - startedMs) / 1_000),
+  };
+}
+
+let lastAccount = 2n ** 150n;
+/** Accounts that nobody asked for before, so that no cache helps. */
+const newAccounts = (count: number): string[] =>
+  Array.from({ length: count }, () => {
+    lastAccount += 1n;
+    return `0x${lastAccount.toString(16).padStart(40, '0')}`;
+  });
+
+async function atOnce<T>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) await work(items[next++] as T);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}
+
+/** Our chain layer, asked as checks ask it: many at once, each for a few balances. */
+async function readByRolecall(
+  chains: TestChains,
+  token: string,
+  accounts: string[],
+  perCheck: number,
+): Promise<void> {
+  const checks: Read[][] = [];
+  for (let from = 0; from < accounts.length; from += perCheck)
+    checks.push(
+      accounts.slice(from, from + perCheck).map((account) => ({
+        chainId: CHAIN_ID,
+        kind: 'balance',
+        contract: token,
+        account,
+        id: 0n,
+        key: `${CHAIN_ID}/balance/${token}/${account}`,
+      })),
+    );
+  const { signal } = new AbortController();
+  await atOnce(checks, CHECKS_AT_ONCE, async (reads) => {
+    const observed = await chains.chains.readBalances(new Map([[CHAIN_ID, reads]]), {
+      lane: 'bulk',
+      clientId: 'app_1',
+      consistency: { blockTag: 'latest', minBlock: {} },
+      signal,
+    });
+    for (const [answer] of observed.get(CHAIN_ID)?.observations.values() ?? [])
+      if (!answer?.ok) throw new Error('a balance could not be read');
+  });
+}
+
+async function readByEthers(
+  rpc: string,
+  token: string,
+  accounts: string[],
+  batchMaxCount: number,
+): Promise<void> {
+  const provider = new JsonRpcProvider(rpc, CHAIN_ID, { staticNetwork: true, batchMaxCount });
+  const contract = new Contract(token, ERC20, provider);
+  const balanceOf = contract.getFunction('balanceOf');
+  await atOnce(accounts, batchMaxCount === 1 ? AT_ONCE : 10 * batchMaxCount, (account) => balanceOf(account));
+  provider.destroy();
+}
+
+/** @param batchSize bytes of calldata in one multicall; viem's default is 1 024, which is 28 balances */
+async function readByViem(rpc: string, token: string, accounts: string[], batchSize?: number): Promise<void> {
+  const client = createPublicClient({ transport: http(rpc) });
+  const abi = parseAbi(ERC20);
+  const parts: string[][] = [];
+  for (let from = 0; from < accounts.length; from += 1_000) parts.push(accounts.slice(from, from + 1_000));
+  await atOnce(parts, 4, (part) =>
+    client.multicall({
+      multicallAddress: MULTICALL3,
+      ...(batchSize === undefined ? {} : { batchSize }),
+      contracts: part.map((account) => ({
+        address: token as `0x${string}`,
+        abi,
+        functionName: 'balanceOf' as const,
+        args: [account as `0x${string}`] as const,
+      })),
+    }),
+  );
+}
+
+/** RPC calls of a backlog of checks with three rules each, behind an endpoint that takes 50 ms. */
+async function callsPerThousandChecks(rpc: string, token: string): Promise<number> {
+  await using proxy = await startRpcFaultProxy({ target: rpc });
+  await proxy.setFault({ kind: 'none', delayMs: RPC_LATENCY_MS });
+  await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 5_000 });
+  const rule = { type: 'ERC20', chainId: CHAIN_ID, minToken: '1', contractAddress: token } as const;
+  await atOnce(newAccounts(BACKLOG), CHECKS_AT_ONCE, (account) =>
+    chains.judge({
+      account,
+      rules: [
+        { ...rule, roleId: 'amount' },
+        { ...rule, type: 'ERC721', roleId: 'count' },
+        { type: 'NATIVE', chainId: CHAIN_ID, minToken: '1', roleId: 'native' },
+      ],
+    }),
+  );
+  return proxy.calls.requestCount / (BACKLOG / 1_000);
+}
+
+/** Reads balances of one token in the ways that people do today, over the same chain in the same run. */
+export async function benchChain(): Promise<Table> {
+  const [port = 0] = await findFreePorts(1);
+  await using chain = await startChain({ port });
+  await callJsonRpc(chain.rpc, 'anvil_setCode', [MULTICALL3, MULTICALL3_CODE]);
+  const token = chain.erc20.toLowerCase();
+  await using chains = connectTestChains([{ urls: [chain.rpc] }], { attemptTimeoutMs: 10_000 });
+  const ours = (count: number, perCheck: number) =>
+    measure(count, () => readByRolecall(chains, token, newAccounts(count), perCheck));
+  const theirs = {
+    oneByOne: await measure(BALANCES_ONE_BY_ONE, () =>
+      readByEthers(chain.rpc, token, newAccounts(BALANCES_ONE_BY_ONE), 1),
+    ),
+    batching: await measure(BALANCES_ONE_BY_ONE * 2, () =>
+      readByEthers(chain.rpc, token, newAccounts(BALANCES_ONE_BY_ONE * 2), 100),
+    ),
+    viemDefault: await measure(BALANCES / 4, () => readByViem(chain.rpc, token, newAccounts(BALANCES / 4))),
+    viem100: await measure(BALANCES / 2, () =>
+      readByViem(chain.rpc, token, newAccounts(BALANCES / 2), 100 * 36),
+    ),
+  };
+  await ours(BALANCES / 2, 3);
+  const small = await ours(1_000, 3);
+  const three = await ours(BALANCES, 3);
+  const hundred = await ours(100_000, 100);
+  const viemBest =
+    theirs.viem100.perCpuSecond > theirs.viemDefault.perCpuSecond ? theirs.viem100 : theirs.viemDefault;
+  const row = (what: string, own: Measured, than: string, other: Measured, goal?: string): Row => ({
+    what: `balances, ${what}`,
+    measured: own.perCpuSecond,
+    unit: '1/CPU s',
+    against: { what: than, measured: other.perCpuSecond },
+    ...(goal === undefined ? {} : { goal }),
+  });
+  return {
+    title: 'chain: reading balances of one ERC20 from a loopback chain',
+    rows: [
+      row('checks of 3', three, 'ethers, one call each', theirs.oneByOne, '≥ 40 ×'),
+      row('checks of 3', three, 'ethers, batches of 100', theirs.batching),
+      row('checks of 3', three, 'viem multicall, default', theirs.viemDefault),
+      row('checks of 3', three, 'viem multicall, 100 a batch', theirs.viem100),
+      row('checks of 100', hundred, 'ethers, one call each', theirs.oneByOne, '≥ 40 ×'),
+      row('checks of 100', hundred, "viem's best", viemBest, '≥ 6 ×'),
+      row('only 1 000, checks of 3', small, 'ethers, one call each', theirs.oneByOne),
+      {
+        what: 'balances, checks of 3',
+        measured: three.perSecond,
+        unit: '1/s',
+        against: { what: "viem's best", measured: viemBest.perSecond },
+      },
+      {
+        what: 'RPC calls, 1 000 checks of 3 rules',
+        measured: await callsPerThousandChecks(chain.rpc, token),
+        unit: 'calls',
+        against: { what: 'one call per rule', measured: 3_000 },
+        goal: '≤ 15 calls',
+      },
+    ],
+    notes: [
+      `CPU of the client process alone; ${BALANCES} balances a run, ${BALANCES_ONE_BY_ONE} one by one; every account is new.`,
+      `RPC calls: backlog of ${BACKLOG}, ${CHECKS_AT_ONCE} checks at once, an endpoint that takes ${RPC_LATENCY_MS} ms.`,
+    ],
+  };
+}
