@@ -41,6 +41,7 @@ type Script = {
   readonly claim?: ClaimOutcome;
   readonly leave?: 'slots' | 'breaker';
   readonly outcome?: AttemptOutcome;
+  readonly secretError?: ServiceError;
   readonly failOnce?: 'publishRetry' | 'publishAttempted' | 'record';
 };
 
@@ -69,7 +70,10 @@ function setUp(script: Script = {}) {
       putAside: async () => step('putAside'),
       record: async () => step('record'),
     },
-    readSigners: async () => [{ webhook: new Webhook('whsec_b2xk'), expiresAtMs: undefined }],
+    readSigners: async () => {
+      if (script.secretError) throw script.secretError;
+      return [{ webhook: new Webhook('whsec_b2xk'), expiresAtMs: undefined }];
+    },
     gate: { admit: async () => leave },
     attempt: async (request) => {
       steps.push('attempt');
@@ -84,6 +88,7 @@ function setUp(script: Script = {}) {
       step('publishAttempted');
       attempted.push(message);
     },
+    log: { error: () => undefined },
     gather: async () => undefined,
     metrics: {
       observeAttempt: () => undefined,
@@ -155,6 +160,15 @@ test.each(['slots', 'breaker'] as const)(
     expect(retries[0]?.message).toMatchObject({ attemptCount: 2, asideCount: 2 });
   },
 );
+
+test('a secret that cannot be opened puts aside, on the slow tier in the end; a store that is away holds', async () => {
+  const broken = setUp({ secretError: new ServiceError('config-invalid', 'no such key') });
+  await broken.deliver(aDelivery({ asideCount: 1 }), aRecord());
+  expect(broken.steps).toEqual(['claim check.completed.v1/3/42', 'putAside', 'publishRetry']);
+  expect(broken.retries[0]?.tier).toBe('5m');
+  const away = setUp({ secretError: new ServiceError('store-unavailable', 'away') });
+  await expect(away.deliver(aDelivery(), aRecord())).rejects.toMatchObject({ code: 'store-unavailable' });
+});
 
 test('a 410 stops and a spent schedule exhausts: nothing is retried', async () => {
   const gone = setUp({ outcome: { class: 'gone', status: 410, durationMs: 1 } });

@@ -1,6 +1,8 @@
 import type { RetryTier, WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
+import { describeError, isRetriable } from '#shared/errors.ts';
 import type { RecordAt } from '#shared/kafka/work-record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
 import { newTraceparent, withSpan } from '#shared/telemetry/tracing.ts';
 import type { AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
@@ -24,6 +26,7 @@ export type DeliveryDependencies = {
   readonly attempt: AttemptDelivery;
   readonly publishRetry: (tier: RetryTier, message: WebhookRetry, traceparent: string) => Promise<void>;
   readonly publishAttempted: (message: WebhookAttempted, traceparent: string) => Promise<void>;
+  readonly log: Pick<Logger, 'error'>;
   /** Waited for before an attempt is logged, so that many are logged together: nobody waits for the log. */
   readonly gather: () => Promise<void>;
   readonly metrics: DispatcherMetrics;
@@ -61,7 +64,8 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
     if (isGivenUp(clockOf(deps, delivery))) return giveUp(deps, step);
 
     const { clientId, callbackUrl, resultJson } = delivery;
-    const signers = await deps.readSigners(clientId);
+    const signers = await readSigners(deps, step);
+    if (signers === undefined) return putAside(deps, step, 'secret', place);
     const leave = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
     if (leave.reason !== undefined) return putAside(deps, step, leave.reason, place);
 
@@ -95,6 +99,21 @@ export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
     const traceparent = headers['traceparent'] ?? newTraceparent();
     return giveUp(deps, { delivery: { ...delivery, firstAttemptAt }, signal, traceparent });
   };
+}
+
+/**
+ * A secret that cannot be read or opened (a key that is missing from the configuration, for example) concerns one
+ * client app: its webhooks wait for the operator, on the slow tier, and nobody else's do.
+ */
+async function readSigners(deps: DeliveryDependencies, { delivery }: Step) {
+  try {
+    return await deps.readSigners(delivery.clientId);
+  } catch (error) {
+    if (isRetriable(error)) throw error;
+    const { requestId, clientId } = delivery;
+    deps.log.error({ requestId, clientId, error: describeError(error) }, 'signing secret not to be had');
+    return undefined;
+  }
 }
 
 /** After an attempt: first what must not be lost, then the log, then the view. */
@@ -131,7 +150,7 @@ async function handOn(
 async function putAside(
   deps: DeliveryDependencies,
   step: Step,
-  reason: 'slots' | 'breaker',
+  reason: 'slots' | 'breaker' | 'secret',
   place: string,
 ): Promise<void> {
   const { delivery, traceparent } = step;

@@ -60,6 +60,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     gate,
     attempt,
     metrics,
+    log: context.log,
     gather: makeGather(LOG_GATHER_MS),
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) =>

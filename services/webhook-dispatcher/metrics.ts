@@ -15,7 +15,7 @@ export type DispatcherMetrics = {
   readonly observeAttempt: (outcome: AttemptOutcome, observed: Observed) => void;
   readonly countExhausted: () => void;
   /** A message put aside without an attempt. */
-  readonly countAside: (reason: 'slots' | 'breaker') => void;
+  readonly countAside: (reason: 'slots' | 'breaker' | 'secret') => void;
   /** A record dropped because another one works, or has worked, its step. */
   readonly countDropped: (reason: 'taken' | 'superseded' | 'finished') => void;
 };

@@ -78,14 +78,18 @@ export function planRetry(
  * Plans when a delivery that was put aside without an attempt is looked at again. Its schedule does not advance.
  *
  * @param reason `slots`: the receiver's slots are taken, the 5 s tier. `breaker`: the receiver is failing,
- * the 5 s tier the first time and the 5 min tier from then on.
+ * the 5 s tier the first time and the 5 min tier from then on. `secret`: there is nothing to sign with, likewise.
  * @returns `undefined` when the 40 h are spent.
  *
  * @example
  * planAside('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
-export function planAside(reason: 'slots' | 'breaker', asideCount: number, clock: Clock): Retry | undefined {
-  return place(TIER_DELAYS_MS[reason === 'breaker' && asideCount > 0 ? 1 : 0], clock);
+export function planAside(
+  reason: 'slots' | 'breaker' | 'secret',
+  asideCount: number,
+  clock: Clock,
+): Retry | undefined {
+  return place(TIER_DELAYS_MS[reason !== 'slots' && asideCount > 0 ? 1 : 0], clock);
 }
 
 function place(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
