@@ -160,7 +160,7 @@ const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 /** Measures the webhook dispatcher beside a bare keep-alive POST loop, on a system of its own. */
-export async function run(): Promise<Table> {
+export async function benchWebhooks(): Promise<Table> {
   await using system = await startWebhookSystem();
   const one = await measureBurst(system, 1);
   const hundred = await measureBurst(system, 100);
