@@ -27,7 +27,13 @@ export type EvaluatorConfig = CommonConfig & {
   readonly window: number;
   /** Bound of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
+  /** How many checks may wait for one chain that does not answer, so that the window stays open for the others. */
+  readonly waitingBounds: { readonly perClientMax: number; readonly max: number };
 };
+
+/** Parts of a lane's window that one client, and all clients, may fill with waiting for one chain. */
+const WAITING_PART_PER_CLIENT = 8;
+const WAITING_PART = 4;
 
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment): EvaluatorConfig {
@@ -40,6 +46,10 @@ export function loadConfig(env: Environment): EvaluatorConfig {
     evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,
     window: parsed.EVALUATOR_WINDOW,
     attemptTimeoutMs: parsed.RPC_ATTEMPT_TIMEOUT_MS,
+    waitingBounds: {
+      perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW / WAITING_PART_PER_CLIENT),
+      max: Math.ceil(parsed.EVALUATOR_WINDOW / WAITING_PART),
+    },
   };
 }
 

@@ -26,6 +26,7 @@ await runService(
     const chains = scope.use(
       connectChains(loadChains(config.chainsFile, process.env), {
         attemptTimeoutMs: config.attemptTimeoutMs,
+        waitingBounds: config.waitingBounds,
         poolSize: pool.size,
         agreeOn,
         isAnswer,

@@ -115,6 +115,47 @@ test('while every breaker of a chain is open the answer is there at once', async
   expect(proxy.calls.requestCount - countBefore).toBeLessThanOrEqual(2);
 });
 
+test('of a client that floods a chain which hangs only its share goes on waiting', async () => {
+  const proxy = await aProxy('hang');
+  await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {
+    attemptTimeoutMs: 8_000,
+    evaluationMsMax: 6_000,
+    waitingBounds: { perClientMax: 10, max: 20 },
+  });
+  const codes: string[] = [];
+  const flood = Array.from({ length: 100 }, () =>
+    chains
+      .judge({ account, rules: [aRule({ chainId: 5 })] })
+      .then((result) => codes.push(...codesOf(result))),
+  );
+  const sound = await chains.judge({ account, clientId: 'app_2', rules: [aRule()] });
+  expect(grantedOf(sound)).toEqual([true]);
+  await Promise.all(flood);
+  const count = (code: string) => codes.filter((other) => other === code).length;
+  expect({ sentAway: count('rpc-timeout'), waited: count('deadline-exceeded') }).toEqual({
+    sentAway: 90,
+    waited: 10,
+  });
+});
+
+test('of a client that floods a chain with a block that does not come only its share waits', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl] }], {
+    evaluationMsMax: 1_000,
+    waitingBounds: { perClientMax: 10, max: 20 },
+  });
+  const minBlock = { '31337': Number(await callJsonRpc(rpcUrl, 'eth_blockNumber', [])) + 5 };
+  const check = { account, rules: [aRule()], consistency: { blockTag: 'latest' as const, minBlock } };
+  const started = performance.now();
+  const seconds: number[] = [];
+  await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      expect(codesOf(await chains.judge(check))).toEqual(['min-block-not-reached']);
+      seconds.push((performance.now() - started) / 1_000);
+    }),
+  );
+  expect(seconds.filter((time) => time > 0.9)).toHaveLength(10);
+});
+
 test('a chain that hangs costs its own rules only', async () => {
   const proxy = await aProxy('hang');
   await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {

@@ -64,7 +64,8 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
   async function connect() {
     if (method === 'multicall3') await callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, MULTICALL3_CODE]);
     return connectTestChains([{ urls: [method === 'reader' ? rpcUrl : withoutOverride.url] }], {
-      attemptTimeoutMs: 3_000,
+      attemptTimeoutMs: 20_000,
+      evaluationMsMax: 60_000,
     });
   }
 
@@ -155,7 +156,10 @@ test('code that only stands where Multicall3 should be is not trusted', async ()
 });
 
 test('a burner that is known is read apart and costs the good ones nothing', async () => {
-  await using chains = connectTestChains([{ urls: [rpcUrl] }], { attemptTimeoutMs: 3_000 });
+  await using chains = connectTestChains([{ urls: [rpcUrl] }], {
+    attemptTimeoutMs: 20_000,
+    evaluationMsMax: 60_000,
+  });
   const rules = [rule('ERC721', hostile.infiniteLoop), ...goodRules()];
   await chains.judge({ account: demoTokens.holder, rules });
   chains.batches.length = 0;

@@ -49,13 +49,18 @@ const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
 /** The evaluator's whole road but Kafka: real domain, real chain layer, the result as the client would get it. */
 export function connectTestChains(
   chains: readonly TestChain[],
-  { attemptTimeoutMs = 1_000, evaluationMsMax = 10_000 } = {},
+  {
+    attemptTimeoutMs = 1_000,
+    evaluationMsMax = 10_000,
+    waitingBounds = { perClientMax: 250, max: 500 },
+  } = {},
 ): TestChains {
   const calls: string[] = [];
   const saved: Record<string, number> = {};
   const batches: number[] = [];
   const connected = connectChains(chainFileOf(chains), {
     attemptTimeoutMs,
+    waitingBounds,
     poolSize: () => 1,
     agreeOn,
     isAnswer,

@@ -11,6 +11,7 @@ import { makeBatchReader } from './read-batch.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
 import { makeReadFromEndpoint } from './read-from-endpoint.ts';
 import { ReadQueue } from './read-queue.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -44,17 +45,28 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
       nowMs,
     });
   });
+  const room = new WaitingRoom(options.waitingBounds);
   const pool = new EndpointPool({
     endpoints,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
     blockTimeMs,
     onHedge: () => observer.onHedge(chainId),
+    onSilence: () => room.evictExcess(),
     nowMs,
   });
   scope.use(pool);
   const onHead = ({ timestamp }: { timestamp: number }) =>
     observer.onHead(chainId, now() - timestamp * 1_000);
-  const heads = new Heads({ pool, quorum, blockTimeMs, maxHeadAgeMs, now, nowMs, onHead });
+  const heads = new Heads({
+    pool,
+    quorum,
+    blockTimeMs,
+    maxHeadAgeMs,
+    now,
+    nowMs,
+    onHead,
+    room: new WaitingRoom(options.waitingBounds),
+  });
   scope.defer(() => heads.close());
   const quarantine = new Quarantine(nowMs);
   const isFact = (observation: Observation) => observation.every(options.isAnswer);
@@ -87,6 +99,8 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     quorum,
     isFact,
     nowMs,
+    room,
+    isSilent: () => pool.isSilent,
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
     onRead: (ms) => observer.onRead(chainId, ms),
   });

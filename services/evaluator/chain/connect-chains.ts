@@ -1,9 +1,10 @@
-import type { ChainFile, ChainSettings } from '#shared/contracts/chain-file.ts';
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
 import type { ChainObservations, Observation, Read, Reading } from '../domain/read.ts';
 import type { ChainObserver } from './chain-observer.ts';
 import { connectChain } from './connect-chain.ts';
+import type { WaitingBounds } from './waiting-room.ts';
 
 export type ReadBalancesContext = {
   readonly lane: Lane;
@@ -28,6 +29,8 @@ export type Chains = AsyncDisposable & {
 export type ChainsOptions = {
   /** Bound of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
+  /** How many checks may wait for one chain that does not answer. */
+  readonly waitingBounds: WaitingBounds;
   /** Evaluators that share the endpoints' rates. */
   readonly poolSize: () => number;
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
@@ -36,11 +39,6 @@ export type ChainsOptions = {
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
-
-export type ConnectChain = (
-  settings: ChainSettings,
-  options: ChainsOptions,
-) => ReturnType<typeof connectChain>;
 
 const NATIVE_DECIMALS = 18;
 

@@ -49,6 +49,7 @@ export class Endpoint {
   readonly #breaker: Breaker;
   readonly #bucket: RateBucket | undefined;
   #busyUntilMs = 0;
+  #quietSinceMs = 0;
   #capabilities: Capabilities | undefined;
   #learnedMs = 0;
   #headNumber = -1;
@@ -72,6 +73,11 @@ export class Endpoint {
   /** Absent until a probe has answered, and again after the endpoint was away: it may have come back as another. */
   get capabilities(): Capabilities | undefined {
     return this.#capabilities;
+  }
+
+  /** For how long calls have been on their way without one being answered; 0 while there is none. */
+  get silentForMs(): number {
+    return this.inFlightCount === 0 ? 0 : this.#options.nowMs() - this.#quietSinceMs;
   }
 
   /** How long ago the capabilities were found out. */
@@ -135,11 +141,13 @@ export class Endpoint {
 
   async #measure<T>(send: (rpc: Rpc) => Promise<T>): Promise<T> {
     const startedMs = this.#options.nowMs();
+    if (this.inFlightCount === 0) this.#quietSinceMs = startedMs;
     this.inFlightCount += 1;
     let result = 'ok';
     try {
       const answer = await send(this.#options.rpc);
       this.#breaker.succeed();
+      this.#quietSinceMs = this.#options.nowMs();
       this.latency.add(this.#options.nowMs() - startedMs);
       return answer;
     } catch (error) {

@@ -5,6 +5,7 @@ import { type Block, fetchBlock } from './block.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import { RpcFailure } from './rpc-failure.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
@@ -27,6 +28,8 @@ export type HeadsOptions = {
   /** A clock that never goes back. */
   readonly nowMs: () => number;
   readonly onHead: (block: Block) => void;
+  /** Those who wait for a block to come. */
+  readonly room: WaitingRoom;
 };
 
 export type HeadRequest = {
@@ -34,6 +37,7 @@ export type HeadRequest = {
   readonly minBlock: number;
   /** When the evaluation began, by the clock that never goes back. */
   readonly startedMs: number;
+  readonly clientId: string;
   readonly signal: AbortSignal;
 };
 
@@ -61,24 +65,34 @@ export class Heads {
    *
    * @throws RpcFailure
    */
-  async read({ tag, minBlock, startedMs, signal }: HeadRequest): Promise<Block> {
+  async read({ tag, minBlock, startedMs, clientId, signal }: HeadRequest): Promise<Block> {
     const fetched = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await unlessAborted(fetched.block, signal);
-    while (block.number < minBlock) {
-      // One node may be behind: only when all were asked is the block not there yet.
-      block = await unlessAborted(
-        this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely').block,
-        signal,
-      );
-      if (block.number >= minBlock) break;
+    if (block.number >= minBlock) return block;
+    const { room } = this.#options;
+    if (!room.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
+    const waiter = { clientId, evict: () => undefined };
+    room.enter(waiter);
+    try {
+      return await this.#awaitBlock(tag, minBlock, signal);
+    } finally {
+      room.leave(waiter);
+    }
+  }
+
+  /** Looks at all endpoints until one has the block: one node that is behind says nothing of the chain. */
+  async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Block> {
+    for (;;) {
+      const fetched = this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely');
+      const block = await unlessAborted(fetched.block, signal);
+      if (block.number >= minBlock) return block;
       const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
       if (isTooFar) throw new RpcFailure('min-block-not-reached');
       await sleep(this.#pollMs, undefined, { signal }).catch(() => {
         throw new RpcFailure('min-block-not-reached');
       });
     }
-    return block;
   }
 
   get #pollMs(): number {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import type { BlockReport } from '#shared/contracts/result.ts';
+import type { BlockReport, UndeterminedCode } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import { type ChainObservations, failed, type Observation, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
@@ -8,6 +8,7 @@ import { type Entry, observationOf } from './entry.ts';
 import type { Heads } from './heads.ts';
 import type { ReadQueue } from './read-queue.ts';
 import { toRpcFailure } from './rpc-failure.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 /** A token does not change its decimals. */
 const DECIMALS_TTL_MS = 24 * 3_600_000;
@@ -30,6 +31,10 @@ export type ChainReaderOptions = {
   readonly quorum: number;
   /** Whether an observation says something about the chain. */
   readonly isFact: (observation: Observation) => boolean;
+  /** Those who wait for this chain. */
+  readonly room: WaitingRoom;
+  /** Whether no endpoint answers: then no more checks may wait than the room has places for. */
+  readonly isSilent: () => boolean;
   readonly onSaved: (reason: 'decimals') => void;
   readonly onRead: (durationMs: number) => void;
   readonly nowMs: () => number;
@@ -39,12 +44,12 @@ export type ChainReaderOptions = {
 export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => Promise<ChainObservations>;
 
 export function makeChainReader(options: ChainReaderOptions): ReadChain {
-  const { heads, queue, quorum } = options;
+  const { heads, queue, quorum, room } = options;
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
   async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, isLast: boolean) {
-    const { blockTag: tag, minBlock, signal } = context;
-    const block = await heads.read({ tag, minBlock, startedMs: options.nowMs(), signal });
+    const { blockTag: tag, minBlock, clientId, signal } = context;
+    const block = await heads.read({ tag, minBlock, startedMs: options.nowMs(), clientId, signal });
     const known = new Map<string, Observation>();
     const open = reads.filter((read) => {
       const observation = read.kind === 'decimals' ? decimals.get(read.key) : undefined;
@@ -65,17 +70,32 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     return { quorum, observations: known, ...(isAnyRead ? { block: reportOf(block, entries) } : {}) };
   }
 
+  async function readAtSomeBlock(
+    reads: readonly Read[],
+    context: ChainReadContext,
+  ): Promise<ChainObservations> {
+    for (let blockCount = 1; ; blockCount++) {
+      const observed = await readAtOneBlock(reads, context, blockCount >= BLOCKS_MAX);
+      if (observed !== undefined) return observed;
+    }
+  }
+
   return async function readChain(reads, context) {
     const startedMs = options.nowMs();
-    try {
-      for (let blockCount = 1; ; blockCount++) {
-        const observed = await readAtOneBlock(reads, context, blockCount >= BLOCKS_MAX);
-        if (observed !== undefined) return observed;
-      }
-    } catch (error) {
-      const observation = [failed(toRpcFailure(error).code)];
+    const allFailed = (code: UndeterminedCode): ChainObservations => {
+      const observation = [failed(code)];
       return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
+    };
+    if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed('rpc-timeout');
+    const evicted = Promise.withResolvers<ChainObservations>();
+    const waiter = { clientId: context.clientId, evict: () => evicted.resolve(allFailed('rpc-timeout')) };
+    room.enter(waiter);
+    try {
+      return await Promise.race([readAtSomeBlock(reads, context), evicted.promise]);
+    } catch (error) {
+      return allFailed(toRpcFailure(error).code);
     } finally {
+      room.leave(waiter);
       options.onRead(options.nowMs() - startedMs);
     }
   };

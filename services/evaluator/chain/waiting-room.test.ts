@@ -1,0 +1,41 @@
+import { type Waiter, WaitingRoom } from './waiting-room.ts';
+
+function fill(room: WaitingRoom, clientId: string, count: number): { waiters: Waiter[]; evicted: number[] } {
+  const evicted: number[] = [];
+  const waiters = Array.from({ length: count }, (_, index) => ({
+    clientId,
+    evict: () => void evicted.push(index),
+  }));
+  for (const waiter of waiters) room.enter(waiter);
+  return { waiters, evicted };
+}
+
+test('a client with its share waiting gets no more places, and others do', () => {
+  const room = new WaitingRoom({ perClientMax: 2, max: 3 });
+  const { waiters } = fill(room, 'one', 2);
+  expect([room.hasRoomFor('one'), room.hasRoomFor('two')]).toEqual([false, true]);
+  fill(room, 'two', 1);
+  expect(room.hasRoomFor('three')).toBe(false);
+  for (const waiter of waiters) room.leave(waiter);
+  expect([room.hasRoomFor('one'), room.size]).toEqual([true, 1]);
+});
+
+test('those beyond the bounds are sent away, the latest of the greediest first', () => {
+  const room = new WaitingRoom({ perClientMax: 2, max: 3 });
+  const greedy = fill(room, 'greedy', 5);
+  const modest = fill(room, 'modest', 1);
+  room.evictExcess();
+  expect({ greedy: greedy.evicted, modest: modest.evicted, size: room.size }).toEqual({
+    greedy: [2, 3, 4],
+    modest: [],
+    size: 3,
+  });
+});
+
+test('leaving twice frees one place', () => {
+  const room = new WaitingRoom({ perClientMax: 2, max: 2 });
+  const { waiters } = fill(room, 'one', 2);
+  const [first] = waiters;
+  if (first !== undefined) for (let times = 0; times < 2; times++) room.leave(first);
+  expect(room.size).toBe(1);
+});
