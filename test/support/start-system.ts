@@ -17,8 +17,10 @@ const READY_TIMEOUT_MS = 90_000;
 
 /** Below every client socket's range; a system needs some 60 ports above its base. */
 const BASE_MIN = 25_000;
-const BASE_COUNT = 70;
 const BASE_STEP = 100;
+/** Test files that run at the same time look in ranges of their own: two could see the same ports free. */
+const BASES_PER_WORKER = 10;
+const WORKERS_MAX = 7;
 const BASE_TRIES_MAX = 50;
 
 export type SystemOptions = {
@@ -159,8 +161,10 @@ function writeChains({ chains }: SystemOptions, portBase: number, dataDir: strin
 
 /** A base whose ports are free now, for the largest system that the tests start. */
 async function findPortBase(): Promise<number> {
+  const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS_MAX;
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
-    const base = BASE_MIN + BASE_STEP * Math.floor(Math.random() * BASE_COUNT);
+    const place = worker * BASES_PER_WORKER + Math.floor(Math.random() * BASES_PER_WORKER);
+    const base = BASE_MIN + BASE_STEP * place;
     const needed = portsOf(base);
     const free = await Promise.all(needed.map(isPortFree));
     if (free.every(Boolean)) return base;

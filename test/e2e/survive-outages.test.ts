@@ -1,0 +1,103 @@
+// Redis is emptied, Redis dies, Kafka dies, while checks of all modes come in or are waited for.
+// Nothing acknowledged is lost; while it cannot be kept nothing is acknowledged; nobody restarts a service by hand.
+import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import { makeChainOracle } from '../support/chain-oracle.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { Ledger, type Reconciliation } from '../support/ledger.ts';
+import { gatherEvidence, startLoad } from '../support/load.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const PER_SECOND = 40;
+
+let system: StartedSystem;
+let open: OpenSystem;
+let receiver: WebhookReceiver;
+let pids: number[];
+beforeAll(async () => {
+  system = await startSystem({ env: { WEBHOOK_SCHEDULE_SCALE: '0.01' } });
+  open = await openSystem(system.environment());
+  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+  pids = servicePids();
+});
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  await open?.[Symbol.asyncDispose]();
+  await system?.[Symbol.asyncDispose]();
+});
+// Recovery without a restart: whatever went away, the services themselves are the same ones.
+afterEach(() => expect(servicePids()).toEqual(pids));
+
+const servicePids = () =>
+  ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher'].flatMap((name) => system.pidsOf(name));
+const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
+const serves = () =>
+  waitUntil('a check to be answered', async () => (await system.client.check(check())).status === 200);
+
+/** Sends load, does the harm in the middle of it, goes on until checks are answered again, and reconciles. */
+async function underLoad(harm: () => Promise<unknown>): Promise<Reconciliation> {
+  const ledger = new Ledger();
+  const { chain, client } = system;
+  const callbackUrl = receiver.url;
+  const load = startLoad({ clients: [client], chain, ledger, callbackUrl, perSecond: PER_SECOND });
+  await waitUntil('load', () => ledger.acknowledgedIds().length > PER_SECOND);
+  await harm();
+  await serves();
+  const before = ledger.acknowledgedIds().length;
+  await waitUntil('more load', () => ledger.acknowledgedIds().length > before + PER_SECOND);
+  await load.stop();
+  const { polled, deliveries } = await gatherEvidence(ledger, client, receiver);
+  const ids = new Set(ledger.acknowledgedIds());
+  return ledger.reconcile({
+    polled,
+    deliveries: deliveries.filter(({ requestId }) => ids.has(requestId)),
+    oracle: makeChainOracle(chain.rpc, chain),
+  });
+}
+
+test('Redis emptied in mid-load is rebuilt by itself and loses nothing', async () => {
+  const earlier = await system.client.check(check());
+  const { broken, faults, counts } = await underLoad(() => open.redis.flushall());
+  expect({ broken, faults }).toMatchObject({ broken: [] });
+  expect(counts.undetermined).toBe(0);
+  const again = await system.client.poll(earlier.body.requestId ?? '');
+  expect(again.text).toBe(earlier.text);
+});
+
+test('the operator can have the views rebuilt by hand', async () => {
+  const earlier = await system.client.checkAndWait(check());
+  const rebuilt = await system.admin('store', 'rebuild');
+  expect(rebuilt).toMatchObject({ exitCode: 0, value: { rebuilt: expect.anything() } });
+  await serves();
+  expect((await system.client.poll(earlier.body.requestId ?? '')).text).toBe(earlier.text);
+});
+
+test('kill -9 of Redis under load loses nothing that was acknowledged', async () => {
+  const { broken, faults } = await underLoad(() => system.kill('redis'));
+  expect({ broken, faults }).toMatchObject({ broken: [] });
+});
+
+test('kill -9 of Kafka under load loses nothing that was acknowledged', async () => {
+  const { broken, faults } = await underLoad(() => system.kill('kafka'));
+  expect({ broken, faults }).toMatchObject({ broken: [] });
+});
+
+test('while the broker is away a check is a 503 with Retry-After, never a 202, and afterwards all is well', async () => {
+  const [kafka] = system.pidsOf('kafka');
+  // A starter that stands still starts nothing again.
+  process.kill(system.starterPid, 'SIGSTOP');
+  try {
+    process.kill(kafka ?? 0, 'SIGKILL');
+    const bodies = [{ async: true }, { callbackUrl: receiver.url }, {}];
+    const answers = await Promise.all(bodies.map((more) => system.client.check({ ...check(), ...more })));
+    for (const { status, headers, body } of answers) {
+      expect(status).toBe(503);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect(['dependency-unavailable', 'overloaded']).toContain(body.code);
+    }
+  } finally {
+    process.kill(system.starterPid, 'SIGCONT');
+  }
+  await serves();
+});
