@@ -139,7 +139,7 @@ async function callsPerThousandChecks(rpc: string, token: string): Promise<numbe
 }
 
 /** Reads balances of one token in the ways that people do today, over the same chain in the same run. */
-export async function run(): Promise<Table> {
+export async function benchChain(): Promise<Table> {
   const [port = 0] = await findFreePorts(1);
   await using chain = await startChain({ port });
   await callJsonRpc(chain.rpc, 'anvil_setCode', [MULTICALL3, MULTICALL3_CODE]);
