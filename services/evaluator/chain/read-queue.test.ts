@@ -1,0 +1,198 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Lane } from '#shared/contracts/check-requested.ts';
+import { failed, type Read } from '../domain/read.ts';
+import type { Block } from './block.ts';
+import { type Batch, observationOf } from './entry.ts';
+import { ReadQueue } from './read-queue.ts';
+
+const aBlock = (number: number): Block => ({
+  number,
+  hash: `0x${number.toString(16).padStart(64, '0')}`,
+  parentHash: `0x${(number - 1).toString(16).padStart(64, '0')}`,
+  timestamp: number,
+});
+const aRead = (id: number, contract = '0xaa'): Read => ({
+  chainId: 1,
+  kind: 'owner',
+  contract,
+  account: '0x01',
+  id: BigInt(id),
+  key: `${contract}/${id}`,
+});
+
+/** A queue whose calls are answered by hand, in the order in which they went out. */
+function makeQueue({ batchMax = 100, quarantined = '' } = {}) {
+  const calls: { batch: Batch; done: () => void }[] = [];
+  const saved: string[] = [];
+  const queue = new ReadQueue({
+    perform: (batch) => new Promise((done) => calls.push({ batch, done })),
+    batchMax: () => batchMax,
+    isQuarantined: (contract) => contract === quarantined,
+    isFact: (observation) => observation.every(({ ok }) => ok),
+    onSaved: (reason) => saved.push(reason),
+  });
+  const read = (
+    block: Block,
+    reads: Read[],
+    over: { lane?: Lane; clientId?: string; signal?: AbortSignal } = {},
+  ) =>
+    queue
+      .read(block, reads, { lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal, ...over })
+      .then((entries) => entries.map(observationOf));
+  const idsOf = (call: number) => calls[call]?.batch.entries.map((entry) => Number(entry.read.id));
+  function answer(call: number, value: (entry: Read) => bigint | undefined = ({ id }) => id) {
+    for (const entry of calls[call]?.batch.entries ?? []) {
+      const answered = value(entry.read);
+      if (answered !== undefined) entry.observation = [{ ok: true, value: answered }];
+    }
+    calls[call]?.done();
+  }
+  return { calls, saved, read, idsOf, answer };
+}
+
+test('equal reads of one block, of whatever checks, are made once and shared', async () => {
+  const { read, calls, idsOf, answer, saved } = makeQueue();
+  const results = Promise.all([read(aBlock(1), [aRead(1), aRead(2)]), read(aBlock(1), [aRead(2), aRead(3)])]);
+  await nextTurn();
+  expect(idsOf(0)).toEqual([1, 2, 3]);
+  answer(0);
+  expect(await results).toEqual([
+    [[{ ok: true, value: 1n }], [{ ok: true, value: 2n }]],
+    [[{ ok: true, value: 2n }], [{ ok: true, value: 3n }]],
+  ]);
+  await read(aBlock(1), [aRead(3)]);
+  expect({ callCount: calls.length, saved }).toEqual({ callCount: 1, saved: ['dedupe', 'cache'] });
+});
+
+test('two blocks are never mixed, not even two of one number', async () => {
+  const { read, idsOf } = makeQueue();
+  void read(aBlock(1), [aRead(1)]);
+  void read({ ...aBlock(1), hash: `0x${'ff'.repeat(32)}` }, [aRead(1)]);
+  await nextTurn();
+  expect([idsOf(0), idsOf(1)]).toEqual([[1], [1]]);
+});
+
+test('what comes while all calls are out goes out together in the next', async () => {
+  const { read, calls, idsOf, answer } = makeQueue();
+  for (let id = 0; id < 4; id++) {
+    void read(aBlock(1), [aRead(id)]);
+    await nextTurn();
+  }
+  for (let id = 4; id < 20; id++) void read(aBlock(1), [aRead(id)]);
+  await nextTurn();
+  expect(calls).toHaveLength(4);
+  answer(0);
+  await nextTurn();
+  expect(idsOf(4)).toHaveLength(16);
+});
+
+test('the interactive lane goes first', async () => {
+  const { read, idsOf } = makeQueue({ batchMax: 2 });
+  void read(aBlock(1), [aRead(1), aRead(2), aRead(3)]);
+  void read(aBlock(1), [aRead(4)], { lane: 'interactive', clientId: 'app_2' });
+  void read(aBlock(1), [aRead(3)], { lane: 'interactive', clientId: 'app_2' });
+  await nextTurn();
+  expect([idsOf(0), idsOf(1)]).toEqual([
+    [4, 3],
+    [1, 2],
+  ]);
+});
+
+test('a check that must end gets what there is, and the code of the last attempt for the rest', async () => {
+  const { read, calls } = makeQueue();
+  const end = new AbortController();
+  const result = read(aBlock(1), [aRead(1), aRead(2), aRead(3)], { signal: end.signal });
+  await nextTurn();
+  const [first, second] = calls[0]?.batch.entries ?? [];
+  if (first) first.observation = [{ ok: true, value: 7n }];
+  if (second) second.lastCode = 'rpc-timeout';
+  end.abort();
+  expect(await result).toEqual([
+    [{ ok: true, value: 7n }],
+    [failed('rpc-timeout')],
+    [failed('deadline-exceeded')],
+  ]);
+});
+
+test('a call is given up when nobody waits for any of its reads, and not before', async () => {
+  const { read, calls } = makeQueue();
+  const [one, two] = [new AbortController(), new AbortController()];
+  void read(aBlock(1), [aRead(1), aRead(2)], { signal: one.signal });
+  void read(aBlock(1), [aRead(2)], { signal: two.signal });
+  await nextTurn();
+  const isGivenUp = async () => {
+    await nextTurn();
+    return calls[0]?.batch.controller.signal.aborted;
+  };
+  one.abort();
+  expect(await isGivenUp()).toBe(false);
+  two.abort();
+  expect(await isGivenUp()).toBe(true);
+});
+
+test('a read that nobody waits for any more is not made', async () => {
+  const { read, calls, answer, idsOf } = makeQueue();
+  for (let id = 0; id < 4; id++) {
+    void read(aBlock(1), [aRead(id)]);
+    await nextTurn();
+  }
+  const end = new AbortController();
+  const gone = read(aBlock(1), [aRead(8)], { signal: end.signal });
+  void read(aBlock(1), [aRead(9)]);
+  end.abort();
+  await gone;
+  answer(0);
+  await nextTurn();
+  expect(calls).toHaveLength(5);
+  expect(idsOf(4)).toEqual([9]);
+});
+
+test('a failure of the road is given to those who wait and to nobody after', async () => {
+  const { read, calls, idsOf } = makeQueue();
+  const result = read(aBlock(1), [aRead(1)]);
+  await nextTurn();
+  const [entry] = calls[0]?.batch.entries ?? [];
+  if (entry) entry.observation = [failed('rpc-unavailable')];
+  calls[0]?.done();
+  expect(await result).toEqual([[failed('rpc-unavailable')]]);
+  void read(aBlock(1), [aRead(1)]);
+  await nextTurn();
+  expect(idsOf(1)).toEqual([1]);
+});
+
+test('a suspect is read again apart, and the others have their answers already', async () => {
+  const { read, calls, idsOf, answer } = makeQueue();
+  const good = read(aBlock(1), [aRead(1)]);
+  const both = read(aBlock(1), [aRead(1), aRead(2)]);
+  await nextTurn();
+  const suspect = calls[0]?.batch.entries[1];
+  if (suspect) suspect.isAlone = true;
+  answer(0, ({ id }) => (id === 2n ? undefined : id));
+  expect(await good).toEqual([[{ ok: true, value: 1n }]]);
+  await nextTurn();
+  expect([idsOf(1), calls[1]?.batch.isAlone]).toEqual([[2], true]);
+  answer(1);
+  expect(await both).toEqual([[{ ok: true, value: 1n }], [{ ok: true, value: 2n }]]);
+});
+
+test('a quarantined contract is read apart from the start', async () => {
+  const { read, calls, idsOf } = makeQueue({ quarantined: '0xbad' });
+  void read(aBlock(1), [aRead(1), aRead(2, '0xbad')]);
+  await nextTurn();
+  expect([idsOf(0), idsOf(1)]).toEqual([[1], [2]]);
+  expect(calls.map(({ batch }) => batch.isAlone)).toEqual([false, true]);
+});
+
+test('a bug in a call ends its reads as internal and frees its place', async () => {
+  const queue = new ReadQueue({
+    perform: () => Promise.reject(new Error('a bug')),
+    batchMax: () => 1,
+    isQuarantined: () => false,
+    isFact: () => false,
+    onSaved: () => undefined,
+  });
+  const context = { lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal } as const;
+  const reads = Array.from({ length: 10 }, (_, id) => aRead(id));
+  const entries = await queue.read(aBlock(1), reads, context);
+  expect(entries.map(observationOf)).toEqual(reads.map(() => [failed('internal')]));
+});

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadChains, loadConfig } from './config.ts';
+
+/** As an operator writes it; in two parts, because it is no template of ours. */
+const KEY_NAME = ['$', '{RPC_KEY}'].join('');
+const KEY = 'k3y-that-nobody-may-see';
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'rolecall-evaluator-'));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function aChainFile(chains: unknown): string {
+  const path = join(dir, 'chains.json');
+  writeFileSync(path, JSON.stringify({ chains }));
+  return path;
+}
+const aChain = (url: string) => ({ chainId: 1, name: 'Ethereum', nativeSymbol: 'ETH', endpoints: [{ url }] });
+
+test('every wrong variable is named, and no value', () => {
+  const env = { CHAINS_FILE: '', EVALUATOR_WINDOW: KEY, RPC_ATTEMPT_TIMEOUT_MS: '1' };
+  expect(() => loadConfig(env)).toThrow(/CHAINS_FILE.*\n.*EVALUATOR_WINDOW.*\n.*RPC_ATTEMPT_TIMEOUT_MS/);
+  expect(() => loadConfig(env)).not.toThrow(KEY);
+});
+
+test('an attempt that is longer than the whole evaluation is refused', () => {
+  const env = { CHAINS_FILE: 'chains.json', RPC_ATTEMPT_TIMEOUT_MS: '5000', EVALUATION_DEADLINE_MS: '4000' };
+  expect(() => loadConfig(env)).toThrow('RPC_ATTEMPT_TIMEOUT_MS');
+});
+
+test('a name in the chain file is replaced from the environment', () => {
+  const path = aChainFile([aChain(`https://rpc.example/${KEY_NAME}`)]);
+  expect(loadChains(path, { RPC_KEY: KEY }).chains[0]?.endpoints[0]?.url).toBe(`https://rpc.example/${KEY}`);
+});
+
+test.each([
+  ['a name that the environment lacks', `https://rpc.example/${KEY_NAME}`, {}, 'RPC_KEY'],
+  ['no URL', KEY_NAME, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
+  ['another scheme', `wss://rpc.example/${KEY_NAME}`, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
+])('%s is refused by its place, and the key is not told', (_, url, env, told) => {
+  const path = aChainFile([aChain(url)]);
+  expect(() => loadChains(path, env)).toThrow(told);
+  expect(() => loadChains(path, env)).not.toThrow(KEY);
+});
+
+test('a chain file that cannot be read is told by the name of its variable', () => {
+  expect(() => loadChains(join(dir, 'nowhere.json'), {})).toThrow('CHAINS_FILE');
+});
