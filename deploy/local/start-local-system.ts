@@ -59,6 +59,7 @@ export async function startLocalSystem(
   await timed('up', lines, parts, (part) => fleet.start(part));
   signal.throwIfAborted();
 
+  lines.say('declaring topics and the demo app');
   await prepareSystem(environment, secrets);
   signal.throwIfAborted();
   await startServices(fleet, ports, environment, lines, signal);

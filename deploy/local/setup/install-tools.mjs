@@ -4,6 +4,9 @@ import { report, run } from './run.mjs';
 /** Newest first; Debian and Ubuntu releases differ in which of them they have. */
 const JAVA_PACKAGES = ['openjdk-25-jre-headless', 'openjdk-21-jre-headless', 'openjdk-17-jre-headless'];
 
+/** A machine that has just booted may be updating itself. */
+const LOCK_WAIT = ['-o', 'DPkg::Lock::Timeout=120'];
+
 /** `ROLECALL_SETUP_INSTALL=0` leaves the machine's packages alone. */
 export function mayInstall() {
   if (process.env.ROLECALL_SETUP_INSTALL === '0' || process.getuid?.() !== 0) return false;
@@ -20,8 +23,10 @@ export async function installByApt(missing) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   report(`installing ${missing.join(', ')} (apt-get)`);
   await run('apt-get', ['update', '-q'], { env });
+  // Only after the update is it known which packages there are.
   const packages = aptPackages(missing);
-  await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...packages], { env });
+  const install = ['install', '-y', '-q', '--no-install-recommends', ...LOCK_WAIT, ...packages];
+  await run('apt-get', install, { env });
 }
 
 function javaPackage() {
