@@ -24,7 +24,7 @@ import { makeMetrics } from './metrics.ts';
 import { makeReadTierDepths, retryGroupOf } from './read-tier-depths.ts';
 
 /** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
-const LOG_GATHER_MS = 10;
+const LOG_GATHER_MS = 25;
 
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 

@@ -1,0 +1,65 @@
+import { type Leave, makeAttemptGate } from './admit-attempt.ts';
+
+const HOOK = 'https://hooks.example/a';
+
+/** A gate over slots that are always free, or never. */
+function setUp({ areFree = true } = {}) {
+  const state = { nowMs: 0, held: 0, releasedAs: [] as (boolean | undefined)[] };
+  const gate = makeAttemptGate({
+    nowMs: () => state.nowMs,
+    scale: 1,
+    slots: {
+      acquire: async () => {
+        if (!areFree) return undefined;
+        state.held += 1;
+        return {
+          release: (isHealthy) => {
+            state.held -= 1;
+            state.releasedAs.push(isHealthy);
+          },
+        };
+      },
+    },
+  });
+  return { state, gate };
+}
+
+async function fail(gate: ReturnType<typeof makeAttemptGate>, times: number, url = HOOK, client = 'app_1') {
+  const leaves: Leave[] = [];
+  for (let i = 0; i < times; i += 1) leaves.push(await gate.admit(client, url, 1));
+  for (const leave of leaves) leave.end?.('failing');
+}
+
+test('an attempt frees its slot with what it learned', async () => {
+  const { state, gate } = setUp();
+  (await gate.admit('app_1', HOOK, 1)).end?.('healthy');
+  (await gate.admit('app_1', HOOK, 1)).end?.('failing');
+  (await gate.admit('app_1', HOOK, 1)).end?.('unknown');
+  expect(state).toMatchObject({ held: 0, releasedAs: [true, false, undefined] });
+});
+
+test('without a slot the message is put aside for that reason', async () => {
+  const { gate } = setUp({ areFree: false });
+  expect(await gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'slots' });
+});
+
+test('an open breaker puts aside without taking a slot, for that client app and origin alone', async () => {
+  const { state, gate } = setUp();
+  await fail(gate, 10);
+  expect(await gate.admit('app_1', 'https://hooks.example/b', 1)).toEqual({ reason: 'breaker' });
+  expect(state.held).toBe(0);
+  expect((await gate.admit('app_2', HOOK, 1)).end).toBeDefined();
+  expect((await gate.admit('app_1', 'https://hooks.example:8443/a', 1)).end).toBeDefined();
+  expect(gate.breakerCounts()).toEqual({ closed: 2, open: 1, 'half-open': 0 });
+});
+
+test('once it is half-open one probe passes, the others are put aside and hold no slot', async () => {
+  const { state, gate } = setUp();
+  await fail(gate, 10);
+  state.nowMs = 30_000;
+  const probe = await gate.admit('app_1', HOOK, 1);
+  expect(await gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'breaker' });
+  expect(state.held).toBe(1);
+  probe.end?.('healthy');
+  expect((await gate.admit('app_1', HOOK, 1)).end).toBeDefined();
+});
