@@ -100,6 +100,20 @@ test('a hundred hanging receivers leave slots for the healthy ones', async () =>
   expect(await takeMany('healthy', 8)).toHaveLength(8);
 });
 
+test('slots that become free do not let hanging receivers past their part either', async () => {
+  const healthy: Slot[] = [];
+  for (let i = 0; i < 32; i += 1) {
+    for (const slot of await takeMany(`healthy-${i}`, 1)) slot.release(true);
+    healthy.push(...(await takeMany(`healthy-${i}`, 8)));
+  }
+  expect(slots.inFlightCount).toBe(256);
+  const waiting = Array.from({ length: 400 }, (_, i) => acquire(`hangs-${i}`));
+  for (const slot of healthy) slot.release(true);
+  expect(slots.inFlightCount).toBeLessThanOrEqual(192);
+  slots[Symbol.dispose]();
+  await Promise.all(waiting);
+});
+
 test('receivers that were healthy and all begin to hang do not take all the slots either', async () => {
   for (const name of ['healthy', ...Array.from({ length: 100 }, (_, i) => `hangs-${i}`)])
     for (const slot of await takeMany(name, 1)) slot.release(true);

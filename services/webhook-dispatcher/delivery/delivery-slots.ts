@@ -110,15 +110,20 @@ export class DeliverySlots implements Disposable {
       while (queue.waiters.length > 0) this.#dequeue(queue, queue.waiters.pop())?.settle(undefined);
   }
 
-  #hasRoom(receiver: Receiver): boolean {
+  #hasRoom(receiver: Receiver, knownUnproven?: number): boolean {
     if (this.#inFlightCount >= SLOTS || receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
     if ((this.#inFlightByOrigin.get(receiver.origin) ?? 0) >= ORIGIN_SLOTS) return false;
-    const nowMs = this.#nowMs();
-    if (receiver.isProven(nowMs)) return true;
-    let together = 0;
-    for (const active of this.#active) if (!active.isProven(nowMs)) together += active.inFlightCount();
-    const share = UNPROVEN_SHARES.find(([max]) => together < max)?.[1] ?? 0;
+    if (receiver.isProven(this.#nowMs())) return true;
+    const unprovenInFlight = knownUnproven ?? this.#unprovenInFlight();
+    const share = UNPROVEN_SHARES.find(([max]) => unprovenInFlight < max)?.[1] ?? 0;
     return receiver.inFlightCount() < share;
+  }
+
+  #unprovenInFlight(): number {
+    const nowMs = this.#nowMs();
+    let count = 0;
+    for (const active of this.#active) if (!active.isProven(nowMs)) count += active.inFlightCount();
+    return count;
   }
 
   #take(receiver: Receiver): Slot {
@@ -164,17 +169,20 @@ export class DeliverySlots implements Disposable {
 
   /** Each waiting receiver gets at most one slot a round; rounds go on while any was given. */
   #serve(): void {
-    for (let given = true; given; ) {
+    for (let given = true; given && this.#queues.size > 0; ) {
       given = false;
+      // Counted once a slot that was given, not once a receiver that waits: of those there may be thousands.
+      let unprovenInFlight = this.#unprovenInFlight();
       for (const queue of [...this.#queues.values()]) {
         if (this.#inFlightCount >= SLOTS) return;
-        if (!this.#hasRoom(queue.receiver)) continue;
+        if (!this.#hasRoom(queue.receiver, unprovenInFlight)) continue;
         const waiter = this.#dequeue(queue, queue.waiters.shift());
         if (waiter === undefined) continue;
         given = true;
         // Last in the next round.
         if (this.#queues.delete(queue.receiver.key)) this.#queues.set(queue.receiver.key, queue);
         waiter.settle(this.#take(queue.receiver));
+        unprovenInFlight = this.#unprovenInFlight();
       }
     }
   }
