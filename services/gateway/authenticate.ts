@@ -18,6 +18,8 @@ export type Dependencies = {
   readonly now: () => number;
   /** Counts a failed key; false once the address has used its budget up. */
   readonly mayFail: (address: string) => boolean;
+  /** Told of every valid key. */
+  readonly noteUse: (caller: Caller) => void;
 };
 
 export type Authenticator = {
@@ -72,7 +74,9 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
       const record = app?.keys.find((candidate) => candidate.hash === hash);
       if (!app || !record || record.revokedAt !== undefined) throw refuse(address);
       if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= deps.now()) throw refuse(address);
-      return { app, keyId: record.keyId };
+      const caller = { app, keyId: record.keyId };
+      deps.noteUse(caller);
+      return caller;
     },
     forget(clientId) {
       generation += 1;

@@ -7,6 +7,7 @@ import { makeAdmitter } from '#shared/redis/admit.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { makeKeyUse } from '#shared/redis/key-use.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeAdmitCheck } from './admit-check.ts';
@@ -17,6 +18,7 @@ import { loadConfig, loadSecrets } from './config.ts';
 import { makeEnter } from './enter.ts';
 import { makeFailedKeyBudget } from './failed-keys.ts';
 import { makeGatewayMetrics } from './metrics.ts';
+import { makeNoteKeyUse } from './note-key-use.ts';
 import { makePublishCheck } from './publish-check.ts';
 import { makeRequestIds } from './request-ids.ts';
 import { startLagSampler } from './sample-lag.ts';
@@ -49,6 +51,7 @@ await runService(
       makeWaiters({ readMany: results.readMany, waitersMax: config.http.inFlightMax }),
     );
     const authenticator = makeAuthenticator({
+      noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
       findByKeyHash: makeClientApps(connection.redis).findByKeyHash,
       now: clock.now,
       mayFail: makeFailedKeyBudget(() => performance.now()),

@@ -104,6 +104,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       options.findByKeyHash ?? (async (hash) => (hash === hashApiKey(API_KEY) ? app : undefined)),
     now: () => NOW_MS,
     mayFail: makeFailedKeyBudget(() => performance.now()),
+    noteUse: () => undefined,
   });
   const listener = makeApp({
     authenticate: authenticator.authenticate,
