@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { startRedis } from '../../deploy/local/redis.ts';
+import { testConfig, testContext } from '../support/connections.ts';
+import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/start-gateway.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: a gateway with a Redis of its own, which freezes, dies and comes back.
+// Whatever happens to it, nothing is accepted without it, nobody hangs, and no restart of the gateway is needed.
+
+const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
+
+it('answers 503 while Redis is frozen or dead, and goes on by itself when it is back', async () => {
+  await using stack = new AsyncDisposableStack();
+  const dir = mkdtempSync(join(tmpdir(), 'rolecall-outage-'));
+  stack.defer(() => rmSync(dir, { recursive: true, force: true }));
+  const [port = 0] = await findFreePorts(1);
+  const start = () => startRedis({ dir, port });
+  const first = await start();
+  stack.defer(() => first[Symbol.asyncDispose]());
+  const config = { ...testConfig(0), redis: { url: first.url } };
+  const store = stack.use(await connectRedis({ ...config, ...config.redis }, testContext()));
+  await store.redis.set(GENERATION_KEY, 'test');
+  const [known, fresh] = [makeTestApp(), makeTestApp()];
+  for (const { document } of [known, fresh]) await makeClientApps(store.redis).project(document);
+  const gateway = stack.use(await startGateway(config));
+  expect((await gateway.post(known, A_POLL_CHECK)).status).toBe(202);
+
+  const expectUnavailable = async (response: Response) => {
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(response.headers.get('ratelimit')).toBeNull();
+    expect(await response.json()).toMatchObject({ code: 'dependency-unavailable' });
+  };
+  const expectAway = async () => {
+    // A key that the gateway has in its cache, and one that it has not.
+    for (const app of [known, fresh]) {
+      await expectUnavailable(await gateway.post(app, A_POLL_CHECK));
+      await expectUnavailable(await gateway.post(app, { not: 'a check' }));
+      await expectUnavailable(await gateway.get(app, '/access-control/chains'));
+    }
+  };
+  const expectBack = () =>
+    waitUntil(
+      'the gateway to accept again',
+      async () => (await gateway.post(known, A_POLL_CHECK)).status === 202,
+    );
+
+  process.kill(first.pid, 'SIGSTOP');
+  await expectAway();
+  process.kill(first.pid, 'SIGCONT');
+  await expectBack();
+
+  process.kill(first.pid, 'SIGKILL');
+  await waitUntil('Redis to be gone', async () => (await gateway.post(known, A_POLL_CHECK)).status === 503);
+  await expectAway();
+  stack.use(await start());
+  await expectBack();
+});
