@@ -67,7 +67,6 @@ const ChainId = z.number().int().positive();
 /** For readers and generators of the OpenAPI document; `judgeRule` is what judges these. */
 const onlyFor = (type: string, then: object) => ({
   if: { properties: { type: { const: type } }, required: ['type'] },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
   then,
 });
 const WHOLE_AMOUNT = { pattern: '^(0|[1-9][0-9]{0,77})$' };
