@@ -88,8 +88,14 @@ async function startServices(
 ): Promise<void> {
   const services = ports.processes.map((planned) => servicePart(planned, environment, lines));
   lines.say(`starting ${services.map(({ name }) => name).join(', ')}`);
+  // One that cannot come up ends the wait for all others, which would hold this process for minutes.
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
   await timed('ready', lines, services, async (service) => {
-    await waitUntilReady(await fleet.start(service), service.ops, signal);
+    await waitUntilReady(await fleet.start(service), service.ops, either).catch((error: unknown) => {
+      failed.abort();
+      throw error;
+    });
   });
 }
 
