@@ -34,7 +34,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     const plan = planOrRefuse(check, deps);
     const end = startEnd(endAtOf(check, startedAt, deps), startedAt);
     const observed = await deps.readBalances(plan.reads, { ...check, lane, signal: end.signal });
-    end.clear();
+    end.finish();
     const readings = agree(observed.values());
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
     const evaluatedAt = new Date(deps.now()).toISOString();
@@ -72,7 +72,11 @@ function startEnd(endAt: number, startedAt: number) {
   if (endAt <= startedAt) abort();
   return {
     signal: controller.signal,
-    clear: () => clearTimeout(timer),
+    /** Also ends what is still on its way for this check alone. */
+    finish: () => {
+      clearTimeout(timer);
+      abort();
+    },
   };
 }
 

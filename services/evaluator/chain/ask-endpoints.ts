@@ -5,6 +5,9 @@ import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
 /** How often the whole list of endpoints is gone through. */
 const ROUNDS_MAX = 3;
 const ROUND_PAUSE_MS = 100;
+/** How often, and how long at a time, an endpoint that asked to be left alone is waited for. */
+const WAITS_MAX = 3;
+const WAIT_MS_MAX = 2_000;
 
 export type Question<T> = {
   /** The endpoints that may be asked now, best first. */
@@ -16,6 +19,8 @@ export type Question<T> = {
   readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
   /** After how many ms without an answer another endpoint is asked as well; `undefined`: never. */
   readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
+  /** After how many ms one that only asked to be left alone may be asked; `undefined`: there is none. */
+  readonly readyInMs?: () => number | undefined;
   readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
@@ -68,22 +73,33 @@ class Asking<T> {
   }
 
   async run(): Promise<Answers<T>> {
-    for (let round = 1; !this.#isOver(); ) {
+    for (let round = 1, waits = 0; !this.#isOver(); ) {
       while (this.#flying.size + this.#answers.length < this.#wanted && this.#launchNext());
       if (this.#flying.size > 0) {
         this.#take(await this.#nextEvent());
         continue;
       }
-      const isWorthAnotherRound =
-        this.#tried.size > 0 && round < ROUNDS_MAX && this.#answers.length < this.#wanted;
-      if (!isWorthAnotherRound) break;
-      await sleep(ROUND_PAUSE_MS * round, undefined, { signal: this.#question.signal }).catch(
-        () => undefined,
-      );
+      const readyInMs = this.#question.candidates().length > 0 ? undefined : this.#question.readyInMs?.();
+      if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
+        await this.#pause(readyInMs);
+        waits += 1;
+      } else {
+        if (!this.#hasFailed || round >= ROUNDS_MAX) break;
+        await this.#pause(ROUND_PAUSE_MS * round);
+        round += 1;
+      }
       this.#tried = new Set();
-      round += 1;
     }
     return { answers: this.#answers, failure: this.#failure ?? this.#whyNobody() };
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#question.signal }).catch(() => undefined);
+  }
+
+  /** Whether an endpoint of this round gave no answer, so that asking it again may help. */
+  get #hasFailed(): boolean {
+    return [...this.#tried].some((endpoint) => !this.#answered.has(endpoint));
   }
 
   #isOver(): boolean {

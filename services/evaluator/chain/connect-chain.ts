@@ -76,6 +76,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
       quorum,
       agreeOn: options.agreeOn,
       hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+      readyInMs: () => pool.readyInMs,
       onHedge: () => pool.spendHedge(),
       onBatch: (readCount) => observer.onBatch(chainId, readCount),
       readFrom: makeReadFromEndpoint({

@@ -71,6 +71,14 @@ export class EndpointPool implements AsyncDisposable {
       .map(({ endpoint }) => endpoint);
   }
 
+  /** After how many ms an endpoint that only asked to be left alone may be asked; `undefined`: none did. */
+  get readyInMs(): number | undefined {
+    const waits = this.endpoints
+      .filter(({ breakerState }) => breakerState === 'closed')
+      .map(({ waitMs }) => waitMs);
+    return waits.length === 0 ? undefined : Math.min(...waits);
+  }
+
   /** Whether no endpoint answers: each one lets its calls wait or is out. */
   get isSilent(): boolean {
     return this.endpoints.every(
@@ -147,5 +155,5 @@ export class EndpointPool implements AsyncDisposable {
   }
 }
 
-const loadOf = ({ latency, inFlightCount, strikes }: Endpoint): number =>
-  (latency.meanMs + 1) * (inFlightCount + 1) * (1 + STRIKE_WEIGHT * strikes);
+const loadOf = ({ latency, inFlightCount, strikes, waitMs }: Endpoint): number =>
+  (latency.meanMs + waitMs + 1) * (inFlightCount + 1) * (1 + STRIKE_WEIGHT * strikes);

@@ -37,7 +37,7 @@ export type EndpointOptions = {
 };
 
 /** A call that would have to wait longer for its share of the rate is not made here. */
-const RATE_WAIT_MS_MAX = 2_000;
+const RATE_WAIT_MS_MAX = 10_000;
 
 /** One RPC endpoint and all that is known about it. */
 export class Endpoint {
@@ -111,6 +111,11 @@ export class Endpoint {
 
   showHead(number: number): void {
     this.#headNumber = number;
+  }
+
+  /** After how many ms a call could go out, as far as the rate and the endpoint's own wishes go. */
+  get waitMs(): number {
+    return Math.max(this.#busyUntilMs - this.#options.nowMs(), this.#bucket?.waitMs ?? 0, 0);
   }
 
   /** Whether a call would be sent now: its breaker lets one through and it has not asked to be left alone. */

@@ -18,7 +18,7 @@ const POLL_MS_MAX = 500;
 export type HeadsOptions = {
   readonly pool: Pick<
     EndpointPool,
-    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'spendHedge' | 'endpoints'
+    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge'
   >;
   readonly quorum: number;
   readonly blockTimeMs: number;
@@ -128,6 +128,7 @@ export class Heads {
       isSettled: () => true,
       ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
       hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+      readyInMs: () => pool.readyInMs,
       onHedge: () => pool.spendHedge(),
       signal: this.#controller.signal,
     });

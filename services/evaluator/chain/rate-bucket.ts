@@ -28,19 +28,28 @@ export class RateBucket {
     this.#tokens = Math.max(1, share() * BURST_SECONDS);
   }
 
+  /** After how many ms a call could be taken; 0: now. */
+  get waitMs(): number {
+    const rate = this.#refill();
+    return this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) / rate) * 1_000);
+  }
+
   /** Takes one call, or says after how many ms to ask again. */
   take(): number {
+    const { waitMs } = this;
+    if (waitMs === 0) this.#tokens -= 1;
+    return waitMs;
+  }
+
+  /** Brings the tokens up to now; the rate that they came at. */
+  #refill(): number {
     const now = this.#nowMs();
     const elapsedSeconds = (now - this.#updatedMs) / 1_000;
     this.#updatedMs = now;
     this.#part = Math.min(1, this.#part + RECOVERY_PART_PER_SECOND * elapsedSeconds);
     const rate = Math.max(this.#share() * this.#part, Number.MIN_VALUE);
     this.#tokens = Math.min(Math.max(1, rate * BURST_SECONDS), this.#tokens + rate * elapsedSeconds);
-    if (this.#tokens >= 1) {
-      this.#tokens -= 1;
-      return 0;
-    }
-    return Math.ceil(((1 - this.#tokens) / rate) * 1_000);
+    return rate;
   }
 
   /** The endpoint said that it is busy. */

@@ -14,6 +14,7 @@ export type BatchReaderOptions = {
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
+  readonly readyInMs: () => number | undefined;
   readonly onHedge: () => void;
   readonly onBatch: (readCount: number) => void;
 };
@@ -42,6 +43,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       isSettled,
       ask: (endpoint, signal) => options.readFrom(endpoint, { ...batch, reads }, signal),
       hedgeAfterMs: options.hedgeAfterMs,
+      readyInMs: options.readyInMs,
       onHedge: options.onHedge,
       onFailure: ({ code }) => {
         for (const entry of batch.entries) entry.lastCode = code;

@@ -38,18 +38,26 @@ type Options = {
 export function makeReadFromEndpoint({ capabilitiesOf, quarantine }: Options): ReadFromEndpoint {
   return async function readFromEndpoint(endpoint, { block, reads, isAlone }, signal) {
     const { method, pin, source } = await capabilitiesOf(endpoint);
-    // A known burner gets the small stipend also when it is alone.
-    const isKnown = reads.some(({ contract }) => quarantine.has(contract));
-    const stipend = isAlone && !isKnown ? LARGE_STIPEND : STIPEND;
-    const readSome = (part: readonly Read[]): Promise<BatchReadings> => {
-      if (method === 'reader')
-        return readByReader(endpoint, block, part, { pin, source, stipend, isAlone }, signal);
-      if (method === 'multicall3') return readByMulticall3(endpoint, block, part, { pin, isAlone }, signal);
-      return readByPlainCalls(endpoint, block, part, pin, signal);
-    };
-    const readings = await readInParts(endpoint, reads, readSome);
-    for (const [index, reading] of readings.entries())
-      if (isAlone && reading === failed('gas-exhausted')) quarantine.add(reads[index]?.contract ?? '');
-    return { readings, isProved: method !== 'plain' };
+    const readWith = (stipend: number, part: readonly Read[]): Promise<BatchReadings> =>
+      readInParts(endpoint, part, (some) => {
+        if (method === 'reader')
+          return readByReader(endpoint, block, some, { pin, source, stipend, isAlone }, signal);
+        if (method === 'multicall3') return readByMulticall3(endpoint, block, some, { pin, isAlone }, signal);
+        return readByPlainCalls(endpoint, block, some, pin, signal);
+      });
+    const isProved = method !== 'plain';
+    if (!isAlone) return { readings: await readWith(STIPEND, reads), isProved };
+    // A known burner gets the small stipend also here, and no other read shares its call.
+    const isBurner = ({ contract }: Read) => quarantine.has(contract);
+    const burners = reads.filter(isBurner);
+    const others = reads.filter((read) => !isBurner(read));
+    const ofBurners = burners.length === 0 ? [] : await readWith(STIPEND, burners);
+    const ofOthers = others.length === 0 ? [] : await readWith(LARGE_STIPEND, others);
+    const byRead = new Map(
+      [...burners, ...others].map((read, index) => [read, [...ofBurners, ...ofOthers][index]]),
+    );
+    for (const [{ contract }, reading] of byRead)
+      if (reading === failed('gas-exhausted')) quarantine.add(contract);
+    return { readings: reads.map((read) => byRead.get(read)), isProved };
   };
 }

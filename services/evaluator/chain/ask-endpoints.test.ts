@@ -1,0 +1,105 @@
+import { askEndpoints, type Question } from './ask-endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type FailureKind, RpcFailure } from './rpc-failure.ts';
+
+/** An endpoint by its name alone: what it answers is up to the question. */
+const named = (...names: string[]) => names.map((name) => ({ name }) as unknown as Endpoint);
+
+type Answer = string | FailureKind | Promise<string>;
+
+/** Asks endpoints that answer as told: `!kind` is a failure, and each list is gone through call by call. */
+async function ask(told: Record<string, Answer[]>, over: Partial<Question<string>> = {}) {
+  const endpoints = named(...Object.keys(told));
+  const asked: string[] = [];
+  const { answers, failure } = await askEndpoints<string>({
+    candidates: () => endpoints,
+    quorum: 1,
+    isSettled: () => true,
+    signal: new AbortController().signal,
+    ask: async ({ name }) => {
+      asked.push(name);
+      const next = told[name]?.length === 1 ? told[name][0] : told[name]?.shift();
+      const answer = await next;
+      if (answer?.startsWith('!')) throw new RpcFailure(answer.slice(1) as FailureKind);
+      return answer ?? '';
+    },
+    ...over,
+  });
+  return { answers, failure: failure?.kind, asked };
+}
+
+test('the best endpoint alone is asked where it answers', async () => {
+  expect(await ask({ a: ['1'], b: ['2'] })).toMatchObject({ answers: ['1'], asked: ['a'] });
+});
+
+test('the next one is asked where it fails', async () => {
+  expect(await ask({ a: ['!unreachable'], b: ['2'] })).toMatchObject({ answers: ['2'], asked: ['a', 'b'] });
+});
+
+test('a failure that passes is tried again, a bounded number of times', async () => {
+  expect(await ask({ a: ['!unreachable', '1'] })).toMatchObject({ answers: ['1'], asked: ['a', 'a'] });
+  expect(await ask({ a: ['!timeout'] })).toMatchObject({
+    answers: [],
+    failure: 'timeout',
+    asked: ['a', 'a', 'a'],
+  });
+});
+
+test('as many as the quorum wants are asked at once, and no more while they settle it', async () => {
+  expect(await ask({ a: ['1'], b: ['1'], c: ['1'] }, { quorum: 2 })).toMatchObject({ asked: ['a', 'b'] });
+});
+
+test('one more is asked for each answer that does not settle it, and none twice', async () => {
+  const isSettled = (answers: readonly string[]) => new Set(answers).size < answers.length;
+  const question = { quorum: 2, isSettled };
+  expect(await ask({ a: ['1'], b: ['2'], c: ['2'] }, question)).toMatchObject({ answers: ['1', '2', '2'] });
+  expect(await ask({ a: ['1'], b: ['2'] }, question)).toMatchObject({
+    answers: ['1', '2'],
+    asked: ['a', 'b'],
+  });
+});
+
+test('a slow endpoint is overtaken by another, and the first answer counts', async () => {
+  let hedgeCount = 0;
+  const never = new Promise<string>(() => undefined);
+  const question = { hedgeAfterMs: () => 1, onHedge: () => void hedgeCount++ };
+  expect(await ask({ a: [never], b: ['2'] }, question)).toMatchObject({ answers: ['2'], asked: ['a', 'b'] });
+  expect(hedgeCount).toBe(1);
+});
+
+test('where nobody can be asked the answer is there at once', async () => {
+  expect(await ask({}, { candidates: () => [] })).toEqual({
+    answers: [],
+    failure: 'breaker-open',
+    asked: [],
+  });
+});
+
+test('an endpoint that asked to be left alone is waited for', async () => {
+  let isBusy = true;
+  const [endpoint] = named('a');
+  const question = {
+    candidates: () => (isBusy || endpoint === undefined ? [] : [endpoint]),
+    readyInMs: () => {
+      isBusy = false;
+      return 1;
+    },
+  };
+  expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
+});
+
+test('it ends with what there is when nobody waits any more', async () => {
+  const end = new AbortController();
+  const never = new Promise<string>(() => undefined);
+  const asking = ask({ a: ['1'], b: [never] }, { quorum: 2, signal: end.signal, ask: makeAbortable(never) });
+  end.abort();
+  expect(await asking).toMatchObject({ failure: 'abandoned' });
+});
+
+/** Like a call of an endpoint: it fails as abandoned when its signal says so. */
+const makeAbortable = (answer: Promise<string>) => (_: Endpoint, signal: AbortSignal) =>
+  new Promise<string>((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new RpcFailure('abandoned')));
+    if (signal.aborted) reject(new RpcFailure('abandoned'));
+    void answer.then(resolve);
+  });
