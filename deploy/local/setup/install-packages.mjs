@@ -21,7 +21,8 @@ export function packagesAreInstalled({ lockfile, installedLockfile, modules }) {
 export async function installPackages({ root }) {
   report('installing packages (npm ci)');
   const npm = process.env.npm_execpath;
-  const args = ['ci', '--no-audit', '--no-fund'];
+  // Its own level: `npm start --silent` would make a failure wordless.
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
   if (npm?.endsWith('.js')) await run(process.execPath, [npm, ...args], { cwd: root });
   else await run('npm', args, { cwd: root });
 }
