@@ -154,17 +154,37 @@ test.each(['slots', 'breaker'] as const)(
   'put aside by the %s: the claim is given back first, and the schedule does not advance',
   async (reason) => {
     const { deliver, steps, retries } = setUp({ leave: reason });
-    await deliver(aDelivery({ attemptCount: 2, asideCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
+    await deliver(aDelivery({ attemptCount: 2, firstAttemptAt: iso(NOW_MS) }), aRecord());
     expect(steps).toEqual(['claim check.completed.v1/3/42', 'putAside', 'publishRetry']);
-    expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
-    expect(retries[0]?.message).toMatchObject({ attemptCount: 2, asideCount: 2 });
+    expect(retries[0]?.tier).toBe('5s');
+    expect(retries[0]?.message).toMatchObject({ attemptCount: 2, asideCount: 1 });
   },
 );
+
+test.each(['slots', 'breaker'] as const)(
+  'put aside again by the %s: it goes round without touching the store',
+  async (reason) => {
+    const { deliver, steps, retries } = setUp({ leave: reason });
+    await deliver(aDelivery({ asideCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
+    expect(steps).toEqual(['publishRetry']);
+    expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
+    expect(retries[0]?.message.asideCount).toBe(2);
+  },
+);
+
+test('a record that was put aside is claimed once it has a slot, and gives the slot back if it is not needed', async () => {
+  const { deliver, steps } = setUp();
+  await deliver(aDelivery({ asideCount: 1 }), aRecord());
+  expect(steps.slice(0, 3)).toEqual(['claim check.completed.v1/3/42', 'attempt', 'slot healthy']);
+  const superseded = setUp({ claim: 'superseded' });
+  await superseded.deliver(aDelivery({ asideCount: 1 }), aRecord());
+  expect(superseded.steps).toEqual(['claim check.completed.v1/3/42', 'dropped superseded', 'slot unknown']);
+});
 
 test('a secret that cannot be opened puts aside, on the slow tier in the end; a store that is away holds', async () => {
   const broken = setUp({ secretError: new ServiceError('config-invalid', 'no such key') });
   await broken.deliver(aDelivery({ asideCount: 1 }), aRecord());
-  expect(broken.steps).toEqual(['claim check.completed.v1/3/42', 'putAside', 'publishRetry']);
+  expect(broken.steps).toEqual(['publishRetry']);
   expect(broken.retries[0]?.tier).toBe('5m');
   const away = setUp({ secretError: new ServiceError('store-unavailable', 'away') });
   await expect(away.deliver(aDelivery(), aRecord())).rejects.toMatchObject({ code: 'store-unavailable' });

@@ -4,7 +4,7 @@ import type { RecordAt } from '#shared/kafka/work-record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { newTraceparent, withSpan } from '#shared/telemetry/tracing.ts';
-import type { AttemptGate } from './delivery/admit-attempt.ts';
+import type { Admitted, AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass, respectsRetryAfter } from './domain/classify-attempt.ts';
 import { isGivenUp, parseRetryAfter, planAside, planRetry } from './domain/schedule-retry.ts';
@@ -51,32 +51,49 @@ type Step = {
 
 /**
  * Works one step of a delivery, first attempts, retries and resends alike: claim → gate → sign → attempt →
- * hand on. Whatever follows is on a topic before this returns, so a crash at any instant repeats at most the
+ * hand on (a record that was put aside: gate → claim). Whatever follows is on a topic before this returns, so a crash at any instant repeats at most the
  * attempt, with the same id and the same bytes.
  *
  * @throws ServiceError with retriable codes while broker or store are away: the record is then held
  */
 export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
+  const claim = async ({ delivery }: Step, place: string): Promise<boolean> => {
+    const outcome = await deps.deliveries.claim(delivery, place, deps.now());
+    if (outcome !== 'claimed') deps.metrics.countDropped(outcome);
+    return outcome === 'claimed';
+  };
+
+  /** Attempts with leave of the gate. A record that comes back from being put aside is claimed only now. */
+  async function attempt(
+    step: Step,
+    leave: Admitted,
+    signers: readonly Signer[],
+    place: string,
+  ): Promise<void> {
+    let outcome: AttemptOutcome | undefined;
+    const atMs = deps.now();
+    try {
+      if (wasPutAside(step) && !(await claim(step, place))) return;
+      outcome = await deps.attempt(requestOf(deps, step.delivery, signers, atMs));
+    } finally {
+      leave.end(verdictOf(outcome));
+    }
+    await handOn(deps, step, outcome, atMs);
+  }
+
   async function work(step: Step, place: string): Promise<void> {
     const { delivery } = step;
-    const claim = await deps.deliveries.claim(delivery, place, deps.now());
-    if (claim !== 'claimed') return deps.metrics.countDropped(claim);
-    if (isGivenUp(clockOf(deps, delivery))) return giveUp(deps, step);
+    const isOver = isGivenUp(clockOf(deps, delivery));
+    // One that was put aside may go round many times before it gets a slot: until then it costs the store nothing.
+    if ((isOver || !wasPutAside(step)) && !(await claim(step, place))) return;
+    if (isOver) return giveUp(deps, step);
 
     const { clientId, callbackUrl, resultJson } = delivery;
     const signers = await readSigners(deps, step);
     if (signers === undefined) return putAside(deps, step, 'secret', place);
     const leave = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
     if (leave.reason !== undefined) return putAside(deps, step, leave.reason, place);
-
-    const atMs = deps.now();
-    let outcome: AttemptOutcome | undefined;
-    try {
-      outcome = await deps.attempt(requestOf(deps, delivery, signers, atMs));
-    } finally {
-      leave.end(verdictOf(outcome));
-    }
-    await handOn(deps, step, outcome, atMs);
+    await attempt(step, leave, signers, place);
   }
 
   return function deliverWebhook(delivery, record) {
@@ -146,7 +163,7 @@ async function handOn(
   });
 }
 
-/** Gives the claim back first: then the record that is published next can be claimed by whoever reads it. */
+/** Gives a claim back first: then the record that is published next can be claimed by whoever reads it. */
 async function putAside(
   deps: DeliveryDependencies,
   step: Step,
@@ -157,7 +174,7 @@ async function putAside(
   const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
-  await deps.deliveries.putAside(delivery, place, dueAt);
+  if (!wasPutAside(step)) await deps.deliveries.putAside(delivery, place, dueAt);
   const next = { ...delivery, asideCount: delivery.asideCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);
   deps.metrics.countAside(reason);
@@ -197,6 +214,8 @@ function requestOf(
     },
   };
 }
+
+const wasPutAside = ({ delivery }: Step): boolean => delivery.asideCount > 0;
 
 const isoOf = (atMs: number): string => new Date(atMs).toISOString();
 

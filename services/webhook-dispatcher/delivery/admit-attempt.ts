@@ -8,10 +8,11 @@ const BREAKERS_MAX = 10_000;
 /** How an admitted attempt ended: it was taken, it failed, or nothing was learned of the receiver. */
 export type AttemptVerdict = 'healthy' | 'failing' | 'unknown';
 
-/** Leave for one attempt, which must be ended, or the reason to put the message aside. */
-export type Leave =
-  | { readonly reason: 'slots' | 'breaker'; readonly end?: undefined }
-  | { readonly reason?: undefined; readonly end: (verdict: AttemptVerdict) => void };
+/** Leave for one attempt, which must be ended. */
+export type Admitted = { readonly reason?: undefined; readonly end: (verdict: AttemptVerdict) => void };
+
+/** Leave for one attempt, or the reason to put the message aside. */
+export type Leave = Admitted | { readonly reason: 'slots' | 'breaker'; readonly end?: undefined };
 
 export type AttemptGate = {
   /** Asks for leave to attempt a delivery of `bytes` to a callback address; answers within about 2 s. */
