@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { makeChainOracle } from '../support/chain-oracle.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
-import { Ledger } from '../support/ledger.ts';
+import { Ledger, type Reconciliation } from '../support/ledger.ts';
 import { gatherEvidence, startLoad } from '../support/load.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
@@ -54,31 +54,37 @@ test('a check published before the evaluator ever ran is pending, and evaluated 
   expect(webhook.verified).toBe(true);
 });
 
-test('SIGTERM under load loses nothing, ends with 0 and leaves no process behind', async () => {
-  const earlier = await system.client.check(check());
+/** Sends load, ends the system in the middle of it, starts it again with the same data, and reconciles. */
+async function restartUnderLoad(end: () => Promise<void>): Promise<Reconciliation> {
   const ledger = new Ledger();
-  const { chain } = system;
-  const load = startLoad({
-    clients: [system.client],
-    chain,
-    ledger,
-    callbackUrl: receiver.url,
-    perSecond: PER_SECOND,
-  });
+  const { chain, client } = system;
+  const callbackUrl = receiver.url;
+  const load = startLoad({ clients: [client], chain, ledger, callbackUrl, perSecond: PER_SECOND });
   await waitUntil('load', () => ledger.acknowledgedIds().length > 2 * PER_SECOND);
-  const pids = system.ready.processes.map(({ pid }) => pid);
-  const services = ['kafka', 'redis', 'chain'].flatMap((service) => system.pidsOf(service));
-  expect(await system.stop()).toBe(0);
-  expect([...pids, ...services, system.starterPid].filter(isAlive)).toEqual([]);
+  await end();
   await load.stop();
-
   await restart();
   const evidence = await gatherEvidence(ledger, system.client, receiver);
   const ids = new Set(ledger.acknowledgedIds());
-  const { broken, faults, counts } = await ledger.reconcile({
+  return ledger.reconcile({
     polled: evidence.polled,
     deliveries: evidence.deliveries.filter(({ requestId }) => ids.has(requestId)),
     oracle: makeChainOracle(chain.rpc, chain),
+  });
+}
+
+const allPids = (): number[] => [
+  ...system.ready.processes.map(({ pid }) => pid),
+  ...['kafka', 'redis', 'chain'].flatMap((service) => system.pidsOf(service)),
+  system.starterPid,
+];
+
+test('SIGTERM under load loses nothing, ends with 0 and leaves no process behind', async () => {
+  const earlier = await system.client.check(check());
+  const { broken, faults, counts } = await restartUnderLoad(async () => {
+    const pids = allPids();
+    expect(await system.stop()).toBe(0);
+    expect(pids.filter(isAlive)).toEqual([]);
   });
   expect({ broken, faults }).toMatchObject({ broken: [] });
   expect(counts.undetermined).toBe(0);
@@ -86,6 +92,22 @@ test('SIGTERM under load loses nothing, ends with 0 and leaves no process behind
   expect(counts.duplicates).toBe(0);
   const again = await system.client.poll(earlier.body.requestId ?? '');
   expect(again.text).toBe(earlier.text);
+});
+
+test('kill -9 of every process at once under load loses nothing that was acknowledged', async () => {
+  const { broken, faults } = await restartUnderLoad(async () => {
+    const pids = allPids();
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await waitUntil('all of them to be gone', () => !pids.some(isAlive));
+  });
+  expect({ broken, faults }).toMatchObject({ broken: [] });
+});
+
+test('a start that cannot succeed names the wrong variable, never its value, and leaves nothing behind', async () => {
+  const env = { EVALUATION_DEADLINE_MS: 'sh0uldN0tBeShown' };
+  const failed = startSystem({ args: ['--evaluators', '2'], env });
+  await expect(failed).rejects.toThrow(/EVALUATION_DEADLINE_MS/);
+  await expect(failed).rejects.not.toThrow(/sh0uldN0tBeShown/);
 });
 
 test('the logs of the whole run hold none of the secrets used', () => {
