@@ -47,7 +47,8 @@ export function makeAcceptCheck(deps: Dependencies) {
       throw new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(5_000) });
     const admitted = await deps.admitCheck({ app, ...intake }, response);
     if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
-    const leftMs = deps.syncDeadlineMs - (performance.now() - arrivedAt);
+    const elapsedMs = performance.now() - arrivedAt;
+    const leftMs = deps.syncDeadlineMs - elapsedMs;
     // Before publishing: the result may be there before the broker's acknowledgement is.
     const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
     try {
@@ -59,6 +60,7 @@ export function makeAcceptCheck(deps: Dependencies) {
           delivery: deliveryOf(check, deps.replyChannel),
           deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
           traceparent: traceOf(response),
+          elapsedMs,
         });
       if (waiting) answerSync(response, admitted.requestId, await waiting.result);
       else answerAccepted(response, admitted.requestId, deps.publicBaseUrl);

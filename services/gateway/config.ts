@@ -27,6 +27,15 @@ const parsedBy =
     }
   };
 
+function areCidrs(blocks: readonly string[]): boolean {
+  try {
+    parseCidrs(blocks.join(','));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const GatewayEnvironment = z.object({
   ...commonEnvironment,
   HTTP_HOST: z.string().default('0.0.0.0'),
@@ -45,7 +54,7 @@ const GatewayEnvironment = z.object({
   IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 10_000 }),
   LANE_LAG_MAX: integer({ min: 1, max: 100_000_000, default: 1_000_000 }),
   CONNECTIONS_MAX: integer({ min: 1, max: 1_000_000, default: 20_000 }),
-  TRUSTED_PROXIES: commaList(''),
+  TRUSTED_PROXIES: commaList('').refine(areCidrs, 'not a list of CIDR blocks'),
 });
 
 /** What a stop needs beside the sync checks it waits for: 2 s of failed readiness, and time to close. */

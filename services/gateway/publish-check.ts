@@ -10,8 +10,10 @@ import type { Retention } from './domain/judge-poll.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import type { ValidCheck } from './validate-check.ts';
 
-/** The broker's bound: a client waits at most that long to hear 503, and 202 is never guessed. */
-const PUBLISH_TIMEOUT_MS = 4_500;
+/** From a request's arrival: a client waits at most that long to hear 503, and 202 is never guessed. */
+const ACCEPT_TIMEOUT_MS = 4_500;
+/** Left for the broker even where the request waited for another one's claim. */
+const PUBLISH_TIMEOUT_MS_MIN = 1_000;
 /** How many of a lane's partitions an app's checks go to. */
 const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
 
@@ -31,6 +33,8 @@ export type CheckToPublish = {
   /** Epoch ms of Redis's clock; sync checks alone. */
   readonly deadlineAtMs: number | undefined;
   readonly traceparent: string;
+  /** Since the request's arrival. */
+  readonly elapsedMs: number;
 };
 
 export type PublishCheck = (wish: CheckToPublish) => Promise<void>;
@@ -56,7 +60,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       await deps.publish(LANES[laneOf(check)], messageOf(wish, deps.retentionMs), {
         headers: { traceparent: wish.traceparent },
         fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
-        timeoutMs: PUBLISH_TIMEOUT_MS,
+        timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - wish.elapsedMs),
       });
     } catch (error) {
       const { month } = admitted;

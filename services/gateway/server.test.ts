@@ -117,6 +117,19 @@ describe('the server', () => {
     expect(statusesOf(heard)).toEqual(['401']);
   });
 
+  it('gives a request one answer, also when the rest of its body turns out to be malformed', async () => {
+    const head = 'POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
+    const socket = connect(server.port, '127.0.0.1');
+    let heard = '';
+    socket.on('error', () => undefined);
+    socket.write(head);
+    for await (const data of socket) {
+      heard += String(data);
+      socket.write('zz\r\n');
+    }
+    expect(statusesOf(heard)).toEqual(['401']);
+  });
+
   it('survives a client that leaves in the middle of its body', async () => {
     const socket = connect(server.port, '127.0.0.1');
     socket.write(post('content-length: 1000\r\n', '{"account'));

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, STATUS_CODES } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/tracing.ts';
@@ -41,7 +41,9 @@ export async function startServer(listener: RequestListener, options: ServerOpti
   );
   server.maxConnections = options.connectionsMax;
   server.maxHeadersCount = HEADERS_MAX;
-  server.on('clientError', answerClientError);
+  const latest = new WeakMap<Socket, ServerResponse>();
+  server.on('request', ({ socket }, response) => latest.set(socket, response));
+  server.on('clientError', (error, socket: Socket) => answerClientError(error, socket, latest.get(socket)));
   // An unknown `Expect` is no reason to refuse: RFC 9110 10.1.1 leaves it to the server.
   server.on('checkExpectation', listener);
   await new Promise<void>((resolve, reject) => {
@@ -61,8 +63,14 @@ export async function startServer(listener: RequestListener, options: ServerOpti
 }
 
 /** What never became a request: malformed HTTP, too large headers, a client that was too slow. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  last: ServerResponse | undefined,
+): void {
+  // A request that has its answer already and is still sending gets no second one.
+  const isAnswered = last?.headersSent === true && !last.req.complete;
+  if (!socket.writable || isAnswered || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
