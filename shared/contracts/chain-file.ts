@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { knownChain } from './known-chains.ts';
 
 const Endpoint = z.strictObject({
   url: z.string().min(1),
@@ -61,7 +62,7 @@ export function parseChainFile(text: string, resolve?: ResolveName): ChainFile {
   }
   const missing = new Set<string>();
   const resolved = resolve ? replaceNames(json, resolve, missing) : json;
-  const parsed = ChainFile.safeParse(resolved);
+  const parsed = ChainFile.safeParse(withKnown(resolved));
   const faults = [...missing].map((name) => `the environment has no ${name}`);
   for (const issue of parsed.error?.issues ?? []) {
     const keys = issue.code === 'unrecognized_keys' ? ` ${issue.keys.join(', ')}` : '';
@@ -70,6 +71,21 @@ export function parseChainFile(text: string, resolve?: ResolveName): ChainFile {
   if (faults.length > 0 || !parsed.success)
     throw new ServiceError('config-invalid', `the chain file has faults:\n  ${faults.join('\n  ')}`);
   return parsed.data;
+}
+
+const KnownPlace = z.object({ chains: z.array(z.looseObject({ chainId: z.number() })) });
+
+/** Fills in the block time and the decimals that a well-known chain leaves out. */
+function withKnown(file: unknown): unknown {
+  const parsed = KnownPlace.safeParse(file);
+  if (!parsed.success || typeof file !== 'object') return file;
+  const chains = parsed.data.chains.map((chain) => {
+    const known = knownChain(chain.chainId);
+    return known === undefined
+      ? chain
+      : { blockTimeMs: known.blockTimeMs, nativeDecimals: known.nativeDecimals, ...chain };
+  });
+  return { ...file, chains };
 }
 
 function replaceNames(value: unknown, resolve: ResolveName, missing: Set<string>): unknown {
