@@ -32,8 +32,17 @@ afterEach(() => expect(servicePids()).toEqual(pids));
 const servicePids = () =>
   ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher'].flatMap((name) => system.pidsOf(name));
 const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
+let tried = 0;
 const serves = () =>
-  waitUntil('a check to be answered', async () => (await system.client.check(check())).status === 200);
+  waitUntil('a check to be answered', async () => {
+    tried++;
+    return (await system.client.check(check())).status === 200;
+  });
+/** What is left of the month's quota after a check of its own. */
+const quotaLeft = async (): Promise<number> => {
+  const { headers } = await system.client.check(check());
+  return Number(/"per-month";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+};
 
 /** Sends load, does the harm in the middle of it, goes on until checks are answered again, and reconciles. */
 async function underLoad(harm: () => Promise<unknown>): Promise<Reconciliation> {
@@ -58,9 +67,21 @@ async function underLoad(harm: () => Promise<unknown>): Promise<Reconciliation> 
 
 test('Redis emptied in mid-load is rebuilt by itself and loses nothing', async () => {
   const earlier = await system.client.check(check());
+  const key = { 'idempotency-key': 'before-the-flush' };
+  const claimed = await system.client.check({ ...check(), async: true }, key);
+  const [leftBefore, triedBefore] = [await quotaLeft(), tried];
   const { broken, faults, counts } = await underLoad(() => open.redis.flushall());
   expect({ broken, faults }).toMatchObject({ broken: [] });
   expect(counts.undetermined).toBe(0);
+
+  // What was charged is neither forgotten nor charged twice.
+  const charged = leftBefore - (await quotaLeft()) - 1;
+  expect(charged).toBeGreaterThanOrEqual(counts.acknowledged);
+  expect(charged).toBeLessThanOrEqual(counts.acknowledged + counts.indeterminate + tried - triedBefore);
+  // A claim outlives the store: the same request again is the same request.
+  const replayed = await system.client.check({ ...check(), async: true }, key);
+  expect(replayed.headers.get('idempotency-replayed')).toBe('true');
+  expect(replayed.body).toEqual(claimed.body);
   const again = await system.client.poll(earlier.body.requestId ?? '');
   expect(again.text).toBe(earlier.text);
 });
