@@ -38,13 +38,12 @@ export function makeAcceptCheck(deps: Dependencies) {
     const arrivedAt = performance.now();
     const { app } = await deps.authenticate(request, request.ip ?? '');
     const intake = await takeIn(request, app, deps.rules);
-    if (!intake.ok) {
+    const problem = intake.ok ? overloadOf(deps, intake.check) : intake.problem;
+    if (!intake.ok || problem) {
       await deps.enter({ app, bucket: 'per-second' }, response);
-      throw intake.problem;
+      throw problem;
     }
     const { check } = intake;
-    if (deps.isOverloaded(laneOf(check)))
-      throw new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(5_000) });
     const admitted = await deps.admitCheck({ app, ...intake }, response);
     if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
     const elapsedMs = performance.now() - arrivedAt;
@@ -70,6 +69,12 @@ export function makeAcceptCheck(deps: Dependencies) {
   };
 }
 
+/** A lane that is too far behind takes no more; the other one is not its concern. */
+const overloadOf = ({ isOverloaded }: Dependencies, check: ValidCheck): Problem | undefined =>
+  isOverloaded(laneOf(check))
+    ? new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(5_000) })
+    : undefined;
+
 function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
   if (!check.isAsync) return { mode: 'sync', replyChannel };
   return check.callbackUrl === undefined
@@ -86,10 +91,6 @@ function startWaiting(
   const { requestId, resultJson } = admitted;
   if (resultJson !== undefined) return { result: Promise.resolve(resultJson), cancel: () => undefined };
   const waiting = deps.waiters.wait({ requestId, timeoutMs, isLongPoll: false });
-  if (waiting === undefined)
-    throw new Problem('overloaded', 'Too many requests wait for their results.', {
-      headers: retryAfter(1_000),
-    });
   response.on('close', waiting.cancel);
   return waiting;
 }

@@ -11,7 +11,7 @@ describe('those who wait for a result', () => {
     stored.set('a', 'result');
     expect(waiters.count()).toBe(2);
     waiters.notice('a');
-    expect(await Promise.all(waiting.map((one) => one?.result))).toEqual(['result', 'result']);
+    expect(await Promise.all(waiting.map((one) => one.result))).toEqual(['result', 'result']);
     expect(waiters.count()).toBe(0);
   });
 
@@ -30,30 +30,30 @@ describe('those who wait for a result', () => {
     );
     for (const id of ['a', 'b', 'c']) stored.set(id, id);
     waiters.reread();
-    expect(await Promise.all(waiting.map((one) => one?.result))).toEqual(['a', 'b', 'c']);
+    expect(await Promise.all(waiting.map((one) => one.result))).toEqual(['a', 'b', 'c']);
     expect(reads).toEqual([['a', 'b', 'c']]);
   });
 
   it('look once more when their time is up', async () => {
     using waiters = makeWaiters({ readMany: async (ids) => ids.map(() => 'late'), waitersMax: 10 });
-    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false })?.result).toBe('late');
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBe('late');
   });
 
   it('end without a result, and without a failure, while the store is away', async () => {
     using waiters = makeWaiters({ readMany: () => Promise.reject(new Error('away')), waitersMax: 10 });
-    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false })?.result).toBeUndefined();
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBeUndefined();
     expect(waiters.count()).toBe(0);
   });
 
-  it('are bounded in number, and free their place when they leave', () => {
+  it('leave no room for more long polls beyond the bound, and free their place when they leave', () => {
     using waiters = makeWaiters({ readMany: async () => [], waitersMax: 1 });
-    const options = { requestId: 'a', timeoutMs: 60_000, isLongPoll: true };
-    const first = waiters.wait(options);
-    expect(waiters.wait(options)).toBeUndefined();
-    first?.cancel();
-    first?.cancel();
+    expect(waiters.hasRoom()).toBe(true);
+    const first = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
+    expect(waiters.hasRoom()).toBe(false);
+    first.cancel();
+    first.cancel();
     expect(waiters.count()).toBe(0);
-    expect(waiters.wait(options)).toBeDefined();
+    expect(waiters.hasRoom()).toBe(true);
   });
 
   it('by a long poll are let go at a stop, sync checks are not', async () => {
@@ -61,7 +61,7 @@ describe('those who wait for a result', () => {
     const poll = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
     waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: false });
     waiters.endLongPolls();
-    expect(await poll?.result).toBeUndefined();
+    expect(await poll.result).toBeUndefined();
     expect(waiters.count()).toBe(1);
   });
 
@@ -71,6 +71,6 @@ describe('those who wait for a result', () => {
       readMany: async (ids) => ids.map(() => (++looks === 3 ? 'there' : undefined)),
       waitersMax: 10,
     });
-    expect(await waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true })?.result).toBe('there');
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true }).result).toBe('there');
   });
 });

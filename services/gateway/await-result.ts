@@ -20,8 +20,10 @@ export type WaitOptions = {
 };
 
 export type Waiters = Disposable & {
-  /** `undefined` when too many wait already. */
-  readonly wait: (options: WaitOptions) => Waiting | undefined;
+  /** Every wait belongs to a request in flight, so the bound on those bounds these. */
+  readonly wait: (options: WaitOptions) => Waiting;
+  /** Whether one more long poll may wait; sync checks always may. */
+  readonly hasRoom: () => boolean;
   /** A notice from the reply channel. */
   readonly notice: (requestId: string) => void;
   /** Looks for every result that is waited for: notices may have been lost. */
@@ -33,6 +35,7 @@ export type Waiters = Disposable & {
 export type Dependencies = {
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
+  /** Beyond it long polls are answered at once, so that they cannot take the place of checks. */
   readonly waitersMax: number;
 };
 
@@ -84,7 +87,6 @@ export function makeWaiters({ readMany, waitersMax }: Dependencies): Waiters {
 
   return {
     wait({ requestId, timeoutMs, isLongPoll }) {
-      if (count >= waitersMax) return undefined;
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
       let looking: NodeJS.Timeout | undefined;
       const waiter: Waiter = {
@@ -109,6 +111,7 @@ export function makeWaiters({ readMany, waitersMax }: Dependencies): Waiters {
       if (isLongPoll) lookAgain(LONG_POLL_FIRST_MS);
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
+    hasRoom: () => count < waitersMax,
     notice(requestId) {
       if (byId.has(requestId)) void look([requestId]);
     },

@@ -46,17 +46,19 @@ export function send(
   response: Response,
   status: number,
   type: string,
-  body: string | Buffer,
+  body: string,
   headers: Headers = {},
 ): void {
+  const length = Buffer.byteLength(body);
   response.writeHead(status, {
     ...COMMON_HEADERS,
     ...localsOf(response).headers,
     'content-type': type,
-    'content-length': Buffer.byteLength(body),
+    'content-length': length,
     ...headers,
   });
-  response.end(body);
+  // As many bytes as characters: plain ASCII, which Node writes in one piece with the headers and without encoding.
+  response.end(body, length === body.length ? 'latin1' : 'utf8');
 }
 
 /** Writes an answer of JSON text that is final already. */

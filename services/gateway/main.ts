@@ -26,6 +26,8 @@ import { startServer } from './server.ts';
 
 /** How long readiness fails before the listener closes. */
 const READINESS_LEAD_MS = 2_000;
+/** Of the requests in flight: long polls beyond it are answered at once, so that checks find room. */
+const LONG_POLL_SHARE = 0.5;
 
 // Composition root: the only file that knows every part of the gateway.
 await runService(
@@ -48,7 +50,7 @@ await runService(
     const results = makeResults(connection.redis);
     const admitter = makeAdmitter(connection.redis, clock.now);
     const waiters = scope.use(
-      makeWaiters({ readMany: results.readMany, waitersMax: config.http.inFlightMax }),
+      makeWaiters({ readMany: results.readMany, waitersMax: config.http.inFlightMax * LONG_POLL_SHARE }),
     );
     const authenticator = makeAuthenticator({
       noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),

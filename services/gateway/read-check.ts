@@ -13,7 +13,7 @@ export type Dependencies = {
   readonly enter: Enter;
   readonly ids: Pick<RequestIds, 'readId'>;
   readonly readResult: (requestId: string) => Promise<string | undefined>;
-  readonly waiters: Pick<Waiters, 'wait'>;
+  readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
   readonly retentionMs: Retention;
   readonly isStopping: () => boolean;
 };
@@ -67,9 +67,8 @@ async function longPoll(
   const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
   if (waitSeconds === 0) return undefined;
   addHeaders(response, { 'preference-applied': `wait=${waitSeconds}` });
-  if (deps.isStopping()) return undefined;
+  if (deps.isStopping() || !deps.waiters.hasRoom()) return undefined;
   const waiting = deps.waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, isLongPoll: true });
-  if (waiting === undefined) return undefined;
   response.on('close', waiting.cancel);
   return waiting.result;
 }
