@@ -3,6 +3,7 @@ import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import {
+  ARBSYS_CODE,
   deployHostileContracts,
   type HostileContract,
 } from '../support/hostile-contracts/hostile-contracts.ts';
@@ -145,6 +146,21 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(roles.map(({ granted }) => granted)).toEqual([false, false]);
     expect(errors).toMatchObject([{ ruleIndex: 2, code: 'call-reverted' }]);
   });
+});
+
+test('where the EVM counts the blocks of another chain, the chain is asked for its own', async () => {
+  const arbSys = `0x${'64'.padStart(40, '0')}`;
+  await using proxy = await startRpcFaultProxy({ target: rpcUrl });
+  await proxy.setFault('parent-blocks');
+  await using unproved = connectTestChains([{ urls: [proxy.url] }]);
+  const without = await unproved.judge({ account: demoTokens.holder, rules: goodRules() });
+  expect(new Set(without.errors.map(({ code }) => code))).toEqual(new Set(['block-mismatch']));
+  await callJsonRpc(rpcUrl, 'anvil_setCode', [arbSys, `0x${ARBSYS_CODE}`]);
+  await using chains = connectTestChains([{ urls: [proxy.url] }]);
+  const { roles, blocks } = await chains.judge({ account: demoTokens.holder, rules: goodRules() });
+  await callJsonRpc(rpcUrl, 'anvil_setCode', [arbSys, '0x']);
+  expect(roles.map(({ granted }) => granted)).toEqual([true, true, false, true, true]);
+  expect(blocks['31337']?.proved).toBe(true);
 });
 
 test('code that only stands where Multicall3 should be is not trusted', async () => {

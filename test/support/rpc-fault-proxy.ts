@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * - `wrong-chain-id` tells another chain; `stale-head` shows a head of long ago; `unknown-block` has no block;
  * - `ignored-pin` answers calls from another block than the one asked for;
  * - `altered-balance` adds one to every balance, as a liar would;
+ * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
  * - `no-override` refuses state overrides, as some providers do.
  */
 export type FaultKind =
@@ -34,6 +35,7 @@ export type FaultKind =
   | 'unknown-block'
   | 'ignored-pin'
   | 'altered-balance'
+  | 'parent-blocks'
   | 'no-override';
 
 export type Fault = {
@@ -158,6 +160,8 @@ async function answer(target: string, call: Call, kind: FaultKind): Promise<Answ
   const given = await forward(target, await altered(target, call, kind));
   if (kind === 'wrong-id') return { ...given, id: 999_999_999 };
   if (kind === 'wrong-chain-id' && call.method === 'eth_chainId') return { ...given, result: '0x7b' };
+  if (kind === 'parent-blocks' && call.method === 'eth_call')
+    return { ...given, result: ofParent(call, given.result) };
   if (kind === 'altered-balance' && call.method === 'eth_call')
     return { ...given, result: liedAbout(given.result) };
   return given;
@@ -181,6 +185,13 @@ async function forward(target: string, call: Call): Promise<Answer> {
     body: JSON.stringify({ ...call, jsonrpc: '2.0' }),
   });
   return (await response.json()) as Answer;
+}
+
+/** Changes the block that the reader proved, where it asked the EVM (first byte 0) and not the chain's own contract. */
+function ofParent({ params: [call] }: Call, result: unknown): unknown {
+  const { data = '' } = call as { data?: string };
+  if (typeof result !== 'string' || result.length < 130 || !data.startsWith('0x00')) return result;
+  return `0x${'11'.repeat(64)}${result.slice(130)}`;
 }
 
 /** Adds one to a plain answer, or to every balance in an answer of the reader (66 digits each behind 130). */

@@ -49,6 +49,12 @@ export const HOSTILE_CODE = {
   decimalsBurnGas: balanceAndDecimals('fe'),
 } as const satisfies Record<string, string>;
 
+/** Stands in for Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
+export const ARBSYS_CODE = dispatch(
+  { a3b1b31d: `43${RETURN_WORD}`, '2b407a82': `60043540${RETURN_WORD}` },
+  REVERT,
+);
+
 export type HostileContract = keyof typeof HOSTILE_CODE;
 
 /** Deploys every hostile contract by a transaction of its own; addresses by name. */
