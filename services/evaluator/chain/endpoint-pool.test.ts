@@ -1,0 +1,131 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Rpc } from './connect-rpc.ts';
+import { type Capabilities, Endpoint } from './endpoint.ts';
+import { EndpointPool } from './endpoint-pool.ts';
+import { RpcFailure } from './rpc-failure.ts';
+
+const CAPABLE: Capabilities = { method: 'reader', pin: 'hash', source: 'evm' };
+const NO_RPC = {} as Rpc;
+const signal = new AbortController().signal;
+
+function makePool(
+  count: number,
+  over: { probe?: () => Promise<Capabilities>; rateShare?: () => number } = {},
+) {
+  const clock = { ms: 0 };
+  const nowMs = () => clock.ms;
+  const endpoints = Array.from(
+    { length: count },
+    (_, index) =>
+      new Endpoint({
+        name: String(index),
+        rpc: NO_RPC,
+        maxCallsPerBatch: undefined,
+        rateShare: over.rateShare,
+        observer: { onCall: () => undefined },
+        nowMs,
+      }),
+  );
+  const pool = new EndpointPool({
+    endpoints,
+    probe: over.probe ?? (async () => CAPABLE),
+    blockTimeMs: 1_000,
+    onHedge: () => undefined,
+    onSilence: () => undefined,
+    nowMs,
+  });
+  const names = (candidates: readonly Endpoint[]) => candidates.map(({ name }) => name).join('');
+  /** One call of an endpoint that takes so long, and fails where told. */
+  const call = (index: number, durationMs: number, failure?: RpcFailure) =>
+    endpoints[index]?.use(signal, async () => {
+      clock.ms += durationMs;
+      if (failure !== undefined) throw failure;
+    });
+  return { clock, endpoints, pool, names, call };
+}
+
+test('the quicker endpoint comes first, and one that is behind the block last', async () => {
+  const { pool, endpoints, names, call } = makePool(3);
+  await call(0, 50);
+  await call(1, 10);
+  await call(2, 1);
+  for (const [index, endpoint] of endpoints.entries()) endpoint.showHead(index === 2 ? 80 : 100);
+  const block = { number: 100, hash: '', parentHash: '', timestamp: 0 };
+  expect(names(pool.candidates(block))).toBe('102');
+  await pool[Symbol.asyncDispose]();
+});
+
+test('an endpoint that fails falls behind, is left out, and comes back by one good call', async () => {
+  const { pool, names, call, clock, endpoints } = makePool(2);
+  const fail = () => call(0, 1, new RpcFailure('unreachable'))?.catch(() => undefined);
+  await fail();
+  expect(names(pool.candidates())).toBe('10');
+  for (let times = 0; times < 5; times++) await fail();
+  expect(names(pool.candidates())).toBe('1');
+  expect(endpoints[0]?.capabilities).toBeUndefined();
+  clock.ms += 1_000;
+  await call(0, 1);
+  expect(names(pool.candidates())).toHaveLength(2);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('one that asked to be left alone is left alone for as long, and is told apart from a dead one', async () => {
+  const { pool, names, call, clock } = makePool(1);
+  await call(0, 0, new RpcFailure('rate-limited', 700))?.catch(() => undefined);
+  expect({ candidates: names(pool.candidates()), readyInMs: pool.readyInMs }).toEqual({
+    candidates: '',
+    readyInMs: 700,
+  });
+  clock.ms += 700;
+  expect(names(pool.candidates())).toBe('0');
+  await pool[Symbol.asyncDispose]();
+});
+
+test('overtaking slow calls adds at most one call in twenty', async () => {
+  const { pool, call, endpoints } = makePool(2);
+  for (let times = 0; times < 30; times++) await call(0, 10);
+  const [endpoint] = endpoints;
+  let hedgeCount = 0;
+  for (let calls = 0; calls < 10_000; calls++) {
+    if (endpoint === undefined || pool.hedgeAfterMs(endpoint) === undefined) continue;
+    hedgeCount += 1;
+    pool.spendHedge();
+  }
+  expect(hedgeCount).toBeGreaterThan(400);
+  expect(hedgeCount).toBeLessThanOrEqual(10_000 * 0.05 + 3);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('an endpoint is probed once for all who need it, and again after a probe that failed', async () => {
+  let probeCount = 0;
+  const probe = async () => {
+    probeCount += 1;
+    if (probeCount === 1) throw new RpcFailure('unreachable');
+    return CAPABLE;
+  };
+  const { pool, endpoints } = makePool(1, { probe });
+  const [endpoint] = endpoints;
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await expect(pool.capabilitiesOf(endpoint)).rejects.toThrow('unreachable');
+  expect(await Promise.all([pool.capabilitiesOf(endpoint), pool.capabilitiesOf(endpoint)])).toEqual([
+    CAPABLE,
+    CAPABLE,
+  ]);
+  await pool.capabilitiesOf(endpoint);
+  expect(probeCount).toBe(2);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('a pool in which calls wait and none is answered is silent', async () => {
+  const { pool, endpoints, clock } = makePool(1);
+  const never = Promise.withResolvers<void>();
+  const flying = endpoints[0]?.use(signal, () => never.promise);
+  await nextTurn();
+  expect(pool.isSilent).toBe(false);
+  clock.ms += 2_000;
+  expect(pool.isSilent).toBe(true);
+  never.resolve();
+  await flying;
+  expect(pool.isSilent).toBe(false);
+  await pool[Symbol.asyncDispose]();
+});

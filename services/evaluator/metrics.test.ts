@@ -1,0 +1,49 @@
+import { makeRegistry } from '#shared/telemetry/metrics.ts';
+import { makeMetrics } from './metrics.ts';
+
+test('the figures that dashboards rely on are there, by the names and labels of the contract', async () => {
+  const registry = makeRegistry('evaluator');
+  const metrics = makeMetrics(registry);
+  metrics.observeCheck(
+    {
+      requestId: 'r',
+      clientId: 'c',
+      account: '0x',
+      rules: [
+        { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' },
+        { type: 'NATIVE', chainId: 10, roleId: 'b', minToken: '1' },
+      ],
+      onUndetermined: 'omit',
+      consistency: { blockTag: 'latest', minBlock: {} },
+      delivery: { mode: 'poll' },
+      acceptedAt: '',
+      retainUntil: '',
+    },
+    [{ outcome: 'granted' }, { outcome: 'undetermined', code: 'rpc-timeout' }],
+    0.01,
+  );
+  metrics.chains.onCall(1, '0', 'ok', 5);
+  metrics.chains.onBatch(1, 40);
+  metrics.chains.onSaved(1, 'dedupe', 1);
+  metrics.chains.watch(1, {
+    endpoints: () => [
+      { endpoint: '0', breaker: 'open', method: 'reader', headNumber: 7, readsPerCallMax: 500 },
+    ],
+    quarantinedCount: () => 2,
+    waitingReadCount: () => 3,
+  });
+  const text = await registry.metrics();
+  for (const line of [
+    /rolecall_verdicts_total\{chain_id="1",outcome="granted".*\} 1/,
+    /rolecall_verdicts_total\{chain_id="10",outcome="undetermined".*\} 1/,
+    /rolecall_undetermined_total\{chain_id="10",code="rpc-timeout".*\} 1/,
+    /rolecall_rpc_calls_total\{chain_id="1",endpoint="0",result="ok".*\} 1/,
+    /rolecall_reads_per_call_sum\{.*chain_id="1".*\} 40/,
+    /rolecall_reads_saved_total\{chain_id="1",reason="dedupe".*\} 1/,
+    /rolecall_reads_saved_total\{chain_id="1",reason="batch".*\} 39/,
+    /rolecall_rpc_breaker_state\{endpoint="0",state="open",chain_id="1".*\} 1/,
+    /rolecall_quarantined_contracts\{chain_id="1".*\} 2/,
+    /rolecall_waiting_reads\{chain_id="1".*\} 3/,
+  ])
+    expect(text).toMatch(line);
+});

@@ -1,0 +1,109 @@
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { demoTokens } from '../../deploy/local/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
+import { infrastructure } from '../support/infrastructure.ts';
+import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+
+// Scenario: checks that ask for a block (a minimum, a safe or a finalized one) on a real chain that grows.
+// What they get is read at such a block or not at all.
+
+let rpcUrl: string;
+const proxies: RpcFaultProxy[] = [];
+
+async function aProxy(fault: FaultKind): Promise<RpcFaultProxy> {
+  const proxy = await startRpcFaultProxy({ target: rpcUrl });
+  proxies.push(proxy);
+  await proxy.setFault(fault);
+  return proxy;
+}
+
+beforeAll(() => {
+  rpcUrl = infrastructure().rpcUrl;
+});
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy[Symbol.asyncDispose]();
+});
+
+const aRule = (over: Partial<Rule> = {}): Rule => ({
+  type: 'ERC20',
+  chainId: 31_337,
+  contractAddress: demoTokens.erc20,
+  roleId: 'r',
+  minToken: '1500.5',
+  ...over,
+});
+const account = demoTokens.holder;
+const grantedOf = ({ roles }: { roles: { granted: boolean }[] }) => roles.map(({ granted }) => granted);
+const codesOf = ({ errors }: { errors: { code: UndeterminedCode }[] }) => errors.map(({ code }) => code);
+
+const consistency = (minBlock: number, blockTag: 'latest' | 'safe' | 'finalized' = 'latest') => ({
+  consistency: { blockTag, minBlock: { '31337': minBlock } },
+});
+const headNumber = async () => Number(await callJsonRpc(rpcUrl, 'eth_blockNumber', []));
+
+test('a check waits for its minimum block and reads at it or later', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl] }]);
+  const wanted = (await headNumber()) + 2;
+  const judged = chains.judge({ account, rules: [aRule()], ...consistency(wanted) });
+  await callJsonRpc(rpcUrl, 'anvil_mine', ['0x2']);
+  const result = await judged;
+  expect(grantedOf(result)).toEqual([true]);
+  expect(result.blocks['31337']?.number).toBeGreaterThanOrEqual(wanted);
+});
+
+test('a minimum block that does not come is told at the deadline, one far ahead at once', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl] }], { evaluationMsMax: 400 });
+  const near = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 5) });
+  const far = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 11) });
+  expect([...codesOf(near), ...codesOf(far)]).toEqual(['min-block-not-reached', 'min-block-not-reached']);
+});
+
+test('a node that is behind the minimum block is not used', async () => {
+  await callJsonRpc(rpcUrl, 'anvil_mine', ['0x28']);
+  const behind = await aProxy('stale-head');
+  await using chains = connectTestChains([{ urls: [behind.url, rpcUrl] }]);
+  const wanted = await headNumber();
+  const result = await chains.judge({ account, rules: [aRule()], ...consistency(wanted) });
+  expect(grantedOf(result)).toEqual([true]);
+  expect(result.blocks['31337']?.number).toBeGreaterThanOrEqual(wanted);
+});
+
+test.each(['safe', 'finalized'] as const)(
+  '%s is read at that block and compared with the minimum',
+  async (tag) => {
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x46']);
+    await using chains = connectTestChains([{ urls: [rpcUrl] }], { evaluationMsMax: 400 });
+    const head = await headNumber();
+    const result = await chains.judge({ account, rules: [aRule()], ...consistency(0, tag) });
+    expect(grantedOf(result)).toEqual([true]);
+    expect(result.blocks['31337']?.number).toBeLessThan(head);
+    const late = await chains.judge({ account, rules: [aRule()], ...consistency(head, tag) });
+    expect(codesOf(late)).toEqual(['min-block-not-reached']);
+  },
+);
+
+test('a head that is too old is no head', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl], maxHeadAgeMs: 1 }]);
+  const result = await chains.judge({ account, rules: [aRule()] });
+  expect({ roles: result.roles, codes: codesOf(result) }).toEqual({ roles: [], codes: ['chain-stale'] });
+});
+
+test('all rules of a chain are read at one block, the one that is told', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl] }]);
+  const { blocks } = await chains.judge({
+    account,
+    rules: [aRule(), aRule({ type: 'ERC721', minToken: '3', contractAddress: demoTokens.erc721 })],
+  });
+  const { number, hash, timestamp, proved } = blocks['31337'] ?? { number: 0 };
+  const header = (await callJsonRpc(rpcUrl, 'eth_getBlockByNumber', [`0x${number.toString(16)}`, false])) as {
+    hash: string;
+    timestamp: string;
+  };
+  expect({ hash, timestamp, proved }).toEqual({
+    hash: header.hash,
+    timestamp: Number(header.timestamp),
+    proved: true,
+  });
+});
