@@ -43,11 +43,18 @@ afterAll(async () => {
   await connection?.[Symbol.asyncDispose]();
 });
 
-/** Sends `perSecond` requests a second for six seconds over all gateways; the accepted ones' instants, in order. */
+type Flood = {
+  /** When each accepted request was let in, in order: ms of the limiter's clock. */
+  readonly instants: readonly number[];
+  /** Answers of 503: on a busy machine the limiter may be out of reach for a moment. They may have been charged. */
+  readonly indeterminate: number;
+};
+
+/** Sends `perSecond` requests a second for six seconds over all gateways. */
 async function flood(
   perSecond: number,
   send: (gateway: RunningGateway) => Promise<Response>,
-): Promise<number[]> {
+): Promise<Flood> {
   const answers: Promise<Response>[] = [];
   const began = performance.now();
   for (let elapsed = 0; elapsed < FLOOD_MS; elapsed = performance.now() - began) {
@@ -58,9 +65,12 @@ async function flood(
     await new Promise((resolve) => setImmediate(resolve));
   }
   const done = await Promise.all(answers);
-  for (const response of done) expect([200, 202, 429]).toContain(response.status);
-  const accepted = done.filter(({ status }) => status !== 429);
-  return accepted.map(({ headers }) => Number(headers.get('rolecall-accepted-at'))).sort((a, b) => a - b);
+  for (const response of done) expect([200, 202, 429, 503]).toContain(response.status);
+  const instants = done
+    .filter(({ ok }) => ok)
+    .map(({ headers }) => Number(headers.get('rolecall-accepted-at')))
+    .sort((x, y) => x - y);
+  return { instants, indeterminate: done.filter(({ status }) => status === 503).length };
 }
 
 /** The least time that lies between two accepted requests which are `limit` apart. */
@@ -76,16 +86,20 @@ describe('the limits over two gateways', () => {
     'let a %s app through at most %i times in any second, under 20 times as many',
     async (tier, limit) => {
       const app = await anApp({ tier, requestsPerSecond: limit });
-      const instants = await flood(20 * limit, (gateway) => gateway.post(app, A_POLL_CHECK));
+      const { instants, indeterminate } = await flood(20 * limit, (gateway) =>
+        gateway.post(app, A_POLL_CHECK),
+      );
       expect(leastSpan(instants, limit)).toBeGreaterThan(1_000);
       expect(instants.length).toBeGreaterThanOrEqual(limit * Math.floor(FLOOD_MS / 1_100));
-      expect(await monthTotal(app)).toBe(instants.length);
+      const charged = await monthTotal(app);
+      expect(charged).toBeGreaterThanOrEqual(instants.length);
+      expect(charged).toBeLessThanOrEqual(instants.length + indeterminate);
     },
   );
 
   it('let polls through at five times the rate, from a bucket of their own that costs no quota', async () => {
     const app = await anApp({ tier: 'free', requestsPerSecond: 10 });
-    const instants = await flood(200, (gateway) => gateway.get(app, '/access-control/chains'));
+    const { instants } = await flood(200, (gateway) => gateway.get(app, '/access-control/chains'));
     expect(leastSpan(instants, 50)).toBeGreaterThan(1_000);
     expect((await gateways[0]?.post(app, A_POLL_CHECK))?.status).toBe(202);
     expect(await monthTotal(app)).toBe(1);

@@ -5,7 +5,7 @@ import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { type Logger, makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeAdmitCheck } from '../../services/gateway/admit-check.ts';
 import { makeApp } from '../../services/gateway/app.ts';
 import { makeAuthenticator } from '../../services/gateway/authenticate.ts';
@@ -72,6 +72,7 @@ export type FakeOptions = {
   readonly inFlightMax?: number;
   readonly isOverloaded?: (lane: 'interactive' | 'bulk') => boolean;
   readonly waitersMax?: number;
+  readonly log?: Logger;
 };
 
 /** The gateway's app on a port of its own, over object literals instead of Kafka and Redis. */
@@ -150,7 +151,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     isStopping: options.isStopping ?? (() => false),
     isOverloaded: options.isOverloaded ?? (() => false),
     metrics,
-    log: makeSilentLogger(),
+    log: options.log ?? makeSilentLogger(),
   });
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
