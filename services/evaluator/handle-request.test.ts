@@ -21,7 +21,7 @@ const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
   retainUntil: new Date(NOW + 3_600_000).toISOString(),
   ...over,
 });
-const aRecord = (value: unknown = null): RecordAt => ({
+const aRecord = (value: unknown = null, signal = new AbortController().signal): RecordAt => ({
   topic: 'check.requested.bulk.v1',
   partition: 0,
   offset: '0',
@@ -29,7 +29,7 @@ const aRecord = (value: unknown = null): RecordAt => ({
   headers: {},
   timestampMs: NOW,
   value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
-  signal: new AbortController().signal,
+  signal,
 });
 
 /** Every read of chain 1 gives `reading`, at one block; a check past its end reads nothing. */
@@ -115,6 +115,31 @@ test.each([
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
   await expect(handle(check, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
   expect(results()).toEqual([]);
+});
+
+describe('while the process stops', () => {
+  const stopped = AbortSignal.abort();
+
+  test('a check that is cut short is left to the next owner and not published', async () => {
+    const { handle, results } = makeHandler(readsGiving(failed('rpc-timeout')));
+    await expect(handle(aCheck(), aRecord(null, stopped))).rejects.toMatchObject({ code: 'overloaded' });
+    expect(results()).toEqual([]);
+  });
+
+  test.each<[string, Reading]>([
+    ['decided', { ok: true, value: 1n }],
+    ['undetermined for good', failed('contract-not-found')],
+  ])('a check that is %s is published', async (_, reading) => {
+    const { handle, results } = makeHandler(readsGiving(reading));
+    await handle(aCheck(), aRecord(null, stopped));
+    expect(results()).toHaveLength(1);
+  });
+
+  test('a check that is past its own end is published', async () => {
+    const { handle, results } = makeHandler(readsGiving(failed('rpc-timeout')));
+    await handle(aCheck({ deadlineAt: new Date(NOW).toISOString() }), aRecord(null, stopped));
+    expect(results()).toMatchObject([{ status: 'failed' }]);
+  });
 });
 
 describe('a check that could not be evaluated', () => {

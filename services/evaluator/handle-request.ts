@@ -1,6 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
-import type { BlockReport } from '#shared/contracts/result.ts';
+import { type BlockReport, UNDETERMINED } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/work-record.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
@@ -26,28 +26,36 @@ type Dependencies = {
 /**
  * The evaluator's work on one check of a lane: plan the reads, read, agree, judge, publish.
  *
- * A check that cannot be judged is refused as `message-unreadable` and never judged; `give-up.ts` ends it.
+ * A check that the stop of the process cuts short is left to the next owner, who has the time that it needs: only
+ * what it has until its own end is a result. A check that cannot be judged is refused as `message-unreadable` and never judged; `give-up.ts` ends it.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
-  async function evaluate(check: CheckRequested, traceparent: string): Promise<void> {
+  async function evaluate(check: CheckRequested, traceparent: string, stopping: AbortSignal): Promise<void> {
     const startedAt = deps.now();
     const plan = planOrRefuse(check, deps);
-    const end = startEnd(endAtOf(check, startedAt, deps), startedAt);
+    const endAt = endAtOf(check, startedAt, deps);
+    const end = startEnd(endAt, startedAt);
     const observed = await deps.readBalances(plan.reads, { ...check, lane, signal: end.signal });
     end.finish();
     const readings = agree(observed.values());
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
+    if (stopping.aborted && deps.now() < endAt && verdicts.some(isOpen))
+      throw new ServiceError('overloaded', 'the process stops before the check could end');
     const evaluatedAt = new Date(deps.now()).toISOString();
     await deps.publish(composeResult(check, verdicts, blocksOf(observed), evaluatedAt), traceparent);
     deps.observe(check, verdicts, (deps.now() - startedAt) / 1_000);
   }
 
-  return function handleRequest(check, { headers }) {
+  return function handleRequest(check, { headers, signal }) {
     return withSpan('check evaluated', { parent: headers['traceparent'] }, (traceparent) =>
-      evaluate(check, traceparent),
+      evaluate(check, traceparent, signal),
     );
   };
 }
+
+/** Whether asking again may decide it. */
+const isOpen = (verdict: Verdict): boolean =>
+  verdict.outcome === 'undetermined' && UNDETERMINED[verdict.code].retryable;
 
 function planOrRefuse(check: CheckRequested, deps: Dependencies): ReadPlan {
   const plan = planReads(check.account, check.rules);

@@ -51,7 +51,10 @@ await runService(
         handle: makeRequestHandler(dependencies, lane),
         giveUp: makeGiveUp(dependencies),
       });
-    scope.use(await consume('interactive'));
-    scope.use(await consume('bulk'));
+    const consumers = [await consume('interactive'), await consume('bulk')];
+    // Together, because each may take the time that the stop allows for work in hand.
+    scope.defer(async () => {
+      await Promise.all(consumers.map((consumer) => consumer[Symbol.asyncDispose]()));
+    });
   },
 );
