@@ -162,11 +162,11 @@ test.each(['slots', 'breaker'] as const)(
 );
 
 test.each(['slots', 'breaker'] as const)(
-  'put aside again by the %s: it goes round without touching the store',
+  'put aside again by the %s: it goes round without a claim, and gives back one from before a crash',
   async (reason) => {
     const { deliver, steps, retries } = setUp({ leave: reason });
     await deliver(aDelivery({ asideCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
-    expect(steps).toEqual(['publishRetry']);
+    expect(steps).toEqual(['putAside', 'publishRetry']);
     expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
     expect(retries[0]?.message.asideCount).toBe(2);
   },
@@ -184,7 +184,7 @@ test('a record that was put aside is claimed once it has a slot, and gives the s
 test('a secret that cannot be opened puts aside, on the slow tier in the end; a store that is away holds', async () => {
   const broken = setUp({ secretError: new ServiceError('config-invalid', 'no such key') });
   await broken.deliver(aDelivery({ asideCount: 1 }), aRecord());
-  expect(broken.steps).toEqual(['publishRetry']);
+  expect(broken.steps).toEqual(['putAside', 'publishRetry']);
   expect(broken.retries[0]?.tier).toBe('5m');
   const away = setUp({ secretError: new ServiceError('store-unavailable', 'away') });
   await expect(away.deliver(aDelivery(), aRecord())).rejects.toMatchObject({ code: 'store-unavailable' });

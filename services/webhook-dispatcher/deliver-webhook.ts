@@ -84,7 +84,7 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
   async function work(step: Step, place: string): Promise<void> {
     const { delivery } = step;
     const isOver = isGivenUp(clockOf(deps, delivery));
-    // One that was put aside may go round many times before it gets a slot: until then it costs the store nothing.
+    // One that was put aside may go round many times before it gets a slot: until then it writes nothing to the store.
     if ((isOver || !wasPutAside(step)) && !(await claim(step, place))) return;
     if (isOver) return giveUp(deps, step);
 
@@ -163,7 +163,10 @@ async function handOn(
   });
 }
 
-/** Gives a claim back first: then the record that is published next can be claimed by whoever reads it. */
+/**
+ * Gives the claim back first: then the record that is published next can be claimed by whoever reads it. Also
+ * where this record has not claimed yet: it may have done so before a crash, and comes a second time.
+ */
 async function putAside(
   deps: DeliveryDependencies,
   step: Step,
@@ -174,7 +177,7 @@ async function putAside(
   const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
-  if (!wasPutAside(step)) await deps.deliveries.putAside(delivery, place, dueAt);
+  await deps.deliveries.putAside(delivery, place, dueAt);
   const next = { ...delivery, asideCount: delivery.asideCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);
   deps.metrics.countAside(reason);
