@@ -3,16 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeChainOracle } from '../support/chain-oracle.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
-import { Ledger, type Reconciliation } from '../support/ledger.ts';
-import { gatherEvidence, startLoad } from '../support/load.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
+import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
-
-const PER_SECOND = 40;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'rolecall-restart-'));
 let system: StartedSystem;
@@ -54,24 +50,13 @@ test('a check published before the evaluator ever ran is pending, and evaluated 
   expect(webhook.verified).toBe(true);
 });
 
-/** Sends load, ends the system in the middle of it, starts it again with the same data, and reconciles. */
-async function restartUnderLoad(end: () => Promise<void>): Promise<Reconciliation> {
-  const ledger = new Ledger();
-  const { chain, client } = system;
-  const callbackUrl = receiver.url;
-  const load = startLoad({ clients: [client], chain, ledger, callbackUrl, perSecond: PER_SECOND });
-  await waitUntil('load', () => ledger.acknowledgedIds().length > 2 * PER_SECOND);
-  await end();
-  await load.stop();
-  await restart();
-  const evidence = await gatherEvidence(ledger, system.client, receiver);
-  const ids = new Set(ledger.acknowledgedIds());
-  return ledger.reconcile({
-    polled: evidence.polled,
-    deliveries: evidence.deliveries.filter(({ requestId }) => ids.has(requestId)),
-    oracle: makeChainOracle(chain.rpc, chain),
+/** Ends the system in the middle of its work and starts it again with the same data. */
+const restartUnderLoad = (end: () => Promise<void>) =>
+  reconcileUnderLoad(system, async (load) => {
+    await end();
+    await load.stop();
+    await restart();
   });
-}
 
 const allPids = (): number[] => [
   ...system.ready.processes.map(({ pid }) => pid),

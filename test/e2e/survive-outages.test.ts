@@ -1,28 +1,20 @@
 // Redis is emptied, Redis dies, Kafka dies, while checks of all modes come in or are waited for.
 // Nothing acknowledged is lost; while it cannot be kept nothing is acknowledged; nobody restarts a service by hand.
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
-import { makeChainOracle } from '../support/chain-oracle.ts';
 import { demoRules } from '../support/demo-rules.ts';
-import { Ledger, type Reconciliation } from '../support/ledger.ts';
-import { gatherEvidence, startLoad } from '../support/load.ts';
-import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
+import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const PER_SECOND = 40;
-
 let system: StartedSystem;
 let open: OpenSystem;
-let receiver: WebhookReceiver;
 let pids: number[];
 beforeAll(async () => {
   system = await startSystem({ env: { WEBHOOK_SCHEDULE_SCALE: '0.01' } });
   open = await openSystem(system.environment());
-  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
   pids = servicePids();
 });
 afterAll(async () => {
-  await receiver?.[Symbol.asyncDispose]();
   await open?.[Symbol.asyncDispose]();
   await system?.[Symbol.asyncDispose]();
 });
@@ -44,26 +36,12 @@ const quotaLeft = async (): Promise<number> => {
   return Number(/"per-month";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 };
 
-/** Sends load, does the harm in the middle of it, goes on until checks are answered again, and reconciles. */
-async function underLoad(harm: () => Promise<unknown>): Promise<Reconciliation> {
-  const ledger = new Ledger();
-  const { chain, client } = system;
-  const callbackUrl = receiver.url;
-  const load = startLoad({ clients: [client], chain, ledger, callbackUrl, perSecond: PER_SECOND });
-  await waitUntil('load', () => ledger.acknowledgedIds().length > PER_SECOND);
-  await harm();
-  await serves();
-  const before = ledger.acknowledgedIds().length;
-  await waitUntil('more load', () => ledger.acknowledgedIds().length > before + PER_SECOND);
-  await load.stop();
-  const { polled, deliveries } = await gatherEvidence(ledger, client, receiver);
-  const ids = new Set(ledger.acknowledgedIds());
-  return ledger.reconcile({
-    polled,
-    deliveries: deliveries.filter(({ requestId }) => ids.has(requestId)),
-    oracle: makeChainOracle(chain.rpc, chain),
+/** Checks go on coming until they are answered again. */
+const underLoad = (harm: () => Promise<unknown>) =>
+  reconcileUnderLoad(system, async () => {
+    await harm();
+    await serves();
   });
-}
 
 test('Redis emptied in mid-load is rebuilt by itself and loses nothing', async () => {
   const earlier = await system.client.check(check());
@@ -110,7 +88,7 @@ test('while the broker is away a check is a 503 with Retry-After, never a 202, a
   process.kill(system.starterPid, 'SIGSTOP');
   try {
     process.kill(kafka ?? 0, 'SIGKILL');
-    const bodies = [{ async: true }, { callbackUrl: receiver.url }, {}];
+    const bodies = [{ async: true }, { callbackUrl: 'http://127.0.0.1:9999/' }, {}];
     const answers = await Promise.all(bodies.map((more) => system.client.check({ ...check(), ...more })));
     for (const { status, headers, body } of answers) {
       expect(status).toBe(503);

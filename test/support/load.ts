@@ -36,6 +36,7 @@ export type LoadOptions = {
 export type Load = {
   /** Attempts so far. */
   readonly count: () => number;
+  readonly isStopped: () => boolean;
   /** Sends no more and returns when every attempt has its answer or its error. */
   readonly stop: () => Promise<void>;
 };
@@ -79,9 +80,12 @@ export function startLoad({ clients, chain, ledger, callbackUrl, perSecond }: Lo
       underWay.add(sending);
     }
   }, TICK_MS);
+  let stopped = false;
   return {
     count: () => sent,
+    isStopped: () => stopped,
     async stop() {
+      stopped = true;
       clearInterval(timer);
       await Promise.all(underWay);
     },

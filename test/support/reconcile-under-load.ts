@@ -1,0 +1,43 @@
+import { makeChainOracle } from './chain-oracle.ts';
+import type { CheckClient } from './check-client.ts';
+import { Ledger, type Reconciliation } from './ledger.ts';
+import { gatherEvidence, type Load, startLoad } from './load.ts';
+import { receiveWebhooks } from './receive-webhooks.ts';
+import type { StartedSystem } from './start-system.ts';
+import { waitUntil } from './wait-until.ts';
+
+/** Two cores bear it beside the whole system and the test. */
+const PER_SECOND = 40;
+
+type System = Pick<StartedSystem, 'chain' | 'client' | 'ready'>;
+
+/**
+ * Sends load of all modes, does the harm in the middle of it, lets the load go on until checks are accepted again
+ * (unless the harm has stopped it), and holds everything that clients were told against what came of it. The webhooks
+ * go to a receiver of its own, so that whatever arrives there must be accounted for.
+ *
+ * @example
+ * const { broken } = await reconcileUnderLoad(system, () => system.kill('evaluator'));
+ * expect(broken).toEqual([]);
+ */
+export async function reconcileUnderLoad(
+  system: System,
+  harm: (load: Load) => Promise<unknown>,
+  clients: readonly CheckClient[] = [system.client],
+): Promise<Reconciliation> {
+  const { chain, ready } = system;
+  await using receiver = await receiveWebhooks({ secret: ready.app.webhookSecret });
+  const ledger = new Ledger();
+  const load = startLoad({ clients, chain, ledger, callbackUrl: receiver.url, perSecond: PER_SECOND });
+  const accepted = (count: number) =>
+    waitUntil('checks to be accepted', () => ledger.acknowledgedIds().length > count);
+  try {
+    await accepted(PER_SECOND);
+    await harm(load);
+    if (!load.isStopped()) await accepted(ledger.acknowledgedIds().length + PER_SECOND);
+  } finally {
+    await load.stop();
+  }
+  const evidence = await gatherEvidence(ledger, system.client, receiver);
+  return ledger.reconcile({ ...evidence, oracle: makeChainOracle(chain.rpc, chain) });
+}
