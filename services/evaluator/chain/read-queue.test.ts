@@ -98,6 +98,18 @@ test('the interactive lane goes first', async () => {
   ]);
 });
 
+test('the interactive lane has a call of its own while the bulk lane has taken all others', async () => {
+  const { read, calls, idsOf } = makeQueue();
+  for (let id = 0; id < 6; id++) {
+    void read(aBlock(1), [aRead(id)]);
+    await nextTurn();
+  }
+  expect(calls).toHaveLength(4);
+  void read(aBlock(1), [aRead(9)], { lane: 'interactive' });
+  await nextTurn();
+  expect(idsOf(4)).toContain(9);
+});
+
 test('a check that must end gets what there is, and the code of the last attempt for the rest', async () => {
   const { read, calls } = makeQueue();
   const end = new AbortController();

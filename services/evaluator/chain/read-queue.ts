@@ -6,6 +6,8 @@ import { type Batch, type Entry, join, leave, type Ticket } from './entry.ts';
 
 /** Calls of one chain on their way at a time; what comes meanwhile goes out together in the next. */
 const CALLS_MAX = 4;
+/** Beside these, for the interactive lane: it never waits until a call of the bulk lane is answered. */
+const URGENT_CALLS_MAX = 1;
 /** Beside these, calls with reads that were set apart, and the reads of one such call. */
 const ALONE_CALLS_MAX = 1;
 const ALONE_READS_MAX = 16;
@@ -132,8 +134,13 @@ export class ReadQueue {
   }
 
   #pump(): void {
-    while (this.#callCounts.shared < CALLS_MAX && this.#start(this.#nextBatch(false)));
+    while (this.#callCounts.shared < this.#sharedCallsMax && this.#start(this.#nextBatch(false)));
     while (this.#callCounts.alone < ALONE_CALLS_MAX && this.#start(this.#nextBatch(true)));
+  }
+
+  get #sharedCallsMax(): number {
+    const isUrgent = [...this.#blocks.values()].some(({ waiting }) => waiting.interactive.size > 0);
+    return isUrgent ? CALLS_MAX + URGENT_CALLS_MAX : CALLS_MAX;
   }
 
   #start(batch: Batch | undefined): boolean {
