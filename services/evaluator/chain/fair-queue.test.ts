@@ -26,3 +26,15 @@ test('what nobody wants any more is dropped and takes no place', () => {
   expect(queue.take(10, (item) => item % 10 === 0)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
   expect(queue.take(10, always)).toEqual(Array.from({ length: 9 }, (_, n) => 91 + n));
 });
+
+test('a backlog that never ends keeps its order and its bounds', () => {
+  const queue = new FairQueue<number>();
+  const taken: number[] = [];
+  let pushed = 0;
+  for (let round = 0; round < 1_000; round++) {
+    for (let count = 0; count < 50; count++) queue.push('one', pushed++);
+    taken.push(...queue.take(round === 0 ? 10 : 50, always));
+  }
+  expect(taken).toEqual(Array.from({ length: taken.length }, (_, n) => n));
+  expect(queue.size).toBe(40);
+});

@@ -1,10 +1,12 @@
 /** Items that one client gets in before the next one's turn. */
 const QUANTUM = 32;
 
+type Queue<T> = { items: T[]; next: number };
+
 /** Waiting items of many clients, taken in turn, so that a client with a backlog delays nobody but itself. */
 export class FairQueue<T> {
   /** In the order of their turns. */
-  readonly #byClient = new Map<string, { items: T[]; next: number }>();
+  readonly #byClient = new Map<string, Queue<T>>();
   #size = 0;
 
   get size(): number {
@@ -33,8 +35,14 @@ export class FairQueue<T> {
         quantum += 1;
       }
       this.#byClient.delete(clientId);
-      if (queue.next < queue.items.length) this.#byClient.set(clientId, queue);
+      if (queue.next < queue.items.length) this.#byClient.set(clientId, compact(queue));
     }
     return taken;
   }
+}
+
+/** Lets go of what was taken once it is the larger part, so that a backlog that never ends keeps no memory. */
+function compact<T>(queue: Queue<T>): Queue<T> {
+  if (queue.next * 2 < queue.items.length) return queue;
+  return { items: queue.items.slice(queue.next), next: 0 };
 }
