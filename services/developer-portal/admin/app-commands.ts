@@ -1,4 +1,4 @@
-import type { ApiKeyRecord, ClientApp, Tier } from '#shared/contracts/client-app.ts';
+import type { ClientApp, Tier } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { CreateClientApp } from '../client-apps.ts';
 import type { OpenSystem } from './open-system.ts';
@@ -36,10 +36,11 @@ export const createKey = (
   options: { readonly name: string; readonly marketplace: boolean },
 ) => apps.createKey(clientId, options);
 
-export async function listKeys({ clientApps }: OpenSystem, clientId: string) {
+export async function listKeys({ clientApps, keyUse }: OpenSystem, clientId: string) {
   const app = await clientApps.read(clientId);
   if (!app) throw new ServiceError('not-found', `there is no client app ${clientId}`);
-  return app.keys.map(keySummaryOf);
+  const usedAt = await keyUse.read(clientId);
+  return app.keys.map(({ hash: _, ...shown }) => ({ ...shown, lastUsedAt: usedAt[shown.keyId] ?? null }));
 }
 
 export async function revokeKey({ apps }: OpenSystem, clientId: string, keyId: string) {
@@ -88,5 +89,3 @@ async function summaryOf({ accounts }: OpenSystem, app: ClientApp) {
     createdAt,
   };
 }
-
-const keySummaryOf = ({ hash: _, ...shown }: ApiKeyRecord) => shown;

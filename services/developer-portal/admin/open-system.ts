@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, type Environment, loadEnvironment } from '#shared/config.ts';
+import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { makeKeyUse } from '#shared/redis/key-use.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
+import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { makeAuditedWrites } from '../audited-writes.ts';
 import { makeClientAppWork } from '../client-apps.ts';
 import { makeWriteDocument } from '../write-document.ts';
@@ -40,8 +43,8 @@ export async function openSystem(env: Environment) {
   const { redis } = opened.use(await connectRedis({ ...config, ...config.redis }, context));
   const clock = opened.use(await startClock(redis));
   const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
-  const viewsOf = openViews(redis);
-  const { accounts, clientApps } = viewsOf;
+  const store = openViews(redis);
+  const { accounts, clientApps } = store;
   const write = makeWriteDocument({ redis, publish: kafka.publish });
   const scope = opened.move();
   return {
@@ -49,7 +52,7 @@ export async function openSystem(env: Environment) {
     clock,
     kafka,
     log,
-    ...viewsOf,
+    ...store,
     apps: makeClientAppWork({
       accounts,
       clientApps,
@@ -65,6 +68,12 @@ export async function openSystem(env: Environment) {
       box: { seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated) },
       now: clock.now,
     }),
+    resends: makeResendWebhooks({
+      ...store,
+      publish: (message) => kafka.publish(webhookRequested, message),
+      now: clock.now,
+    }),
+    keyUse: makeKeyUse(redis),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };
 }
