@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { makeAdmitter } from '#shared/redis/admit.ts';
+import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
@@ -19,6 +19,7 @@ const config = testConfig(6);
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
 const FLOOD_MS = 6_000;
 let connection: RedisConnection;
+let admitter: Admitter;
 let gateways: readonly RunningGateway[];
 
 async function anApp(limits: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
@@ -34,6 +35,7 @@ const monthTotal = async ({ document }: TestApp): Promise<number> => {
 
 beforeAll(async () => {
   connection = await connectTestRedis(config);
+  admitter = makeAdmitter(connection.redis, Date.now);
   await connection.redis.set(GENERATION_KEY, 'test');
   gateways = [await startGateway(config), await startGateway(config)];
 });
@@ -108,9 +110,8 @@ describe('the limits over two gateways', () => {
   it('accept exactly what is left of the month, of 500 requests at once', async () => {
     const app = await anApp({ requestsPerMonth: 1_000 });
     const { clientId, limits } = app.document;
-    const { admit } = makeAdmitter(connection.redis, Date.now);
     const spent = { clientId, limits, bucket: 'per-second' as const, check: { seed: '1.00' } };
-    await Promise.all(Array.from({ length: 900 }, () => admit(spent)));
+    await Promise.all(Array.from({ length: 900 }, () => admitter.admit(spent)));
     const answers = await Promise.all(
       Array.from({ length: 500 }, async (_, index) => gateways[index % 2]?.post(app, A_POLL_CHECK)),
     );

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { makeAdmitter } from '#shared/redis/admit.ts';
-import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
+import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeResults, type Results } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
@@ -24,6 +24,8 @@ const config = testConfig(5);
 let kafka: KafkaConnection;
 let connection: RedisConnection;
 let results: Results;
+let clientApps: ClientApps;
+let admitter: Admitter;
 let gateways: readonly [RunningGateway, RunningGateway];
 let consumer: AsyncDisposable;
 const seen: CheckRequested[] = [];
@@ -52,7 +54,7 @@ async function answer(message: CheckRequested): Promise<void> {
 
 async function anApp(limits?: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {
   const app = makeTestApp(limits);
-  await makeClientApps(connection.redis).project(app.document);
+  await clientApps.project(app.document);
   return app;
 }
 
@@ -64,7 +66,10 @@ beforeAll(async () => {
   connection = await connectTestRedis(config);
   await connection.redis.set(GENERATION_KEY, 'test');
   kafka = await connectTestKafka(config);
+  // Before any traffic: ioredis does not know a script in a pipeline that was begun before it was defined.
   results = makeResults(connection.redis);
+  clientApps = makeClientApps(connection.redis);
+  admitter = makeAdmitter(connection.redis, Date.now);
   consumer = await kafka.consume({
     groupId: `test.${randomUUID()}`,
     topics: [LANES.interactive, LANES.bulk],
@@ -123,7 +128,7 @@ describe('the gateway before a real Kafka and Redis', () => {
   it('stops serving a suspended app within a second', async () => {
     const app = await anApp();
     expect((await gateways[0].get(app, '/access-control/chains')).status).toBe(200);
-    await makeClientApps(connection.redis).project({ ...app.document, version: 2, suspended: true });
+    await clientApps.project({ ...app.document, version: 2, suspended: true });
     await waitUntil(
       'the suspension',
       async () => (await gateways[0].get(app, '/access-control/chains')).status === 403,
@@ -205,7 +210,7 @@ describe('the gateway before a real Kafka and Redis', () => {
     expect(await idOf(retry)).toBe(requestId);
     await waitUntil('the second copy', () => checksOf(app).length === 2);
     const { remaining } = (
-      await makeAdmitter(connection.redis, Date.now).admit({
+      await admitter.admit({
         clientId,
         limits,
         bucket: 'per-second',
