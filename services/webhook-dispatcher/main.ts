@@ -21,7 +21,7 @@ import { makeGather } from './gather.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeReadTierDepths, retryGroupOf } from './read-tier-depths.ts';
+import { makeReadTierDepths, RETRY_GROUP } from './read-tier-depths.ts';
 
 /** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
 const LOG_GATHER_MS = 25;
@@ -96,14 +96,12 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
       giveUp: makeResultGiveUp(giveUp),
     }),
     kafka.consume({ ...retry, groupId: 'webhook-dispatcher.requested', topics: [webhookRequested] }),
-    ...RETRY_TIERS.map((tier) =>
-      kafka.consume({
-        ...retry,
-        due,
-        groupId: retryGroupOf(tier),
-        topics: [webhookRetry[tier]],
-      }),
-    ),
+    kafka.consume({
+      ...retry,
+      due,
+      groupId: RETRY_GROUP,
+      topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),
+    }),
   ]);
   // All at once: while one drains, the others must not take more work.
   scope.defer(async () => void (await Promise.all(consumers.map((each) => each[Symbol.asyncDispose]()))));

@@ -7,12 +7,12 @@ const KEEP_MS = 15_000;
 
 export type TierDepths = Readonly<Record<RetryTier, number>>;
 
-/** The consumer group that works a retry tier. */
-export const retryGroupOf = (tier: RetryTier): string => `webhook-dispatcher.retry.${tier}`;
+/** The consumer group that works the retry tiers: one for all, since a record that is not due costs nothing there. */
+export const RETRY_GROUP = 'webhook-dispatcher.retry';
 
 /**
  * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: what was written to the
- * tier's topic and not yet committed by its group.
+ * tier's topic and not yet committed by the group.
  *
  * @param nowMs a monotonic clock, ms.
  *
@@ -27,7 +27,7 @@ export function makeReadTierDepths(
     const topic = webhookRetry[tier].name;
     const [ends, [committed]] = await Promise.all([
       readTopicOffsets(admin, topic),
-      admin.fetchOffsets({ groupId: retryGroupOf(tier), topics: [topic] }),
+      admin.fetchOffsets({ groupId: RETRY_GROUP, topics: [topic] }),
     ]);
     return (committed?.partitions ?? []).reduce((depth, { partition, offset }) => {
       const { low = 0, high = 0 } = ends.get(partition) ?? {};
