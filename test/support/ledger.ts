@@ -51,6 +51,16 @@ export type Faults = {
   readonly unverified: string[];
 };
 
+/** What a test expects: held against it, a broken promise shows its request ids. */
+export const NO_FAULTS: Faults = {
+  lost: [],
+  undelivered: [],
+  unexpected: [],
+  contradictory: [],
+  wrong: [],
+  unverified: [],
+};
+
 export type Reconciliation = {
   readonly counts: {
     readonly attempts: number;
@@ -77,7 +87,7 @@ export type Reconciliation = {
  * const ledger = new Ledger();
  * const attempt = ledger.begin('poll', account, (roleId) => [erc20({ roleId })]);
  * ledger.end(attempt, await client.check({ account, rules: attempt.rules, async: true }));
- * expect((await ledger.reconcile(evidence)).broken).toEqual([]);
+ * expect((await ledger.reconcile(evidence)).faults).toEqual(NO_FAULTS);
  */
 export class Ledger {
   readonly attempts: Attempt[] = [];

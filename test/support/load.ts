@@ -23,7 +23,8 @@ const IN_FLIGHT_MAX = 500;
 const POLLS_AT_ONCE = 50;
 const LONG_POLL_S = 10;
 const PAUSE_MS = 200;
-const DRAIN_TIMEOUT_MS = 120_000;
+/** Below the time that a test may take, so that what is lost is named and not merely waited for. */
+const DRAIN_TIMEOUT_MS = 60_000;
 
 export type LoadOptions = {
   readonly clients: readonly CheckClient[];
@@ -94,7 +95,7 @@ export function startLoad({ clients, chain, ledger, callbackUrl, perSecond }: Lo
 
 /**
  * Gathers what came of the acknowledged checks: polls each until its terminal result is there, and waits for the
- * deliveries, 120 s at most in all. What is not there by then is missing from the evidence.
+ * deliveries, 60 s at most in all. What is not there by then is missing from the evidence.
  */
 export async function gatherEvidence(
   ledger: Ledger,

@@ -17,8 +17,8 @@ type System = Pick<StartedSystem, 'chain' | 'client' | 'ready'>;
  * go to a receiver of its own, so that whatever arrives there must be accounted for.
  *
  * @example
- * const { broken } = await reconcileUnderLoad(system, () => system.kill('evaluator'));
- * expect(broken).toEqual([]);
+ * const { faults } = await reconcileUnderLoad(system, () => system.kill('evaluator'));
+ * expect(faults).toEqual(NO_FAULTS);
  */
 export async function reconcileUnderLoad(
   system: System,
