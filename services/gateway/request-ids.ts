@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, randomFillSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Lane } from '#shared/contracts/check-requested.ts';
+import { makeRandomHex } from '#shared/random-pool.ts';
 
 /**
  * A request id is 30 bytes in base64url (40 characters):
@@ -16,22 +17,6 @@ const MAC_LENGTH = 12;
 const ID_LENGTH = HEAD_LENGTH + RANDOM_LENGTH + MAC_LENGTH;
 const SHAPE = /^[A-Za-z0-9_-]{40}$/;
 const LANE_CODES = { interactive: 1, bulk: 2 } as const;
-
-/** Drawn from the system in one go and dealt out: a system call for every id would cost more than its MAC. */
-const RANDOM_POOL_LENGTH = 4_000;
-
-function makeRandomHex(): () => string {
-  const pool = Buffer.alloc(RANDOM_POOL_LENGTH);
-  let next = RANDOM_POOL_LENGTH;
-  return () => {
-    if (next === RANDOM_POOL_LENGTH) {
-      randomFillSync(pool);
-      next = 0;
-    }
-    next += RANDOM_LENGTH;
-    return pool.toString('hex', next - RANDOM_LENGTH, next);
-  };
-}
 
 /** MAC keys by number; ids are made with `current`, and read with whichever they name. */
 export type IdKeys = {
@@ -63,7 +48,7 @@ export type RequestIds = {
 export function makeRequestIds(keys: IdKeys): RequestIds {
   const secrets = new Map<number, KeyObject>();
   for (const [number, key] of keys.byNumber) secrets.set(number, createSecretKey(key));
-  const randomHex = makeRandomHex();
+  const randomHex = makeRandomHex(RANDOM_LENGTH);
   const macOf = (keyNumber: number, signed: Uint8Array, clientId: string): Buffer | undefined => {
     const key = secrets.get(keyNumber);
     if (key === undefined) return undefined;

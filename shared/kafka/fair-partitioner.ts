@@ -24,48 +24,64 @@ export function shardOf(clientId: string, share: number, partitionCount: number)
   return partitions.slice(0, count);
 }
 
+/** Records of a client that go to one partition before the next choice: a batch for few partitions is cheap. */
+const STICK_COUNT = 16;
+const SHARDS_CACHED_MAX = 10_000;
+
+/** A client's share of a topic, under the topic's metadata as it was last seen. */
+type Share = {
+  readonly metadata: PartitionMetadata[];
+  readonly partitions: readonly number[];
+  current: number;
+  leftCount: number;
+};
+
 /** Sends a client's records to the least loaded partition of its shard, and all other records by their key. */
 export class FairPartitioner {
-  readonly #lag = new Map<string, number>();
-  readonly #shards = new Map<string, number[]>();
+  readonly #lag = new Map<string, number[]>();
+  readonly #shares = new Map<string, Share>();
   readonly #byKey = Partitioners.DefaultPartitioner();
 
   /** Takes a fresh sample of a topic's lag, by partition. What this process sends is added until the next one. */
   observeLag(topic: string, lagByPartition: readonly number[]): void {
-    for (const [partition, lag] of lagByPartition.entries()) this.#lag.set(`${topic}/${partition}`, lag);
+    this.#lag.set(topic, [...lagByPartition]);
   }
 
   readonly create: ICustomPartitioner = () => (args) => {
     const clientId = headerOf(args.message, CLIENT_HEADER);
     if (clientId === undefined) return this.#byKey(args);
-    const share = Number(headerOf(args.message, SHARE_HEADER));
-    return this.#leastLoaded(args.topic, this.#shard(clientId, share, args.partitionMetadata));
+    const share = this.#shareOf(args.topic, clientId, args.message, args.partitionMetadata);
+    if (share.leftCount === 0) {
+      share.current = this.#leastLoaded(args.topic, share.partitions);
+      share.leftCount = STICK_COUNT;
+    }
+    share.leftCount--;
+    return share.current;
   };
 
-  #shard(clientId: string, share: number, metadata: PartitionMetadata[]): number[] {
-    const known = `${clientId}/${share}/${metadata.length}`;
-    const shard = this.#shards.get(known) ?? shardOf(clientId, share, metadata.length);
-    if (this.#shards.size >= SHARDS_CACHED_MAX) this.#shards.clear();
-    this.#shards.set(known, shard);
+  #shareOf(topic: string, clientId: string, message: Message, metadata: PartitionMetadata[]): Share {
+    const place = `${topic}/${clientId}`;
+    const known = this.#shares.get(place);
+    if (known?.metadata === metadata) return known;
+    const shard = shardOf(clientId, Number(headerOf(message, SHARE_HEADER)), metadata.length);
     // kafkajs drops a record for a partition without a leader silently, so such a one is never chosen.
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
     );
-    return led.length > 0 ? led : shard;
+    const share = { metadata, partitions: led.length > 0 ? led : shard, current: 0, leftCount: 0 };
+    if (this.#shares.size >= SHARDS_CACHED_MAX) this.#shares.clear();
+    this.#shares.set(place, share);
+    return share;
   }
 
-  #leastLoaded(topic: string, shard: readonly number[]): number {
-    let best = shard[0] ?? 0;
-    let bestLag = Number.POSITIVE_INFINITY;
-    for (const partition of shard) {
-      const lag = this.#lag.get(`${topic}/${partition}`) ?? 0;
-      if (lag < bestLag) [best, bestLag] = [partition, lag];
-    }
-    this.#lag.set(`${topic}/${best}`, bestLag + 1);
+  #leastLoaded(topic: string, partitions: readonly number[]): number {
+    const lag = this.#lag.get(topic) ?? [];
+    this.#lag.set(topic, lag);
+    let best = partitions[0] ?? 0;
+    for (const partition of partitions) if ((lag[partition] ?? 0) < (lag[best] ?? 0)) best = partition;
+    lag[best] = (lag[best] ?? 0) + STICK_COUNT;
     return best;
   }
 }
-
-const SHARDS_CACHED_MAX = 10_000;
 
 const headerOf = (message: Message, name: string): string | undefined => message.headers?.[name]?.toString();

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   type Attributes,
   context,
@@ -9,13 +8,16 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import { makeRandomHex } from '#shared/random-pool.ts';
 
 /** `00-<trace id>-<span id>-<flags>`, W3C Trace Context level 1. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** A trace of our own, sampled. Every check has one, whether spans are exported or not. */
-export const newTraceparent = (): string =>
-  `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+export const newTraceparent = (): string => `00-${newTraceId()}-${newSpanId()}-01`;
+
+const newTraceId = makeRandomHex(16);
+const newSpanId = makeRandomHex(8);
 
 export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 35);
 

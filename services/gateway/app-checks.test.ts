@@ -1,0 +1,195 @@
+import { ServiceError } from '#shared/errors.ts';
+import {
+  A_CHECK,
+  API_KEY,
+  aResult,
+  type FakeGateway,
+  type FakeOptions,
+  NOW_MS,
+  startFakeGateway,
+} from '../../test/support/fake-gateway.ts';
+
+/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
+
+let gateways: FakeGateway[] = [];
+afterEach(async () => {
+  for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
+  gateways = [];
+});
+
+async function start(options: FakeOptions = {}): Promise<FakeGateway> {
+  const gateway = await startFakeGateway(options);
+  gateways.push(gateway);
+  return gateway;
+}
+
+async function problemOf(response: Response) {
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('rolecall-version')).toBe('1');
+  const problem = (await response.json()) as Record<string, unknown>;
+  expect(problem).toMatchObject({
+    status: response.status,
+    title: expect.any(String),
+    detail: expect.any(String),
+  });
+  expect(problem['instance']).toMatch(/^\/requests\/[A-Za-z0-9_-]+$/);
+  return problem;
+}
+
+describe('a check', () => {
+  it('in poll mode is acknowledged after the broker has it, with the address to poll', async () => {
+    const gateway = await start();
+    const response = await gateway.post({ ...A_CHECK, async: true });
+    expect(response.status).toBe(202);
+    const { requestId } = (await response.json()) as { requestId: string };
+    expect(requestId).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    expect(response.headers.get('location')).toBe(`/access-control/check-roles/responses/${requestId}`);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(gateway.published).toEqual([
+      expect.objectContaining({
+        requestId,
+        clientId: 'app_1',
+        delivery: { mode: 'poll' },
+        rules: [{ ...A_CHECK.rules[0], minToken: '1' }],
+        onUndetermined: 'omit',
+        consistency: { blockTag: 'latest', minBlock: {} },
+        acceptedAt: new Date(NOW_MS).toISOString(),
+        retainUntil: new Date(NOW_MS + 72 * 3_600_000).toISOString(),
+        chargedMonth: '2026-11',
+      }),
+    ]);
+  });
+
+  it('with a callback URL is in webhook mode, whatever async says', async () => {
+    const gateway = await start();
+    for (const async of [true, false, undefined]) {
+      const response = await gateway.post({ ...A_CHECK, callbackUrl: 'https://hooks.example.com/x', async });
+      expect(response.status).toBe(202);
+    }
+    const deliveries = gateway.published.map(({ delivery }) => delivery);
+    expect(deliveries).toEqual(
+      Array(3).fill({ mode: 'webhook', callbackUrl: 'https://hooks.example.com/x' }),
+    );
+  });
+
+  it('in sync mode is answered with the stored bytes', async () => {
+    const gateway = await start({
+      publish: async ({ requestId }) => gateway.complete(requestId, aResult(requestId)),
+    });
+    const response = await gateway.post(A_CHECK);
+    expect(response.status).toBe(200);
+    const { requestId, delivery, deadlineAt } = gateway.published[0] ?? {};
+    expect(await response.text()).toBe(aResult(requestId ?? ''));
+    expect(delivery).toEqual({ mode: 'sync', replyChannel: 'reply:test' });
+    expect(Date.parse(deadlineAt ?? '')).toBeLessThanOrEqual(NOW_MS + 1_000);
+    expect(Date.parse(deadlineAt ?? '')).toBeGreaterThan(NOW_MS);
+  });
+
+  it('in sync mode past the deadline is 504 with an id that stays pollable', async () => {
+    const gateway = await start({ syncDeadlineMs: 30 });
+    const response = await gateway.post(A_CHECK);
+    expect(response.status).toBe(504);
+    const problem = await problemOf(response);
+    expect(problem).toMatchObject({ code: 'deadline-exceeded', requestId: gateway.published[0]?.requestId });
+    expect(problem['instance']).toBe(`/requests/${problem['requestId']}`);
+    expect((await gateway.get(`/access-control/check-roles/responses/${problem['requestId']}`)).status).toBe(
+      202,
+    );
+  });
+
+  it('in sync mode with a lost notice is answered by the last look before the deadline', async () => {
+    const gateway = await start({
+      syncDeadlineMs: 50,
+      publish: async ({ requestId }) => gateway.storeSilently(requestId, aResult(requestId)),
+    });
+    expect((await gateway.post(A_CHECK)).status).toBe(200);
+  });
+
+  it('in sync mode of which nothing was decided is 503 with the errors', async () => {
+    const errors = [{ ruleIndex: 0, roleId: 'holder', code: 'rpc-unavailable' }];
+    const gateway = await start({
+      publish: async ({ requestId }) =>
+        gateway.complete(requestId, aResult(requestId, { status: 'failed', roles: [], errors })),
+    });
+    const response = await gateway.post(A_CHECK);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await problemOf(response)).toMatchObject({
+      code: 'evaluation-unavailable',
+      errors,
+      requestId: gateway.published[0]?.requestId,
+    });
+  });
+
+  it('a role named "status":"failed" does not make a result a failed one', async () => {
+    const roles = [{ id: '"status":"failed"', granted: true }];
+    const gateway = await start({
+      publish: async ({ requestId }) => gateway.complete(requestId, aResult(requestId, { roles })),
+    });
+    expect((await gateway.post(A_CHECK)).status).toBe(200);
+  });
+
+  it.each([
+    ['broker-unavailable', 1],
+    ['overloaded', 1],
+    ['publish-unknown', 0],
+  ] as const)('that fails with %s is 503, its charge given back %i times', async (code, releaseCount) => {
+    const gateway = await start({ publish: () => Promise.reject(new ServiceError(code, 'away')) });
+    for (const body of [A_CHECK, { ...A_CHECK, async: true }]) {
+      const response = await gateway.post(body);
+      expect(response.status).toBe(503);
+      expect(response.headers.get('retry-after')).toBe('1');
+      const expected = code === 'overloaded' ? 'overloaded' : 'dependency-unavailable';
+      expect((await problemOf(response))['code']).toBe(expected);
+    }
+    expect(gateway.released).toHaveLength(2 * releaseCount);
+    expect(gateway.waiters.count()).toBe(0);
+  });
+
+  it('is never accepted while the limiter is away', async () => {
+    const gateway = await start({
+      admit: () => Promise.reject(new ServiceError('store-unavailable', 'away')),
+    });
+    for (const body of [A_CHECK, { ...A_CHECK, async: true }, 'not json']) {
+      const response = await gateway.post(body);
+      expect(response.status).toBe(503);
+      expect(response.headers.get('ratelimit')).toBeNull();
+      expect((await problemOf(response))['code']).toBe('dependency-unavailable');
+    }
+    expect(gateway.published).toHaveLength(0);
+  });
+
+  it('is refused before any work when too many are in flight', async () => {
+    const gateway = await start({ inFlightMax: 1, syncDeadlineMs: 400 });
+    const first = gateway.post(A_CHECK);
+    while (gateway.published.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const second = await gateway.post(A_CHECK);
+    expect(second.status).toBe(503);
+    expect((await problemOf(second))['code']).toBe('overloaded');
+    expect((await first).status).toBe(504);
+  });
+
+  it('is refused when its own lane is too far behind, and not when the other one is', async () => {
+    const gateway = await start({ isOverloaded: (lane) => lane === 'bulk', syncDeadlineMs: 20 });
+    const bulk = await gateway.post({ ...A_CHECK, async: true });
+    expect(bulk.status).toBe(503);
+    expect((await problemOf(bulk))['code']).toBe('overloaded');
+    expect(gateway.admitted.map(({ check }) => check)).toEqual([undefined]);
+    expect((await gateway.post(A_CHECK)).status).toBe(504);
+  });
+
+  it('is not waited for any more when its client has gone', async () => {
+    const gateway = await start({ syncDeadlineMs: 60_000 });
+    const abort = new AbortController();
+    const gone = fetch(`${gateway.url}/access-control/check-roles`, {
+      method: 'POST',
+      headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(A_CHECK),
+      signal: abort.signal,
+    }).catch(() => 'gone');
+    while (gateway.waiters.count() === 0) await new Promise((resolve) => setImmediate(resolve));
+    abort.abort();
+    expect(await gone).toBe('gone');
+    while (gateway.waiters.count() > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+});

@@ -1,0 +1,188 @@
+import { request as httpRequest } from 'node:http';
+import {
+  A_CHECK,
+  aResult,
+  type FakeGateway,
+  type FakeOptions,
+  NOW_MS,
+  startFakeGateway,
+} from '../../test/support/fake-gateway.ts';
+
+/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
+
+let gateways: FakeGateway[] = [];
+afterEach(async () => {
+  for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
+  gateways = [];
+});
+
+async function start(options: FakeOptions = {}): Promise<FakeGateway> {
+  const gateway = await startFakeGateway(options);
+  gateways.push(gateway);
+  return gateway;
+}
+
+async function problemOf(response: Response) {
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('rolecall-version')).toBe('1');
+  const problem = (await response.json()) as Record<string, unknown>;
+  expect(problem).toMatchObject({
+    status: response.status,
+    title: expect.any(String),
+    detail: expect.any(String),
+  });
+  expect(problem['instance']).toMatch(/^\/requests\/[A-Za-z0-9_-]+$/);
+  return problem;
+}
+
+describe('a poll', () => {
+  const path = (id: string) => `/access-control/check-roles/responses/${id}`;
+  const DAY_MS = 86_400_000;
+
+  it('of an issued check without a result is 202 pending', async () => {
+    const gateway = await start();
+    const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS - 1, 'bulk', 'app_1');
+    const response = await gateway.get(path(id));
+    expect(response.status).toBe(202);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await response.json()).toEqual({ requestId: id, status: 'pending', roles: [], errors: [] });
+  });
+
+  it('of a stored result is 200 with its very bytes, failed or not', async () => {
+    const gateway = await start();
+    for (const status of ['completed', 'failed']) {
+      const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
+      gateway.complete(id, aResult(id, { status }));
+      const response = await gateway.get(path(id));
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe(aResult(id, { status }));
+    }
+  });
+
+  it('of what was never issued, or to another client, is one and the same 404', async () => {
+    const gateway = await start();
+    const others = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_2');
+    gateway.complete(others, aResult(others));
+    const bodies = [];
+    for (const id of [
+      others,
+      'x',
+      '%ff',
+      '%',
+      `${others}A`,
+      others.toLowerCase(),
+      'a'.repeat(5_000),
+      '%00',
+    ]) {
+      const response = await gateway.get(path(id));
+      expect(response.status).toBe(404);
+      bodies.push({ ...(await problemOf(response)), instance: '' });
+    }
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    expect(bodies[0]).toMatchObject({ code: 'request-not-found' });
+  });
+
+  it.each([
+    ['bulk', 3 * DAY_MS - 1, 202],
+    ['bulk', 3 * DAY_MS, 410],
+    ['bulk', 6 * DAY_MS, 404],
+    ['interactive', 3_600_000, 410],
+    ['interactive', 7_200_000, 404],
+  ] as const)('in the %s lane after %i ms is %i', async (lane, ageMs, status) => {
+    const gateway = await start();
+    const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS - ageMs, lane, 'app_1');
+    const response = await gateway.get(path(id));
+    expect(response.status).toBe(status);
+    if (status === 410) expect((await problemOf(response))['code']).toBe('request-expired');
+  });
+
+  it('that waits is answered as soon as the result is there', async () => {
+    const gateway = await start();
+    const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
+    const polling = gateway.get(path(id), { prefer: 'respond-async, wait=20' });
+    while (gateway.waiters.count() === 0) await new Promise((resolve) => setImmediate(resolve));
+    gateway.complete(id, aResult(id));
+    const response = await polling;
+    expect(response.status).toBe(200);
+    expect(response.headers.get('preference-applied')).toBe('wait=20');
+  });
+
+  it('that waits is 202 at once when the process stops, or when too many wait', async () => {
+    const gateway = await start();
+    const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
+    const polling = gateway.get(path(id), { prefer: 'wait=25' });
+    while (gateway.waiters.count() === 0) await new Promise((resolve) => setImmediate(resolve));
+    gateway.waiters.endLongPolls();
+    expect((await polling).status).toBe(202);
+    const full = await start({ waitersMax: 0 });
+    expect((await full.get(path(id), { prefer: 'wait=25' })).status).toBe(202);
+    const stopping = await start({ isStopping: () => true });
+    expect((await stopping.get(path(id), { prefer: 'wait=25' })).status).toBe(202);
+  });
+
+  it.each(['wait', 'wait=', 'wait=-1', 'wait=x', 'wait=1e3', ';;,,=', 'wait=0'])(
+    'ignores the preference %j',
+    async (prefer) => {
+      const gateway = await start();
+      const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
+      expect((await gateway.get(path(id), { prefer })).status).toBe(202);
+    },
+  );
+});
+
+describe('the routes', () => {
+  it('list the chains, without anything of their endpoints', async () => {
+    const gateway = await start();
+    const response = await gateway.get('/access-control/chains');
+    expect(await response.json()).toEqual({
+      chains: [{ chainId: 1, name: 'Ethereum', nativeSymbol: 'ETH' }],
+    });
+  });
+
+  it.each([
+    '/',
+    '/access-control',
+    '/access-control/check-roles/',
+    '/Access-Control/check-roles',
+    '/access-control/check-roles/responses',
+    '/access-control/check-roles/responses/',
+    '/access-control/check-roles/responses/a/b',
+    '/access-control//check-roles',
+    '/%ff',
+  ])('do not know %s', async (path) => {
+    const gateway = await start();
+    const response = await gateway.get(path, { 'x-api-key': '' });
+    expect(response.status).toBe(404);
+    expect((await problemOf(response))['code']).toBe('route-not-found');
+  });
+
+  it.each([
+    ['/access-control/check-roles', 'POST', ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'TRACE']],
+    ['/access-control/check-roles/responses/x', 'GET', ['POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']],
+    ['/access-control/chains', 'GET', ['POST', 'HEAD', 'OPTIONS']],
+  ])('of %s allow %s alone, key or not', async (path, allow, methods) => {
+    const gateway = await start();
+    for (const method of methods) {
+      const { status, headers } = await new Promise<{ status: number; headers: Record<string, unknown> }>(
+        (resolve, reject) => {
+          const request = httpRequest(gateway.url + path, { method }, (response) => {
+            response.resume();
+            resolve({ status: response.statusCode ?? 0, headers: response.headers });
+          });
+          request.on('error', reject).end();
+        },
+      );
+      expect([method, status]).toEqual([method, 405]);
+      expect(headers['allow']).toBe(allow);
+    }
+  });
+
+  it('answer a bug with 500 and none of its words', async () => {
+    const gateway = await start({ publish: () => Promise.reject(new Error('secret words at /srv/x.ts:1')) });
+    const response = await gateway.post({ ...A_CHECK, async: true });
+    expect(response.status).toBe(500);
+    const problem = await problemOf(response);
+    expect(problem['code']).toBe('internal');
+    expect(JSON.stringify(problem)).not.toContain('secret');
+  });
+});

@@ -1,0 +1,215 @@
+import {
+  A_CHECK,
+  aClientApp,
+  anAdmission,
+  type FakeGateway,
+  type FakeOptions,
+  NOW_MS,
+  startFakeGateway,
+} from '../../test/support/fake-gateway.ts';
+
+/** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
+
+let gateways: FakeGateway[] = [];
+afterEach(async () => {
+  for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
+  gateways = [];
+});
+
+async function start(options: FakeOptions = {}): Promise<FakeGateway> {
+  const gateway = await startFakeGateway(options);
+  gateways.push(gateway);
+  return gateway;
+}
+
+async function problemOf(response: Response) {
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('rolecall-version')).toBe('1');
+  const problem = (await response.json()) as Record<string, unknown>;
+  expect(problem).toMatchObject({
+    status: response.status,
+    title: expect.any(String),
+    detail: expect.any(String),
+  });
+  expect(problem['instance']).toMatch(/^\/requests\/[A-Za-z0-9_-]+$/);
+  return problem;
+}
+
+describe('the key', () => {
+  it('missing is 401 api-key-missing, and a body is not looked at', async () => {
+    const gateway = await start();
+    const response = await gateway.post('not json', { 'x-api-key': '' });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('ApiKey realm="rolecall"');
+    expect(response.headers.get('ratelimit')).toBeNull();
+    expect((await problemOf(response))['code']).toBe('api-key-missing');
+  });
+
+  it('malformed is refused without I/O, by the same answer as an unknown one', async () => {
+    let lookups = 0;
+    const gateway = await start({
+      findByKeyHash: async () => {
+        lookups += 1;
+        return undefined;
+      },
+    });
+    const malformed = await gateway.post(A_CHECK, { 'x-api-key': 'rck_live_nonsense' });
+    expect(lookups).toBe(0);
+    const unknown = await gateway.post(A_CHECK);
+    expect(lookups).toBe(1);
+    const [a, b] = [await problemOf(malformed), await problemOf(unknown)];
+    expect({ ...a, instance: '' }).toEqual({ ...b, instance: '' });
+    expect(a['code']).toBe('api-key-invalid');
+    expect(malformed.headers.get('www-authenticate')).toBe('ApiKey realm="rolecall"');
+  });
+
+  it.each([
+    ['revoked', { revokedAt: new Date(NOW_MS - 1).toISOString() }],
+    ['expired', { expiresAt: new Date(NOW_MS).toISOString() }],
+  ])('that is %s is 401', async (_, change) => {
+    const app = aClientApp();
+    const gateway = await start({ app: { ...app, keys: app.keys.map((key) => ({ ...key, ...change })) } });
+    expect((await gateway.post(A_CHECK)).status).toBe(401);
+  });
+
+  it('fails at most 20 times a second from one address, and a valid one still passes', async () => {
+    const gateway = await start();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => gateway.post(A_CHECK, { 'x-api-key': 'wrong' })),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
+  });
+
+  it('that is revoked is refused as soon as the change is announced', async () => {
+    let app = aClientApp();
+    const gateway = await start({ findByKeyHash: async () => app });
+    expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
+    app = aClientApp({
+      keys: app.keys.map((key) => ({ ...key, revokedAt: new Date(NOW_MS).toISOString() })),
+    });
+    expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
+    gateway.authenticator.forget('app_1');
+    expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(401);
+  });
+
+  it.each([
+    [{ scope: 'requested' }, 'scope-not-approved'],
+    [{ suspended: true }, 'client-app-suspended'],
+  ] as const)('of an app with %j is 403 %s, which costs rate, on every path', async (change, code) => {
+    const gateway = await start({ app: aClientApp(change) });
+    const answers = [
+      await gateway.post('not json'),
+      await gateway.get('/access-control/check-roles/responses/x'),
+      await gateway.get('/access-control/chains'),
+    ];
+    for (const response of answers) {
+      expect(response.status).toBe(403);
+      expect(response.headers.get('rolecall-accepted-at')).toBe(String(NOW_MS));
+      expect((await problemOf(response))['code']).toBe(code);
+    }
+    expect(gateway.admitted.map(({ bucket, check }) => [bucket, check])).toEqual([
+      ['per-second', undefined],
+      ['per-second-poll', undefined],
+      ['per-second-poll', undefined],
+    ]);
+  });
+});
+
+describe('the limits', () => {
+  it('are told on every authenticated answer', async () => {
+    const gateway = await start();
+    const post = await gateway.post({ ...A_CHECK, async: true });
+    expect(post.headers.get('ratelimit-policy')).toBe('"per-second";q=10;w=1, "per-month";q=10000;w=2592000');
+    expect(post.headers.get('ratelimit')).toBe('"per-second";r=9;t=1, "per-month";r=9999;t=864000');
+    expect(post.headers.get('x-ratelimit-limit')).toBe('10');
+    expect(post.headers.get('x-ratelimit-remaining')).toBe('9');
+    expect(post.headers.get('x-ratelimit-reset')).toBe(new Date(NOW_MS + 1_000).toISOString());
+    const get = await gateway.get('/access-control/chains');
+    expect(get.headers.get('ratelimit-policy')).toBe('"per-second-poll";q=10;w=1');
+    expect(get.headers.get('ratelimit')).toBe('"per-second-poll";r=9;t=1');
+  });
+
+  it.each([
+    ['rate-limited', 'rate-limited', 'per-second', '1'],
+    ['quota-exceeded', 'monthly-quota-exceeded', 'per-month', '864000'],
+  ] as const)(
+    '%s is 429 and outranks what is wrong with the body',
+    async (outcome, code, policy, retryAfter) => {
+      const gateway = await start({ admit: async (request) => anAdmission(request, { outcome }) });
+      for (const body of [{ ...A_CHECK, async: true }, 'not json', { account: 1 }, 'x'.repeat(300_000)]) {
+        const response = await gateway.post(body);
+        expect(response.status).toBe(429);
+        expect(response.headers.get('retry-after')).toBe(retryAfter);
+        expect(response.headers.get('rolecall-accepted-at')).toBeNull();
+        expect(await problemOf(response)).toMatchObject({
+          type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+          code,
+          'violated-policies': [policy],
+        });
+      }
+      expect(gateway.published).toHaveLength(0);
+    },
+  );
+});
+
+describe('the body', () => {
+  it.each([
+    ['', 400, 'malformed-json'],
+    ['{', 400, 'malformed-json'],
+    [new Uint8Array([0x22, 0xff, 0x22]), 400, 'malformed-json'],
+    ['[]', 422, 'validation-failed'],
+    ['null', 422, 'validation-failed'],
+    ['7', 422, 'validation-failed'],
+    [' '.repeat(256 * 1024 + 1), 413, 'body-too-large'],
+    ['['.repeat(130_000) + ']'.repeat(130_000), 422, 'validation-failed'],
+    [`{"rules":${'['.repeat(120_000)}${']'.repeat(120_000)}}`, 422, 'validation-failed'],
+    ['['.repeat(200_000), 400, 'malformed-json'],
+    [`{"account":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`, 422, 'validation-failed'],
+  ])('%# is refused as it should be, and costs rate but no quota', async (body, status, code) => {
+    const gateway = await start();
+    const response = await gateway.post(body);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('rolecall-accepted-at')).toBe(String(NOW_MS));
+    const problem = await problemOf(response);
+    expect(problem['code']).toBe(code);
+    if (status === 422) expect(problem['errors']).toEqual(expect.any(Array));
+    expect(gateway.admitted.map(({ check }) => check)).toEqual([undefined]);
+    expect(gateway.published).toHaveLength(0);
+  });
+
+  it.each([
+    ['text/plain', 415],
+    ['application/json; charset=utf-16', 415],
+    ['application/jsonp', 415],
+    ['application/json; charset=utf-8', 202],
+    ['Application/JSON;charset="UTF-8"', 202],
+    ['application/vnd.example+json', 202],
+  ])('of media type %s is answered with %i', async (type, status) => {
+    const gateway = await start();
+    const response = await gateway.post({ ...A_CHECK, async: true }, { 'content-type': type });
+    expect(response.status).toBe(status);
+    if (status === 415) expect((await problemOf(response))['code']).toBe('media-type-unsupported');
+  });
+
+  it('with a content-encoding is 415', async () => {
+    const gateway = await start();
+    expect((await gateway.post(A_CHECK, { 'content-encoding': 'gzip' })).status).toBe(415);
+    expect((await gateway.post({ ...A_CHECK, async: true }, { 'content-encoding': 'identity' })).status).toBe(
+      202,
+    );
+  });
+
+  it('of duplicate members takes the last, and __proto__ is an unknown one', async () => {
+    const gateway = await start();
+    const rules = JSON.stringify(A_CHECK.rules);
+    const twice = `{"account":"x","account":"${A_CHECK.account}","rules":${rules},"async":true}`;
+    expect((await gateway.post(twice)).status).toBe(202);
+    const problem = await problemOf(await gateway.post(`{"__proto__":{"async":true},${twice.slice(1)}`));
+    expect(problem['errors']).toEqual([
+      expect.objectContaining({ pointer: '/__proto__', code: 'unknown-member' }),
+    ]);
+  });
+});

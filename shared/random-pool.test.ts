@@ -1,0 +1,8 @@
+import { makeRandomHex } from './random-pool.ts';
+
+test('pieces are of the length asked for, and none comes twice, also beyond one pool', () => {
+  const draw = makeRandomHex(10);
+  const pieces = Array.from({ length: 2_000 }, draw);
+  expect(new Set(pieces).size).toBe(pieces.length);
+  expect(pieces.every((piece) => /^[0-9a-f]{20}$/.test(piece))).toBe(true);
+});
