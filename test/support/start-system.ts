@@ -14,6 +14,8 @@ import { waitUntil } from './wait-until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_TIMEOUT_MS = 90_000;
+/** Of a start that failed: enough for what every service said last. */
+const LOG_TAIL_CHARS = 6_000;
 
 /** Below every client socket's range; a system needs some 60 ports above its base. */
 const BASE_MIN = 25_000;
@@ -104,15 +106,20 @@ export async function startSystem(options: SystemOptions = {}): Promise<StartedS
     if (exit === undefined) child.kill('SIGTERM');
     return exited;
   };
+  const end = async (): Promise<void> => {
+    await stop();
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
   const ready = await waitUntil(
     'the ready line',
     () => {
-      if (exit !== undefined) throw new Error(`the system ended with ${exit}:\n${log().slice(-3000)}`);
+      if (exit !== undefined)
+        throw new Error(`the system ended with ${exit}:\n${log().slice(-LOG_TAIL_CHARS)}`);
       return stdout.includes('\n') && (JSON.parse(stdout) as ReadyLine);
     },
     READY_TIMEOUT_MS,
   ).catch(async (error: unknown) => {
-    await stop();
+    await end();
     throw error;
   });
   const { chain } = ready;
@@ -144,10 +151,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<StartedS
     },
     admin: (...command) => runAdmin([...command, '--data', dataDir, '--json']),
     stop,
-    async [Symbol.asyncDispose]() {
-      await stop();
-      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: end,
   };
 }
 
