@@ -1,9 +1,15 @@
 import { makeWaiters } from './await-result.ts';
 
+const want = async () => undefined;
+
 describe('those who wait for a result', () => {
   it('are all told by one notice, and only when the result is there', async () => {
     const stored = new Map<string, string>();
-    using waiters = makeWaiters({ readMany: async (ids) => ids.map((id) => stored.get(id)), waitersMax: 10 });
+    using waiters = makeWaiters({
+      readMany: async (ids) => ids.map((id) => stored.get(id)),
+      want,
+      waitersMax: 10,
+    });
     const options = { requestId: 'a', timeoutMs: 60_000, isLongPoll: false };
     const waiting = [waiters.wait(options), waiters.wait(options)];
     waiters.notice('a');
@@ -23,6 +29,7 @@ describe('those who wait for a result', () => {
         reads.push(ids);
         return ids.map((id) => stored.get(id));
       },
+      want,
       waitersMax: 10,
     });
     const waiting = ['a', 'b', 'c'].map((requestId) =>
@@ -35,18 +42,18 @@ describe('those who wait for a result', () => {
   });
 
   it('look once more when their time is up', async () => {
-    using waiters = makeWaiters({ readMany: async (ids) => ids.map(() => 'late'), waitersMax: 10 });
+    using waiters = makeWaiters({ readMany: async (ids) => ids.map(() => 'late'), want, waitersMax: 10 });
     expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBe('late');
   });
 
   it('end without a result, and without a failure, while the store is away', async () => {
-    using waiters = makeWaiters({ readMany: () => Promise.reject(new Error('away')), waitersMax: 10 });
+    using waiters = makeWaiters({ readMany: () => Promise.reject(new Error('away')), want, waitersMax: 10 });
     expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBeUndefined();
     expect(waiters.count()).toBe(0);
   });
 
   it('leave no room for more long polls beyond the bound, and free their place when they leave', () => {
-    using waiters = makeWaiters({ readMany: async () => [], waitersMax: 1 });
+    using waiters = makeWaiters({ readMany: async () => [], want, waitersMax: 1 });
     expect(waiters.hasRoom()).toBe(true);
     const first = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
     expect(waiters.hasRoom()).toBe(false);
@@ -57,7 +64,7 @@ describe('those who wait for a result', () => {
   });
 
   it('by a long poll are let go at a stop, sync checks are not', async () => {
-    using waiters = makeWaiters({ readMany: async () => [], waitersMax: 10 });
+    using waiters = makeWaiters({ readMany: async () => [], want, waitersMax: 10 });
     const poll = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
     waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: false });
     waiters.endLongPolls();
@@ -65,12 +72,14 @@ describe('those who wait for a result', () => {
     expect(waiters.count()).toBe(1);
   });
 
-  it('by a long poll look for themselves, for nobody sends them a notice', async () => {
-    let looks = 0;
+  it('by a long poll ask for a notice, and look once more for what was saved before', async () => {
+    const wanted: string[] = [];
     using waiters = makeWaiters({
-      readMany: async (ids) => ids.map(() => (++looks === 3 ? 'there' : undefined)),
+      readMany: async (ids) => ids.map(() => (wanted.length > 0 ? 'there' : undefined)),
+      want: async (requestId, forMs) => void wanted.push(`${requestId} for ${forMs}`),
       waitersMax: 10,
     });
     expect(await waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true }).result).toBe('there');
+    expect(wanted).toEqual(['a for 60000']);
   });
 });

@@ -1,8 +1,5 @@
 /** How often all waiters look for themselves: the most that a lost notice can cost. */
 const REREAD_INTERVAL_MS = 1_000;
-/** Nobody sends a notice for an asynchronous check, so a long poll looks at once and then ever more rarely. */
-const LONG_POLL_FIRST_MS = 20;
-const LONG_POLL_GROWTH = 1.5;
 
 /** Waiting for one result. */
 export type Waiting = {
@@ -35,6 +32,8 @@ export type Waiters = Disposable & {
 export type Dependencies = {
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
+  /** Asks for a notice: the message of an asynchronous check names nobody who would wait for it. */
+  readonly want: (requestId: string, forMs: number) => Promise<void>;
   /** Beyond it long polls are answered at once, so that they cannot take the place of checks. */
   readonly waitersMax: number;
 };
@@ -54,10 +53,11 @@ type Waiter = {
  * A failed read is no answer: the waiter goes on and the next look finds the result.
  *
  * @example
- * const waiters = makeWaiters({ readMany: results.readMany, waitersMax: 10_000 });
+ * const want = (requestId, forMs) => results.want(replyChannel, requestId, forMs);
+ * const waiters = makeWaiters({ readMany: results.readMany, want, waitersMax: 10_000 });
  * const waiting = waiters.wait({ requestId, timeoutMs: 10_000, isLongPoll: false });
  */
-export function makeWaiters({ readMany, waitersMax }: Dependencies): Waiters {
+export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waiters {
   const byId = new Map<string, Set<Waiter>>();
   let count = 0;
 
@@ -88,27 +88,23 @@ export function makeWaiters({ readMany, waitersMax }: Dependencies): Waiters {
   return {
     wait({ requestId, timeoutMs, isLongPoll }) {
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
-      let looking: NodeJS.Timeout | undefined;
       const waiter: Waiter = {
         requestId,
         isLongPoll,
         end(result) {
           clearTimeout(deadline);
-          clearTimeout(looking);
           remove(waiter);
           resolve(result);
         },
       };
       const deadline = setTimeout(() => void look([requestId]).then(() => waiter.end(undefined)), timeoutMs);
-      const lookAgain = (afterMs: number) => {
-        if (afterMs >= REREAD_INTERVAL_MS) return;
-        looking = setTimeout(() => {
-          void look([requestId]);
-          lookAgain(afterMs * LONG_POLL_GROWTH);
-        }, afterMs);
-      };
       add(waiter);
-      if (isLongPoll) lookAgain(LONG_POLL_FIRST_MS);
+      // Then looked for once more: it may have been saved before anybody knew that it is wanted.
+      if (isLongPoll)
+        void want(requestId, timeoutMs).then(
+          () => look([requestId]),
+          () => undefined,
+        );
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
     hasRoom: () => count < waitersMax,

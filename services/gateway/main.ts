@@ -49,8 +49,13 @@ await runService(
     const metrics = makeGatewayMetrics(context.metrics);
     const results = makeResults(connection.redis);
     const admitter = makeAdmitter(connection.redis, clock.now);
+    const replyChannel = `reply:${randomUUID()}`;
     const waiters = scope.use(
-      makeWaiters({ readMany: results.readMany, waitersMax: config.http.inFlightMax * LONG_POLL_SHARE }),
+      makeWaiters({
+        readMany: results.readMany,
+        want: (requestId, forMs) => results.want(replyChannel, requestId, forMs),
+        waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
+      }),
     );
     const authenticator = makeAuthenticator({
       noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
@@ -59,7 +64,6 @@ await runService(
       mayFail: makeFailedKeyBudget(() => performance.now()),
     });
 
-    const replyChannel = `reply:${randomUUID()}`;
     const subscriber = await connection.subscriber();
     await subscribe(subscriber, replyChannel, { onMessage: waiters.notice, onGap: waiters.reread });
     await subscribe(subscriber, CLIENT_APP_CHANGED, {

@@ -6,16 +6,19 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
 
+const wantedKey = (requestId: string): string => `wanted:${requestId}`;
+
 /**
- * The first stored result wins, byte for byte; whoever comes later gets it back. A third key is the month's counter
- * that the check is given back to: on the first save only.
+ * The first stored result wins, byte for byte; whoever comes later gets it back, the first one nothing. KEYS: marker,
+ * result, those who want to hear of it, and, where the check is given back, the month's counter.
  */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}
 local stored = redis.call('GET', KEYS[2])
 if stored then return stored end
 redis.call('SET', KEYS[2], ARGV[2], 'PXAT', ARGV[3])
-if #KEYS == 3 and tonumber(redis.call('GET', KEYS[3]) or '0') > 0 then redis.call('DECR', KEYS[3]) end
-return ARGV[2]
+if #KEYS == 4 and tonumber(redis.call('GET', KEYS[4]) or '0') > 0 then redis.call('DECR', KEYS[4]) end
+for _, channel in ipairs(redis.call('SMEMBERS', KEYS[3])) do redis.call('PUBLISH', channel, ARGV[4]) end
+return false
 `;
 
 const READ = `${REQUIRE_VIEW}
@@ -44,6 +47,8 @@ export type Results = {
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
   /** Wakes whoever waits on the channel for this result. A lost notice costs the waiter a second, never the answer. */
   readonly notify: (replyChannel: string, requestId: string) => Promise<void>;
+  /** Asks for such a notice at the first save within `forMs`: for results of which nobody else sends one. */
+  readonly want: (replyChannel: string, requestId: string, forMs: number) => Promise<void>;
 };
 
 /**
@@ -52,7 +57,7 @@ export type Results = {
  * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
  */
 export function makeResults(redis: Redis): Results {
-  const save = makeScript<string>(redis, 'saveResult', SAVE_IF_ABSENT);
+  const save = makeScript<string | null>(redis, 'saveResult', SAVE_IF_ABSENT);
   const readKeys = makeScript<(string | null)[]>(redis, 'readResults', READ);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
@@ -64,10 +69,10 @@ export function makeResults(redis: Redis): Results {
     return found;
   };
   return {
-    saveIfAbsent: ({ requestId, resultJson, retainUntil, refund, access = EVERYDAY }) => {
-      const keys = [GENERATION_KEY, keyOf(requestId)];
+    async saveIfAbsent({ requestId, resultJson, retainUntil, refund, access = EVERYDAY }) {
+      const keys = [GENERATION_KEY, keyOf(requestId), wantedKey(requestId)];
       if (refund) keys.push(monthCounterKey(refund.clientId, refund.month));
-      return save(keys, [access, resultJson, retainUntil]);
+      return (await save(keys, [access, resultJson, retainUntil, requestId])) ?? resultJson;
     },
     async read(requestId) {
       const [found] = await readMany([requestId]);
@@ -76,6 +81,11 @@ export function makeResults(redis: Redis): Results {
     readMany,
     notify: (replyChannel, requestId) =>
       inStore(async () => void (await redis.publish(replyChannel, requestId))),
+    want: (replyChannel, requestId, forMs) =>
+      inStore(async () => {
+        const key = wantedKey(requestId);
+        await Promise.all([redis.sadd(key, replyChannel), redis.pexpire(key, Math.ceil(forMs))]);
+      }),
   };
 }
 

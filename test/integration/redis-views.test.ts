@@ -9,12 +9,14 @@ import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
+import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the views live in a real Redis of which this file owns one database, and in a real Kafka.
 // What is checked is what everybody else relies on: the first result wins, and an emptied Redis comes back whole.
@@ -188,4 +190,22 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: ids[0] } });
   // Three were charged, one was given back.
   expect(replay.month?.remaining).toBe(1_000 - 2);
+});
+
+test('a result that somebody wants is announced when it is saved first, and only then', async () => {
+  const results = makeResults(connection.redis);
+  const subscriber = await connection.subscriber();
+  const heard: string[] = [];
+  await subscribe(subscriber, 'reply:test', {
+    onMessage: (id) => void heard.push(id),
+    onGap: () => undefined,
+  });
+  const wanted = aResult();
+  await results.want('reply:test', wanted.requestId, 60_000);
+  await results.saveIfAbsent(savingOf(aResult()));
+  await results.saveIfAbsent(savingOf(wanted));
+  await results.saveIfAbsent(savingOf(wanted));
+  await results.notify('reply:test', 'the last');
+  await waitUntil('the last notice', () => heard.includes('the last'));
+  expect(heard).toEqual([wanted.requestId, 'the last']);
 });
