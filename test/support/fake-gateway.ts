@@ -86,6 +86,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const metrics = makeGatewayMetrics(new Registry());
   const waiters = makeWaiters({
     readMany: async (ids) => ids.map((id) => results.get(id)),
+    want: async () => undefined,
     waitersMax: options.waitersMax ?? 100,
   });
   const admit = async (request: AdmitRequest): Promise<Admission> => {
