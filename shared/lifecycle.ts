@@ -17,6 +17,9 @@ export type ServiceContext = {
   readonly fail: (error: unknown) => void;
 };
 
+/** How long open connections may hold a process that has stopped. */
+const LINGER_MS = 500;
+
 type Start<C> = (scope: AsyncDisposableStack, context: ServiceContext, config: C) => Promise<void>;
 
 /**
@@ -62,6 +65,8 @@ export async function runService<C extends CommonConfig>(
   }
   log.info('stopped');
   process.exitCode = 0;
+  // A connection to something that is away may not close by itself.
+  setTimeout(() => process.exit(0), LINGER_MS).unref();
 }
 
 async function runScope<C extends CommonConfig>(

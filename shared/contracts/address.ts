@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 import { bytesToHex } from '@noble/hashes/utils';
+import { LRUCache } from 'lru-cache';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
@@ -26,9 +27,16 @@ export function toChecksumAddress(address: string): string {
   return mixed;
 }
 
+/** Mixed-case addresses judged lately: a hash costs more than all else that is done with an address. */
+const judged = new LRUCache<string, boolean>({ max: 20_000 });
+
 /** Whether an address is free of a wrong checksum: all lower case, all upper case, or mixed as EIP-55 has it. */
 export function hasValidChecksum(address: string): boolean {
   const digits = address.slice(2);
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return true;
-  return toChecksumAddress(address) === address;
+  const known = judged.get(address);
+  if (known !== undefined) return known;
+  const isValid = toChecksumAddress(address) === address;
+  judged.set(address, isValid);
+  return isValid;
 }

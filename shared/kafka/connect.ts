@@ -23,6 +23,8 @@ import {
 
 /** How long a consumer tries to hand a message on before it holds its record and begins again. */
 const PUBLISH_TIMEOUT_MS = 60_000;
+/** A broker that is away does not say goodbye. */
+const DISCONNECT_MS_MAX = 2_000;
 const SCHEMA_HEADER = 'rolecall-schema';
 const FETCH_WAIT_MS = 250;
 
@@ -152,9 +154,8 @@ export async function connectKafka(
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,
     async [Symbol.asyncDispose]() {
-      await within(drainMsOf(config.shutdownTimeoutMs), batching.drain());
-      await producer.disconnect();
-      await admin.disconnect();
+      await within(drainMsOf(config.shutdownTimeoutMs) / 2, batching.drain());
+      await within(DISCONNECT_MS_MAX, Promise.all([producer.disconnect(), admin.disconnect()]));
     },
   };
 }

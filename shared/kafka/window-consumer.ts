@@ -1,8 +1,11 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { within } from '#shared/wait-for.ts';
 import { PartitionWindow, type WindowRecord } from './partition-window.ts';
 
 const COMMIT_INTERVAL_MS = 200;
+/** The last commit and the farewell to the group. */
+const LEAVE_MS_MAX = 3_000;
 /** Fetched bytes of a partition that may wait before it is paused. */
 const BACKLOG_BYTES_MAX = 1024 * 1024;
 /** The longest single timer; a later due time is looked at again then (setTimeout itself ends at 24 days). */
@@ -101,15 +104,13 @@ export class WindowConsumer<M> {
     clearInterval(this.#commitTimer);
     clearTimeout(this.#wakeTimer);
     for (const window of this.#order) this.#flow(window, true);
-    if (this.#workingCount > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      const drained = new Promise<void>((resolve) => this.#idle.push(resolve));
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, drainMs);
-      });
-      await Promise.race([drained, late]);
-      clearTimeout(timer);
-    }
+    if (this.#workingCount > 0)
+      await within(drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
+    // A broker that is away answers neither: then the next owner works on from the last commit.
+    await within(LEAVE_MS_MAX, this.#leave());
+  }
+
+  async #leave(): Promise<void> {
     await this.#committing;
     await this.#commit();
     await this.#source.disconnect();
