@@ -100,7 +100,7 @@ async function perCpuSecond(
 }
 
 /** What one gateway process costs and how fast it answers, beside a bare Express server in the same run. */
-export async function run(): Promise<Table> {
+export async function benchGateway(): Promise<Table> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));
   stack.defer(() => rmSync(dir, { recursive: true, force: true }));

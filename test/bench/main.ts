@@ -8,7 +8,7 @@ const BYTES_PER_GIB = 2 ** 30;
 
 const BENCHES: Readonly<Record<string, () => Promise<Table>>> = {
   system: async () => (await import('./system.ts')).benchSystem(),
-  gateway: async () => (await import('./gateway.ts')).run(),
+  gateway: async () => (await import('./gateway.ts')).benchGateway(),
   chain: async () => (await import('./chain.ts')).benchChain(),
   webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
 };
