@@ -1,39 +1,9 @@
-import {
-  A_CHECK,
-  aClientApp,
-  anAdmission,
-  type FakeGateway,
-  type FakeOptions,
-  NOW_MS,
-  startFakeGateway,
-} from '../../test/support/fake-gateway.ts';
+import { A_CHECK, aClientApp, anAdmission, NOW_MS } from '../../test/support/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
 
-let gateways: FakeGateway[] = [];
-afterEach(async () => {
-  for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
-  gateways = [];
-});
-
-async function start(options: FakeOptions = {}): Promise<FakeGateway> {
-  const gateway = await startFakeGateway(options);
-  gateways.push(gateway);
-  return gateway;
-}
-
-async function problemOf(response: Response) {
-  expect(response.headers.get('content-type')).toBe('application/problem+json');
-  expect(response.headers.get('rolecall-version')).toBe('1');
-  const problem = (await response.json()) as Record<string, unknown>;
-  expect(problem).toMatchObject({
-    status: response.status,
-    title: expect.any(String),
-    detail: expect.any(String),
-  });
-  expect(problem['instance']).toMatch(/^\/requests\/[A-Za-z0-9_-]+$/);
-  return problem;
-}
+const start = fakeGateways();
 
 describe('the key', () => {
   it('missing is 401 api-key-missing, and a body is not looked at', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -19,6 +19,7 @@ import { findFreePorts } from '../../deploy/local/ports.ts';
 import { startRedis } from '../../deploy/local/redis.ts';
 import { spawnNode } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { cpuSecondsOf } from './cpu-seconds.ts';
 
 /** CPU seconds that each process has used so far. */
 export type CpuSeconds = { readonly dispatcher: number; readonly kafka: number; readonly redis: number };
@@ -29,18 +30,6 @@ export type WebhookSystem = AsyncDisposable & {
   readonly clientId: string;
   readonly cpuSeconds: () => Promise<CpuSeconds>;
 };
-
-/** Linux: user and system time of a process in ticks of 10 ms (proc(5)); 0 elsewhere. */
-function cpuSecondsOf(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
-  } catch {
-    return 0;
-  }
-}
 
 /** Starts what the webhook benchmark needs and nothing else, so that all CPU time is the webhooks'. */
 export async function startWebhookSystem(): Promise<WebhookSystem> {
@@ -91,9 +80,9 @@ export async function startWebhookSystem(): Promise<WebhookSystem> {
     kafka,
     clientId,
     cpuSeconds: async () => ({
-      dispatcher: cpuSecondsOf(dispatcher.pid),
-      kafka: cpuSecondsOf(broker.pid),
-      redis: cpuSecondsOf(redis.pid),
+      dispatcher: cpuSecondsOf([dispatcher.pid]),
+      kafka: cpuSecondsOf([broker.pid]),
+      redis: cpuSecondsOf([redis.pid]),
     }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -9,10 +9,9 @@ import {
   anAdmission,
   aResult,
   type FakeGateway,
-  type FakeOptions,
   NOW_MS,
-  startFakeGateway,
 } from '../support/fake-gateway.ts';
+import { fakeGateways } from '../support/fake-gateways.ts';
 
 // The OpenAPI document is a promise: every answer it names is reached here, and held against it.
 
@@ -57,16 +56,7 @@ async function expectDocumented(name: OperationName, response: Response): Promis
   return body;
 }
 
-let gateways: FakeGateway[] = [];
-afterEach(async () => {
-  for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
-  gateways = [];
-});
-async function start(options: FakeOptions = {}): Promise<FakeGateway> {
-  const gateway = await startFakeGateway(options);
-  gateways.push(gateway);
-  return gateway;
-}
+const start = fakeGateways();
 
 const POLL = { ...A_CHECK, async: true };
 const away = (code: 'store-unavailable' | 'broker-unavailable' | 'overloaded') => () =>
