@@ -34,6 +34,12 @@ test('every wrong variable is named at once, and no value is repeated', () => {
   for (const value of ['hunter2', 'yes please']) expect(load).not.toThrow(value);
 });
 
+test('an empty text clears a permission that is on by default', () => {
+  const permission = z.object({ ALLOWED: boolean(true) });
+  expect(loadEnvironment(permission, {}).ALLOWED).toBe(true);
+  expect(loadEnvironment(permission, { ALLOWED: '' }).ALLOWED).toBe(false);
+});
+
 test('an empty text is a fault where a number is asked for, and an empty list where a list is', () => {
   expect(() => loadEnvironment(schema, { SECRET: 's', COUNT: '' })).toThrow('COUNT');
   expect(loadEnvironment(schema, { SECRET: 's', NAMES: '' }).NAMES).toEqual([]);
