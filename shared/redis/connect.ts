@@ -6,7 +6,7 @@ import { waitFor } from '#shared/wait-for.ts';
 export type { Redis };
 
 /** A command that takes longer has failed: nobody hangs on a store that is away. */
-const COMMAND_TIMEOUT_MS = 400;
+export const COMMAND_TIMEOUT_MS = 400;
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 const LOG_INTERVAL_MS = 1_000;
