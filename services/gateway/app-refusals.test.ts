@@ -126,6 +126,15 @@ describe('the limits', () => {
 });
 
 describe('the body', () => {
+  it('and a malformed idempotency key are found wrong together, each with its pointer', async () => {
+    const gateway = await start();
+    const response = await gateway.post({ ...A_CHECK, account: '0x12' }, { 'idempotency-key': 'a b' });
+    const problem = await problemOf(response);
+    expect(problem).toMatchObject({ status: 422, code: 'validation-failed' });
+    const errors = problem['errors'] as { pointer: string }[];
+    expect(errors.map(({ pointer }) => pointer)).toEqual(['/account', '']);
+  });
+
   it.each([
     ['', 400, 'malformed-json'],
     ['{', 400, 'malformed-json'],

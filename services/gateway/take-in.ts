@@ -27,18 +27,17 @@ export async function takeIn(
   const body = await readBody(request);
   if (!body.ok) return refused(body.problem);
   const validation = validateCheck(body.json, { ...rules, isEnterprise: app.limits.tier === 'enterprise' });
-  if (!validation.ok) return refused(invalidBody(validation.faults));
   const header = request.headers['idempotency-key'];
   const idempotencyKey = typeof header === 'string' ? parseIdempotencyKey(header) : undefined;
-  if (header !== undefined && idempotencyKey === undefined) return refused(malformedKey());
+  const isKeyMalformed = header !== undefined && idempotencyKey === undefined;
+  const keyFaults = isKeyMalformed ? [MALFORMED_KEY] : [];
+  if (!validation.ok) return refused(invalidBody([...validation.faults, ...keyFaults]));
+  if (isKeyMalformed) return refused(invalidBody(keyFaults));
   return { ok: true, check: validation.check, idempotencyKey };
 }
 
-const malformedKey = (): Problem =>
-  invalidBody([
-    {
-      pointer: '',
-      code: 'idempotency-key-malformed',
-      detail: 'Idempotency-Key must be 1 to 255 visible characters.',
-    },
-  ]);
+const MALFORMED_KEY = {
+  pointer: '',
+  code: 'idempotency-key-malformed',
+  detail: 'Idempotency-Key must be 1 to 255 visible characters.',
+} as const;

@@ -57,6 +57,7 @@ describe('a valid check', () => {
     expect(
       canonical({ rules: [{ roleId: 'r', minToken: '1', chainId: 1, type: 'NATIVE' }], account: ACCOUNT }),
     ).toBe(plain);
+    expect(canonical({ ...withRule(NATIVE), account: ACCOUNT.toLowerCase() })).toBe(plain);
     expect(canonical(check({ async: false, onUndetermined: 'omit', consistency: {} }))).toBe(plain);
     for (const other of [
       check({ async: true }),

@@ -179,11 +179,11 @@ function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck 
     minToken,
   }));
   const canonical = () => {
-    const full = body.rules.map(({ minToken = '1', ...rule }) =>
-      Object.entries({ ...rule, minToken }).sort(byKey),
+    const full = body.rules.map(({ minToken = '1', contractAddress, ...rule }) =>
+      Object.entries({ ...rule, minToken, contractAddress: contractAddress?.toLowerCase() }).sort(byKey),
     );
     const mode = [callbackUrl ?? null, body.async === true];
-    return JSON.stringify([body.account, full, mode, onUndetermined, consistency]);
+    return JSON.stringify([body.account.toLowerCase(), full, mode, onUndetermined, consistency]);
   };
   return { account: body.account, rules, callbackUrl, isAsync, onUndetermined, consistency, canonical };
 }

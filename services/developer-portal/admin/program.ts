@@ -20,6 +20,12 @@ const instant = (text: string): number => {
   if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be an ISO instant, 2026-11-21T10:00:00Z.');
   return ms;
 };
+/** Only what every address has: more would refuse real ones. */
+const emailAddress = (text: string): string => {
+  if (!/^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text))
+    throw new InvalidArgumentError('It must be an e-mail address.');
+  return text;
+};
 const duration = (text: string): number => {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('It must be a span such as 90s, 30m, 24h or 7d.');
@@ -48,7 +54,7 @@ function addApps(program: Command, run: Run): void {
   const app = program.command('app').description('client apps');
   app
     .command('create')
-    .requiredOption('--email <address>', 'the account; made if it is missing')
+    .requiredOption('--email <address>', 'the account; made if it is missing', emailAddress)
     .requiredOption('--name <name>', 'what the app is called')
     .addOption(new Option('--tier <tier>', "the account's tier").choices(['free', 'paid', 'enterprise']))
     .option('--approve', 'approve the token-gating scope at once', false)
