@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { API_KEY_RANDOM_BYTES, hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
+import { API_KEY_RANDOM_BYTES, displayPartsOf, hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
 import type { Account, ApiKeyRecord, ClientApp, Tier } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
@@ -54,13 +54,10 @@ const keyRecord = (apiKey: string, name: string, createdAt: string, marketplace 
   keyId: newId('key'),
   hash: hashApiKey(apiKey),
   name,
-  prefix: apiKey.slice(0, 12),
-  lastFour: apiKey.slice(-4),
+  ...displayPartsOf(apiKey),
   marketplace,
   createdAt,
 });
-
-export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
 
 /**
  * What can be done with client apps. Each write returns when it is in effect: in the topic, and in the view.

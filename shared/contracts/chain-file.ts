@@ -22,7 +22,6 @@ const Chain = z.strictObject({
   endpoints: z.array(Endpoint).min(1).max(32),
 });
 export type ChainSettings = z.infer<typeof Chain>;
-export type EndpointSettings = z.infer<typeof Endpoint>;
 
 export const ChainFile = z
   .strictObject({ chains: z.array(Chain).min(1).max(1000) })

@@ -42,6 +42,9 @@ export const ApiKeyRecord = z.object({
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
+/** Signing secrets that may be live at a time: a rotation within a rotation. */
+export const LIVE_SECRETS_MAX = 3;
+
 /** A webhook signing secret as it is kept: encrypted, with the client id as associated data. */
 export const WebhookSecretRecord = z.object({
   encrypted: z.string(),

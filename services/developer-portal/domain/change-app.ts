@@ -1,12 +1,10 @@
-import type {
-  ApiKeyRecord,
-  AppLimits,
-  ClientApp,
-  WebhookSecretRecord,
+import {
+  type ApiKeyRecord,
+  type AppLimits,
+  type ClientApp,
+  LIVE_SECRETS_MAX,
+  type WebhookSecretRecord,
 } from '#shared/contracts/client-app.ts';
-
-/** Secrets that may sign at the same time, the newest one included. */
-export const LIVE_SECRETS_MAX = 3;
 
 /** A change of a client app's document. Nothing where it is as wished already. */
 export type ChangeApp = (app: ClientApp) => ClientApp | undefined;

@@ -1,4 +1,5 @@
 import type { Webhook } from 'standardwebhooks';
+import { LIVE_SECRETS_MAX } from '#shared/contracts/client-app.ts';
 
 /** A secret that can sign, and until when. */
 export type Signer = {
@@ -6,9 +7,6 @@ export type Signer = {
   /** After that instant it signs no more; absent on the newest. */
   readonly expiresAtMs: number | undefined;
 };
-
-/** Most signatures on one message: a rotation within a rotation. */
-export const SIGNATURES_MAX = 3;
 
 /**
  * Signs a message by Standard Webhooks 1.0.0 with every live secret, newest first.
@@ -31,7 +29,7 @@ export function signMessage(message: {
   const at = new Date(message.atMs);
   const signature = message.signers
     .filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > message.atMs)
-    .slice(0, SIGNATURES_MAX)
+    .slice(0, LIVE_SECRETS_MAX)
     .map(({ webhook }) => webhook.sign(id, at, message.body))
     .join(' ');
   return {

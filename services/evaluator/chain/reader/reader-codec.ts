@@ -25,9 +25,6 @@ export type ReaderStatus = (typeof READER_STATUS)[keyof typeof READER_STATUS];
 /** Where the block's number comes from: on Arbitrum the EVM's own is that of the parent chain. */
 export type BlockSource = 'evm' | 'arbsys';
 
-/** Bytes of calldata that one read takes. */
-export const READ_BYTES = 73;
-
 const WORD_DIGITS = 64;
 const HEADER_DIGITS = 2 * WORD_DIGITS;
 const ENTRY_DIGITS = 2 + WORD_DIGITS;
