@@ -114,7 +114,11 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** undici's plain handler interface: neither a stream nor an AbortSignal per attempt. */
-function postOnce(agent: Agent, { url, headers, body }: AttemptRequest, timeoutMs: number): Promise<Answer> {
+export function postOnce(
+  agent: Pick<Agent, 'dispatch'>,
+  { url, headers, body }: AttemptRequest,
+  timeoutMs: number,
+): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const kept = makeKeptBody();
