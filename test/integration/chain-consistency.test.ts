@@ -1,42 +1,20 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
 import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { infrastructure } from '../support/infrastructure.ts';
-import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 
 // Scenario: checks that ask for a block (a minimum, a safe or a finalized one) on a real chain that grows.
 // What they get is read at such a block or not at all.
 
 let rpcUrl: string;
-const proxies: RpcFaultProxy[] = [];
-
-async function aProxy(fault: FaultKind): Promise<RpcFaultProxy> {
-  const proxy = await startRpcFaultProxy({ target: rpcUrl });
-  proxies.push(proxy);
-  await proxy.setFault(fault);
-  return proxy;
-}
+const aProxy = faultProxies();
 
 beforeAll(() => {
   rpcUrl = infrastructure().rpcUrl;
 });
-afterEach(async () => {
-  for (const proxy of proxies.splice(0)) await proxy[Symbol.asyncDispose]();
-});
 
-const aRule = (over: Partial<Rule> = {}): Rule => ({
-  type: 'ERC20',
-  chainId: 31_337,
-  contractAddress: demoTokens.erc20,
-  roleId: 'r',
-  minToken: '1500.5',
-  ...over,
-});
 const account = demoTokens.holder;
-const grantedOf = ({ roles }: { roles: { granted: boolean }[] }) => roles.map(({ granted }) => granted);
-const codesOf = ({ errors }: { errors: { code: UndeterminedCode }[] }) => errors.map(({ code }) => code);
 
 const consistency = (minBlock: number, blockTag: 'latest' | 'safe' | 'finalized' = 'latest') => ({
   consistency: { blockTag, minBlock: { '31337': minBlock } },

@@ -1,47 +1,22 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
 import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { infrastructure } from '../support/infrastructure.ts';
-import {
-  type Fault,
-  type FaultKind,
-  type RpcFaultProxy,
-  startRpcFaultProxy,
-} from '../support/rpc-fault-proxy.ts';
+import type { FaultKind } from '../support/rpc-fault-proxy.ts';
 
 // Scenario: the endpoints of a real chain fail in every way there is, alone and beside sound ones.
 // Every fault must have its own code, and none may ever be taken for a balance.
 
 let rpcUrl: string;
-const proxies: RpcFaultProxy[] = [];
-
-async function aProxy(fault: Fault | FaultKind = 'none'): Promise<RpcFaultProxy> {
-  const proxy = await startRpcFaultProxy({ target: rpcUrl });
-  proxies.push(proxy);
-  await proxy.setFault(fault);
-  return proxy;
-}
+const aProxy = faultProxies();
 
 beforeAll(() => {
   rpcUrl = infrastructure().rpcUrl;
 });
-afterEach(async () => {
-  for (const proxy of proxies.splice(0)) await proxy[Symbol.asyncDispose]();
-});
 
-const aRule = (over: Partial<Rule> = {}): Rule => ({
-  type: 'ERC20',
-  chainId: 31_337,
-  contractAddress: demoTokens.erc20,
-  roleId: 'r',
-  minToken: '1500.5',
-  ...over,
-});
 const account = demoTokens.holder;
-const grantedOf = ({ roles }: { roles: { granted: boolean }[] }) => roles.map(({ granted }) => granted);
-const codesOf = ({ errors }: { errors: { code: UndeterminedCode }[] }) => errors.map(({ code }) => code);
 
 const FAULTS: readonly [FaultKind, UndeterminedCode][] = [
   ['refuse', 'rpc-unavailable'],
