@@ -20,6 +20,13 @@ import type { Toolchain } from './toolchain.ts';
 const MARKER = 'rolecall-kafka.json';
 const FORMAT_TIMEOUT_MS = 60_000;
 
+export type KafkaStorage = KafkaPlace & {
+  /** Settings beyond or instead of the usual ones. */
+  readonly properties?: Readonly<Record<string, string>>;
+  /** Of the cluster that a new directory belongs to; by default one of its own. */
+  readonly clusterId?: string;
+};
+
 /**
  * Makes sure that the directory holds a formatted log of this Kafka.
  *
@@ -30,7 +37,7 @@ const FORMAT_TIMEOUT_MS = 60_000;
  * @throws Error if the directory holds something else, or data of another version.
  */
 export async function prepareKafkaStorage(
-  place: KafkaPlace,
+  place: KafkaStorage,
   toolchain: Toolchain,
   signal?: AbortSignal,
 ): Promise<string> {
@@ -68,13 +75,21 @@ function readVersion(marker: string): string | undefined {
   }
 }
 
-async function format(place: KafkaPlace, toolchain: Toolchain, signal?: AbortSignal): Promise<void> {
+async function format(place: KafkaStorage, toolchain: Toolchain, signal?: AbortSignal): Promise<void> {
   const draft = `${place.dir}.formatting`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(draft, 'data'), { recursive: true });
   const config = join(draft, 'format.properties');
-  writeFileSync(config, formatProperties(kafkaProperties({ ...place, dir: draft })));
-  await runStorageTool(draft, ['format', '-t', newClusterId(), '-c', config], toolchain, signal);
+  writeFileSync(
+    config,
+    formatProperties({ ...kafkaProperties({ ...place, dir: draft }), ...place.properties }),
+  );
+  await runStorageTool(
+    draft,
+    ['format', '-t', place.clusterId ?? newClusterId(), '-c', config],
+    toolchain,
+    signal,
+  );
   rmSync(config);
   writeFileSync(join(draft, MARKER), `${JSON.stringify({ kafka: toolchain.kafka.version })}\n`);
   mkdirSync(dirname(place.dir), { recursive: true });
@@ -102,7 +117,7 @@ async function runStorageTool(
 }
 
 /** Kafka's own form of an id: a UUID in URL-safe base64 without padding. */
-const newClusterId = (): string =>
+export const newClusterId = (): string =>
   Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url').replace(/^-/, 'A');
 
 const isEmptyOrAbsent = (dir: string): boolean => !existsSync(dir) || readdirSync(dir).length === 0;

@@ -23,6 +23,8 @@ export type KafkaOptions = {
   readonly heapMiB?: number;
   /** Settings beyond or instead of the usual ones. */
   readonly properties?: Readonly<Record<string, string>>;
+  /** Of the cluster that a new directory belongs to; by default one of its own. */
+  readonly clusterId?: string;
   readonly toolchain?: Toolchain;
   readonly javaOptions?: readonly string[];
   readonly stopTimeoutMs?: number;

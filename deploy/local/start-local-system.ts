@@ -8,7 +8,7 @@ import { chainPart, kafkaPart, redisPart, servicePart } from './local-parts.ts';
 import { loadLocalSecrets } from './local-secrets.ts';
 import { type Fleet, type Member, makeFleet } from './make-fleet.ts';
 import type { StartOptions } from './options.ts';
-import { type PortPlan, planPorts } from './plan-ports.ts';
+import { type PlannedProcess, type PortPlan, planPorts } from './plan-ports.ts';
 import { requireFreePorts, STABLE_PORT_MAX } from './ports.ts';
 import { prepareSystem } from './prepare-system.ts';
 import { makeReadyLine, type ReadyLine } from './ready-line.ts';
@@ -16,6 +16,14 @@ import { startWatchdog } from './start-watchdog.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
 export type LocalSystem = AsyncDisposable & { readonly ready: ReadyLine };
+
+/** For those who do harm on purpose: parts and processes of this system that are not as usual. */
+export type Adaptation = {
+  /** What is started in a part's place, at first and again. */
+  readonly part?: (member: Member) => Member;
+  /** What a process has in its environment over everything else. */
+  readonly environmentOf?: (planned: PlannedProcess) => Environment;
+};
 
 /**
  * Brings the whole system up and returns when it is ready: every `/readyz` answers 200.
@@ -31,6 +39,7 @@ export async function startLocalSystem(
   env: Environment,
   lines: Lines,
   signal: AbortSignal,
+  adaptation: Adaptation = {},
 ): Promise<LocalSystem> {
   await using scope = new AsyncDisposableStack();
   scope.use(claimDataDirectory(options.data));
@@ -53,16 +62,22 @@ export async function startLocalSystem(
       signal,
     }),
   );
+  const { part: adapt = (member: Member) => member, environmentOf } = adaptation;
   const parts = [kafkaPart(options.data, ports), redisPart(options.data, ports)];
   if (chains.hasDemoChain) parts.push(chainPart(ports));
   lines.say(`starting ${parts.map(({ name }) => name).join(', ')}`);
-  await timed('up', lines, parts, (part) => fleet.start(part));
+  await timed('up', lines, parts, (part) => fleet.start(adapt(part)));
   signal.throwIfAborted();
 
   lines.say('declaring topics and the demo app');
   await prepareSystem(environment, secrets);
   signal.throwIfAborted();
-  await startServices(fleet, ports, environment, lines, signal);
+  const services = ports.processes.map((planned) => {
+    const common = { ...environment.common, ...environmentOf?.(planned) };
+    const usual = servicePart(planned, { ...environment, common }, lines);
+    return { ...adapt(usual), ops: usual.ops };
+  });
+  await startServices(fleet, services, lines, signal);
 
   const processes = fleet.processes().flatMap(({ ops, ...rest }) => (ops === null ? [] : [{ ...rest, ops }]));
   const ready = makeReadyLine({
@@ -81,12 +96,10 @@ export async function startLocalSystem(
 
 async function startServices(
   fleet: Fleet,
-  ports: PortPlan,
-  environment: LocalEnvironment,
+  services: readonly (Member & { readonly ops: string })[],
   lines: Lines,
   signal: AbortSignal,
 ): Promise<void> {
-  const services = ports.processes.map((planned) => servicePart(planned, environment, lines));
   lines.say(`starting ${services.map(({ name }) => name).join(', ')}`);
   // One that cannot come up ends the wait for all others, which would hold this process for minutes.
   const failed = new AbortController();
