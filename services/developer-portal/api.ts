@@ -1,0 +1,150 @@
+import { z } from 'zod';
+
+/*
+ * What the portal's page sends: every body is strict, every text bounded. What it gets is in `api-answers.ts`; the
+ * OpenAPI document is made of both.
+ */
+
+export const EMAIL_CHARS_MAX = 254;
+export const PASSWORD_CHARS_MIN = 12;
+export const PASSWORD_CHARS_MAX = 128;
+export const NAME_CHARS_MAX = 64;
+export const PURPOSE_CHARS_MAX = 1_000;
+export const REASON_CHARS_MAX = 500;
+export const OVERLAP_HOURS_MAX = 168;
+export const CALLBACK_URL_CHARS_MAX = 2_048;
+export const PAGE_COUNT_MAX = 100;
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+const length = (text: string): number => [...text].length;
+
+/** One line of text, blanks around it dropped; a length counts code points. */
+const line = (charsMax: number) =>
+  z
+    .string()
+    .max(charsMax * 4)
+    .trim()
+    .refine((text) => text.isWellFormed() && !CONTROL.test(text), 'Control characters are not allowed.')
+    .refine((text) => length(text) >= 1, 'Must not be empty.')
+    .refine((text) => length(text) <= charsMax, `At most ${charsMax} characters.`)
+    .meta({ minLength: 1, maxLength: charsMax });
+
+/** Several lines of text. */
+const lines = (charsMax: number) =>
+  z
+    .string()
+    .max(charsMax * 4)
+    .trim()
+    .refine(
+      (text) => text.isWellFormed() && !CONTROL.test(text.replace(/[\n\r\t]/g, '')),
+      'Control characters are not allowed.',
+    )
+    .refine((text) => length(text) >= 1, 'Must not be empty.')
+    .refine((text) => length(text) <= charsMax, `At most ${charsMax} characters.`)
+    .meta({ minLength: 1, maxLength: charsMax });
+
+/** Only what every address has: more would refuse real ones. */
+export const Email = z
+  .string()
+  .max(EMAIL_CHARS_MAX, `At most ${EMAIL_CHARS_MAX} characters.`)
+  .trim()
+  .regex(/^[^\s@]{1,64}@[^\s@]{1,189}$/, 'This is not an e-mail address.')
+  .refine((text) => text.isWellFormed() && !CONTROL.test(text), 'Control characters are not allowed.');
+
+/** Any characters: length is what makes a password strong (NIST SP 800-63B 3.1.1.2). */
+export const NewPassword = z
+  .string()
+  .refine((text) => length(text) >= PASSWORD_CHARS_MIN, `At least ${PASSWORD_CHARS_MIN} characters.`)
+  .refine((text) => length(text) <= PASSWORD_CHARS_MAX, `At most ${PASSWORD_CHARS_MAX} characters.`)
+  .refine((text) => text.isWellFormed(), 'This is not well-formed text.')
+  .meta({ minLength: PASSWORD_CHARS_MIN, maxLength: PASSWORD_CHARS_MAX });
+
+/** A password as it is tried: no rule but a bound, so that nothing is told of the real one. */
+const TriedPassword = z
+  .string()
+  .min(1, 'Must not be empty.')
+  .max(4 * PASSWORD_CHARS_MAX, 'Too long.');
+
+export const OverlapHours = z.number().int().min(0).max(OVERLAP_HOURS_MAX);
+const CallbackUrl = z.string().min(1, 'Must not be empty.').max(CALLBACK_URL_CHARS_MAX);
+const Instant = z.iso.datetime({ offset: true });
+
+export const SignUpBody = z.strictObject({ email: Email, password: NewPassword }).meta({ id: 'SignUp' });
+export const SignInBody = z
+  .strictObject({ email: z.string().min(1).max(EMAIL_CHARS_MAX).trim(), password: TriedPassword })
+  .meta({ id: 'SignIn' });
+export const ChangePasswordBody = z
+  .strictObject({ current: TriedPassword, next: NewPassword })
+  .meta({ id: 'ChangePassword' });
+export const DeleteAccountBody = z.strictObject({ password: TriedPassword }).meta({ id: 'DeleteAccount' });
+
+export const AppBody = z.strictObject({ name: line(NAME_CHARS_MAX) }).meta({ id: 'AppName' });
+export const CreateKeyBody = z
+  .strictObject({
+    name: line(NAME_CHARS_MAX),
+    /** In the future; a year ahead and more is allowed. */
+    expiresAt: Instant.optional(),
+    marketplace: z.boolean().default(false),
+  })
+  .meta({ id: 'CreateKey' });
+export const OverlapBody = z.strictObject({ overlapHours: OverlapHours }).meta({ id: 'Overlap' });
+export const ScopeBody = z.strictObject({ purpose: lines(PURPOSE_CHARS_MAX) }).meta({ id: 'ScopeRequest' });
+
+export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const;
+/** Query parameters are texts; `before` is the `next` of the page before. */
+export const DeliveriesQuery = z.strictObject({
+  state: z.enum(DELIVERY_STATES).optional(),
+  since: Instant.optional(),
+  before: z.string().min(1).max(64).optional(),
+  limit: z
+    .string()
+    .regex(/^[0-9]{1,3}$/, 'A whole number.')
+    .transform(Number)
+    .pipe(z.number().min(1).max(PAGE_COUNT_MAX))
+    .default(25)
+    .meta({ type: 'integer', minimum: 1, maximum: PAGE_COUNT_MAX, default: 25 }),
+});
+export const ResendFailedBody = z.strictObject({ since: Instant }).meta({ id: 'ResendFailed' });
+export const TestEventBody = z.strictObject({ callbackUrl: CallbackUrl }).meta({ id: 'TestEvent' });
+export const TryBody = z
+  .strictObject({
+    apiKey: z.string().min(1).max(100),
+    /** A check as the public API takes it, without `async` and `callbackUrl`. */
+    check: z
+      .record(z.string(), z.unknown())
+      .refine(
+        (check) => !('async' in check) && !('callbackUrl' in check),
+        'Only a check that is answered at once can be tried here.',
+      ),
+  })
+  .meta({ id: 'Try' });
+
+export const RejectBody = z.strictObject({ reason: lines(REASON_CHARS_MAX) }).meta({ id: 'Rejection' });
+export const AccountsQuery = z.strictObject({ query: z.string().max(EMAIL_CHARS_MAX).optional() });
+export const OperatorAppsQuery = z.strictObject({
+  suspended: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ type: 'boolean' }),
+});
+const figure = z.number().int().min(1).max(1_000_000_000_000);
+export const TierBody = z
+  .strictObject({
+    tier: z.enum(['free', 'paid', 'enterprise']),
+    /** For `enterprise` alone; what is left out is the tier's default. */
+    limits: z
+      .strictObject({
+        requestsPerSecond: z.number().int().min(1).max(1_000_000),
+        requestsPerMonth: figure,
+        clientApps: z.number().int().min(1).max(10_000),
+        marketplaceKeys: z.number().int().min(1).max(10_000),
+      })
+      .partial()
+      .optional(),
+  })
+  .meta({ id: 'TierSetting' });
+
+/** Made by the page when the form is opened, so that a double submit or a retry never makes two. */
+export const IdempotencyKey = z.uuid();
+export const ClientId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
