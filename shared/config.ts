@@ -84,7 +84,10 @@ export const commonEnvironment = {
     .default('redis://localhost:6379'),
   SHUTDOWN_TIMEOUT_MS: integer({ min: 1_000, max: 600_000, default: 20_000 }),
   DEPENDENCY_WAIT_MS: integer({ min: 1_000, max: 3_600_000, default: 120_000 }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .regex(/^(https?:\/\/.+)?$/, 'must begin with http:// or https://')
+    .optional(),
 } as const;
 
 const CommonEnvironment = z.object(commonEnvironment);

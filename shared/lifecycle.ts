@@ -85,7 +85,7 @@ async function runScope<C extends CommonConfig>(
   await using scope = new AsyncDisposableStack();
   // First, because an open listener is what holds the event loop while all else is still connecting.
   const ops = scope.use(await startOpsServer({ ...config.ops, readiness, metrics }));
-  if (config.otlpEndpoint) scope.use(await startTracing(name));
+  if (config.otlpEndpoint) scope.use(await startTracing(name, process.log));
   await start(scope, { ...process, metrics, readiness }, config);
   state.started = true;
   process.log.info({ opsPort: ops.port }, 'ready');

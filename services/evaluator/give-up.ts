@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { GiveUp } from '#shared/kafka/work-record.ts';
-import { newTraceparent } from '#shared/telemetry/tracing.ts';
 import { composeFailure, type FailedCheck } from './domain/compose-result.ts';
 
 type Dependencies = {
@@ -41,7 +40,7 @@ export function makeGiveUp({ publish, now }: Dependencies): GiveUp<CheckRequeste
     const check = message ?? remainsOf(record.value);
     if (check === undefined) return;
     const failure = composeFailure(check, new Date(now()).toISOString());
-    await publish(failure, record.headers['traceparent'] ?? newTraceparent());
+    await publish(failure, record.traceparent);
   };
 }
 

@@ -27,6 +27,7 @@ const aRecord = (value: unknown = null, signal = new AbortController().signal): 
   offset: '0',
   key: 'req_1',
   headers: {},
+  traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
   timestampMs: NOW,
   value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
   signal,

@@ -3,7 +3,6 @@ import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts'
 import { type BlockReport, UNDETERMINED } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/work-record.ts';
-import { withSpan } from '#shared/telemetry/tracing.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 import { agree } from './domain/agree.ts';
 import { type Blocks, composeResult } from './domain/compose-result.ts';
@@ -35,7 +34,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     const plan = planOrRefuse(check, deps);
     const endAt = endAtOf(check, startedAt, deps);
     const end = startEnd(endAt, startedAt);
-    const observed = await deps.readBalances(plan.reads, { ...check, lane, signal: end.signal });
+    const observed = await deps.readBalances(plan.reads, { ...check, lane, traceparent, signal: end.signal });
     end.finish();
     const readings = agree(observed.values());
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
@@ -46,10 +45,8 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     deps.observe(check, verdicts, (deps.now() - startedAt) / 1_000);
   }
 
-  return function handleRequest(check, { headers, signal }) {
-    return withSpan('check evaluated', { parent: headers['traceparent'] }, (traceparent) =>
-      evaluate(check, traceparent, signal),
-    );
+  return function handleRequest(check, { traceparent, signal }) {
+    return evaluate(check, traceparent, signal);
   };
 }
 

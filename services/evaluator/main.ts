@@ -36,8 +36,7 @@ await runService(
     );
     const dependencies = {
       ...chains,
-      publish: (completed, traceparent) =>
-        kafka.publish(checkCompleted, completed, { headers: { traceparent } }),
+      publish: (completed, traceparent) => kafka.publish(checkCompleted, completed, { traceparent }),
       observe: metrics.observeCheck,
       now: clock.now,
       evaluationMsMax: config.evaluationMsMax,

@@ -1,10 +1,11 @@
 import express, { type Express } from 'express';
 import { describeError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
 import { DOCS_POLICY, makeDocsPage } from './docs-page.ts';
-import { instanceOf, type Request, type Response, send, sendJson, setTrace } from './exchange.ts';
+import { instanceOf, type Request, type Response, send, sendJson, setTrace, traceOf } from './exchange.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
@@ -104,10 +105,19 @@ function answered(deps: Dependencies, route: string, handle: Handle) {
     const stop = deps.metrics.requestSeconds.startTimer({ route });
     response.once('close', () => stop({ status: String(response.statusCode) }));
     const { traceparent } = request.headers;
-    const linkTo = typeof traceparent === 'string' ? traceparent : undefined;
-    await withSpan(`${request.method} ${route}`, { linkTo }, async (own) => {
+    const span = {
+      kind: 'server',
+      links: [typeof traceparent === 'string' ? traceparent : undefined],
+      attributes: { 'http.request.method': request.method, 'http.route': route },
+    } as const;
+    await withSpan(`${request.method} ${route}`, span, async (own, note) => {
       setTrace(response, own);
       await handle(request, response).catch((error: unknown) => fail(deps, response, error));
+      const { statusCode } = response;
+      note({
+        'http.response.status_code': statusCode,
+        ...(statusCode >= 500 ? { 'error.type': String(statusCode) } : {}),
+      });
     });
   };
 }
@@ -118,7 +128,12 @@ function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unk
   const instance = instanceOf(response, problem.members['requestId']);
   if (problem.code === 'internal')
     log.error(
-      { instance, error: describeError(error), stack: error instanceof Error ? error.stack : '' },
+      {
+        instance,
+        traceId: traceIdOf(traceOf(response)),
+        error: describeError(error),
+        stack: error instanceof Error ? error.stack : '',
+      },
       'bug',
     );
   // An answer that has begun cannot be taken back: the connection is cut, so that nobody takes half for whole.

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { newTraceparent, traceIdOf } from '#shared/telemetry/tracing.ts';
+import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 
 export type { Request, Response };
 

@@ -5,6 +5,7 @@ import { describeError, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Admitter } from '#shared/redis/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { type AdmittedCheck, laneOf } from './admit-check.ts';
 import type { Retention } from './domain/judge-poll.ts';
 import type { GatewayMetrics } from './metrics.ts';
@@ -55,10 +56,12 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       keyHash: admitted.idempotency.keyHash,
       seed: admitted.seed,
     };
-    const quietly = (error: unknown) => deps.log.warn({ error: describeError(error) }, 'claim not settled');
+    const traceId = traceIdOf(wish.traceparent);
+    const quietly = (error: unknown) =>
+      deps.log.warn({ traceId, error: describeError(error) }, 'claim not settled');
     try {
       await deps.publish(LANES[laneOf(check)], messageOf(wish, deps.retentionMs), {
-        headers: { traceparent: wish.traceparent },
+        traceparent: wish.traceparent,
         fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - wish.elapsedMs),
       });
@@ -72,6 +75,8 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       throw error;
     }
     deps.metrics.checksAccepted.inc({ mode: delivery.mode });
+    if (deps.log.isLevelEnabled('debug'))
+      deps.log.debug({ requestId: admitted.requestId, traceId }, 'check published');
     if (claim) void deps.admitter.markPublished({ ...claim, requestId: admitted.requestId }).catch(quietly);
   };
 }

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newTraceparent, traceIdOf } from '#shared/telemetry/tracing.ts';
+import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { PROBLEMS, Problem, problemBody } from './problem.ts';
 
 /** A client that dribbles: its headers must be there within 10 s, its whole request within 15 s. */

@@ -9,6 +9,7 @@ import type { AttemptRequest } from './delivery/attempt-delivery.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00.000Z');
+const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
 const iso = (atMs: number) => new Date(atMs).toISOString();
 
 const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
@@ -31,6 +32,7 @@ const aRecord = (over: Partial<RecordAt> = {}): RecordAt => ({
   offset: '42',
   key: 'r1',
   headers: {},
+  traceparent: TRACEPARENT,
   timestampMs: NOW_MS,
   value: null,
   signal: new AbortController().signal,
@@ -119,7 +121,12 @@ test('a delivery: claimed under the place of its record, attempted, logged, reco
   expect(requests[0]).toMatchObject({
     url: 'https://hooks.example/x',
     body: '{"requestId":"r1"}',
-    headers: { 'webhook-id': 'msg_r1', 'webhook-attempt': '1', 'user-agent': 'Rolecall/0.0.0' },
+    headers: {
+      'webhook-id': 'msg_r1',
+      'webhook-attempt': '1',
+      'user-agent': 'Rolecall/0.0.0',
+      traceparent: TRACEPARENT,
+    },
   });
   expect(attempted).toEqual([expect.objectContaining({ attempt: 1, state: 'delivered', status: 204 })]);
   expect(retries).toEqual([]);

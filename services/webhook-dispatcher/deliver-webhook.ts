@@ -3,12 +3,13 @@ import { describeError, isRetriable } from '#shared/errors.ts';
 import type { RecordAt } from '#shared/kafka/work-record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { newTraceparent, withSpan } from '#shared/telemetry/tracing.ts';
+import { traceIdOf } from '#shared/telemetry/traceparent.ts';
+import { attemptWebhook } from './attempt-webhook.ts';
 import type { Admitted, AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass, respectsRetryAfter } from './domain/classify-attempt.ts';
 import { isGivenUp, parseRetryAfter, planAside, planRetry } from './domain/schedule-retry.ts';
-import { type Signer, signMessage } from './domain/sign-message.ts';
+import type { Signer } from './domain/sign-message.ts';
 import type { DispatcherMetrics } from './metrics.ts';
 import { persist } from './persist.ts';
 
@@ -74,7 +75,7 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
     const atMs = deps.now();
     try {
       if (wasPutAside(step) && !(await claim(step, place))) return;
-      outcome = await deps.attempt(requestOf(deps, step.delivery, signers, atMs));
+      outcome = await attemptWebhook(deps, { ...step, signers, atMs });
     } finally {
       leave.end(verdictOf(outcome));
     }
@@ -98,11 +99,9 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
 
   return function deliverWebhook(delivery, record) {
     const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
-    const parent = record.headers['traceparent'];
-    return withSpan('webhook delivery', { parent }, (traceparent) => {
-      const step = { delivery: { ...delivery, firstAttemptAt }, signal: record.signal, traceparent };
-      return work(step, `${record.topic}/${record.partition}/${record.offset}`);
-    });
+    const { signal, traceparent } = record;
+    const step = { delivery: { ...delivery, firstAttemptAt }, signal, traceparent };
+    return work(step, `${record.topic}/${record.partition}/${record.offset}`);
   };
 }
 
@@ -111,9 +110,8 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
  * goes to the dead-letter topic.
  */
 export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
-  return (delivery, { signal, headers }) => {
+  return (delivery, { signal, traceparent }) => {
     const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
-    const traceparent = headers['traceparent'] ?? newTraceparent();
     return giveUp(deps, { delivery: { ...delivery, firstAttemptAt }, signal, traceparent });
   };
 }
@@ -122,13 +120,16 @@ export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
  * A secret that cannot be read or opened (a key that is missing from the configuration, for example) concerns one
  * client app: its webhooks wait for the operator, on the slow tier, and nobody else's do.
  */
-async function readSigners(deps: DeliveryDependencies, { delivery }: Step) {
+async function readSigners(deps: DeliveryDependencies, { delivery, traceparent }: Step) {
   try {
     return await deps.readSigners(delivery.clientId);
   } catch (error) {
     if (isRetriable(error)) throw error;
     const { requestId, clientId } = delivery;
-    deps.log.error({ requestId, clientId, error: describeError(error) }, 'signing secret not to be had');
+    deps.log.error(
+      { requestId, clientId, traceId: traceIdOf(traceparent), error: describeError(error) },
+      'signing secret not to be had',
+    );
     return undefined;
   }
 }
@@ -197,25 +198,6 @@ async function log(
   await deps.gather();
   await persist(() => deps.publishAttempted(logged, traceparent), signal);
   await persist(() => deps.deliveries.record(logged), signal);
-}
-
-function requestOf(
-  deps: DeliveryDependencies,
-  delivery: WebhookRetry,
-  signers: readonly Signer[],
-  atMs: number,
-) {
-  const { requestId, resultJson: body } = delivery;
-  return {
-    url: delivery.callbackUrl,
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': deps.userAgent,
-      'webhook-attempt': String(delivery.attemptCount + 1),
-      ...signMessage({ requestId, body, atMs, signers }),
-    },
-  };
 }
 
 const wasPutAside = ({ delivery }: Step): boolean => delivery.asideCount > 0;

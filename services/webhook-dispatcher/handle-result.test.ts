@@ -10,6 +10,7 @@ const record: RecordAt = {
   offset: '1',
   key: 'r1',
   headers: {},
+  traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
   timestampMs: 0,
   value: null,
   signal: new AbortController().signal,

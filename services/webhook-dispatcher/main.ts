@@ -63,10 +63,8 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     log: context.log,
     gather: makeGather(LOG_GATHER_MS),
     readSigners: signers.read,
-    publishRetry: (tier, message, traceparent) =>
-      kafka.publish(webhookRetry[tier], message, { headers: { traceparent } }),
-    publishAttempted: (message, traceparent) =>
-      kafka.publish(webhookAttempted, message, { headers: { traceparent } }),
+    publishRetry: (tier, message, traceparent) => kafka.publish(webhookRetry[tier], message, { traceparent }),
+    publishAttempted: (message, traceparent) => kafka.publish(webhookAttempted, message, { traceparent }),
     now: clock.now,
     random: Math.random,
     scale: webhook.scheduleScale,

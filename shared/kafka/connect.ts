@@ -12,6 +12,7 @@ import { makeDeadLetter } from './dead-letter.ts';
 import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER } from './fair-partitioner.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
+import { inProducerSpan } from './trace-messages.ts';
 import { WindowConsumer } from './window-consumer.ts';
 import {
   type GiveUp,
@@ -29,7 +30,8 @@ const SCHEMA_HEADER = 'rolecall-schema';
 const FETCH_WAIT_MS = 250;
 
 export type PublishOptions = {
-  readonly headers?: Readonly<Record<string, string>>;
+  /** The trace that the message belongs to; it travels as a header. */
+  readonly traceparent?: string;
   /** Sends the message to the client's own share of the partitions, least loaded first. */
   readonly fairness?: { readonly clientId: string; readonly partitionShare: number };
   /** Default 60 s. */
@@ -119,6 +121,7 @@ export async function connectKafka(
       now: options.due?.now ?? Date.now,
       look: makeLookAtRecord(topics, options.due?.dueAtOf),
       work: makeWorkRecord<M>({
+        groupId: options.groupId,
         topics,
         handle: options.handle,
         giveUp: options.giveUp,
@@ -161,7 +164,7 @@ export async function connectKafka(
 }
 
 function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
-  return async (topic, message, { headers, fairness, timeoutMs } = {}) => {
+  return async (topic, message, { traceparent: parent, fairness, timeoutMs } = {}) => {
     // Checked before writing as well as when reading: a message that its consumers would refuse never leaves.
     const parsed = topic.schema.safeParse(message);
     if (!parsed.success)
@@ -169,18 +172,22 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
     const value = JSON.stringify(parsed.data);
     if (Buffer.byteLength(value) > topic.messageBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
-    const record = {
-      key: topic.keyOf(message),
+    const key = topic.keyOf(message);
+    const record = (traceparent?: string): Message => ({
+      key,
       value,
       headers: {
-        ...headers,
+        ...(traceparent === undefined ? {} : { traceparent }),
         [SCHEMA_HEADER]: String(topic.schemaVersion),
         ...(fairness
           ? { [CLIENT_HEADER]: fairness.clientId, [SHARE_HEADER]: String(fairness.partitionShare) }
           : {}),
       },
-    };
-    await batching.send(topic.name, record, timeoutMs ?? PUBLISH_TIMEOUT_MS);
+    });
+    const send = (traceparent?: string) =>
+      batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS);
+    // What belongs to no trace, such as an hourly total, begins none.
+    await (parent === undefined ? send() : inProducerSpan(topic.name, key, parent, send));
   };
 }
 

@@ -18,6 +18,7 @@ async function work(value: string, handle: Handler<Message>, giveUp?: GiveUp<Mes
   const stop = new AbortController();
   const events: string[] = [];
   const workRecord = makeWorkRecord<Message>({
+    groupId: 'g',
     topics,
     handle: async (message, at) => {
       events.push('handle');

@@ -3,8 +3,10 @@ import type { KafkaMessage } from 'kafkajs';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { headersOf } from './dead-letter.ts';
 import type { WindowRecord } from './partition-window.ts';
+import { inConsumerSpan } from './trace-messages.ts';
 
 /** Where a record stands, and what travels beside its value. */
 export type RecordAt = {
@@ -13,6 +15,8 @@ export type RecordAt = {
   readonly offset: string;
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The trace and span in which the record is worked: what follows from it is published with this one. */
+  readonly traceparent: string;
   /** When the broker or the producer stamped it, epoch ms. */
   readonly timestampMs: number;
   /** The bytes as they were read. */
@@ -37,6 +41,7 @@ const RETRY_DELAY_MS_MAX = 2_000;
 export type RecordOutcome = 'handled' | 'retried' | 'dead-lettered' | 'left';
 
 type Dependencies<M> = {
+  readonly groupId: string;
   readonly topics: ReadonlyMap<string, Topic<M>>;
   readonly handle: Handler<M>;
   readonly giveUp: GiveUp<M> | undefined;
@@ -77,7 +82,10 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
 
   const tryHandler = async (message: M, at: RecordAt): Promise<'done' | 'left' | { failed: unknown }> => {
     for (let tries = 1; ; tries++) {
-      const outcome = await hold(() => deps.handle(message, at), at);
+      const outcome = await hold(
+        () => inConsumerSpan(at, deps.groupId, (inSpan) => deps.handle(message, inSpan)),
+        at,
+      );
       if (typeof outcome === 'string') return outcome;
       deps.log.error(
         { ...place(at), tries, error: describeError(outcome.failed), stack: stackOf(outcome.failed) },
@@ -98,6 +106,7 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
     const outcome = message === undefined ? { failed: error } : await tryHandler(message, at);
     if (typeof outcome === 'string') {
       deps.observe(topic, outcome === 'done' ? 'handled' : 'left');
+      if (deps.log.isLevelEnabled('debug')) deps.log.debug({ ...place(at), outcome }, 'record worked');
       return outcome === 'done';
     }
     const given = await hold(async () => deps.giveUp?.({ message, record: at, error: outcome.failed }), at);
@@ -130,21 +139,31 @@ export function makeLookAtRecord<M>(topics: ReadonlyMap<string, Topic<M>>, dueAt
 const isFinal = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'message-unreadable';
 
-const recordAt = (
+function recordAt(
   { record, offset, key }: WindowRecord<unknown>,
   topic: string,
   partition: number,
   signal: AbortSignal,
-): RecordAt => ({
+): RecordAt {
+  const headers = headersOf(record);
+  return {
+    topic,
+    partition,
+    offset: String(offset),
+    key,
+    headers,
+    traceparent: adoptTraceparent(headers['traceparent']),
+    timestampMs: Number(record.timestamp),
+    value: record.value,
+    signal,
+  };
+}
+
+const place = ({ topic, partition, offset, key, traceparent }: RecordAt) => ({
   topic,
   partition,
-  offset: String(offset),
+  offset,
   key,
-  headers: headersOf(record),
-  timestampMs: Number(record.timestamp),
-  value: record.value,
-  signal,
+  traceId: traceIdOf(traceparent),
 });
-
-const place = ({ topic, partition, offset, key }: RecordAt) => ({ topic, partition, offset, key });
 const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined);

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { activeTraceId } from './tracing.ts';
 
 export type { Logger };
 
@@ -12,6 +13,11 @@ export function makeLogger(service: string, level: string, destination?: Destina
     base: { service, pid: process.pid },
     level,
     timestamp: stdTimeFunctions.isoTime,
+    // A line that names its trace itself keeps that one.
+    mixin: () => {
+      const traceId = activeTraceId();
+      return traceId === undefined ? {} : { traceId };
+    },
     formatters: { level: (label: string) => ({ level: label }) },
     redact: {
       paths: [

@@ -1,94 +1,146 @@
 import {
   type Attributes,
   context,
-  type Link,
+  type DiagLogger,
+  DiagLogLevel,
+  diag,
+  isSpanContextValid,
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import { makeRandomHex } from '#shared/random-pool.ts';
+import { describeError } from '#shared/errors.ts';
+import { within } from '#shared/wait-for.ts';
+import type { Logger } from './log.ts';
+import { formatTraceparent, newTraceparent, parseTraceparent } from './traceparent.ts';
 
-/** `00-<trace id>-<span id>-<flags>`, W3C Trace Context level 1. */
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+/** How long the last spans may take to the collector when the process stops. */
+const FLUSH_MS_MAX = 2_000;
+/** A collector that is away is heard of once a minute. */
+const LOG_INTERVAL_MS = 60_000;
+const LOG_CHARS_MAX = 300;
 
-/** A trace of our own, sampled. Every check has one, whether spans are exported or not. */
-export const newTraceparent = (): string => `00-${newTraceId()}-${newSpanId()}-01`;
-
-const newTraceId = makeRandomHex(16);
-const newSpanId = makeRandomHex(8);
-
-export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 35);
-
-export function parseTraceparent(text: string | undefined): SpanContext | undefined {
-  const match = TRACEPARENT.exec(text ?? '');
-  if (!match?.[1] || !match[2] || /^0+$/.test(match[1]) || /^0+$/.test(match[2])) return undefined;
-  return {
-    traceId: match[1],
-    spanId: match[2],
-    traceFlags: Number.parseInt(match[3] ?? '0', 16),
-    isRemote: true,
-  };
-}
-
-const formatTraceparent = ({ traceId, spanId }: SpanContext): string => `00-${traceId}-${spanId}-01`;
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
 
 /** Set once by `startTracing`; while it is false a span costs one comparison. */
 let exporting = false;
 
+/** Whether spans are made: what is gathered for a span alone need not be gathered otherwise. */
+export const isTracing = (): boolean => exporting;
+
 export type SpanOptions = {
   /** The parent's traceparent. */
   readonly parent?: string | undefined;
-  /** Another trace to point at, for example the client's. Its sampled flag is not trusted. */
-  readonly linkTo?: string | undefined;
+  /** Other traces to point at, for example the client's. Their sampled flags are not trusted. */
+  readonly links?: readonly (string | undefined)[];
   readonly attributes?: Attributes;
-  readonly kind?: SpanKind;
+  readonly kind?: keyof typeof KINDS;
 };
+
+/** Adds to the span what is known only later; `error.type` among it marks the span as failed. */
+export type NoteOnSpan = (attributes: Attributes) => void;
+
+const noteNothing: NoteOnSpan = () => undefined;
 
 /**
  * Runs `work` inside a span and hands it the traceparent to send on.
  *
  * @example
- * await withSpan('check judged', { parent: headers.traceparent }, (traceparent) => publish({ traceparent }));
+ * await withSpan('check judged', { parent: record.traceparent }, (traceparent) => publish({ traceparent }));
  */
 export async function withSpan<T>(
   name: string,
   options: SpanOptions,
-  work: (traceparent: string) => Promise<T>,
+  work: (traceparent: string, note: NoteOnSpan) => Promise<T>,
 ): Promise<T> {
-  if (!exporting) return work(options.parent ?? newTraceparent());
-  const parent = parseTraceparent(options.parent);
-  const linked = parseTraceparent(options.linkTo);
-  const links: Link[] = linked ? [{ context: linked }] : [];
+  if (!exporting) return work(options.parent ?? newTraceparent(), noteNothing);
+  const parent = spanContextOf(options.parent);
+  const links = (options.links ?? []).flatMap((text) => {
+    const linked = spanContextOf(text);
+    return linked ? [{ context: linked }] : [];
+  });
   const base = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-  const span = trace
-    .getTracer('rolecall')
-    .startSpan(
-      name,
-      { kind: options.kind ?? SpanKind.INTERNAL, attributes: options.attributes ?? {}, links },
-      base,
-    );
+  const { kind = 'internal', attributes = {} } = options;
+  const span = trace.getTracer('rolecall').startSpan(name, { kind: KINDS[kind], attributes, links }, base);
+  const note: NoteOnSpan = (more) => {
+    span.setAttributes(more);
+    if (more['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  };
   try {
-    return await context.with(trace.setSpan(base, span), () => work(formatTraceparent(span.spanContext())));
+    const traceparent = traceparentOf(span.spanContext());
+    return await context.with(trace.setSpan(base, span), () => work(traceparent, note));
   } catch (error) {
-    span.setStatus({ code: SpanStatusCode.ERROR });
+    // The code alone: a message may hold what only the log may show.
+    note({ 'error.type': describeError(error).code });
     throw error;
   } finally {
     span.end();
   }
 }
 
-/** Starts the export of spans. The SDK is loaded only here: it costs 100 ms and 30 MB. */
-export async function startTracing(service: string): Promise<AsyncDisposable> {
+/** The trace in which this line of execution runs, for log lines; nothing where no spans are made. */
+export function activeTraceId(): string | undefined {
+  return exporting ? trace.getSpanContext(context.active())?.traceId : undefined;
+}
+
+const traceparentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  formatTraceparent({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
+
+function spanContextOf(text: string | undefined): SpanContext | undefined {
+  const parsed = parseTraceparent(text);
+  if (!parsed) return undefined;
+  const { traceId, spanId, isSampled } = parsed;
+  return {
+    traceId,
+    spanId,
+    traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote: true,
+  };
+}
+
+/**
+ * Starts the export of spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; the SDK reads that and its other variables
+ * (`OTEL_EXPORTER_OTLP_PROTOCOL`, `OTEL_TRACES_SAMPLER`, …) itself. Spans that the collector does not take are
+ * dropped beyond a bounded queue and never hold anything up.
+ *
+ * The SDK is loaded only here: it costs 100 ms and 30 MB.
+ */
+export async function startTracing(service: string, log: Logger): Promise<AsyncDisposable> {
   const { NodeSDK } = await import('@opentelemetry/sdk-node');
-  const sdk = new NodeSDK({ serviceName: `rolecall-${service}` });
+  // Metrics go by Prometheus and logs by stdout: of the SDK's three signals only spans are wanted.
+  const sdk = new NodeSDK({ serviceName: `rolecall-${service}`, metricReaders: [], logRecordProcessors: [] });
+  diag.setLogger(makeDiagLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   sdk.start();
-  exporting = true;
+  // The SDK's own variables may have switched it off.
+  exporting = isSpanContextValid(trace.getTracer('rolecall').startSpan('start').spanContext());
   return {
     async [Symbol.asyncDispose]() {
       exporting = false;
-      await sdk.shutdown();
+      await within(
+        FLUSH_MS_MAX,
+        sdk.shutdown().catch(() => undefined),
+      );
     },
   };
+}
+
+/** What the SDK complains about, mostly a collector that is away. */
+function makeDiagLogger(log: Logger): DiagLogger {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const warn = (message: string): void => {
+    if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
+    loggedAt = performance.now();
+    log.warn({ detail: String(message).slice(0, LOG_CHARS_MAX) }, 'spans not exported');
+  };
+  const ignore = (): void => undefined;
+  return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
 }

@@ -1,5 +1,6 @@
 import { Contract, JsonRpcProvider } from 'ethers';
 import { createPublicClient, http, parseAbi } from 'viem';
+import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { startChain } from '../../deploy/local/chain.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
@@ -79,6 +80,7 @@ async function readByRolecall(
       lane: 'bulk',
       clientId: 'app_1',
       consistency: { blockTag: 'latest', minBlock: {} },
+      traceparent: newTraceparent(),
       signal,
     });
     for (const [answer] of observed.get(CHAIN_ID)?.observations.values() ?? [])

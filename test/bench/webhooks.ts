@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { newTraceparent } from '#shared/telemetry/tracing.ts';
+import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { spawnNode } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { Table } from './table.ts';
@@ -78,7 +78,7 @@ async function publishCheck(
     decided: true,
     resultJson: resultOf(requestId),
   };
-  await kafka.publish(checkCompleted, check, { headers: { traceparent: newTraceparent() } });
+  await kafka.publish(checkCompleted, check, { traceparent: newTraceparent() });
   return { requestId, publishedAt };
 }
 

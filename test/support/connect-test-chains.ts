@@ -2,6 +2,7 @@ import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts'
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
+import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../services/evaluator/chain/connect-chains.ts';
 import { agreeOn, isAnswer } from '../../services/evaluator/domain/agree.ts';
 import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
@@ -115,6 +116,7 @@ export function connectTestChains(
           offset: '0',
           key: '',
           headers: {},
+          traceparent: newTraceparent(),
           timestampMs: 0,
           value: null,
           signal: new AbortController().signal,

@@ -11,6 +11,7 @@ import { makeBatchReader } from './read-batch.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
 import { makeReadFromEndpoint } from './read-from-endpoint.ts';
 import { ReadQueue } from './read-queue.ts';
+import { traceBatches, traceReads } from './trace-reads.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
@@ -70,20 +71,21 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
   scope.defer(() => heads.close());
   const quarantine = new Quarantine(nowMs);
   const isFact = (observation: Observation) => observation.every(options.isAnswer);
-  const queue = new ReadQueue({
-    perform: makeBatchReader({
-      candidates: (block) => pool.candidates(block),
-      quorum,
-      agreeOn: options.agreeOn,
-      hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-      readyInMs: () => pool.readyInMs,
-      onHedge: () => pool.spendHedge(),
-      onBatch: (readCount) => observer.onBatch(chainId, readCount),
-      readFrom: makeReadFromEndpoint({
-        capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
-        quarantine,
-      }),
+  const performBatch = makeBatchReader({
+    candidates: (block) => pool.candidates(block),
+    quorum,
+    agreeOn: options.agreeOn,
+    hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+    readyInMs: () => pool.readyInMs,
+    onHedge: () => pool.spendHedge(),
+    onBatch: (readCount) => observer.onBatch(chainId, readCount),
+    readFrom: makeReadFromEndpoint({
+      capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
+      quarantine,
     }),
+  });
+  const queue = new ReadQueue({
+    perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
     isQuarantined: (contract) => quarantine.has(contract),
     isFact,
@@ -105,5 +107,5 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
     onRead: (ms) => observer.onRead(chainId, ms),
   });
-  return { read, [Symbol.asyncDispose]: () => scope.disposeAsync() };
+  return { read: traceReads(chainId, read), [Symbol.asyncDispose]: () => scope.disposeAsync() };
 }

@@ -8,6 +8,8 @@ export type Entry = {
   readonly read: Read;
   readonly lane: Lane;
   readonly clientId: string;
+  /** Of the check that wanted it first. */
+  readonly traceparent: string | undefined;
   observation: Observation | undefined;
   /** Whether it is read apart from all others, because it failed or burned gas before. */
   isAlone: boolean;

@@ -21,6 +21,7 @@ export type ChainReadContext = {
   readonly clientId: string;
   readonly blockTag: BlockTag;
   readonly minBlock: number;
+  readonly traceparent?: string;
   /** Aborted when the check must end with what it has. */
   readonly signal: AbortSignal;
 };

@@ -30,7 +30,12 @@ export type ReadQueueOptions = {
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
 };
 
-export type ReadContext = { readonly lane: Lane; readonly clientId: string; readonly signal: AbortSignal };
+export type ReadContext = {
+  readonly lane: Lane;
+  readonly clientId: string;
+  readonly traceparent?: string;
+  readonly signal: AbortSignal;
+};
 
 /**
  * Coalesces the reads of all checks of one chain: equal reads of a block share one answer, and all that wait go
@@ -70,7 +75,7 @@ export class ReadQueue {
     return entries;
   }
 
-  #want(ofBlock: BlockReads, read: Read, { lane, clientId }: ReadContext): Entry {
+  #want(ofBlock: BlockReads, read: Read, { lane, clientId, traceparent }: ReadContext): Entry {
     const known = ofBlock.entries.get(read.key);
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
@@ -83,6 +88,7 @@ export class ReadQueue {
       read,
       lane,
       clientId,
+      traceparent,
       observation: undefined,
       isAlone: this.#options.isQuarantined(read.contract),
       isProved: false,

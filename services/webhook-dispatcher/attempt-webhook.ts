@@ -1,0 +1,40 @@
+import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import { withSpan } from '#shared/telemetry/tracing.ts';
+import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
+import { type AttemptOutcome, judgeClass } from './domain/classify-attempt.ts';
+import { type Signer, signMessage } from './domain/sign-message.ts';
+
+type Dependencies = { readonly attempt: AttemptDelivery; readonly userAgent: string };
+
+export type AttemptToMake = {
+  readonly delivery: WebhookRetry;
+  readonly signers: readonly Signer[];
+  /** Epoch ms, Redis's clock; it is signed. */
+  readonly atMs: number;
+  /** Of the delivery. */
+  readonly traceparent: string;
+};
+
+/** Signs a webhook and attempts it once. The attempt is a span of its own; the receiver may go on from it. */
+export function attemptWebhook(
+  { attempt, userAgent }: Dependencies,
+  { delivery, signers, atMs, traceparent: parent }: AttemptToMake,
+): Promise<AttemptOutcome> {
+  const { requestId, resultJson: body, callbackUrl: url, attemptCount } = delivery;
+  const attributes = { 'http.request.method': 'POST', 'rolecall.attempt': attemptCount + 1 };
+  return withSpan('webhook attempt', { kind: 'client', parent, attributes }, async (traceparent, note) => {
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      'webhook-attempt': String(attemptCount + 1),
+      traceparent,
+      ...signMessage({ requestId, body, atMs, signers }),
+    };
+    const outcome = await attempt({ url, body, headers });
+    note({
+      ...(outcome.status === undefined ? {} : { 'http.response.status_code': outcome.status }),
+      ...(judgeClass(outcome.class) === 'retry' ? { 'error.type': outcome.class } : {}),
+    });
+    return outcome;
+  });
+}

@@ -1,0 +1,48 @@
+import { makeRandomHex } from '#shared/random-pool.ts';
+
+/*
+ * `<version>-<trace id>-<span id>-<flags>`, W3C Trace Context (https://www.w3.org/TR/trace-context/#traceparent-header).
+ * Of a later version the first four parts are read, as section 3.2.4 of it asks; version ff is forbidden.
+ */
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const LENGTH_MAX = 128;
+const SAMPLED = 1;
+
+export type TraceParent = {
+  /** 32 hex digits, not all zero. */
+  readonly traceId: string;
+  /** 16 hex digits, not all zero: the span that is the parent. */
+  readonly spanId: string;
+  /** Whether the parent is recorded. */
+  readonly isSampled: boolean;
+};
+
+/** What a `traceparent` header says; nothing where it is not one. */
+export function parseTraceparent(text: string | undefined): TraceParent | undefined {
+  if (text === undefined || text.length > LENGTH_MAX) return undefined;
+  const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(text) ?? [];
+  if (!traceId || !spanId || !flags || (version === '00' && more !== undefined)) return undefined;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED };
+}
+
+/** The header in version 00, which is the one that all others can read. */
+export const formatTraceparent = ({ traceId, spanId, isSampled }: TraceParent): string =>
+  `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
+
+const newTraceId = makeRandomHex(16);
+const newSpanId = makeRandomHex(8);
+
+/**
+ * A trace of our own. Every check has one, whether spans are exported or not, so that logs and problem documents
+ * of all processes can name it. It is not marked as sampled: nobody has recorded its first span.
+ */
+export const newTraceparent = (): string => `00-${newTraceId()}-${newSpanId()}-00`;
+
+/** The trace that a record carries, or a new one where it carries none that can be read. */
+export const adoptTraceparent = (text: string | undefined): string => {
+  const parsed = parseTraceparent(text);
+  return parsed ? formatTraceparent(parsed) : newTraceparent();
+};
+
+export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 35);
