@@ -64,6 +64,9 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
   );
 }
 
+/** Beyond what any work may take by itself: to wait for a broker that is away, twice a minute, is no stall. */
+export const LIVENESS_STALL_MS_MIN = 150_000;
+
 /** The variables that every process reads. */
 export const commonEnvironment = {
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -84,6 +87,7 @@ export const commonEnvironment = {
     .default('redis://localhost:6379'),
   SHUTDOWN_TIMEOUT_MS: integer({ min: 1_000, max: 600_000, default: 20_000 }),
   DEPENDENCY_WAIT_MS: integer({ min: 1_000, max: 3_600_000, default: 120_000 }),
+  LIVENESS_STALL_MS: integer({ min: LIVENESS_STALL_MS_MIN, max: 3_600_000, default: 240_000 }),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^(https?:\/\/.+)?$/, 'must begin with http:// or https://')
@@ -109,6 +113,8 @@ export type CommonConfig = {
   readonly shutdownTimeoutMs: number;
   /** How long a process waits at its start for a broker or store that is away. */
   readonly dependencyWaitMs: number;
+  /** For so long a consumer may stand still, with work before it, until the process counts as dead. */
+  readonly livenessStallMs: number;
   readonly otlpEndpoint: string | undefined;
 };
 
@@ -140,6 +146,7 @@ export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConf
     redis: { url: env.REDIS_URL },
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     dependencyWaitMs: env.DEPENDENCY_WAIT_MS,
+    livenessStallMs: env.LIVENESS_STALL_MS,
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
   };
 }

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { CommonConfig } from './config.ts';
 import { describeError, ServiceError } from './errors.ts';
+import { Liveness } from './http/liveness.ts';
 import { Readiness, startOpsServer } from './http/ops-server.ts';
 import { type Logger, makeLogger } from './telemetry/log.ts';
-import { makeRegistry, type Registry } from './telemetry/metrics.ts';
+import { makeRegistry, type Registry, watchReadiness } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 
 /** What every part of a process may need of the process itself. */
@@ -11,6 +12,7 @@ export type ServiceContext = {
   readonly log: Logger;
   readonly metrics: Registry;
   readonly readiness: Readiness;
+  readonly liveness: Liveness;
   /** Aborted by the first SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
   /** Ends the process at once, non-zero: for a state in which it would live on and do nothing. */
@@ -77,6 +79,8 @@ async function runScope<C extends CommonConfig>(
 ): Promise<void> {
   const metrics = makeRegistry(name);
   const readiness = new Readiness();
+  const liveness = new Liveness();
+  watchReadiness(metrics, readiness);
   const state = { started: false };
   readiness.add('process', () => {
     if (process.stopping.aborted) return 'stopping';
@@ -84,9 +88,9 @@ async function runScope<C extends CommonConfig>(
   });
   await using scope = new AsyncDisposableStack();
   // First, because an open listener is what holds the event loop while all else is still connecting.
-  const ops = scope.use(await startOpsServer({ ...config.ops, readiness, metrics }));
+  const ops = scope.use(await startOpsServer({ ...config.ops, readiness, liveness, metrics }));
   if (config.otlpEndpoint) scope.use(await startTracing(name, process.log));
-  await start(scope, { ...process, metrics, readiness }, config);
+  await start(scope, { ...process, metrics, readiness, liveness }, config);
   state.started = true;
   process.log.info({ opsPort: ops.port }, 'ready');
   if (!process.stopping.aborted) await once(process.stopping, 'abort');

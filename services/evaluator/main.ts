@@ -4,6 +4,7 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadChains, loadConfig } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
@@ -21,7 +22,7 @@ await runService(
     const clock = scope.use(await startClock(redis));
     const kafka = scope.use(await connectKafka(config, 'evaluator', context));
     const metrics = makeMetrics(context.metrics);
-    metrics.watchClock(clock.skewMs);
+    watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, 'evaluator.bulk'));
     const chains = scope.use(
       connectChains(loadChains(config.chainsFile, process.env), {

@@ -37,16 +37,6 @@ export function makeMetrics(registry: Registry) {
         if (verdict.outcome === 'undetermined') undetermined.inc({ chain_id, code: verdict.code });
       }
     },
-    watchClock(skewMs: () => number): void {
-      new Gauge({
-        name: 'rolecall_clock_skew_seconds',
-        help: "How far this process's clock is ahead of Redis's.",
-        registers,
-        collect() {
-          this.set(skewMs() / 1_000);
-        },
-      });
-    },
     chains: makeChainObserver(registers),
   };
 }

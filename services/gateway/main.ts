@@ -10,6 +10,7 @@ import { connectRedis } from '#shared/redis/connect.ts';
 import { makeKeyUse } from '#shared/redis/key-use.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
+import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAdmitCheck } from './admit-check.ts';
 import { makeApp } from './app.ts';
 import { makeAuthenticator } from './authenticate.ts';
@@ -45,6 +46,7 @@ await runService(
 
     const connection = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(connection.redis));
+    watchClock(context.metrics, clock);
     const kafka = scope.use(await connectKafka(config, 'gateway', context));
     const metrics = makeGatewayMetrics(context.metrics);
     const results = makeResults(connection.redis);

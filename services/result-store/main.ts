@@ -5,6 +5,7 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { watchClock } from '#shared/telemetry/metrics.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { loadConfig } from './config.ts';
@@ -31,7 +32,8 @@ await runService(
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
     context.readiness.add('views', () => keeper.areWhole() || 'the views are being rebuilt');
-    metrics.watch(keeper, clock);
+    watchClock(context.metrics, clock);
+    metrics.watchViews(keeper);
 
     scope.use(
       await kafka.consume({

@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { Clock } from '#shared/redis/clock.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ViewKeeper } from '#shared/views/keep-views.ts';
 
@@ -29,21 +28,13 @@ export function makeMetrics(registry: Registry) {
           (nowMs - Date.parse(message.acceptedAt)) / 1000,
         );
     },
-    watch(views: Pick<ViewKeeper, 'areWhole'>, clock: Pick<Clock, 'skewMs'>): void {
+    watchViews(views: Pick<ViewKeeper, 'areWhole'>): void {
       new Gauge({
         name: 'rolecall_views_whole',
         help: '1 while the Redis views are whole, 0 while they are rebuilt.',
         registers,
         collect() {
           this.set(views.areWhole() ? 1 : 0);
-        },
-      });
-      new Gauge({
-        name: 'rolecall_clock_skew_seconds',
-        help: "How far this process's clock is ahead of Redis's.",
-        registers,
-        collect() {
-          this.set(clock.skewMs() / 1000);
         },
       });
     },

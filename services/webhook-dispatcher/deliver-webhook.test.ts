@@ -36,6 +36,7 @@ const aRecord = (over: Partial<RecordAt> = {}): RecordAt => ({
   timestampMs: NOW_MS,
   value: null,
   signal: new AbortController().signal,
+  park: () => undefined,
   ...over,
 });
 

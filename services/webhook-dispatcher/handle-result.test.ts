@@ -14,6 +14,7 @@ const record: RecordAt = {
   timestampMs: 0,
   value: null,
   signal: new AbortController().signal,
+  park: () => undefined,
 };
 
 const aResult = (delivery: CheckCompleted['delivery']): CheckCompleted => ({

@@ -9,6 +9,7 @@ import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
+import { watchClock } from '#shared/telemetry/metrics.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';
 import { makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
@@ -36,6 +37,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
 
   const store = scope.use(await connectRedis({ ...config, ...config.redis }, context));
   const clock = scope.use(await startClock(store.redis));
+  watchClock(context.metrics, clock);
   const deliveries = makeDeliveries(store.redis);
   const signers = makeSigners({ readClientApp: makeClientApps(store.redis).read, open: config.box.open });
   await subscribe(await store.subscriber(), CLIENT_APP_CHANGED, {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from '#shared/telemetry/metrics.ts';
+import type { Liveness } from './liveness.ts';
 
 /** True when well, otherwise the reason why not. */
 export type ReadyCheck = () => true | string;
@@ -26,16 +27,30 @@ type Options = {
   readonly host: string;
   readonly port: number;
   readonly readiness: Readiness;
+  readonly liveness: Liveness;
   readonly metrics: Registry;
 };
 
-/** Serves `/livez`, `/readyz` and `/metrics`: for operators, on a port that the public never sees. */
-export async function startOpsServer({ host, port, readiness, metrics }: Options): Promise<OpsServer> {
+/**
+ * Serves `/livez`, `/readyz` and `/metrics`: for operators, on a port that the public never sees. An event loop that
+ * is stuck answers nothing at all, which a probe with a timeout takes for what it is.
+ */
+export async function startOpsServer({
+  host,
+  port,
+  readiness,
+  liveness,
+  metrics,
+}: Options): Promise<OpsServer> {
   const server = createServer((request, response) => {
     const send = (status: number, type: string, body: string) => {
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
     };
-    if (request.url === '/livez') return send(200, 'text/plain', 'ok\n');
+    if (request.url === '/livez') {
+      const faults = liveness.faults();
+      if (Object.keys(faults).length === 0) return send(200, 'text/plain', 'ok\n');
+      return send(503, 'application/json', `${JSON.stringify({ live: false, faults })}\n`);
+    }
     if (request.url === '/readyz') {
       const judgement = readiness.judge();
       return send(judgement.ready ? 200 : 503, 'application/json', `${JSON.stringify(judgement)}\n`);

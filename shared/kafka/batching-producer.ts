@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Message, Producer, ProducerBatch } from 'kafkajs';
-import { ServiceError } from '#shared/errors.ts';
+import { type ErrorCode, ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 
 const IN_FLIGHT_MAX = 2;
@@ -11,6 +11,14 @@ const QUEUED_MAX = 50_000;
 const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 const RESEND_DELAY_MS = 100;
 const RECORD_OVERHEAD_BYTES = 100;
+
+/** Why a message was not acknowledged in time. */
+export const PUBLISH_FAILURES = [
+  'overloaded',
+  'publish-unknown',
+  'broker-unavailable',
+] as const satisfies readonly ErrorCode[];
+export type PublishFailure = (typeof PUBLISH_FAILURES)[number];
 
 /** What the producer needs of kafkajs. */
 export type SendBatch = Pick<Producer, 'sendBatch'>;
@@ -37,15 +45,17 @@ type Item = {
 export class BatchingProducer {
   readonly #producer: SendBatch;
   readonly #log: Logger;
+  readonly #onFailure: (code: PublishFailure) => void;
   #queue: Item[] = [];
   #queuedBytes = 0;
   #inFlight = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  constructor(producer: SendBatch, log: Logger) {
+  constructor(producer: SendBatch, log: Logger, onFailure: (code: PublishFailure) => void = () => undefined) {
     this.#producer = producer;
     this.#log = log;
+    this.#onFailure = onFailure;
   }
 
   /** Messages that wait or are on their way. */
@@ -61,8 +71,10 @@ export class BatchingProducer {
    */
   send(topic: string, message: Message, timeoutMs: number): Promise<void> {
     const bytes = sizeOf(message);
-    if (this.#queue.length >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX)
+    if (this.#queue.length >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
+      this.#onFailure('overloaded');
       return Promise.reject(new ServiceError('overloaded', 'too many messages wait for the broker'));
+    }
     return new Promise((resolve, reject) => {
       const item: Item = {
         topic,
@@ -97,6 +109,7 @@ export class BatchingProducer {
     const error = item.sent
       ? new ServiceError('publish-unknown', 'the broker did not acknowledge the message in time')
       : new ServiceError('broker-unavailable', 'the broker did not take the message in time');
+    this.#onFailure(item.sent ? 'publish-unknown' : 'broker-unavailable');
     item.reject(error);
   }
 

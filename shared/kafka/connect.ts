@@ -1,5 +1,4 @@
 import type { Admin, Message } from 'kafkajs';
-import { Counter, Gauge } from 'prom-client';
 import type { CommonConfig } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
@@ -10,17 +9,14 @@ import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { makeDeadLetter } from './dead-letter.ts';
 import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER } from './fair-partitioner.ts';
+import { makeKafkaInstruments } from './instruments.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
+import { startBrokerWatch } from './watch-broker.ts';
+import { startProgressWatch } from './watch-progress.ts';
 import { WindowConsumer } from './window-consumer.ts';
-import {
-  type GiveUp,
-  type Handler,
-  makeLookAtRecord,
-  makeWorkRecord,
-  type RecordOutcome,
-} from './work-record.ts';
+import { type GiveUp, type Handler, makeLookAtRecord, makeWorkRecord } from './work-record.ts';
 
 /** How long a consumer tries to hand a message on before it holds its record and begins again. */
 const PUBLISH_TIMEOUT_MS = 60_000;
@@ -71,7 +67,9 @@ export type KafkaConnection = AsyncDisposable & {
   readonly pendingCount: () => number;
 };
 
-type Context = Pick<ServiceContext, 'log' | 'metrics' | 'fail' | 'readiness' | 'stopping'>;
+/** A command has no liveness that anybody asks for. */
+type Context = Pick<ServiceContext, 'log' | 'metrics' | 'fail' | 'readiness' | 'stopping'> &
+  Partial<Pick<ServiceContext, 'liveness'>>;
 
 /**
  * Connects to the cluster: waits for a broker within `dependencyWaitMs`, with a message.
@@ -97,8 +95,11 @@ export async function connectKafka(
   await admin.connect();
   if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS);
   await producer.connect();
-  const batching = new BatchingProducer(producer, context.log);
-  const instruments = makeInstruments(context);
+  const instruments = makeKafkaInstruments(context.metrics);
+  const batching = new BatchingProducer(producer, context.log, instruments.countFailedPublish);
+  instruments.watchPending(() => batching.pendingCount);
+  const brokerWatch = startBrokerWatch(admin);
+  context.readiness.add('broker', brokerWatch.check);
   const publish = makePublish(batching);
 
   const consume = async <M>(options: ConsumeOptions<M>): Promise<AsyncDisposable> => {
@@ -113,11 +114,14 @@ export async function connectKafka(
       metadataMaxAge: 60_000,
     });
     const log = context.log.child({ group: options.groupId });
+    const group = instruments.ofGroup(options.groupId, [...topics.keys()]);
     const consumer = new WindowConsumer<M>(source, {
       topics: [...topics.keys()],
       window: options.window,
       log,
       fail: context.fail,
+      onAssignment: group.onAssignment,
+      onCrash: group.onCrash,
       now: options.due?.now ?? Date.now,
       look: makeLookAtRecord(topics, options.due?.dueAtOf),
       work: makeWorkRecord<M>({
@@ -132,16 +136,26 @@ export async function connectKafka(
           const letter = makeDeadLetter(record, place, options.groupId, error);
           await batching.send(deadLetterSpecOf(topic).name, letter, PUBLISH_TIMEOUT_MS);
         },
-        observe: instruments.observe(options.groupId),
+        observe: group.observe,
         log,
         signal: stop.signal,
       }),
     });
-    instruments.watch(options.groupId, () => consumer.workingCount);
+    group.watch(consumer);
     context.readiness.add(options.groupId, () => consumer.isJoined || 'not a member of its consumer group');
     await unlessAborted(consumer.start(), context.stopping);
+    const watch = startProgressWatch({
+      groupId: options.groupId,
+      topics: [...topics.keys()],
+      progress: () => consumer.progress,
+      admin,
+      stallMsMax: config.livenessStallMs,
+      log,
+    });
+    context.liveness?.add(options.groupId, watch.check);
     return {
       async [Symbol.asyncDispose]() {
+        await watch[Symbol.asyncDispose]();
         stop.abort();
         await consumer.stop(drainMsOf(config.shutdownTimeoutMs));
       },
@@ -157,6 +171,7 @@ export async function connectKafka(
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,
     async [Symbol.asyncDispose]() {
+      await brokerWatch[Symbol.asyncDispose]();
       await within(drainMsOf(config.shutdownTimeoutMs) / 2, batching.drain());
       await within(DISCONNECT_MS_MAX, Promise.all([producer.disconnect(), admin.disconnect()]));
     },
@@ -193,27 +208,3 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
 
 /** The part of the stop that work in hand may take: what is not done by then is left to the next owner. */
 const drainMsOf = (shutdownTimeoutMs: number): number => Math.max(500, Math.round(shutdownTimeoutMs * 0.7));
-
-function makeInstruments({ metrics }: Context) {
-  const records = new Counter({
-    name: 'rolecall_records_total',
-    help: 'Records worked, by what became of them.',
-    labelNames: ['group', 'topic', 'outcome'],
-    registers: [metrics],
-  });
-  const working = new Map<string, () => number>();
-  new Gauge({
-    name: 'rolecall_records_in_work',
-    help: 'Records being worked now.',
-    labelNames: ['group'],
-    registers: [metrics],
-    collect() {
-      for (const [group, count] of working) this.set({ group }, count());
-    },
-  });
-  return {
-    observe: (group: string) => (topic: string, outcome: RecordOutcome) =>
-      records.inc({ group, topic, outcome }),
-    watch: (group: string, count: () => number) => void working.set(group, count),
-  };
-}

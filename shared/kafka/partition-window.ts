@@ -1,13 +1,27 @@
 import type { KafkaMessage } from 'kafkajs';
+import type { PlacesTaken } from './work-places.ts';
 
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  readonly record: KafkaMessage;
+  /** As it was fetched, in memory of its own from when it is worked; nothing once it is done. */
+  record: KafkaMessage;
   readonly key: string;
   done: boolean;
+  /** When its work began, or was last seen to wait for something that is away; ms of a clock that never goes back. */
+  aliveAtMs?: number;
   /** Set when the record is looked at for the first time: its parsed message, and when it is due. */
   parsed?: { readonly message: M | undefined; readonly error: unknown; readonly dueAt: number };
+};
+
+/** What is left of a record that is done: it may stand behind a parked one for long, and must cost no memory there. */
+const NOTHING: KafkaMessage = {
+  key: null,
+  value: null,
+  headers: {},
+  timestamp: '0',
+  attributes: 0,
+  offset: '0',
 };
 
 /**
@@ -29,6 +43,8 @@ export class PartitionWindow<M> {
   #workingCount = 0;
   committedOffset = -1;
   paused = false;
+  /** Of the places that the partitions share. */
+  readonly places: PlacesTaken = { runningCount: 0, parkedCount: 0 };
 
   constructor(topic: string, partition: number) {
     this.topic = topic;
@@ -55,6 +71,11 @@ export class PartitionWindow<M> {
   /** The offset to commit (the next one to read), or -1 while none is known. */
   get commitOffset(): number {
     return this.#unfinished[0]?.offset ?? this.#nextOffset;
+  }
+
+  /** The offset behind the last record that was fetched, or -1 before the first. */
+  get fetchedOffset(): number {
+    return this.#nextOffset;
   }
 
   /** The oldest record that waits. */
@@ -95,6 +116,8 @@ export class PartitionWindow<M> {
   /** Marks a record done; returns the record of the same key that may be worked now, if one is deferred. */
   finish(entry: WindowRecord<M>): WindowRecord<M> | undefined {
     entry.done = true;
+    entry.record = NOTHING;
+    delete entry.parsed;
     let count = 0;
     while (this.#unfinished[count]?.done) count++;
     if (count > 0) this.#unfinished.splice(0, count);
@@ -114,4 +137,14 @@ export class PartitionWindow<M> {
   }
 }
 
-const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
+export const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
+
+/** The record in memory of its own: as it was fetched it is a view of all that came with it, which it would keep. */
+export function detached(record: KafkaMessage): KafkaMessage {
+  const copy = { ...record, key: copyOf(record.key), value: copyOf(record.value) };
+  for (const [name, value] of Object.entries(copy.headers ?? {}))
+    if (Buffer.isBuffer(value)) copy.headers = { ...copy.headers, [name]: copyOf(value) };
+  return copy;
+}
+
+const copyOf = <B extends Buffer | null>(bytes: B): B => (bytes && Buffer.from(bytes)) as B;

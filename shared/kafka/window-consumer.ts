@@ -1,13 +1,19 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
-import { PartitionWindow, type WindowRecord } from './partition-window.ts';
+import { bytesOf, detached, PartitionWindow, type WindowRecord } from './partition-window.ts';
+import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
 const COMMIT_INTERVAL_MS = 200;
 /** The last commit and the farewell to the group. */
 const LEAVE_MS_MAX = 3_000;
 /** Fetched bytes of a partition that may wait before it is paused. */
 const BACKLOG_BYTES_MAX = 1024 * 1024;
+/** Records whose work waits, beside those of the window, as parts of it; and their bytes. */
+const PARKED_PER_WINDOW = 4;
+const PARKED_BYTES_MAX = 16 * 1024 * 1024;
+/** How far a partition runs past its oldest unfinished record, as parts of the window: more than can be parked. */
+const AHEAD_PER_WINDOW = 8;
 /** The longest single timer; a later due time is looked at again then (setTimeout itself ends at 24 days). */
 const WAKE_MS_MAX = 60_000;
 
@@ -21,16 +27,36 @@ export type WindowWork<M> = {
   /** Parses a record on its first look and says when it is due (epoch ms; 0 is now). Never throws. */
   readonly look: (record: KafkaMessage, topic: string) => NonNullable<WindowRecord<M>['parsed']>;
   /** Does the record's work. Resolves true when its offset may be passed, false when it must be left. */
-  readonly work: (entry: WindowRecord<M>, topic: string, partition: number) => Promise<boolean>;
+  readonly work: (
+    entry: WindowRecord<M>,
+    topic: string,
+    partition: number,
+    park: WorkPlace['park'],
+  ) => Promise<boolean>;
   readonly now: () => number;
 };
 
 type Options<M> = WindowWork<M> & {
   readonly topics: readonly string[];
-  /** Records worked at once in this process, over all partitions. */
+  /** Records worked at once in this process, over all partitions; those that are parked come on top. */
   readonly window: number;
   readonly log: Logger;
   readonly fail: (error: unknown) => void;
+  readonly onAssignment: () => void;
+  readonly onCrash: () => void;
+};
+
+/** How far a consumer has come. */
+export type ConsumerProgress = {
+  readonly isJoined: boolean;
+  /** The longest time for which a record in work has shown no sign of life; 0 without one. */
+  readonly silentWorkMs: number;
+  /** Of the partitions that are being fetched: the offset behind the last fetched record, -1 before the first. */
+  readonly fetching: readonly {
+    readonly topic: string;
+    readonly partition: number;
+    readonly fetchedOffset: number;
+  }[];
 };
 
 /**
@@ -40,6 +66,9 @@ type Options<M> = WindowWork<M> & {
  * not starve the others; only the contiguous prefix of finished records is committed. `eachBatch` hands the
  * records over and returns at once: a slow handler neither stops the fetch loop nor costs a heartbeat.
  * With a due time, a partition rests until its head is due and stays in the group meanwhile.
+ *
+ * Work that only waits for something outside is parked: it takes none of the places that others run in, and its
+ * record is committed when it is done, as any other. How many may be parked is bounded, by count and by bytes.
  */
 export class WindowConsumer<M> {
   readonly #source: WindowSource;
@@ -48,8 +77,10 @@ export class WindowConsumer<M> {
   readonly #aheadMax: number;
   #partitions = new Map<string, PartitionWindow<M>>();
   #order: PartitionWindow<M>[] = [];
+  readonly #places: WorkPlaces;
+  /** Running and parked. */
+  readonly #working = new Set<WindowRecord<M>>();
   #turn = 0;
-  #workingCount = 0;
   #stopping = false;
   #joined = false;
   #commitTimer: NodeJS.Timeout | undefined;
@@ -61,11 +92,34 @@ export class WindowConsumer<M> {
     this.#source = source;
     this.#options = options;
     this.#backlogMax = 2 * options.window;
-    this.#aheadMax = 4 * options.window;
+    this.#aheadMax = AHEAD_PER_WINDOW * options.window;
+    this.#places = new WorkPlaces({
+      runningMax: options.window,
+      parkedMax: PARKED_PER_WINDOW * options.window,
+      parkedBytesMax: PARKED_BYTES_MAX,
+    });
   }
 
   get workingCount(): number {
-    return this.#workingCount;
+    return this.#places.runningCount;
+  }
+
+  /** Records whose work waits for something outside of the process. */
+  get parkedCount(): number {
+    return this.#places.parkedCount;
+  }
+
+  get partitionCount(): number {
+    return this.#order.length;
+  }
+
+  get progress(): ConsumerProgress {
+    let silentWorkMs = 0;
+    const nowMs = performance.now();
+    for (const { aliveAtMs = nowMs } of this.#working)
+      silentWorkMs = Math.max(silentWorkMs, nowMs - aliveAtMs);
+    const fetching = this.#order.filter(({ paused }) => !paused);
+    return { isJoined: this.#joined, silentWorkMs, fetching };
   }
 
   /** Whether the process is a member of its group, as far as it knows. */
@@ -84,6 +138,7 @@ export class WindowConsumer<M> {
     });
     this.#source.on(events.CRASH, ({ payload }) => {
       this.#joined = false;
+      this.#options.onCrash();
       // kafkajs has given up for good: the process would live on and read nothing.
       if (!payload.restart) this.#options.fail(payload.error);
     });
@@ -98,14 +153,17 @@ export class WindowConsumer<M> {
     await joined;
   }
 
-  /** Takes no more work, waits for what is being worked, commits, leaves: a commit after leaving is silently lost. */
+  /**
+   * Takes no more work, waits for what is being worked, commits, leaves: a commit after leaving is silently lost.
+   * What is parked is left at once.
+   */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#commitTimer);
     clearTimeout(this.#wakeTimer);
     for (const window of this.#order) this.#flow(window, true);
-    if (this.#workingCount > 0)
-      await within(drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
+    this.#places.leaveAll();
+    if (!this.#isIdle) await within(drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
     // A broker that is away answers neither: then the next owner works on from the last commit.
     await within(LEAVE_MS_MAX, this.#leave());
   }
@@ -132,6 +190,7 @@ export class WindowConsumer<M> {
     this.#partitions = kept;
     this.#order = [...kept.values()];
     this.#joined = true;
+    this.#options.onAssignment();
     this.#options.log.info({ partitionCount: this.#order.length }, 'joined consumer group');
     this.#pump();
   }
@@ -167,7 +226,7 @@ export class WindowConsumer<M> {
   /** Starts records until the window is full, a turn of each partition after the other. */
   #pump(): void {
     let earliest = Number.POSITIVE_INFINITY;
-    for (let misses = 0; !this.#stopping && this.#workingCount < this.#options.window; ) {
+    for (let misses = 0; !this.#stopping && !this.#places.isFull; ) {
       const window = this.#order[this.#turn++ % this.#order.length];
       if (!window || misses >= this.#order.length) break;
       const dueAt = this.#dueAt(window);
@@ -192,7 +251,7 @@ export class WindowConsumer<M> {
   /** 0 where the head can be worked now, its due time where it is later, nothing where there is none to work. */
   #dueAt(window: PartitionWindow<M>): number | undefined {
     const { head } = window;
-    if (!head || window.aheadCount >= this.#aheadMax) return undefined;
+    if (!head || window.aheadCount >= this.#aheadMax || !this.#places.mayRun(window.places)) return undefined;
     head.parsed ??= this.#options.look(head.record, window.topic);
     return head.parsed.dueAt > this.#options.now() ? head.parsed.dueAt : 0;
   }
@@ -205,17 +264,35 @@ export class WindowConsumer<M> {
   }
 
   async #run(window: PartitionWindow<M>, first: WindowRecord<M>): Promise<void> {
-    this.#workingCount++;
     let entry: WindowRecord<M> | undefined = first;
     while (entry) {
       entry.parsed ??= this.#options.look(entry.record, window.topic);
-      const passed: boolean = await this.#options.work(entry, window.topic, window.partition);
+      entry.aliveAtMs = performance.now();
+      this.#working.add(entry);
+      const passed = await this.#work(window, entry);
+      this.#working.delete(entry);
       // Left: the prefix ends here, and the records of its key behind it stay too.
       entry = passed ? window.finish(entry) : undefined;
     }
-    this.#workingCount--;
-    if (this.#workingCount === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#isIdle) for (const resolve of this.#idle.splice(0)) resolve();
     this.#pump();
+  }
+
+  async #work(window: PartitionWindow<M>, entry: WindowRecord<M>): Promise<boolean> {
+    entry.record = detached(entry.record);
+    const place = this.#places.enter(window.places, bytesOf(entry.record));
+    const park = (leave: () => void): boolean => {
+      const isParked = !this.#stopping && place.park(leave);
+      if (isParked) this.#pump();
+      return isParked;
+    };
+    const passed = await this.#options.work(entry, window.topic, window.partition, park);
+    place.end();
+    return passed;
+  }
+
+  get #isIdle(): boolean {
+    return this.#places.runningCount + this.#places.parkedCount === 0;
   }
 
   async #commit(): Promise<void> {

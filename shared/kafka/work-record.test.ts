@@ -40,7 +40,7 @@ async function work(value: string, handle: Handler<Message>, giveUp?: GiveUp<Mes
     value: Buffer.from(value),
   } as KafkaMessage;
   const parsed = makeLookAtRecord(topics)(record, 't');
-  const passed = workRecord({ offset: 7, record, key: 'k', done: false, parsed }, 't', 0);
+  const passed = workRecord({ offset: 7, record, key: 'k', done: false, parsed }, 't', 0, () => false);
   return { passed, events, stop };
 }
 

@@ -7,6 +7,7 @@ import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { headersOf } from './dead-letter.ts';
 import type { WindowRecord } from './partition-window.ts';
 import { inConsumerSpan } from './trace-messages.ts';
+import type { WorkPlace } from './work-places.ts';
 
 /** Where a record stands, and what travels beside its value. */
 export type RecordAt = {
@@ -23,6 +24,13 @@ export type RecordAt = {
   readonly value: Buffer | null;
   /** Aborted when the process stops: waiting work may end, its record is then worked by the next owner. */
   readonly signal: AbortSignal;
+  /**
+   * Says that the work only waits from now on, for something outside of the process: the record takes no run place
+   * meanwhile. Without effect while too many are parked; the offset stays uncommitted until the work is done.
+   *
+   * @param leave called when the process stops: the wait is to end, and the handler to throw a retriable error
+   */
+  readonly park: (leave: () => void) => void;
 };
 
 export type Handler<M> = (message: M, record: RecordAt) => Promise<void>;
@@ -38,7 +46,8 @@ const TRIES_MAX = 3;
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 2_000;
 
-export type RecordOutcome = 'handled' | 'retried' | 'dead-lettered' | 'left';
+export const RECORD_OUTCOMES = ['handled', 'retried', 'dead-lettered', 'left'] as const;
+export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
 
 type Dependencies<M> = {
   readonly groupId: string;
@@ -65,6 +74,7 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
   const hold = async (
     work: () => Promise<void>,
     at: RecordAt,
+    entry: WindowRecord<M>,
   ): Promise<'done' | 'left' | { failed: unknown }> => {
     for (let delayMs = RETRY_DELAY_MS_MIN; ; delayMs = Math.min(delayMs * 2, RETRY_DELAY_MS_MAX)) {
       try {
@@ -74,17 +84,23 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
         if (!isRetriable(error)) return { failed: error };
         if (deps.signal.aborted) return 'left';
         deps.observe(at.topic, 'retried');
+        entry.aliveAtMs = performance.now();
         deps.log.warn({ ...place(at), error: describeError(error) }, 'record held, trying again');
         await delay(delayMs, undefined, { signal: deps.signal }).catch(() => undefined);
       }
     }
   };
 
-  const tryHandler = async (message: M, at: RecordAt): Promise<'done' | 'left' | { failed: unknown }> => {
+  const tryHandler = async (
+    message: M,
+    at: RecordAt,
+    entry: WindowRecord<M>,
+  ): Promise<'done' | 'left' | { failed: unknown }> => {
     for (let tries = 1; ; tries++) {
       const outcome = await hold(
         () => inConsumerSpan(at, deps.groupId, (inSpan) => deps.handle(message, inSpan)),
         at,
+        entry,
       );
       if (typeof outcome === 'string') return outcome;
       deps.log.error(
@@ -100,20 +116,25 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
     entry: WindowRecord<M>,
     topic: string,
     partition: number,
+    park: WorkPlace['park'],
   ): Promise<boolean> {
-    const at = recordAt(entry, topic, partition, deps.signal);
+    const at = recordAt(entry, topic, partition, park, deps.signal);
     const { message, error } = entry.parsed ?? { message: undefined, error: undefined };
-    const outcome = message === undefined ? { failed: error } : await tryHandler(message, at);
+    const outcome = message === undefined ? { failed: error } : await tryHandler(message, at, entry);
     if (typeof outcome === 'string') {
       deps.observe(topic, outcome === 'done' ? 'handled' : 'left');
       if (deps.log.isLevelEnabled('debug')) deps.log.debug({ ...place(at), outcome }, 'record worked');
       return outcome === 'done';
     }
-    const given = await hold(async () => deps.giveUp?.({ message, record: at, error: outcome.failed }), at);
+    const given = await hold(
+      async () => deps.giveUp?.({ message, record: at, error: outcome.failed }),
+      at,
+      entry,
+    );
     if (given === 'left') return false;
     if (typeof given === 'object')
       deps.log.error({ ...place(at), error: describeError(given.failed) }, 'giving up failed');
-    const parked = await hold(() => deps.deadLetter(entry.record, at, outcome.failed), at);
+    const parked = await hold(() => deps.deadLetter(entry.record, at, outcome.failed), at, entry);
     deps.observe(topic, parked === 'done' ? 'dead-lettered' : 'left');
     if (parked === 'done')
       deps.log.error({ ...place(at), error: describeError(outcome.failed) }, 'record dead-lettered');
@@ -143,6 +164,7 @@ function recordAt(
   { record, offset, key }: WindowRecord<unknown>,
   topic: string,
   partition: number,
+  park: WorkPlace['park'],
   signal: AbortSignal,
 ): RecordAt {
   const headers = headersOf(record);
@@ -156,6 +178,7 @@ function recordAt(
     timestampMs: Number(record.timestamp),
     value: record.value,
     signal,
+    park,
   };
 }
 

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 export type { Registry };
 
@@ -13,4 +13,32 @@ export function makeRegistry(service: string): Registry {
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** Shows what `/readyz` says, one series per check, so that a dashboard sees which dependency a process misses. */
+export function watchReadiness(registry: Registry, readiness: { judge: () => ReadyJudgement }): void {
+  new Gauge({
+    name: 'rolecall_ready',
+    help: '1 while a readiness check is well, by its name.',
+    labelNames: ['check'],
+    registers: [registry],
+    collect() {
+      for (const [check, answer] of Object.entries(readiness.judge().checks))
+        this.set({ check }, answer === true ? 1 : 0);
+    },
+  });
+}
+
+type ReadyJudgement = { readonly checks: Readonly<Record<string, true | string>> };
+
+/** Shows how far this process's clock is ahead of Redis's, the one clock of all times that cross processes. */
+export function watchClock(registry: Registry, { skewMs }: { readonly skewMs: () => number }): void {
+  new Gauge({
+    name: 'rolecall_clock_skew_seconds',
+    help: "How far this process's clock is ahead of Redis's.",
+    registers: [registry],
+    collect() {
+      this.set(skewMs() / 1_000);
+    },
+  });
 }
