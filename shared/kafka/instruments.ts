@@ -6,6 +6,7 @@ import { RECORD_OUTCOMES, type RecordOutcome } from './work-record.ts';
 /** What a consumer shows of itself at a scrape. */
 export type ConsumerState = {
   readonly workingCount: number;
+  readonly parkedCount: number;
   readonly isJoined: boolean;
   readonly partitionCount: number;
 };
@@ -60,6 +61,11 @@ export function makeKafkaInstruments(registry: Registry): KafkaInstruments {
       },
     });
   gauge('rolecall_records_in_work', 'Records being worked now.', (state) => state.workingCount);
+  gauge(
+    'rolecall_records_parked',
+    'Records whose work waits for something outside of the process, beside those in work.',
+    (state) => state.parkedCount,
+  );
   gauge('rolecall_consumer_joined', '1 while the process is a member of the group.', ({ isJoined }) =>
     isJoined ? 1 : 0,
   );

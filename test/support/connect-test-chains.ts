@@ -120,6 +120,7 @@ export function connectTestChains(
           timestampMs: 0,
           value: null,
           signal: new AbortController().signal,
+          park: () => undefined,
         },
       );
       if (result === undefined) throw new Error('nothing was published');
