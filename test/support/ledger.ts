@@ -14,13 +14,25 @@ export type Attempt = {
   readonly rules: readonly SentRule[];
   outcome: 'acknowledged' | 'refused' | 'indeterminate';
   requestId?: string;
-  /** The body of a sync answer. */
+  /** The body of a sync answer, or of the first poll that had the result. */
   answered?: string;
+  /** Epoch ms. */
+  readonly startedAt: number;
+  /** From the start to the answer or the cut; absent until then. */
+  tookMs?: number;
+  /** Absent where the connection was cut. */
+  status?: number;
+  /** From the start until the client had the result. */
+  resultMs?: number;
 };
 
 /** Some copy of a result: polled, delivered or answered. */
 type Copy = { readonly requestId: string; readonly body: string };
-export type Delivery = Copy & { readonly verified?: boolean | undefined };
+export type Delivery = Copy & {
+  readonly verified?: boolean | undefined;
+  /** False where the receiver did not answer 2xx: a copy like any other, but no delivery. */
+  readonly accepted?: boolean;
+};
 
 /** What the chain itself says of a rule at a block. Undefined where it cannot be known. */
 export type Oracle = (rule: SentRule, account: string, block: number) => Promise<boolean | undefined>;
@@ -28,7 +40,7 @@ export type Oracle = (rule: SentRule, account: string, block: number) => Promise
 export type Evidence = {
   /** The terminal result of each request id that was asked for; absent where there is none. */
   readonly polled: ReadonlyMap<string, string>;
-  /** What the receiver answered with 2xx. */
+  /** What the receiver got. */
   readonly deliveries: readonly Delivery[];
   /** Request ids whose delivery is visibly given up or dead-lettered. */
   readonly givenUp?: ReadonlySet<string>;
@@ -98,18 +110,31 @@ export class Ledger {
       ...rule,
       roleId: `${rule.roleId}#${i}`,
     }));
-    const attempt: Attempt = { mode, account, rules, outcome: 'indeterminate' };
+    const attempt: Attempt = { mode, account, rules, outcome: 'indeterminate', startedAt: Date.now() };
     this.attempts.push(attempt);
     return attempt;
   }
 
-  /** Writes down the answer; a connection that was cut is simply never ended. */
+  /** Writes down the answer. */
   end(attempt: Attempt, answer: { readonly status: number; readonly text: string }): void {
+    attempt.tookMs = Date.now() - attempt.startedAt;
+    attempt.status = answer.status;
     if (answer.status >= 500) return;
     attempt.outcome = answer.status >= 400 ? 'refused' : 'acknowledged';
     if (attempt.outcome !== 'acknowledged') return;
     attempt.requestId = (JSON.parse(answer.text) as { requestId: string }).requestId;
-    if (attempt.mode === 'sync') attempt.answered = answer.text;
+    if (attempt.mode === 'sync') this.result(attempt, answer.text);
+  }
+
+  /** The connection was cut before there was an answer. */
+  cut(attempt: Attempt): void {
+    attempt.tookMs = Date.now() - attempt.startedAt;
+  }
+
+  /** The client has the result for the first time. */
+  result(attempt: Attempt, body: string): void {
+    attempt.answered = body;
+    attempt.resultMs = Date.now() - attempt.startedAt;
   }
 
   /** The request ids whose results must be there. */
@@ -127,7 +152,8 @@ export class Ledger {
       unverified: deliveries.flatMap(({ verified, requestId }) => (verified === false ? [requestId] : [])),
     };
     const verified = deliveries.filter((delivery) => delivery.verified !== false);
-    const delivered = new Set(verified.map(({ requestId }) => requestId));
+    const taken = verified.filter(({ accepted }) => accepted !== false);
+    const delivered = new Set(taken.map(({ requestId }) => requestId));
     for (const { requestId, mode } of this.attempts) {
       if (requestId === undefined) continue;
       if (!polled.has(requestId)) faults.lost.push(requestId);
@@ -147,7 +173,7 @@ export class Ledger {
         refused: count('refused'),
         indeterminate: count('indeterminate'),
         undetermined,
-        duplicates: verified.length - delivered.size,
+        duplicates: taken.length - delivered.size,
       },
       faults,
       broken: (Object.keys(faults) as (keyof Faults)[]).filter((kind) => faults[kind].length > 0),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CheckClient } from './check-client.ts';
 import { type DemoChain, demoRules, type SentRule } from './demo-rules.ts';
-import type { CheckMode, Evidence, Ledger } from './ledger.ts';
+import type { Attempt, CheckMode, Evidence, Ledger } from './ledger.ts';
 import type { WebhookReceiver } from './receive-webhooks.ts';
 
 /** Of ten checks: the mix of the fault matrix. */
@@ -30,14 +30,21 @@ export type LoadOptions = {
   readonly clients: readonly CheckClient[];
   readonly chain: DemoChain;
   readonly ledger: Ledger;
-  readonly callbackUrl: string;
+  /** Where webhooks go; a function is asked anew for each check. */
+  readonly callbackUrl: string | (() => string);
   readonly perSecond: number;
+  /** Whether each check to be polled is polled from its 202 on, so that the ledger knows when its result came. */
+  readonly follow?: boolean;
+  /** Default 500. */
+  readonly inFlightMax?: number;
 };
 
 export type Load = {
   /** Attempts so far. */
   readonly count: () => number;
   readonly isStopped: () => boolean;
+  /** Attempts that were due and not sent, because too many were under way. */
+  readonly shortOf: () => number;
   /** Sends no more and returns when every attempt has its answer or its error. */
   readonly stop: () => Promise<void>;
 };
@@ -51,8 +58,10 @@ export type Load = {
  * await system.kill('evaluator');
  * await load.stop();
  */
-export function startLoad({ clients, chain, ledger, callbackUrl, perSecond }: LoadOptions): Load {
+export function startLoad(options: LoadOptions): Load {
+  const { clients, chain, ledger, callbackUrl, perSecond, inFlightMax = IN_FLIGHT_MAX } = options;
   const { erc20, erc721, erc1155 } = demoRules(chain);
+  const following = new AbortController();
   const underWay = new Set<Promise<void>>();
   const began = performance.now();
   let sent = 0;
@@ -64,16 +73,27 @@ export function startLoad({ clients, chain, ledger, callbackUrl, perSecond }: Lo
   const send = async (client: CheckClient, mode: CheckMode): Promise<void> => {
     const account = sent % 2 === 0 ? chain.holder : chain.stranger;
     const attempt = ledger.begin(mode, account, rulesOf);
-    const more = { sync: {}, poll: { async: true }, webhook: { callbackUrl } }[mode];
+    const url = typeof callbackUrl === 'string' ? callbackUrl : callbackUrl();
+    const more = { sync: {}, poll: { async: true }, webhook: { callbackUrl: url } }[mode];
     try {
       ledger.end(attempt, await client.check({ account, rules: attempt.rules, ...more }));
     } catch {
-      // The connection was cut: the attempt stays indeterminate.
+      // It stays indeterminate.
+      ledger.cut(attempt);
+    }
+    if (options.follow && mode === 'poll') void follow(client, attempt);
+  };
+  const follow = async (client: CheckClient, attempt: Attempt): Promise<void> => {
+    const { requestId } = attempt;
+    while (requestId !== undefined && !following.signal.aborted) {
+      const answer = await client.poll(requestId, LONG_POLL_S).catch(() => undefined);
+      if (answer?.status === 200) return ledger.result(attempt, answer.text);
+      if (answer?.status !== 202) await delay(PAUSE_MS);
     }
   };
   const timer = setInterval(() => {
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
-    for (; sent < due && underWay.size < IN_FLIGHT_MAX; sent++) {
+    for (; sent < due && underWay.size < inFlightMax; sent++) {
       const client = clients[sent % clients.length];
       const mode = MIX[sent % MIX.length];
       if (!client || !mode) continue;
@@ -81,30 +101,51 @@ export function startLoad({ clients, chain, ledger, callbackUrl, perSecond }: Lo
       underWay.add(sending);
     }
   }, TICK_MS);
-  let stopped = false;
+  let stoppedAt: number | undefined;
   return {
     count: () => sent,
-    isStopped: () => stopped,
+    isStopped: () => stoppedAt !== undefined,
+    shortOf: () => Math.floor((((stoppedAt ?? performance.now()) - began) / 1000) * perSecond) - sent,
     async stop() {
-      stopped = true;
+      stoppedAt = performance.now();
       clearInterval(timer);
       await Promise.all(underWay);
+      following.abort();
     },
   };
 }
 
 /**
  * Gathers what came of the acknowledged checks: polls each until its terminal result is there, and waits for the
- * deliveries, 60 s at most in all. What is not there by then is missing from the evidence.
+ * deliveries, 60 s at most in all unless it is told otherwise. What is not there by then is missing from the evidence.
  */
 export async function gatherEvidence(
   ledger: Ledger,
   client: CheckClient,
-  receiver: WebhookReceiver,
+  receiver: Pick<WebhookReceiver, 'deliveries'>,
+  timeoutMs = DRAIN_TIMEOUT_MS,
 ): Promise<Pick<Evidence, 'polled' | 'deliveries'>> {
-  const giveUpAt = performance.now() + DRAIN_TIMEOUT_MS;
+  const giveUpAt = performance.now() + timeoutMs;
+  const polled = await pollAll(ledger.acknowledgedIds(), client, giveUpAt);
+  const awaited = ledger.attempts.flatMap(({ mode, requestId }) =>
+    mode === 'webhook' && requestId !== undefined ? [requestId] : [],
+  );
+  while (performance.now() < giveUpAt) {
+    const seen = new Set(receiver.deliveries.map(({ requestId }) => requestId));
+    if (awaited.every((id) => seen.has(id))) break;
+    await delay(PAUSE_MS);
+  }
+  return { polled, deliveries: receiver.deliveries };
+}
+
+/** Polls each id until its terminal result is there, or until `giveUpAt` by `performance.now()`. */
+export async function pollAll(
+  ids: readonly string[],
+  client: CheckClient,
+  giveUpAt: number,
+): Promise<Map<string, string>> {
   const polled = new Map<string, string>();
-  const waiting = ledger.acknowledgedIds();
+  const waiting = [...ids];
   const pollNext = async (): Promise<void> => {
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
       while (performance.now() < giveUpAt && !polled.has(id)) {
@@ -117,14 +158,5 @@ export async function gatherEvidence(
     }
   };
   await Promise.all(Array.from({ length: POLLS_AT_ONCE }, pollNext));
-
-  const awaited = ledger.attempts.flatMap(({ mode, requestId }) =>
-    mode === 'webhook' && requestId !== undefined ? [requestId] : [],
-  );
-  while (performance.now() < giveUpAt) {
-    const seen = new Set(receiver.deliveries.map(({ requestId }) => requestId));
-    if (awaited.every((id) => seen.has(id))) break;
-    await delay(PAUSE_MS);
-  }
-  return { polled, deliveries: receiver.deliveries };
+  return polled;
 }

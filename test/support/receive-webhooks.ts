@@ -17,6 +17,8 @@ export type ReceivedWebhook = {
   readonly atMs: number;
   /** Whether a stock library verifies `webhook-signature` and `x-service-signature`; absent without a secret. */
   readonly verified?: boolean;
+  /** What it was answered with; absent while it is not, and where the answer was given by hand. */
+  readonly status?: number;
 };
 
 /** What the receiver does with a request: a status, or the whole answer by hand (also: never answer). */
@@ -89,10 +91,17 @@ export async function receiveWebhooks(options: Options = {}): Promise<WebhookRec
   };
 }
 
-async function respond(answer: Answer, webhook: ReceivedWebhook, response: ServerResponse, place: number) {
+async function respond(
+  answer: Answer,
+  webhook: ReceivedWebhook & { status?: number },
+  response: ServerResponse,
+  place: number,
+) {
   response.on('error', () => undefined);
   const status = typeof answer === 'number' ? answer : await answer(webhook, response, place);
-  if (status !== undefined) response.writeHead(status).end();
+  if (status === undefined) return;
+  webhook.status = status;
+  response.writeHead(status).end();
 }
 
 function receivedOf(

@@ -68,7 +68,12 @@ const FIRST_BLOCK = '0x1';
  * await using proxy = await startRpcFaultProxy({ target: chain.rpc });
  * await proxy.setFault('hang');
  */
-export async function startRpcFaultProxy(options: { target: string; port?: number }): Promise<RpcFaultProxy> {
+export async function startRpcFaultProxy(options: {
+  target: string;
+  port?: number;
+  /** Passes the target off as another chain. */
+  chainId?: number;
+}): Promise<RpcFaultProxy> {
   const calls: RpcFaultProxy['calls'] = { requestCount: 0, byMethod: {} };
   let next: () => Fault | FaultKind = () => 'none';
   const sockets = new Set<Socket>();
@@ -93,7 +98,7 @@ export async function startRpcFaultProxy(options: { target: string; port?: numbe
     if (isHit && fault.delayMs !== undefined) await sleep(fault.delayMs);
     const kind = isHit ? fault.kind : 'none';
     if (spoil(kind, request, response)) return;
-    const answers = await Promise.all(batch.map((call) => answer(options.target, call, kind)));
+    const answers = await Promise.all(batch.map((call) => answer(options, call, kind)));
     if (kind === 'short-batch') answers.pop();
     const isArray = Array.isArray(body) || kind === 'short-batch';
     response.setHeader('content-type', 'application/json');
@@ -148,7 +153,11 @@ function* endlessAnswer(): Generator<string> {
   for (;;) yield ENDLESS_CHUNK;
 }
 
-async function answer(target: string, call: Call, kind: FaultKind): Promise<Answer> {
+async function answer(
+  { target, chainId }: { target: string; chainId?: number },
+  call: Call,
+  kind: FaultKind,
+): Promise<Answer> {
   const error = (message: string): Answer => ({
     jsonrpc: '2.0',
     id: call.id,
@@ -160,6 +169,8 @@ async function answer(target: string, call: Call, kind: FaultKind): Promise<Answ
   const given = await forward(target, await altered(target, call, kind));
   if (kind === 'wrong-id') return { ...given, id: 999_999_999 };
   if (kind === 'wrong-chain-id' && call.method === 'eth_chainId') return { ...given, result: '0x7b' };
+  if (chainId !== undefined && call.method === 'eth_chainId')
+    return { ...given, result: `0x${chainId.toString(16)}` };
   if (kind === 'parent-blocks' && call.method === 'eth_call')
     return { ...given, result: ofParent(call, given.result) };
   if (kind === 'altered-balance' && call.method === 'eth_call')
