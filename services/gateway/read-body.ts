@@ -73,6 +73,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer | undefined> {
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', reject);
-    request.on('close', () => reject(new Error('the client went away')));
+    // Every request is closed at last; an error, which costs a stack, is made only where that was too early.
+    request.on('close', () => request.complete || reject(new Error('the client went away')));
   });
 }

@@ -1,0 +1,65 @@
+import { ServiceError } from '#shared/errors.ts';
+import { batchCalls } from './batch-calls.ts';
+
+/** A Redis that answers when it is told to. */
+function makeHeldAsk() {
+  const calls: { questions: readonly number[]; answer: (answers: (number | ServiceError)[]) => void }[] = [];
+  const ask = (questions: readonly number[]) =>
+    new Promise<(number | ServiceError)[]>((answer) => calls.push({ questions, answer }));
+  return { calls, ask };
+}
+
+const aTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('calls that are gathered', () => {
+  it('go out together with all that is asked in the same turn', async () => {
+    const { calls, ask } = makeHeldAsk();
+    const call = batchCalls(10, ask);
+    const both = Promise.all([call(1), call(2)]);
+    await aTurn();
+    expect(calls.map(({ questions }) => questions)).toEqual([[1, 2]]);
+    calls[0]?.answer([10, 20]);
+    await expect(both).resolves.toEqual([10, 20]);
+  });
+
+  it('wait while one is unanswered, then go in order and no more than the bound at once', async () => {
+    const { calls, ask } = makeHeldAsk();
+    const call = batchCalls(2, ask);
+    const first = call(1);
+    await aTurn();
+    const others = Promise.all([call(2), call(3), call(4)]);
+    await aTurn();
+    expect(calls).toHaveLength(1);
+    calls[0]?.answer([10]);
+    await first;
+    await aTurn();
+    calls[1]?.answer([20, 30]);
+    await aTurn();
+    await aTurn();
+    calls[2]?.answer([40]);
+    await expect(others).resolves.toEqual([20, 30, 40]);
+    expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4]]);
+  });
+
+  it('fail alone where an answer is an error, and together where the call fails', async () => {
+    const broken = new ServiceError('store-unavailable', 'a broken key');
+    const call = batchCalls(10, async (questions: readonly number[]) => {
+      if (questions.includes(0)) throw new ServiceError('view-rebuilding', 'no view');
+      return questions.map((question) => (question === 1 ? broken : question));
+    });
+    await expect(Promise.allSettled([call(1), call(2)])).resolves.toMatchObject([
+      { reason: { code: 'store-unavailable' } },
+      { value: 2 },
+    ]);
+    await expect(Promise.allSettled([call(0), call(2)])).resolves.toMatchObject([
+      { reason: { code: 'view-rebuilding' } },
+      { reason: { code: 'view-rebuilding' } },
+    ]);
+  });
+
+  it('end within the time of a command although an earlier one is never answered', async () => {
+    const call = batchCalls(1, () => new Promise<number[]>(() => undefined));
+    const ends = await Promise.allSettled([call(1), call(2), call(3)]);
+    expect(ends).toMatchObject(Array.from({ length: 3 }, () => ({ reason: { code: 'store-unavailable' } })));
+  });
+});
