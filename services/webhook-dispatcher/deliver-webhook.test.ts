@@ -1,4 +1,3 @@
-import { Webhook } from 'standardwebhooks';
 import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { RecordAt } from '#shared/kafka/work-record.ts';
@@ -75,7 +74,7 @@ function setUp(script: Script = {}) {
     },
     readSigners: async () => {
       if (script.secretError) throw script.secretError;
-      return [{ webhook: new Webhook('whsec_b2xk'), expiresAtMs: undefined }];
+      return [{ sign: () => 'c2lnbmVk', expiresAtMs: undefined }];
     },
     gate: { admit: async () => leave },
     attempt: async (request) => {

@@ -1,5 +1,5 @@
-import { Webhook } from 'standardwebhooks';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { makeSign } from './make-sign.ts';
 import { makeSigners } from './read-signers.ts';
 
 const app = (secrets: ClientApp['webhookSecrets']): ClientApp => ({
@@ -37,8 +37,7 @@ test('opens each secret for its app, newest first, with its end', async () => {
   const { signers } = setUp(app([secret('new'), secret('old', '2026-11-22T10:00:00.000Z')]));
   const [newest, older] = await signers.read('app_1');
   const key = Buffer.from('app_1/new').toString('base64');
-  const at = new Date(0);
-  expect(newest?.webhook.sign('m', at, '')).toBe(new Webhook(key).sign('m', at, ''));
+  expect(newest?.sign('text')).toBe(makeSign(`whsec_${key}`)('text'));
   expect(newest?.expiresAtMs).toBeUndefined();
   expect(older?.expiresAtMs).toBe(Date.parse('2026-11-22T10:00:00.000Z'));
 });
@@ -68,4 +67,8 @@ test('an unknown app and an app without a secret are not found, and that is not 
   await expect(signers.read('app_1')).rejects.toMatchObject({ code: 'not-found' });
   state.app = app([secret('new')]);
   expect(await signers.read('app_1')).toHaveLength(1);
+});
+
+test('a secret that opens to nothing signs nothing', async () => {
+  expect(() => makeSign('whsec_')).toThrow(expect.objectContaining({ code: 'config-invalid' }));
 });

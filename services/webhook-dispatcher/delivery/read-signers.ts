@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { Webhook } from 'standardwebhooks';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Signer } from '../domain/sign-message.ts';
+import { makeSign } from './make-sign.ts';
 
 /** Client apps whose opened secrets are kept in memory. */
 const APPS_MAX = 10_000;
@@ -42,7 +42,7 @@ export function makeSigners({ readClientApp, open }: Dependencies): Signers {
       if (app === undefined || app.webhookSecrets.length === 0)
         throw new ServiceError('not-found', 'the client app has no signing secret');
       return app.webhookSecrets.map((secret) => ({
-        webhook: new Webhook(open(secret.encrypted, clientId)),
+        sign: makeSign(open(secret.encrypted, clientId)),
         expiresAtMs: secret.expiresAt === undefined ? undefined : Date.parse(secret.expiresAt),
       }));
     },

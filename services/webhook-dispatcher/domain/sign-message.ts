@@ -1,9 +1,9 @@
-import type { Webhook } from 'standardwebhooks';
 import { LIVE_SECRETS_MAX } from '#shared/contracts/client-app.ts';
 
 /** A secret that can sign, and until when. */
 export type Signer = {
-  readonly webhook: Webhook;
+  /** The base64 HMAC-SHA256 of a text under the secret. */
+  readonly sign: (content: string) => string;
   /** After that instant it signs no more; absent on the newest. */
   readonly expiresAtMs: number | undefined;
 };
@@ -16,7 +16,7 @@ export type Signer = {
  * @returns the headers of the attempt. `X-Service-Signature` repeats `webhook-signature`.
  *
  * @example
- * signMessage({ requestId: 'r1', body: '{}', atMs: Date.now(), signers: [{ webhook: new Webhook(secret), expiresAtMs: undefined }] });
+ * signMessage({ requestId: 'r1', body: '{}', atMs: Date.now(), signers: [{ sign: makeSign(secret), expiresAtMs: undefined }] });
  * // { 'webhook-id': 'msg_r1', 'webhook-timestamp': '…', 'webhook-signature': 'v1,…', 'x-service-signature': 'v1,…' }
  */
 export function signMessage(message: {
@@ -26,15 +26,16 @@ export function signMessage(message: {
   readonly signers: readonly Signer[];
 }) {
   const id = `msg_${message.requestId}`;
-  const at = new Date(message.atMs);
+  const timestamp = String(Math.floor(message.atMs / 1000));
+  const content = `${id}.${timestamp}.${message.body}`;
   const signature = message.signers
     .filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > message.atMs)
     .slice(0, LIVE_SECRETS_MAX)
-    .map(({ webhook }) => webhook.sign(id, at, message.body))
+    .map(({ sign }) => `v1,${sign(content)}`)
     .join(' ');
   return {
     'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(message.atMs / 1000)),
+    'webhook-timestamp': timestamp,
     'webhook-signature': signature,
     'x-service-signature': signature,
   };

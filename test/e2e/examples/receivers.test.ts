@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Webhook } from 'standardwebhooks';
+import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
 import { findPython } from '../../support/find-python.ts';
 import { type SpawnedProcess, spawnProgram } from '../../support/spawn-process.ts';
@@ -38,7 +38,7 @@ async function expectToReceive(command: string, file: string): Promise<void> {
       requestId,
       body,
       atMs,
-      signers: [{ webhook: new Webhook(secret), expiresAtMs: undefined }],
+      signers: [{ sign: makeSign(secret), expiresAtMs: undefined }],
     });
 
   const headers = sign(SECRET, Date.now());
