@@ -69,6 +69,10 @@ function setUp(script: Script = {}) {
         steps.push(`claim ${place}`);
         return script.claim ?? 'claimed';
       },
+      takeUp: async (_, { resultJson }, place) => {
+        steps.push(`take up ${place}`);
+        return { outcome: script.claim ?? 'claimed', resultJson };
+      },
       putAside: async () => step('putAside'),
       record: async () => step('record'),
     },
@@ -130,6 +134,17 @@ test('a delivery: claimed under the place of its record, attempted, logged, reco
   });
   expect(attempted).toEqual([expect.objectContaining({ attempt: 1, state: 'delivered', status: 204 })]);
   expect(retries).toEqual([]);
+});
+
+test('a first delivery is saved and claimed in one step, and what is sent are the bytes that are stored', async () => {
+  const { deliver, steps, requests } = setUp();
+  const saving = { requestId: 'r1', resultJson: '{"stored":true}', retainUntil: NOW_MS };
+  await deliver(aDelivery(), aRecord(), saving);
+  expect(steps.slice(0, 2)).toEqual(['take up check.completed.v1/3/42', 'attempt']);
+  expect(requests[0]?.body).toBe('{"stored":true}');
+  const taken = setUp({ claim: 'taken' });
+  await taken.deliver(aDelivery(), aRecord(), saving);
+  expect(taken.steps).toEqual(['take up check.completed.v1/3/42', 'dropped taken']);
 });
 
 test('what follows a failed attempt is on its topic before the attempt is logged', async () => {

@@ -2,6 +2,7 @@ import type { RetryTier, WebhookAttempted, WebhookRetry, WebhookState } from '#s
 import { describeError, isRetriable } from '#shared/errors.ts';
 import type { RecordAt } from '#shared/kafka/work-record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
+import type { SaveResult } from '#shared/redis/results.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { attemptWebhook } from './attempt-webhook.ts';
@@ -21,7 +22,7 @@ import { persist } from './persist.ts';
  */
 
 export type DeliveryDependencies = {
-  readonly deliveries: Pick<Deliveries, 'claim' | 'putAside' | 'record'>;
+  readonly deliveries: Pick<Deliveries, 'claim' | 'takeUp' | 'putAside' | 'record'>;
   readonly readSigners: (clientId: string) => Promise<readonly Signer[]>;
   readonly gate: Pick<AttemptGate, 'admit'>;
   readonly attempt: AttemptDelivery;
@@ -40,41 +41,47 @@ export type DeliveryDependencies = {
   readonly userAgent: string;
 };
 
-export type DeliverWebhook = (delivery: WebhookRetry, record: RecordAt) => Promise<void>;
+/** With `saving` the result is saved first unless there is one, and the stored bytes are delivered. */
+export type DeliverWebhook = (delivery: WebhookRetry, record: RecordAt, saving?: SaveResult) => Promise<void>;
 
 /** One step of a delivery, under way. */
 type Step = {
   /** With `firstAttemptAt` set: when it was first taken up. */
   readonly delivery: WebhookRetry & { readonly firstAttemptAt: string };
+  /** The Kafka record that works it: `topic/partition/offset`. */
+  readonly place: string;
+  readonly saving: SaveResult | undefined;
   readonly signal: AbortSignal;
   readonly traceparent: string;
 };
 
 /**
  * Works one step of a delivery, first attempts, retries and resends alike: claim → gate → sign → attempt →
- * hand on (a record that was put aside: gate → claim). Whatever follows is on a topic before this returns, so a crash at any instant repeats at most the
- * attempt, with the same id and the same bytes.
+ * hand on (a record that was put aside: gate → claim). Whatever follows is on a topic before this returns, so a
+ * crash at any instant repeats at most the attempt, with the same id and the same bytes.
  *
  * @throws ServiceError with retriable codes while broker or store are away: the record is then held
  */
 export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
-  const claim = async ({ delivery }: Step, place: string): Promise<boolean> => {
-    const outcome = await deps.deliveries.claim(delivery, place, deps.now());
-    if (outcome !== 'claimed') deps.metrics.countDropped(outcome);
-    return outcome === 'claimed';
+  /** The claimed step, with the bytes that are stored; nothing where another record has it. */
+  const claim = async (step: Step): Promise<Step | undefined> => {
+    const { delivery, place, saving } = step;
+    const { resultJson } = delivery;
+    const { deliveries, now, metrics } = deps;
+    const claimed = saving
+      ? await deliveries.takeUp(delivery, saving, place, now())
+      : { outcome: await deliveries.claim(delivery, place, now()), resultJson };
+    if (claimed.outcome !== 'claimed') return void metrics.countDropped(claimed.outcome);
+    if (claimed.resultJson === resultJson) return step;
+    return { ...step, delivery: { ...delivery, resultJson: claimed.resultJson } };
   };
 
   /** Attempts with leave of the gate. A record that comes back from being put aside is claimed only now. */
-  async function attempt(
-    step: Step,
-    leave: Admitted,
-    signers: readonly Signer[],
-    place: string,
-  ): Promise<void> {
+  async function attempt(step: Step, leave: Admitted, signers: readonly Signer[]): Promise<void> {
     let outcome: AttemptOutcome | undefined;
     const atMs = deps.now();
     try {
-      if (wasPutAside(step) && !(await claim(step, place))) return;
+      if (wasPutAside(step) && !(await claim(step))) return;
       outcome = await attemptWebhook(deps, { ...step, signers, atMs });
     } finally {
       leave.end(verdictOf(outcome));
@@ -82,38 +89,39 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
     await handOn(deps, step, outcome, atMs);
   }
 
-  async function work(step: Step, place: string): Promise<void> {
-    const { delivery } = step;
-    const isOver = isGivenUp(clockOf(deps, delivery));
+  return async function deliverWebhook(delivery, record, saving) {
+    const taken = stepOf(deps, delivery, record, saving);
+    const isOver = isGivenUp(clockOf(deps, taken.delivery));
     // One that was put aside may go round many times before it gets a slot: until then it writes nothing to the store.
-    if ((isOver || !wasPutAside(step)) && !(await claim(step, place))) return;
+    const step = isOver || !wasPutAside(taken) ? await claim(taken) : taken;
+    if (step === undefined) return;
     if (isOver) return giveUp(deps, step);
 
-    const { clientId, callbackUrl, resultJson } = delivery;
+    const { clientId, callbackUrl, resultJson } = step.delivery;
     const signers = await readSigners(deps, step);
-    if (signers === undefined) return putAside(deps, step, 'secret', place);
+    if (signers === undefined) return putAside(deps, step, 'secret');
     const leave = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
-    if (leave.reason !== undefined) return putAside(deps, step, leave.reason, place);
-    await attempt(step, leave, signers, place);
-  }
-
-  return function deliverWebhook(delivery, record) {
-    const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
-    const { signal, traceparent } = record;
-    const step = { delivery: { ...delivery, firstAttemptAt }, signal, traceparent };
-    return work(step, `${record.topic}/${record.partition}/${record.offset}`);
+    if (leave.reason !== undefined) return putAside(deps, step, leave.reason);
+    await attempt(step, leave, signers);
   };
 }
 
+function stepOf(
+  deps: DeliveryDependencies,
+  delivery: WebhookRetry,
+  { topic, partition, offset, signal, traceparent }: RecordAt,
+  saving?: SaveResult,
+): Step {
+  const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
+  const place = `${topic}/${partition}/${offset}`;
+  return { delivery: { ...delivery, firstAttemptAt }, place, saving, signal, traceparent };
+}
 /**
  * Makes what is done with a record that cannot be worked: its delivery ends visibly as exhausted, and the record
  * goes to the dead-letter topic.
  */
 export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
-  return (delivery, { signal, traceparent }) => {
-    const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
-    return giveUp(deps, { delivery: { ...delivery, firstAttemptAt }, signal, traceparent });
-  };
+  return (delivery, record) => giveUp(deps, stepOf(deps, delivery, record));
 }
 
 /**
@@ -172,9 +180,8 @@ async function putAside(
   deps: DeliveryDependencies,
   step: Step,
   reason: 'slots' | 'breaker' | 'secret',
-  place: string,
 ): Promise<void> {
-  const { delivery, traceparent } = step;
+  const { delivery, place, traceparent } = step;
   const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);

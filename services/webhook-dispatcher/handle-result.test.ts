@@ -1,7 +1,8 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
-import { ServiceError } from '#shared/errors.ts';
 import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { SaveResult } from '#shared/redis/results.ts';
+import type { DeliverWebhook } from './deliver-webhook.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 
 const record: RecordAt = {
@@ -28,46 +29,46 @@ const aResult = (delivery: CheckCompleted['delivery']): CheckCompleted => ({
 });
 const aWebhook = aResult({ mode: 'webhook', callbackUrl: 'https://hooks.example/' });
 
-function setUp(saveIfAbsent: () => Promise<string>) {
-  const delivered: WebhookRetry[] = [];
-  const deliver = async (delivery: WebhookRetry) => void delivered.push(delivery);
-  return { delivered, deliver, handle: makeResultHandler({ results: { saveIfAbsent }, deliver }) };
+function setUp() {
+  const delivered: { delivery: WebhookRetry; saving: SaveResult | undefined }[] = [];
+  const deliver: DeliverWebhook = async (delivery, _, saving) => void delivered.push({ delivery, saving });
+  return { delivered, deliver, handle: makeResultHandler(deliver) };
 }
 
-test('what is delivered are the stored bytes, not those of the record', async () => {
-  const { delivered, handle } = setUp(async () => '{"first":true}');
+test('a webhook is delivered with the saving of its result, which comes first', async () => {
+  const { delivered, handle } = setUp();
   await handle(aWebhook, record);
   expect(delivered).toEqual([
-    expect.objectContaining({
-      requestId: 'r1',
-      resultJson: '{"first":true}',
-      callbackUrl: 'https://hooks.example/',
-      attemptCount: 0,
-      chain: 0,
-    }),
+    {
+      delivery: expect.objectContaining({
+        requestId: 'r1',
+        callbackUrl: 'https://hooks.example/',
+        attemptCount: 0,
+        chain: 0,
+      }),
+      saving: {
+        requestId: 'r1',
+        resultJson: '{"mine":true}',
+        retainUntil: Date.parse('2026-11-24T10:00:00.000Z'),
+      },
+    },
   ]);
 });
 
-test('nothing is delivered before the result is stored', async () => {
-  const { delivered, handle } = setUp(() => Promise.reject(new ServiceError('store-unavailable', 'away')));
-  await expect(handle(aWebhook, record)).rejects.toMatchObject({ code: 'store-unavailable' });
-  expect(delivered).toEqual([]);
-});
-
 test('results of the other modes pass', async () => {
-  const { delivered, handle } = setUp(async () => '{}');
+  const { delivered, handle } = setUp();
   await handle(aResult({ mode: 'poll' }), record);
   await handle(aResult({ mode: 'sync', replyChannel: 'c' }), record);
   expect(delivered).toEqual([]);
 });
 
 test('a record that cannot be worked ends its delivery, and one that cannot be read ends none', async () => {
-  const { delivered, deliver } = setUp(async () => '{}');
+  const { delivered, deliver } = setUp();
   const giveUp = makeResultGiveUp(deliver);
   const error = new Error('bug');
   await giveUp({ message: undefined, record, error });
   await giveUp({ message: aResult({ mode: 'poll' }), record, error });
   expect(delivered).toEqual([]);
   await giveUp({ message: aWebhook, record, error });
-  expect(delivered).toEqual([expect.objectContaining({ requestId: 'r1' })]);
+  expect(delivered).toMatchObject([{ delivery: { requestId: 'r1' }, saving: undefined }]);
 });

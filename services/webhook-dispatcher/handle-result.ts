@@ -1,13 +1,8 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import type { GiveUp, Handler } from '#shared/kafka/work-record.ts';
-import { type Results, savingOf } from '#shared/redis/results.ts';
+import { savingOf } from '#shared/redis/results.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
-
-type Dependencies = {
-  readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly deliver: DeliverWebhook;
-};
 
 /**
  * Takes up the webhooks among the completed checks; the other modes pass.
@@ -15,12 +10,11 @@ type Dependencies = {
  * The result is saved before the first attempt, by the same save-if-absent as the result-store's: so no webhook
  * is sent before its result can be polled, and what is sent are the bytes that are stored.
  */
-export function makeResultHandler({ results, deliver }: Dependencies): Handler<CheckCompleted> {
+export function makeResultHandler(deliver: DeliverWebhook): Handler<CheckCompleted> {
   return async function handleResult(message, record) {
     const { delivery } = message;
     if (delivery.mode !== 'webhook') return;
-    const resultJson = await results.saveIfAbsent(savingOf(message));
-    await deliver({ ...firstDelivery(message, delivery.callbackUrl), resultJson }, record);
+    await deliver(firstDelivery(message, delivery.callbackUrl), record, savingOf(message));
   };
 }
 

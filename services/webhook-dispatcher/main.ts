@@ -6,7 +6,6 @@ import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
-import { makeResults } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
@@ -86,13 +85,12 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     giveUp: makeRetryGiveUp(giveUp),
   };
   const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };
-  const results = makeResults(store.redis);
   const consumers = await Promise.all([
     kafka.consume({
       groupId: 'webhook-dispatcher',
       topics: [checkCompleted],
       window,
-      handle: makeResultHandler({ results, deliver }),
+      handle: makeResultHandler(deliver),
       giveUp: makeResultGiveUp(giveUp),
     }),
     kafka.consume({ ...retry, groupId: 'webhook-dispatcher.requested', topics: [webhookRequested] }),

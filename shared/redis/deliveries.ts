@@ -5,9 +5,10 @@ import {
   WebhookState,
 } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { makeBatchedScript } from './batched-script.ts';
 import { inStore, type Redis } from './connect.ts';
-import { CLAIM, FAILED_MAX, LISTED_MAX, PUT_ASIDE, RECORD } from './delivery-scripts.ts';
-import { makeScript } from './script.ts';
+import { CLAIM, FAILED_MAX, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
+import { type SaveResult, savingKeysOf } from './results.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 
 const deliveryKey = (requestId: string) => `webhook:${requestId}`;
@@ -58,6 +59,16 @@ export type Deliveries = {
    * The same record may claim again; a second record at the same step is told `taken`.
    */
   readonly claim: (delivery: WebhookRetry, place: string, nowMs: number) => Promise<ClaimOutcome>;
+  /**
+   * Saves a result unless there is one and claims its delivery, in one step; the bytes that are stored are the ones
+   * to deliver. The result is saved whatever the claim's outcome.
+   */
+  readonly takeUp: (
+    delivery: WebhookRetry,
+    saving: SaveResult,
+    place: string,
+    nowMs: number,
+  ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
   /** Gives the step back, before the record that will take it up again is published. */
   readonly putAside: (delivery: WebhookRetry, place: string, nextAttemptAt: string) => Promise<void>;
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
@@ -80,9 +91,10 @@ export type Deliveries = {
  * if ((await deliveries.claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
  */
 export function makeDeliveries(redis: Redis): Deliveries {
-  const claim = makeScript<ClaimOutcome>(redis, 'claimDelivery', CLAIM);
-  const putAside = makeScript<number>(redis, 'putDeliveryAside', PUT_ASIDE);
-  const record = makeScript<number>(redis, 'recordDelivery', RECORD);
+  const claim = makeBatchedScript<ClaimOutcome>(redis, 'claimDeliveries', CLAIM);
+  const takeUp = makeBatchedScript<[ClaimOutcome, string | null]>(redis, 'takeUpDeliveries', TAKE_UP);
+  const putAside = makeBatchedScript<number>(redis, 'putDeliveriesAside', PUT_ASIDE);
+  const record = makeBatchedScript<number>(redis, 'recordDeliveries', RECORD);
 
   const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
     const views = await Promise.all(
@@ -92,22 +104,20 @@ export function makeDeliveries(redis: Redis): Deliveries {
   };
 
   return {
-    claim: (delivery, place, nowMs) => {
-      const { requestId, clientId } = delivery;
-      const lists = [listKey(clientId), failedKey(clientId), UNDELIVERED_KEY];
-      return claim(
-        [GENERATION_KEY, deliveryKey(requestId), ...lists],
-        claimArguments(delivery, place, nowMs),
+    claim: (delivery, place, nowMs) => claim(keysOf(delivery), claimArguments(delivery, place, nowMs)),
+    async takeUp(delivery, saving, place, nowMs) {
+      const [outcome, stored] = await takeUp(
+        [...keysOf(delivery), ...savingKeysOf(saving)],
+        [...claimArguments(delivery, place, nowMs), saving.resultJson, saving.retainUntil],
       );
+      return { outcome, resultJson: stored ?? saving.resultJson };
     },
     async putAside({ requestId, chain, attemptCount }, place, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];
       await putAside(keys, [EVERYDAY, chain, attemptCount, place, nextAttemptAt]);
     },
     async record(attempted, access = EVERYDAY) {
-      const { requestId, clientId } = attempted;
-      const lists = [listKey(clientId), failedKey(clientId), UNDELIVERED_KEY];
-      await record([GENERATION_KEY, deliveryKey(requestId), ...lists], recordArguments(attempted, access));
+      await record(keysOf(attempted), recordArguments(attempted, access));
     },
     read: (requestId) =>
       inStore(async () => {
@@ -139,6 +149,15 @@ export function makeDeliveries(redis: Redis): Deliveries {
       }),
   };
 }
+
+/** As the scripts expect them: marker, delivery, list, failed, undelivered. */
+const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clientId'>) => [
+  GENERATION_KEY,
+  deliveryKey(requestId),
+  listKey(clientId),
+  failedKey(clientId),
+  UNDELIVERED_KEY,
+];
 
 const claimArguments = (delivery: WebhookRetry, place: string, nowMs: number) => [
   EVERYDAY,

@@ -1,3 +1,4 @@
+import { LUA_SAVE_IF_ABSENT } from './results.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
 /*
@@ -32,8 +33,8 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
     redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1})
   end`;
 
-/** KEYS: marker, delivery, list, failed, undelivered. */
-export const CLAIM = `${REQUIRE_VIEW}
+const LUA_CLAIM = `
+local function claim(KEYS, ARGV)
 local requestId, chain, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
 if found[1] then
@@ -54,6 +55,18 @@ if found[1] then
 else ${addToList(3, 'ARGV[11]', 'ARGV[12]', LISTED_MAX)} end
 redis.call('ZADD', KEYS[5], 'NX', ARGV[10], requestId)
 return 'claimed'
+end
+`;
+
+/** KEYS: marker, delivery, list, failed, undelivered. */
+export const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
+return claim(KEYS, ARGV)
+`;
+
+/** KEYS: those of a claim, then the result's and those of whoever waits for it, and the month's counter. */
+export const TAKE_UP = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
+local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], ARGV[13], ARGV[14])
+return { claim(KEYS, ARGV), stored }
 `;
 
 /** KEYS: marker, delivery. */

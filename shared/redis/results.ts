@@ -1,5 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { monthCounterKey } from './admit.ts';
+import { makeBatchedScript } from './batched-script.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
@@ -9,17 +10,31 @@ const keyOf = (requestId: string): string => `result:${requestId}`;
 const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
 /**
- * The first stored result wins, byte for byte; whoever comes later gets it back, the first one nothing. KEYS: marker,
- * result, those who want to hear of it, and, where the check is given back, the month's counter.
+ * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.
+ * The month's counter is '' unless the check is given back.
  */
-const SAVE_IF_ABSENT = `${REQUIRE_VIEW}
-local stored = redis.call('GET', KEYS[2])
-if stored then return stored end
-redis.call('SET', KEYS[2], ARGV[2], 'PXAT', ARGV[3])
-if #KEYS == 4 and tonumber(redis.call('GET', KEYS[4]) or '0') > 0 then redis.call('DECR', KEYS[4]) end
-for _, channel in ipairs(redis.call('SMEMBERS', KEYS[3])) do redis.call('PUBLISH', channel, ARGV[4]) end
-return false
+export const LUA_SAVE_IF_ABSENT = `
+local function saveIfAbsent(requestId, resultKey, wantedKey, monthKey, resultJson, retainUntil)
+  local stored = redis.call('GET', resultKey)
+  if stored then return stored ~= resultJson and stored end
+  redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
+  if monthKey ~= '' and tonumber(redis.call('GET', monthKey) or '0') > 0 then redis.call('DECR', monthKey) end
+  for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do redis.call('PUBLISH', channel, requestId) end
+  return false
+end
 `;
+
+/** KEYS: marker, result, those who want to hear of it, and, where the check is given back, the month's counter. */
+const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
+return saveIfAbsent(ARGV[4], KEYS[2], KEYS[3], KEYS[4], ARGV[2], ARGV[3])
+`;
+
+/** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
+export const savingKeysOf = ({ requestId, refund }: SaveResult): [string, string, string] => [
+  keyOf(requestId),
+  wantedKey(requestId),
+  refund ? monthCounterKey(refund.clientId, refund.month) : '',
+];
 
 const READ = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS, 2))
@@ -57,7 +72,7 @@ export type Results = {
  * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
  */
 export function makeResults(redis: Redis): Results {
-  const save = makeScript<string | null>(redis, 'saveResult', SAVE_IF_ABSENT);
+  const save = makeBatchedScript<string | null>(redis, 'saveResults', SAVE_IF_ABSENT);
   const readKeys = makeScript<(string | null)[]>(redis, 'readResults', READ);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
@@ -69,9 +84,9 @@ export function makeResults(redis: Redis): Results {
     return found;
   };
   return {
-    async saveIfAbsent({ requestId, resultJson, retainUntil, refund, access = EVERYDAY }) {
-      const keys = [GENERATION_KEY, keyOf(requestId), wantedKey(requestId)];
-      if (refund) keys.push(monthCounterKey(refund.clientId, refund.month));
+    async saveIfAbsent(saving) {
+      const { requestId, resultJson, retainUntil, access = EVERYDAY } = saving;
+      const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
       return (await save(keys, [access, resultJson, retainUntil, requestId])) ?? resultJson;
     },
     async read(requestId) {
