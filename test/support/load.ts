@@ -26,8 +26,10 @@ const PAUSE_MS = 200;
 /** Below the time that a test may take, so that what is lost is named and not merely waited for. */
 const DRAIN_TIMEOUT_MS = 60_000;
 
+type Client = Pick<CheckClient, 'check' | 'poll'>;
+
 export type LoadOptions = {
-  readonly clients: readonly CheckClient[];
+  readonly clients: readonly Client[];
   readonly chain: DemoChain;
   readonly ledger: Ledger;
   /** Where webhooks go; a function is asked anew for each check. */
@@ -70,7 +72,7 @@ export function startLoad(options: LoadOptions): Load {
     erc721({ roleId, tokenId: String((sent % 6) + 1) }),
     erc1155({ roleId, tokenId: '7-8', minToken: String(14 + (sent % 4)) }),
   ];
-  const send = async (client: CheckClient, mode: CheckMode): Promise<void> => {
+  const send = async (client: Client, mode: CheckMode): Promise<void> => {
     const account = sent % 2 === 0 ? chain.holder : chain.stranger;
     const attempt = ledger.begin(mode, account, rulesOf);
     const url = typeof callbackUrl === 'string' ? callbackUrl : callbackUrl();
@@ -83,7 +85,7 @@ export function startLoad(options: LoadOptions): Load {
     }
     if (options.follow && mode === 'poll') void follow(client, attempt);
   };
-  const follow = async (client: CheckClient, attempt: Attempt): Promise<void> => {
+  const follow = async (client: Client, attempt: Attempt): Promise<void> => {
     const { requestId } = attempt;
     while (requestId !== undefined && !following.signal.aborted) {
       const answer = await client.poll(requestId, LONG_POLL_S).catch(() => undefined);
@@ -141,7 +143,7 @@ export async function gatherEvidence(
 /** Polls each id until its terminal result is there, or until `giveUpAt` by `performance.now()`. */
 export async function pollAll(
   ids: readonly string[],
-  client: CheckClient,
+  client: Client,
   giveUpAt: number,
 ): Promise<Map<string, string>> {
   const polled = new Map<string, string>();
