@@ -9,6 +9,8 @@ const Toolchain = z.object({
   java: z.string(),
   /** The server's binary; it must be started under the name `redis-server`. */
   redis: z.string(),
+  /** A Chromium or Chrome, for tests; not looked for by `npm start`. */
+  browser: z.string().nullish(),
   kafka: z.object({ version: z.string(), jars: z.array(z.string()).min(1), archive: z.string().nullable() }),
 });
 export type Toolchain = z.infer<typeof Toolchain>;

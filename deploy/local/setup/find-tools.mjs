@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { kafkaJars } from './fetch-kafka.mjs';
+import { findBrowser } from './find-browser.mjs';
+import { findOnPath, isProgram } from './find-program.mjs';
 import { aptPackages, installByApt, mayInstall } from './install-tools.mjs';
 
 /** Kafka 4 needs Java 17; the views use commands of Redis 7. */
@@ -9,23 +11,29 @@ const JAVA_MAJOR_MIN = 17;
 const REDIS_MAJOR_MIN = 7;
 
 /**
- * Finds Java, Redis and, while Kafka's jars are not there yet, Maven. What is missing is installed where
- * that is allowed; otherwise one error names all of it.
+ * Finds Java, Redis, while Kafka's jars are not there yet Maven, and if asked for a Chromium. What is missing is
+ * installed where that is allowed; otherwise one error names all of it.
  */
-export async function ensureTools(places) {
-  let tools = findTools(places);
+export async function ensureTools(places, wanted) {
+  let tools = findTools(places, wanted);
   if (missingOf(tools).length > 0 && mayInstall()) {
     await installByApt(missingOf(tools));
-    tools = findTools(places);
+    tools = findTools(places, wanted);
   }
   const missing = missingOf(tools);
   if (missing.length > 0) throw new Error(describe(missing));
   return tools;
 }
 
-function findTools(places) {
+/** Absent: undefined; not needed: null. A browser that is there is kept in mind even if nobody asked. */
+function findTools(places, { browser }) {
   const needsMaven = kafkaJars(places) === undefined;
-  return { java: findJava(), redis: findRedis(), maven: needsMaven ? findOnPath('mvn') : null };
+  return {
+    java: findJava(),
+    redis: findRedis(),
+    maven: needsMaven ? findOnPath('mvn') : null,
+    browser: findBrowser() ?? (browser ? undefined : null),
+  };
 }
 
 const missingOf = (tools) => Object.keys(tools).filter((name) => tools[name] === undefined);
@@ -35,8 +43,9 @@ function describe(missing) {
     java: `a Java runtime, version ${JAVA_MAJOR_MIN} or later (for Kafka)`,
     maven: 'Maven (it fetches Kafka)',
     redis: `Redis, version ${REDIS_MAJOR_MIN} or later`,
+    browser: 'Chromium or Chrome (for the tests; CHROME_PATH may name one)',
   };
-  const brew = { java: 'openjdk@21', maven: 'maven', redis: 'redis' };
+  const brew = { java: 'openjdk@21', maven: 'maven', redis: 'redis', browser: '--cask chromium' };
   const command =
     process.platform === 'darwin'
       ? `brew install ${missing.map((name) => brew[name]).join(' ')}`
@@ -71,20 +80,6 @@ function findRedis() {
 function redisMajor(redis) {
   const { stdout } = spawnSync(redis, ['--version'], { argv0: 'redis-server', encoding: 'utf8' });
   return Number(/Redis server v=(\d+)/.exec(stdout ?? '')?.[1] ?? 0);
-}
-
-function findOnPath(name) {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  return folders.map((folder) => join(folder, name)).find(isProgram);
-}
-
-function isProgram(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function listFolder(folder) {

@@ -15,7 +15,12 @@ export function mayInstall() {
 
 /** `redis-tools`, not `redis-server`: the latter would start a system service. */
 export function aptPackages(missing) {
-  const names = { java: javaPackage, maven: () => 'maven', redis: () => 'redis-tools' };
+  const names = {
+    java: javaPackage,
+    maven: () => 'maven',
+    redis: () => 'redis-tools',
+    browser: () => 'chromium',
+  };
   return missing.map((name) => names[name]());
 }
 

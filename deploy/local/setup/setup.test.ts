@@ -79,6 +79,15 @@ test('a signal reaches the command, whose own ending decides', async () => {
   expect(await command.kill('SIGTERM')).toBe(5);
 });
 
+test('a browser is asked for where the tests need one, and only there', async () => {
+  writeStamp();
+  await using start = spawnSetup(['node', '-e', 'process.exit(3)'], BARE);
+  expect(await start.exited).toBe(3);
+  await using tests = spawnSetup(['--with-browser', 'node', '-e', 'process.exit(3)'], BARE);
+  expect(await tests.exited).toBe(1);
+  expect(tests.stderr()).toMatch(/missing: .*Chromium or Chrome/);
+});
+
 test('everything that is missing is named in one error, with the command that installs it', async () => {
   await using command = spawnSetup(['node', '-e', 'console.log("ran")'], BARE);
   expect(await command.exited).toBe(1);
