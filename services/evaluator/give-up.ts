@@ -6,6 +6,7 @@ import { composeFailure, type FailedCheck } from './domain/compose-result.ts';
 
 type Dependencies = {
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
+  readonly observeFailure: (rules: readonly { readonly chainId: number }[]) => void;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -35,12 +36,13 @@ const Remains = CheckRequested.pick({
  * Ends a check that could not be evaluated: `failed`, with `internal` for every rule. Of a record that cannot be
  * read as a check, whatever names the check is enough; of any other there is nothing to end.
  */
-export function makeGiveUp({ publish, now }: Dependencies): GiveUp<CheckRequested> {
+export function makeGiveUp({ publish, observeFailure, now }: Dependencies): GiveUp<CheckRequested> {
   return async function giveUp({ message, record }) {
     const check = message ?? remainsOf(record.value);
     if (check === undefined) return;
     const failure = composeFailure(check, new Date(now()).toISOString());
     await publish(failure, record.traceparent);
+    observeFailure(check.rules);
   };
 }
 

@@ -147,7 +147,11 @@ describe('while the process stops', () => {
 describe('a check that could not be evaluated', () => {
   const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
     const published: CheckCompleted[] = [];
-    await makeGiveUp({ publish: async (completed) => void published.push(completed), now: () => NOW })({
+    await makeGiveUp({
+      publish: async (completed) => void published.push(completed),
+      observeFailure: () => undefined,
+      now: () => NOW,
+    })({
       message,
       record: aRecord(value),
       error: new Error('a bug'),

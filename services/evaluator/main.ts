@@ -24,8 +24,10 @@ await runService(
     const metrics = makeMetrics(context.metrics);
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, 'evaluator.bulk'));
+    const chainFile = loadChains(config.chainsFile, process.env);
+    metrics.expectChains(chainFile.chains.map(({ chainId }) => chainId));
     const chains = scope.use(
-      connectChains(loadChains(config.chainsFile, process.env), {
+      connectChains(chainFile, {
         attemptTimeoutMs: config.attemptTimeoutMs,
         waitingBounds: config.waitingBounds,
         poolSize: pool.size,
@@ -49,7 +51,7 @@ await runService(
         topics: [LANES[lane]],
         window: config.window,
         handle: makeRequestHandler(dependencies, lane),
-        giveUp: makeGiveUp(dependencies),
+        giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
     const consumers = [await consume('interactive'), await consume('bulk')];
     // Together, because each may take the time that the stop allows for work in hand.

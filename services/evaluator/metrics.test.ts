@@ -27,7 +27,14 @@ test('the figures that dashboards rely on are there, by the names and labels of 
   metrics.chains.onSaved(1, 'dedupe', 1);
   metrics.chains.watch(1, {
     endpoints: () => [
-      { endpoint: '0', breaker: 'open', method: 'reader', headNumber: 7, readsPerCallMax: 500 },
+      {
+        endpoint: '0',
+        breaker: 'open',
+        method: 'reader',
+        headNumber: 7,
+        inFlightCount: 1,
+        readsPerCallMax: 500,
+      },
     ],
     quarantinedCount: () => 2,
     waitingReadCount: () => 3,

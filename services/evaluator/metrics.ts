@@ -1,14 +1,29 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { UndeterminedCode } from '#shared/contracts/result.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { Verdict } from './domain/judge-rules.ts';
+import { VerdictMemory } from './domain/verdict-memory.ts';
 
 /** Balances that one call carried, up to the hard bound of a batch. */
 const READS_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 
+const OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
+const FLIPS = ['granted-to-denied', 'denied-to-granted'] as const;
+/** Results of a call that each endpoint shows from the start: the good one and the usual ways to fail. */
+const USUAL_RESULTS = [
+  'ok',
+  'timeout',
+  'unreachable',
+  'rate-limited',
+  'http-status',
+  'malformed',
+  'rpc-error',
+];
+
 /** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its place in the chain file. */
-export function makeMetrics(registry: Registry) {
+export function makeMetrics(registry: Registry, memory = new VerdictMemory()) {
   const registers = [registry];
   const verdicts = new Counter({
     name: 'rolecall_verdicts_total',
@@ -22,19 +37,61 @@ export function makeMetrics(registry: Registry) {
     labelNames: ['chain_id', 'code'],
     registers,
   });
+  const repeats = new Counter({
+    name: 'rolecall_verdicts_repeated_total',
+    help: 'Verdicts on what this process had judged before.',
+    labelNames: ['chain_id'],
+    registers,
+  });
+  const flips = new Counter({
+    name: 'rolecall_verdict_flips_total',
+    help: 'Of the repeated verdicts those that differ from the one before, by direction.',
+    labelNames: ['chain_id', 'direction'],
+    registers,
+  });
   const evaluationSeconds = new Histogram({
     name: 'rolecall_evaluation_seconds',
     help: 'From the start of an evaluation to its published result.',
     buckets: SECONDS_BUCKETS,
     registers,
   });
+  const known = new Set<number>();
+  const noteRepeat = (check: CheckRequested, index: number, granted: boolean): void => {
+    const rule = check.rules[index];
+    const repeat = rule && memory.note(check, rule, granted);
+    if (repeat === undefined) return;
+    const chain_id = String(rule?.chainId);
+    repeats.inc({ chain_id });
+    if (repeat !== 'same') flips.inc({ chain_id, direction: repeat });
+  };
   return {
-    observeCheck({ rules }: CheckRequested, judged: readonly Verdict[], seconds: number): void {
+    observeCheck(check: CheckRequested, judged: readonly Verdict[], seconds: number): void {
       evaluationSeconds.observe(seconds);
       for (const [index, verdict] of judged.entries()) {
-        const chain_id = String(rules[index]?.chainId ?? 0);
+        const chain_id = String(check.rules[index]?.chainId ?? 0);
         verdicts.inc({ chain_id, outcome: verdict.outcome });
         if (verdict.outcome === 'undetermined') undetermined.inc({ chain_id, code: verdict.code });
+        else noteRepeat(check, index, verdict.outcome === 'granted');
+      }
+    },
+    /** A check that could not be evaluated: all of its rules are undetermined. */
+    observeFailure(rules: readonly { readonly chainId: number }[]): void {
+      for (const { chainId } of rules) {
+        // The record may name any number: only a configured chain becomes a label.
+        const chain_id = known.has(chainId) ? String(chainId) : 'unknown';
+        verdicts.inc({ chain_id, outcome: 'undetermined' });
+        undetermined.inc({ chain_id, code: 'internal' });
+      }
+    },
+    /** Shows the series of a chain from the start: a rate does not see the event with which its series appears. */
+    expectChains(chainIds: readonly number[]): void {
+      for (const chainId of chainIds) {
+        known.add(chainId);
+        const chain_id = String(chainId);
+        for (const outcome of OUTCOMES) verdicts.inc({ chain_id, outcome }, 0);
+        for (const code of UndeterminedCode.options) undetermined.inc({ chain_id, code }, 0);
+        for (const direction of FLIPS) flips.inc({ chain_id, direction }, 0);
+        repeats.inc({ chain_id }, 0);
       }
     },
     chains: makeChainObserver(registers),
@@ -87,6 +144,7 @@ function makeChainObserver(registers: Registry[]): ChainObserver {
     labelNames: ['chain_id'],
     registers,
   });
+  const watch = watchChains(registers);
   return {
     onCall(chainId, endpoint, result, durationMs) {
       calls.inc({ chain_id: String(chainId), endpoint, result });
@@ -100,7 +158,14 @@ function makeChainObserver(registers: Registry[]): ChainObserver {
     onRead: (chainId, durationMs) => readSeconds.observe({ chain_id: String(chainId) }, durationMs / 1_000),
     onHedge: (chainId) => hedges.inc({ chain_id: String(chainId) }),
     onHead: (chainId, blockAgeMs) => blockAge.set({ chain_id: String(chainId) }, blockAgeMs / 1_000),
-    watch: watchChains(registers),
+    watch(chainId, gauges) {
+      const chain_id = String(chainId);
+      for (const { endpoint } of gauges.endpoints())
+        for (const result of USUAL_RESULTS) calls.inc({ chain_id, endpoint, result }, 0);
+      for (const reason of ['dedupe', 'cache', 'decimals', 'batch']) readsSaved.inc({ chain_id, reason }, 0);
+      hedges.inc({ chain_id }, 0);
+      watch(chainId, gauges);
+    },
   };
 }
 
@@ -151,6 +216,9 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
       for (const { endpoint, headNumber } of chain.endpoints()) set({ endpoint }, headNumber);
     },
   );
+  gauge('rolecall_rpc_in_flight', 'Calls of an endpoint on their way.', ['endpoint'], (chain, set) => {
+    for (const { endpoint, inFlightCount } of chain.endpoints()) set({ endpoint }, inFlightCount);
+  });
   gauge('rolecall_rpc_reads_per_call_max', 'Learned limit of one call.', ['endpoint'], (chain, set) => {
     for (const { endpoint, readsPerCallMax } of chain.endpoints()) set({ endpoint }, readsPerCallMax);
   });

@@ -4,7 +4,7 @@ import { type AdmitCheck, type AdmittedCheck, isFailed, laneOf } from './admit-c
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import type { Enter } from './enter.ts';
-import { addHeaders, type Request, type Response, sendJson, traceOf } from './exchange.ts';
+import { addHeaders, noteMode, type Request, type Response, sendJson, traceOf } from './exchange.ts';
 import { Problem, retryAfter } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
 import { takeIn } from './take-in.ts';
@@ -38,6 +38,7 @@ export function makeAcceptCheck(deps: Dependencies) {
     const arrivedAt = performance.now();
     const { app } = await deps.authenticate(request, request.ip ?? '');
     const intake = await takeIn(request, app, deps.rules);
+    if (intake.ok) noteMode(response, modeOfCheck(intake.check));
     const problem = intake.ok ? overloadOf(deps, intake.check) : intake.problem;
     if (!intake.ok || problem) {
       await deps.enter({ app, bucket: 'per-second' }, response);
@@ -81,6 +82,8 @@ function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
     ? { mode: 'poll' }
     : { mode: 'webhook', callbackUrl: check.callbackUrl };
 }
+
+const modeOfCheck = (check: ValidCheck): Delivery['mode'] => deliveryOf(check, '').mode;
 
 function startWaiting(
   deps: Dependencies,

@@ -5,7 +5,16 @@ import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
 import { DOCS_POLICY, makeDocsPage } from './docs-page.ts';
-import { instanceOf, type Request, type Response, send, sendJson, setTrace, traceOf } from './exchange.ts';
+import {
+  instanceOf,
+  modeOf,
+  type Request,
+  type Response,
+  send,
+  sendJson,
+  setTrace,
+  traceOf,
+} from './exchange.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
@@ -103,7 +112,7 @@ function makeGate({ metrics, inFlightMax }: Dependencies) {
 function answered(deps: Dependencies, route: string, handle: Handle) {
   return async (request: Request, response: Response): Promise<void> => {
     const stop = deps.metrics.requestSeconds.startTimer({ route });
-    response.once('close', () => stop({ status: String(response.statusCode) }));
+    response.once('close', () => stop({ status: statusOf(response), mode: modeOf(response) }));
     const { traceparent } = request.headers;
     const span = {
       kind: 'server',
@@ -121,6 +130,9 @@ function answered(deps: Dependencies, route: string, handle: Handle) {
     });
   };
 }
+
+/** What the metrics say of a client that went away before it had an answer. */
+const statusOf = (response: Response): string => (response.headersSent ? String(response.statusCode) : '499');
 
 function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unknown): void {
   if (response.destroyed) return;

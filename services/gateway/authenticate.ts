@@ -18,6 +18,8 @@ export type Dependencies = {
   readonly now: () => number;
   /** Counts a failed key; false once the address has used its budget up. */
   readonly mayFail: (address: string) => boolean;
+  /** Told of every look-up, and whether the app was in the cache. */
+  readonly observeLookup: (result: 'hit' | 'miss') => void;
   /** Told of every valid key. */
   readonly noteUse: (caller: Caller) => void;
 };
@@ -45,6 +47,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
 
   const findApp = async (hash: string): Promise<ClientApp | undefined> => {
     const cached = cache.get(hash);
+    deps.observeLookup(cached ? 'hit' : 'miss');
     if (cached) return cached;
     const startedIn = generation;
     const app = await deps.findByKeyHash(hash);

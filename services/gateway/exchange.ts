@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { Delivery } from '#shared/contracts/delivery.ts';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 
 export type { Request, Response };
@@ -6,7 +7,7 @@ export type { Request, Response };
 export type Headers = Readonly<Record<string, string>>;
 
 /** What the gateway keeps of one exchange, in Express's own place for it. */
-type Locals = { traceparent?: string; headers?: Record<string, string> };
+type Locals = { traceparent?: string; headers?: Record<string, string>; mode?: Delivery['mode'] };
 
 const localsOf = (response: Response): Locals => response.locals;
 
@@ -30,6 +31,14 @@ export function traceOf(response: Response): string {
   locals.traceparent ??= newTraceparent();
   return locals.traceparent;
 }
+
+/** Notes how the client of this exchange learns its result, once its body is known. */
+export function noteMode(response: Response, mode: Delivery['mode']): void {
+  localsOf(response).mode = mode;
+}
+
+/** `none`: the exchange is no check, or ended before its body was known. */
+export const modeOf = (response: Response): Delivery['mode'] | 'none' => localsOf(response).mode ?? 'none';
 
 /** The `instance` of a problem: the request where it has an id, else the trace. */
 export const instanceOf = (response: Response, requestId: unknown): string =>

@@ -63,6 +63,7 @@ await runService(
       noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
       findByKeyHash: makeClientApps(connection.redis).findByKeyHash,
       now: clock.now,
+      observeLookup: (result) => metrics.keyLookups.inc({ result }),
       mayFail: makeFailedKeyBudget(() => performance.now()),
     });
 

@@ -1,5 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
+import { ADMIT_OUTCOMES } from '#shared/redis/admit.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+
+const MODES = ['sync', 'poll', 'webhook'] as const;
 
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
@@ -13,29 +16,46 @@ export function makeGatewayMetrics(registry: Registry) {
       this.set(countWaiters());
     },
   });
+  const checksAccepted = new Counter({
+    name: 'rolecall_checks_accepted_total',
+    help: 'Checks that the broker has acknowledged.',
+    labelNames: ['mode'] as const,
+    registers,
+  });
+  const limitDecisions = new Counter({
+    name: 'rolecall_limit_decisions_total',
+    help: 'What the limits and idempotency claims decided about requests.',
+    labelNames: ['decision'] as const,
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: 'rolecall_http_request_seconds',
+    help: 'Time from a request to the end of its answer; the mode of a check once its body is known, else none.',
+    labelNames: ['route', 'status', 'mode'] as const,
+    buckets: SECONDS_BUCKETS,
+    registers,
+  });
+  const keyLookups = new Counter({
+    name: 'rolecall_key_lookups_total',
+    help: 'API keys looked up, by whether the client app was at hand.',
+    labelNames: ['result'] as const,
+    registers,
+  });
+  // From the first scrape on: a rate over a series that appears with its first event does not see that event.
+  for (const mode of MODES) checksAccepted.inc({ mode }, 0);
+  for (const decision of ADMIT_OUTCOMES) limitDecisions.inc({ decision }, 0);
+  for (const result of ['hit', 'miss']) keyLookups.inc({ result }, 0);
+  for (const status of ['200', '503', '504'])
+    requestSeconds.zero({ route: 'check-roles', status, mode: 'sync' });
+  requestSeconds.zero({ route: 'check-roles', status: '503', mode: 'none' });
   return {
     watchWaiters(count: () => number) {
       countWaiters = count;
     },
-    checksAccepted: new Counter({
-      name: 'rolecall_checks_accepted_total',
-      help: 'Checks that the broker has acknowledged.',
-      labelNames: ['mode'] as const,
-      registers,
-    }),
-    limitDecisions: new Counter({
-      name: 'rolecall_limit_decisions_total',
-      help: 'What the limits and idempotency claims decided about requests.',
-      labelNames: ['decision'] as const,
-      registers,
-    }),
-    requestSeconds: new Histogram({
-      name: 'rolecall_http_request_seconds',
-      help: 'Time from a request to the end of its answer.',
-      labelNames: ['route', 'status'] as const,
-      buckets: SECONDS_BUCKETS,
-      registers,
-    }),
+    checksAccepted,
+    limitDecisions,
+    requestSeconds,
+    keyLookups,
     inFlight: new Gauge({
       name: 'rolecall_http_requests_in_flight',
       help: 'Requests being answered.',
@@ -45,6 +65,12 @@ export function makeGatewayMetrics(registry: Registry) {
       name: 'rolecall_consumer_lag',
       help: 'Records that a group has still to commit, by partition.',
       labelNames: ['group', 'topic', 'partition'] as const,
+      registers,
+    }),
+    oldestUncommitted: new Gauge({
+      name: 'rolecall_oldest_uncommitted_seconds',
+      help: 'Age of the oldest record that a group has still to commit; 0 without lag.',
+      labelNames: ['group'] as const,
       registers,
     }),
     oldestUnfinished: new Gauge({

@@ -1,9 +1,12 @@
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
+import { account, clientApp } from '#shared/contracts/client-app.ts';
+import type { TopicSpec } from '#shared/contracts/topic.ts';
+import { webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { makeLagHistory, type PartitionLook } from './domain/lag-history.ts';
+import { type LagHistory, makeLagHistory, type PartitionLook } from './domain/lag-history.ts';
 import type { GatewayMetrics } from './metrics.ts';
 
 /** The fair partitioner wants to know its lanes to a second; the other groups are for dashboards. */
@@ -12,13 +15,21 @@ const OTHERS_INTERVAL_MS = 5_000;
 
 /** The groups on the road of a check. Named here, for a dead group must be seen as well. */
 const LANE_GROUPS = { interactive: 'evaluator.interactive', bulk: 'evaluator.bulk' } as const;
-const OTHER_GROUPS = ['result-store', 'webhook-dispatcher'] as const;
+const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
+  'result-store': checkCompleted,
+  'result-store.accounts': account,
+  'result-store.client-apps': clientApp,
+  'webhook-dispatcher': checkCompleted,
+  'webhook-dispatcher.requested': webhookRequested,
+};
+/** Its records rest until they are due: an old one is no sign of anything. */
+const DELAYED_GROUP = 'webhook-dispatcher.retry';
 
 export type Dependencies = {
   readonly kafka: Pick<KafkaConnection, 'observeLag'> & {
     readonly admin: Pick<KafkaConnection['admin'], 'fetchTopicOffsets' | 'fetchOffsets'>;
   };
-  readonly metrics: Pick<GatewayMetrics, 'consumerLag' | 'oldestUnfinished'>;
+  readonly metrics: Pick<GatewayMetrics, 'consumerLag' | 'oldestUnfinished' | 'oldestUncommitted'>;
   readonly now: () => number;
   readonly log: Logger;
 };
@@ -39,6 +50,7 @@ export type LagSampler = AsyncDisposable & {
 export function startLagSampler(deps: Dependencies): LagSampler {
   const lanes = new Map<Lane, number>();
   const histories = { interactive: makeLagHistory(), bulk: makeLagHistory() };
+  const others = new Map<string, LagHistory>();
   const sampleLane = async (lane: Lane): Promise<void> => {
     const topic = LANES[lane].name;
     const looks = await look(deps, LANE_GROUPS[lane], topic);
@@ -57,7 +69,15 @@ export function startLagSampler(deps: Dependencies): LagSampler {
     await sampleLane('bulk');
   };
   const sampleOthers = async () => {
-    for (const group of OTHER_GROUPS) await look(deps, group, checkCompleted.name);
+    for (const [group, topic] of Object.entries(OTHER_GROUPS)) {
+      const looks = await look(deps, group, topic.name);
+      const history = others.get(group) ?? makeLagHistory();
+      others.set(group, history);
+      const nowMs = deps.now();
+      history.observe(nowMs, looks);
+      deps.metrics.oldestUncommitted.set({ group }, history.oldestAgeMs(nowMs) / 1_000);
+    }
+    for (const tier of Object.values(webhookRetry)) await look(deps, DELAYED_GROUP, tier.name);
   };
   const loops = [
     repeat(sampleLanes, LANE_INTERVAL_MS, deps.log),

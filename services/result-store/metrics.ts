@@ -19,6 +19,9 @@ export function makeMetrics(registry: Registry) {
     labelNames: ['kind'],
     registers,
   });
+  // From the first scrape on: a rate over a series that appears with its first event does not see that event.
+  for (const mode of ['sync', 'poll', 'webhook']) checkSeconds.zero({ mode });
+  for (const kind of ['first', 'copy']) resultsSaved.inc({ kind }, 0);
   return {
     observeResult(message: CheckCompleted, kind: 'first' | 'copy', nowMs: number): void {
       resultsSaved.inc({ kind });

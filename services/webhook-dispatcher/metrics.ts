@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { RetryTier, WebhookState } from '#shared/contracts/webhook.ts';
+import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contracts/webhook.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 import type { BreakerState } from './domain/make-breaker.ts';
@@ -75,6 +75,11 @@ export function makeMetrics(
     labelNames: ['reason'],
     registers,
   });
+  // From the first scrape on: a rate over a series that appears with its first event does not see that event.
+  for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
+  for (const until of ['first-attempt', 'delivered']) seconds.zero({ until });
+  for (const reason of ['slots', 'breaker', 'secret']) aside.inc({ reason }, 0);
+  for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);
   return {
     observeAttempt(outcome, { attempt, state, acceptedAtMs, atMs }) {
       attempts.inc({ class: outcome.class });

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { describeError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import type { ConsumerProgress } from './window-consumer.ts';
+import type { ConsumerProgress } from './consumer-progress.ts';
 
 /** Between two looks at the broker: a quarter of the bound, within these. */
 const LOOK_MS_MIN = 250;

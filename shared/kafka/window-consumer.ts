@@ -1,6 +1,8 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
+import { commitPrefixes } from './commit-prefixes.ts';
+import { type ConsumerProgress, progressOf } from './consumer-progress.ts';
 import { bytesOf, detached, PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
@@ -44,19 +46,6 @@ type Options<M> = WindowWork<M> & {
   readonly fail: (error: unknown) => void;
   readonly onAssignment: () => void;
   readonly onCrash: () => void;
-};
-
-/** How far a consumer has come. */
-export type ConsumerProgress = {
-  readonly isJoined: boolean;
-  /** The longest time for which a record in work has shown no sign of life; 0 without one. */
-  readonly silentWorkMs: number;
-  /** Of the partitions that are being fetched: the offset behind the last fetched record, -1 before the first. */
-  readonly fetching: readonly {
-    readonly topic: string;
-    readonly partition: number;
-    readonly fetchedOffset: number;
-  }[];
 };
 
 /**
@@ -114,12 +103,7 @@ export class WindowConsumer<M> {
   }
 
   get progress(): ConsumerProgress {
-    let silentWorkMs = 0;
-    const nowMs = performance.now();
-    for (const { aliveAtMs = nowMs } of this.#working)
-      silentWorkMs = Math.max(silentWorkMs, nowMs - aliveAtMs);
-    const fetching = this.#order.filter(({ paused }) => !paused);
-    return { isJoined: this.#joined, silentWorkMs, fetching };
+    return progressOf(this.#joined, this.#working, this.#order);
   }
 
   /** Whether the process is a member of its group, as far as it knows. */
@@ -296,28 +280,9 @@ export class WindowConsumer<M> {
   }
 
   async #commit(): Promise<void> {
-    if (this.#committing) return this.#committing;
-    const moved = this.#order
-      .map((window) => ({ window, offset: window.commitOffset }))
-      .filter(({ window, offset }) => offset >= 0 && offset > window.committedOffset);
-    if (moved.length === 0) return;
-    const offsets = moved.map(({ window: { topic, partition }, offset }) => ({
-      topic,
-      partition,
-      offset: String(offset),
-    }));
-    this.#committing = this.#source
-      .commitOffsets(offsets)
-      .then(
-        () => {
-          for (const { window, offset } of moved) window.committedOffset = offset;
-        },
-        // A rebalance or no broker: the next tick commits, or the next owner works the records again.
-        () => undefined,
-      )
-      .finally(() => {
-        this.#committing = undefined;
-      });
+    this.#committing ??= commitPrefixes(this.#source, this.#order).finally(() => {
+      this.#committing = undefined;
+    });
     return this.#committing;
   }
 }

@@ -75,15 +75,17 @@ export type Claim = {
  * | `published` | a replay | yes | no |
  * | `key-reused` | the key belongs to another body | yes | no |
  */
-export type AdmitOutcome =
-  | 'rate-limited'
-  | 'quota-exceeded'
-  | 'counted'
-  | 'fresh'
-  | 'taken-over'
-  | 'claimed'
-  | 'published'
-  | 'key-reused';
+export const ADMIT_OUTCOMES = [
+  'rate-limited',
+  'quota-exceeded',
+  'counted',
+  'fresh',
+  'taken-over',
+  'claimed',
+  'published',
+  'key-reused',
+] as const;
+export type AdmitOutcome = (typeof ADMIT_OUTCOMES)[number];
 
 export type Admission = {
   readonly outcome: AdmitOutcome;

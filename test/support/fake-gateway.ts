@@ -107,6 +107,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     now: () => NOW_MS,
     mayFail: makeFailedKeyBudget(() => performance.now()),
     noteUse: () => undefined,
+    observeLookup: () => undefined,
   });
   const listener = makeApp({
     authenticate: authenticator.authenticate,

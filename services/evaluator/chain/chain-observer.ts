@@ -11,6 +11,7 @@ export type EndpointGauges = {
   readonly breaker: 'closed' | 'open' | 'half-open';
   readonly method: string;
   readonly headNumber: number;
+  readonly inFlightCount: number;
   readonly readsPerCallMax: number;
 };
 

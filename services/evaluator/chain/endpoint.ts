@@ -96,6 +96,7 @@ export class Endpoint {
       breaker: this.#breaker.state,
       method: this.#capabilities?.method ?? 'unknown',
       headNumber: this.#headNumber,
+      inFlightCount: this.inFlightCount,
       readsPerCallMax: this.limit.current,
     };
   }

@@ -1,0 +1,45 @@
+import { VerdictMemory } from './verdict-memory.ts';
+
+const consistency = { blockTag: 'latest', minBlock: {} } as const;
+const check = { account: `0x${'aB'.repeat(20)}`, consistency };
+const rule = {
+  type: 'ERC20',
+  chainId: 1,
+  contractAddress: `0x${'cD'.repeat(20)}`,
+  roleId: 'a',
+  minToken: '5',
+} as const;
+
+test('a verdict that is given again is told from one that flipped, and the newest one stays', () => {
+  const memory = new VerdictMemory();
+  const said = [true, true, false, false, true].map((granted) => memory.note(check, rule, granted));
+  expect(said).toEqual([undefined, 'same', 'granted-to-denied', 'same', 'denied-to-granted']);
+});
+
+test('the same question is known by another role’s name and in other letters', () => {
+  const memory = new VerdictMemory();
+  memory.note(check, rule, true);
+  const same = { ...rule, roleId: 'b', contractAddress: rule.contractAddress.toLowerCase() };
+  expect(memory.note({ ...check, account: check.account.toLowerCase() }, same, true)).toBe('same');
+});
+
+test.each([
+  ['account', { ...check, account: `0x${'12'.repeat(20)}` }, rule],
+  ['block tag', { ...check, consistency: { ...consistency, blockTag: 'safe' as const } }, rule],
+  ['chain', check, { ...rule, chainId: 10 }],
+  ['amount', check, { ...rule, minToken: '6' }],
+  ['bound above', check, { ...rule, maxToken: '9' }],
+  ['token', check, { ...rule, tokenId: '1' }],
+])('another %s is another question', (_, otherCheck, otherRule) => {
+  const memory = new VerdictMemory();
+  memory.note(check, rule, true);
+  expect(memory.note(otherCheck, otherRule, false)).toBeUndefined();
+});
+
+test('of a hundred thousand questions none is taken for another one', () => {
+  const memory = new VerdictMemory();
+  const asked = Array.from({ length: 100_000 }, (_, index) => ({ ...rule, minToken: String(index) }));
+  for (const each of asked) expect(memory.note(check, each, true)).toBeUndefined();
+  const known = asked.filter((each) => memory.note(check, each, true) === 'same');
+  expect(known.length).toBeGreaterThan(60_000);
+});
