@@ -27,13 +27,16 @@ export type EvaluatorConfig = CommonConfig & {
   readonly window: number;
   /** Bound of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
-  /** How many checks may wait for one chain that does not answer, so that the window stays open for the others. */
+  /** How many checks may wait for one chain that does not answer; none of them holds a place of the window. */
   readonly waitingBounds: { readonly perClientMax: number; readonly max: number };
 };
 
-/** Parts of a lane's window that one client, and all clients, may fill with waiting for one chain. */
-const WAITING_PART_PER_CLIENT = 8;
-const WAITING_PART = 4;
+/**
+ * How many checks of one client, and of all, may wait for one chain, as parts of a lane's window. They are parked
+ * beside it: four windows find place there, so that chains which do not answer leave room for others.
+ */
+const WAITING_PART_PER_CLIENT = 0.5;
+const WAITING_PART = 1;
 
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment): EvaluatorConfig {
@@ -47,8 +50,8 @@ export function loadConfig(env: Environment): EvaluatorConfig {
     window: parsed.EVALUATOR_WINDOW,
     attemptTimeoutMs: parsed.RPC_ATTEMPT_TIMEOUT_MS,
     waitingBounds: {
-      perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW / WAITING_PART_PER_CLIENT),
-      max: Math.ceil(parsed.EVALUATOR_WINDOW / WAITING_PART),
+      perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART_PER_CLIENT),
+      max: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART),
     },
   };
 }

@@ -144,6 +144,36 @@ describe('while the process stops', () => {
   });
 });
 
+describe('a check that a chain lets wait', () => {
+  /** A chain that does not answer before the check's own end. */
+  const readsWaiting: ReadBalances = async (reads, context) => {
+    context.onWait();
+    await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }));
+    return readsGiving(failed('deadline-exceeded'))(reads, context);
+  };
+
+  test('is parked, and left to the next owner when the process stops', async () => {
+    const { handle, results } = makeHandler(readsWaiting);
+    const stop = new AbortController();
+    const leaves: (() => void)[] = [];
+    const record = { ...aRecord(null, stop.signal), park: (leave: () => void) => void leaves.push(leave) };
+    const handled = handle(aCheck(), record);
+    expect(leaves).toHaveLength(1);
+    stop.abort();
+    for (const leave of leaves) leave();
+    await expect(handled).rejects.toMatchObject({ code: 'overloaded' });
+    expect(results()).toEqual([]);
+  });
+
+  test('is not parked where the chain answers', async () => {
+    const { handle } = makeHandler(readsGiving({ ok: true, value: 1n }));
+    const park = () => {
+      throw new Error('parked');
+    };
+    await handle(aCheck(), { ...aRecord(), park });
+  });
+});
+
 describe('a check that could not be evaluated', () => {
   const giveUp = async (message: CheckRequested | undefined, value: unknown) => {
     const published: CheckCompleted[] = [];

@@ -26,27 +26,31 @@ type Dependencies = {
  * The evaluator's work on one check of a lane: plan the reads, read, agree, judge, publish.
  *
  * A check that the stop of the process cuts short is left to the next owner, who has the time that it needs: only
- * what it has until its own end is a result. A check that cannot be judged is refused as `message-unreadable` and never judged; `give-up.ts` ends it.
+ * what it has until its own end is a result. A check that waits for a chain is parked: others run in its place.
+ * A check that cannot be judged is refused as `message-unreadable` and never judged; `give-up.ts` ends it.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
-  async function evaluate(check: CheckRequested, traceparent: string, stopping: AbortSignal): Promise<void> {
+  return async function handleRequest(check, { traceparent, signal, park }) {
     const startedAt = deps.now();
     const plan = planOrRefuse(check, deps);
     const endAt = endAtOf(check, startedAt, deps);
     const end = startEnd(endAt, startedAt);
-    const observed = await deps.readBalances(plan.reads, { ...check, lane, traceparent, signal: end.signal });
+    const observed = await deps.readBalances(plan.reads, {
+      ...check,
+      lane,
+      traceparent,
+      // One that waits takes no place from others, and is left to the next owner when the process stops.
+      onWait: () => park(end.finish),
+      signal: end.signal,
+    });
     end.finish();
     const readings = agree(observed.values());
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
-    if (stopping.aborted && deps.now() < endAt && verdicts.some(isOpen))
+    if (signal.aborted && deps.now() < endAt && verdicts.some(isOpen))
       throw new ServiceError('overloaded', 'the process stops before the check could end');
     const evaluatedAt = new Date(deps.now()).toISOString();
     await deps.publish(composeResult(check, verdicts, blocksOf(observed), evaluatedAt), traceparent);
     deps.observe(check, verdicts, (deps.now() - startedAt) / 1_000);
-  }
-
-  return function handleRequest(check, { traceparent, signal }) {
-    return evaluate(check, traceparent, signal);
   };
 }
 

@@ -80,6 +80,7 @@ async function readByRolecall(
       lane: 'bulk',
       clientId: 'app_1',
       consistency: { blockTag: 'latest', minBlock: {} },
+      onWait: () => undefined,
       traceparent: newTraceparent(),
       signal,
     });

@@ -5,6 +5,7 @@ import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import type { FaultKind } from '../support/rpc-fault-proxy.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: the endpoints of a real chain fail in every way there is, alone and beside sound ones.
 // Every fault must have its own code, and none may ever be taken for a balance.
@@ -113,6 +114,19 @@ test('of a client that floods a chain which hangs only its share goes on waiting
   });
 });
 
+test('checks of a chain that hangs are parked, those of a sound one are not', async () => {
+  const proxy = await aProxy('hang');
+  await using chains = connectTestChains([{ urls: [rpcUrl] }, { chainId: 5, urls: [proxy.url] }], {
+    attemptTimeoutMs: 8_000,
+    evaluationMsMax: 6_000,
+  });
+  await Promise.all(Array.from({ length: 20 }, () => chains.judge({ account, rules: [aRule()] })));
+  expect(chains.parkedCount()).toBe(0);
+  const waiting = Array.from({ length: 20 }, () => chains.judge({ account, rules: [aRule({ chainId: 5 })] }));
+  await waitUntil('all to be parked', () => chains.parkedCount() === waiting.length);
+  await Promise.all(waiting);
+});
+
 test('of a client that floods a chain with a block that does not come only its share waits', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }], {
     evaluationMsMax: 1_000,
@@ -129,6 +143,7 @@ test('of a client that floods a chain with a block that does not come only its s
     }),
   );
   expect(seconds.filter((time) => time > 0.9)).toHaveLength(10);
+  expect(chains.parkedCount()).toBe(10);
 });
 
 test('a chain that hangs costs its own rules only', async () => {

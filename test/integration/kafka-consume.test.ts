@@ -69,6 +69,34 @@ test('a slow record holds neither its partition nor its own place: it is worked 
   await waitUntil('the slow record again', () => again.includes(key));
 });
 
+test('parked records hold no place of others, and are left at once when the process stops', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const names = Array.from({ length: 8 }, (_, i) => `parked${i}`);
+  const parked = names.map((name) => `${name}.${run}`);
+  const others = Array.from({ length: 8 }, (_, i) => `other${i}`);
+  const begun: string[] = [];
+  const seen: string[] = [];
+  // More records wait than there are places, whichever partitions they are in.
+  const waiting = await consume({
+    groupId,
+    window: 2,
+    handle: async ({ requestId }, { park }) => {
+      if (!parked.includes(requestId)) return void (isOurs(requestId) && seen.push(requestId));
+      begun.push(requestId);
+      await new Promise<void>((leave) => park(leave));
+      throw new ServiceError('store-unavailable', 'left');
+    },
+  });
+  for (const name of names) await kafka.publish(checkCompleted, aResult(name));
+  await waitUntil('all of the first to wait', () => begun.length === parked.length);
+  for (const name of others) await kafka.publish(checkCompleted, aResult(name));
+  await waitUntil('the others', () => others.every((name) => seen.includes(`${name}.${run}`)));
+  await waiting[Symbol.asyncDispose]();
+  const again: string[] = [];
+  await using _ = await consume({ groupId, handle: async ({ requestId }) => void again.push(requestId) });
+  await waitUntil('those that waited again', () => parked.every((id) => again.includes(id)));
+});
+
 test('records of one key are worked one after another in the order of their offsets', async () => {
   const message = aResult('keyed');
   const order: string[] = [];

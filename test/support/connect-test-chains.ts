@@ -22,6 +22,8 @@ export type TestChains = AsyncDisposable & {
   readonly saved: Record<string, number>;
   /** Reads per batch. */
   readonly batches: number[];
+  /** Checks that a chain let wait, so that a consumer would have parked them. */
+  readonly parkedCount: () => number;
 };
 
 type TestChain = {
@@ -59,6 +61,7 @@ export function connectTestChains(
   const calls: string[] = [];
   const saved: Record<string, number> = {};
   const batches: number[] = [];
+  let parkedCount = 0;
   const connected = connectChains(chainFileOf(chains), {
     attemptTimeoutMs,
     waitingBounds,
@@ -83,8 +86,10 @@ export function connectTestChains(
     calls,
     saved,
     batches,
+    parkedCount: () => parkedCount,
     async judge({ lane = 'bulk', ...check }) {
       let result: CheckResult | undefined;
+      let isParked = false;
       const handle = makeRequestHandler(
         {
           ...connected,
@@ -120,7 +125,10 @@ export function connectTestChains(
           timestampMs: 0,
           value: null,
           signal: new AbortController().signal,
-          park: () => undefined,
+          park: () => {
+            if (!isParked) parkedCount += 1;
+            isParked = true;
+          },
         },
       );
       if (result === undefined) throw new Error('nothing was published');

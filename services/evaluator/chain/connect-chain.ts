@@ -52,6 +52,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
     blockTimeMs,
     onHedge: () => observer.onHedge(chainId),
+    onQuiet: () => room.tellAll(),
     onSilence: () => room.evictExcess(),
     nowMs,
   });
@@ -103,6 +104,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     isFact,
     nowMs,
     room,
+    isQuiet: () => pool.isQuiet,
     isSilent: () => pool.isSilent,
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
     onRead: (ms) => observer.onRead(chainId, ms),

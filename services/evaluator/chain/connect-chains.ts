@@ -10,6 +10,8 @@ export type ReadBalancesContext = {
   readonly lane: Lane;
   readonly clientId: string;
   readonly consistency: Consistency;
+  /** Called, perhaps often, when a chain lets the check wait: it may be long. */
+  readonly onWait: () => void;
   /** The span that the reads belong to. */
   readonly traceparent: string;
   /** Aborted when the check must end with what it has. */
@@ -55,11 +57,19 @@ export function connectChains({ chains }: ChainFile, options: ChainsOptions): Ch
   return {
     isConfigured: (chainId) => byId.has(chainId),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
-    async readBalances(reads, { lane, clientId, consistency, traceparent, signal }) {
+    async readBalances(reads, { lane, clientId, consistency, traceparent, onWait, signal }) {
       const observed = await Promise.all(
         [...reads].map(async ([chainId, ofChain]) => {
           const minBlock = consistency.minBlock[String(chainId)] ?? 0;
-          const context = { lane, clientId, traceparent, blockTag: consistency.blockTag, minBlock, signal };
+          const context = {
+            lane,
+            clientId,
+            traceparent,
+            blockTag: consistency.blockTag,
+            minBlock,
+            onWait,
+            signal,
+          };
           const chain = byId.get(chainId)?.chain;
           if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
           return [chainId, await chain.read(ofChain, context)] as const;

@@ -31,6 +31,7 @@ function makePool(
     probe: over.probe ?? (async () => CAPABLE),
     blockTimeMs: 1_000,
     onHedge: () => undefined,
+    onQuiet: () => undefined,
     onSilence: () => undefined,
     nowMs,
   });

@@ -3,7 +3,7 @@ import { fetchBlock } from './block.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
 
 /** Between two looks at the endpoints. */
-const WATCH_MS = 500;
+const WATCH_MS = 250;
 /** Heads are followed while somebody asked for one in this time. */
 const DEMAND_MS_MAX = 60_000;
 /** What an endpoint can do is found out anew after this time; sooner where it has less than the best. */
@@ -14,7 +14,8 @@ const LAG_MS_MAX = 10_000;
 const HEDGE_PART = 0.05;
 /** …of which so many may be saved up. */
 const HEDGES_MAX = 3;
-/** Calls that wait for longer without one being answered make an endpoint silent. */
+/** Calls that wait for longer without one being answered make an endpoint quiet, and at last silent. */
+const QUIET_MS = 250;
 const SILENT_MS = 1_500;
 /** How much a recent failure counts against an endpoint when the next one is chosen. */
 const STRIKE_WEIGHT = 4;
@@ -25,6 +26,8 @@ export type EndpointPoolOptions = {
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
   readonly blockTimeMs: number;
   readonly onHedge: () => void;
+  /** Called again and again while no endpoint has answered for a moment. */
+  readonly onQuiet: () => void;
   /** Called again and again while no endpoint answers. */
   readonly onSilence: () => void;
   /** A clock that never goes back. */
@@ -79,10 +82,19 @@ export class EndpointPool implements AsyncDisposable {
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
+  /** Whether no endpoint has answered for a moment, so that whoever waits may wait for long. */
+  get isQuiet(): boolean {
+    return this.#isWithoutAnswerFor(QUIET_MS);
+  }
+
   /** Whether no endpoint answers: each one lets its calls wait or is out. */
   get isSilent(): boolean {
+    return this.#isWithoutAnswerFor(SILENT_MS);
+  }
+
+  #isWithoutAnswerFor(ms: number): boolean {
     return this.endpoints.every(
-      (endpoint) => endpoint.silentForMs > SILENT_MS || endpoint.breakerState !== 'closed',
+      (endpoint) => endpoint.silentForMs > ms || endpoint.breakerState !== 'closed',
     );
   }
 
@@ -127,6 +139,7 @@ export class EndpointPool implements AsyncDisposable {
   /** Follows the heads of several endpoints while there is demand, and looks again at those that were away. */
   #watch(): void {
     const now = this.#options.nowMs();
+    if (this.isQuiet) this.#options.onQuiet();
     if (this.isSilent) this.#options.onSilence();
     const isWanted = now - this.#demandMs < DEMAND_MS_MAX;
     for (const endpoint of this.endpoints) {

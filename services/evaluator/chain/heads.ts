@@ -38,6 +38,8 @@ export type HeadRequest = {
   /** When the evaluation began, by the clock that never goes back. */
   readonly startedMs: number;
   readonly clientId: string;
+  /** Called when the chain lets the check wait for a block. */
+  readonly onWait: () => void;
   readonly signal: AbortSignal;
 };
 
@@ -65,15 +67,16 @@ export class Heads {
    *
    * @throws RpcFailure
    */
-  async read({ tag, minBlock, startedMs, clientId, signal }: HeadRequest): Promise<Block> {
+  async read({ tag, minBlock, startedMs, clientId, onWait, signal }: HeadRequest): Promise<Block> {
     const fetched = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await unlessAborted(fetched.block, signal);
     if (block.number >= minBlock) return block;
     const { room } = this.#options;
     if (!room.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
-    const waiter = { clientId, evict: () => undefined };
+    const waiter = { clientId, onWait, evict: () => undefined };
     room.enter(waiter);
+    onWait();
     try {
       return await this.#awaitBlock(tag, minBlock, signal);
     } finally {

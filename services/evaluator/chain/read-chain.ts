@@ -22,6 +22,8 @@ export type ChainReadContext = {
   readonly blockTag: BlockTag;
   readonly minBlock: number;
   readonly traceparent?: string;
+  /** Called, perhaps often, when the chain lets the check wait. */
+  readonly onWait: () => void;
   /** Aborted when the check must end with what it has. */
   readonly signal: AbortSignal;
 };
@@ -34,6 +36,8 @@ export type ChainReaderOptions = {
   readonly isFact: (observation: Observation) => boolean;
   /** Those who wait for this chain. */
   readonly room: WaitingRoom;
+  /** Whether no endpoint has answered for a moment: then checks wait. */
+  readonly isQuiet: () => boolean;
   /** Whether no endpoint answers: then no more checks may wait than the room has places for. */
   readonly isSilent: () => boolean;
   readonly onSaved: (reason: 'decimals') => void;
@@ -49,8 +53,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
   async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, isLast: boolean) {
-    const { blockTag: tag, minBlock, clientId, signal } = context;
-    const block = await heads.read({ tag, minBlock, startedMs: options.nowMs(), clientId, signal });
+    const { blockTag: tag, signal } = context;
+    const block = await heads.read({ ...context, tag, startedMs: options.nowMs() });
     const known = new Map<string, Observation>();
     const open = reads.filter((read) => {
       const observation = read.kind === 'decimals' ? decimals.get(read.key) : undefined;
@@ -87,9 +91,11 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       const observation = [failed(code)];
       return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
     };
+    if (options.isQuiet()) context.onWait();
     if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed('rpc-timeout');
     const evicted = Promise.withResolvers<ChainObservations>();
-    const waiter = { clientId: context.clientId, evict: () => evicted.resolve(allFailed('rpc-timeout')) };
+    const { clientId, onWait } = context;
+    const waiter = { clientId, onWait, evict: () => evicted.resolve(allFailed('rpc-timeout')) };
     room.enter(waiter);
     try {
       return await Promise.race([readAtSomeBlock(reads, context), evicted.promise]);

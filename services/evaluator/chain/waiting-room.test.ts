@@ -1,13 +1,18 @@
 import { type Waiter, WaitingRoom } from './waiting-room.ts';
 
-function fill(room: WaitingRoom, clientId: string, count: number): { waiters: Waiter[]; evicted: number[] } {
+function fill(room: WaitingRoom, clientId: string, count: number) {
   const evicted: number[] = [];
-  const waiters = Array.from({ length: count }, (_, index) => ({
-    clientId,
-    evict: () => void evicted.push(index),
-  }));
+  const told: number[] = [];
+  const waiters = Array.from(
+    { length: count },
+    (_, index): Waiter => ({
+      clientId,
+      onWait: () => void told.push(index),
+      evict: () => void evicted.push(index),
+    }),
+  );
   for (const waiter of waiters) room.enter(waiter);
-  return { waiters, evicted };
+  return { waiters, evicted, told };
 }
 
 test('a client with its share waiting gets no more places, and others do', () => {
@@ -30,6 +35,14 @@ test('those beyond the bounds are sent away, the latest of the greediest first',
     modest: [],
     size: 3,
   });
+});
+
+test('those who wait are told so, and those who have left are not', () => {
+  const room = new WaitingRoom({ perClientMax: 2, max: 2 });
+  const { waiters, told } = fill(room, 'one', 2);
+  for (const waiter of waiters.slice(0, 1)) room.leave(waiter);
+  room.tellAll();
+  expect(told).toEqual([1]);
 });
 
 test('leaving twice frees one place', () => {

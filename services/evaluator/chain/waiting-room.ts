@@ -1,11 +1,17 @@
 /**
- * How many checks may wait for one chain at a time: in all, and of one client. Those who wait hold a place in the
- * consumer's window, so a client whose checks wait for something that does not come must not take all places.
+ * How many checks may wait for one chain at a time: in all, and of one client. Those who wait are parked by their
+ * consumer, so a client whose checks wait for something that does not come must not take all parking places.
  */
 export type WaitingBounds = { readonly perClientMax: number; readonly max: number };
 
-/** A check's place among those who wait; `evict` ends its wait with what there is. */
-export type Waiter = { readonly clientId: string; readonly evict: () => void };
+/** A check's place among those who wait. */
+export type Waiter = {
+  readonly clientId: string;
+  /** Told, perhaps often, that the chain lets the check wait. */
+  readonly onWait: () => void;
+  /** Ends its wait with what there is. */
+  readonly evict: () => void;
+};
 
 /** Those who wait for one chain, in the order of their coming. */
 export class WaitingRoom {
@@ -36,6 +42,11 @@ export class WaitingRoom {
     const count = this.#countOf(waiter.clientId) - 1;
     if (count === 0) this.#countByClient.delete(waiter.clientId);
     else this.#countByClient.set(waiter.clientId, count);
+  }
+
+  /** Tells all that the chain lets them wait. */
+  tellAll(): void {
+    for (const waiter of this.#waiters) waiter.onWait();
   }
 
   /** Sends away those beyond the bounds: the clients with the most first come down to theirs, the oldest stay. */
