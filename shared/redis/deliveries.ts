@@ -8,7 +8,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, type Redis } from './connect.ts';
 import { CLAIM, FAILED_MAX, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
-import { type SaveResult, savingKeysOf } from './results.ts';
+import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 
 const deliveryKey = (requestId: string) => `webhook:${requestId}`;
@@ -108,7 +108,7 @@ export function makeDeliveries(redis: Redis): Deliveries {
     async takeUp(delivery, saving, place, nowMs) {
       const [outcome, stored] = await takeUp(
         [...keysOf(delivery), ...savingKeysOf(saving)],
-        [...claimArguments(delivery, place, nowMs), saving.resultJson, saving.retainUntil],
+        [...claimArguments(delivery, place, nowMs), ...savingArgumentsOf(saving)],
       );
       return { outcome, resultJson: stored ?? saving.resultJson };
     },

@@ -63,9 +63,9 @@ export const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
 return claim(KEYS, ARGV)
 `;
 
-/** KEYS: those of a claim, then the result's and those of whoever waits for it, and the month's counter. */
+/** KEYS: those of a claim, then of a saving: the result, whoever waits for it, the day, the month. */
 export const TAKE_UP = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
-local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], ARGV[13], ARGV[14])
+local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[13], ARGV[14], ARGV[15])
 return { claim(KEYS, ARGV), stored }
 `;
 

@@ -11,10 +11,10 @@ const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
 /**
  * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.
- * The month's counter is '' unless the check is given back.
+ * The month's counter is '' unless the check is given back; `figures` are names and values to add to the day.
  */
 export const LUA_SAVE_IF_ABSENT = `
-local function saveIfAbsent(requestId, resultKey, wantedKey, monthKey, resultJson, retainUntil)
+local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, resultJson, retainUntil, figures)
   local stored = redis.call('GET', resultKey)
   if stored then return stored ~= resultJson and stored end
   redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
@@ -24,16 +24,24 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, monthKey, resultJso
 end
 `;
 
-/** KEYS: marker, result, those who want to hear of it, and, where the check is given back, the month's counter. */
+/** KEYS: marker, result, those who want to hear of it, the figures of the day, the month's counter. */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
-return saveIfAbsent(ARGV[4], KEYS[2], KEYS[3], KEYS[4], ARGV[2], ARGV[3])
+return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3], ARGV[4], ARGV[5])
 `;
 
 /** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
-export const savingKeysOf = ({ requestId, refund }: SaveResult): [string, string, string] => [
+export const savingKeysOf = ({ requestId, refund }: SaveResult): [string, string, string, string] => [
   keyOf(requestId),
   wantedKey(requestId),
+  '',
   refund ? monthCounterKey(refund.clientId, refund.month) : '',
+];
+
+/** The arguments of a saving after its id, in the order of `LUA_SAVE_IF_ABSENT`. */
+export const savingArgumentsOf = ({ resultJson, retainUntil }: SaveResult): [string, number, string] => [
+  resultJson,
+  retainUntil,
+  '',
 ];
 
 const READ = `${REQUIRE_VIEW}
@@ -85,9 +93,9 @@ export function makeResults(redis: Redis): Results {
   };
   return {
     async saveIfAbsent(saving) {
-      const { requestId, resultJson, retainUntil, access = EVERYDAY } = saving;
+      const { requestId, resultJson, access = EVERYDAY } = saving;
       const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
-      return (await save(keys, [access, resultJson, retainUntil, requestId])) ?? resultJson;
+      return (await save(keys, [access, requestId, ...savingArgumentsOf(saving)])) ?? resultJson;
     },
     async read(requestId) {
       const [found] = await readMany([requestId]);
