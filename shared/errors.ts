@@ -18,6 +18,8 @@ const ERRORS = {
   'config-invalid': { retriable: false },
   'not-found': { retriable: false },
   'limit-reached': { retriable: false },
+  /** What is asked for does not fit the state that it is asked of. */
+  conflict: { retriable: false },
   'usage-invalid': { retriable: false },
 } as const satisfies Record<string, { readonly retriable: boolean }>;
 

@@ -2,6 +2,8 @@ import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilWhole } from '#shared/views/keep-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { ensureOperator } from '../../services/developer-portal/admin/account-commands.ts';
+import { createApp } from '../../services/developer-portal/admin/app-commands.ts';
 import { openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import type { LocalEnvironment } from './local-environment.ts';
 import type { LocalSecrets } from './local-secrets.ts';
@@ -16,7 +18,7 @@ const DEMO_LIMITS = {
 
 /**
  * Brings the broker and the store to where the services can start: topics as declared, views whole, the demo
- * app there. All of it is done again at every start and changes nothing where nothing is missing.
+ * app and the operator's account there. All of it is done again at every start and changes nothing where nothing is missing.
  */
 export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {
   await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });
@@ -24,7 +26,7 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
   // Without a result-store nobody else would do it, and the demo app needs its views.
   if (!(await system.views.isWhole()) && !(await rebuildViews({ ...system, now: system.clock.now })))
     await waitUntilWhole(system.views);
-  await system.apps.create({
+  await createApp(system, {
     email: 'demo@localhost',
     name: 'Demo app',
     tier: 'enterprise',
@@ -32,4 +34,5 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
     approve: true,
     credentials: secrets.app,
   });
+  await ensureOperator(system, secrets.operator);
 }

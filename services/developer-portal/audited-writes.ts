@@ -1,43 +1,43 @@
-import { audit } from '#shared/contracts/audit.ts';
+import { type Audit, audit } from '#shared/contracts/audit.ts';
 import { type Account, account, type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
-import type { WriteDocument } from './write-document.ts';
+import { makeWriteDocument } from './write-document.ts';
 
 type Dependencies = {
-  readonly accounts: Accounts;
-  readonly clientApps: ClientApps;
-  readonly write: WriteDocument;
+  readonly accounts: Pick<Accounts, 'read' | 'lease' | 'project'>;
+  readonly clientApps: Pick<ClientApps, 'read' | 'lease' | 'project'>;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly publish: KafkaConnection['publish'];
-  /** Who writes: an operator's command, or an account of the portal. */
-  readonly actor: string;
+  /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
-/** What was done, in the words of the audit log: `key-revoked`, with the key's id as its subject. */
-export type Deed = { readonly action: string; readonly subject: string };
+/**
+ * What was done, in the words of the audit log: `key-revoked`, with the key's id as its subject. The actor is an
+ * e-mail address of the portal, or `operator` for the operator's command.
+ */
+export type Deed = { readonly actor: string; readonly action: string; readonly subject: string };
 
 export type AuditedWrites = ReturnType<typeof makeAuditedWrites>;
 
-/** Writes to accounts and client apps, each with a record in the audit log behind it. */
+/** Writes to accounts and client apps. Each that changed something has a record in the audit log behind it. */
 export function makeAuditedWrites(deps: Dependencies) {
-  const { accounts, clientApps, write } = deps;
-  const appStore = {
-    topic: clientApp,
-    read: clientApps.read,
-    project: (app: ClientApp) => clientApps.project(app),
+  const write = makeWriteDocument(deps);
+  const { accounts, clientApps } = deps;
+  const appStore = { ...clientApps, topic: clientApp };
+  const accountStore = { ...accounts, topic: account };
+  const record = async (entry: Omit<Audit, 'at'>) => {
+    const dated = { ...entry, at: new Date(deps.now()).toISOString() };
+    await deps.publish(audit, dated);
+    await deps.auditTrail.record(dated);
   };
-  const accountStore = {
-    topic: account,
-    read: accounts.read,
-    project: (document: Account) => accounts.project(document),
-  };
-  const record = (accountId: string, deed: Deed) =>
-    deps.publish(audit, { accountId, actor: deps.actor, at: new Date(deps.now()).toISOString(), ...deed });
 
   return {
+    record,
     /** @throws ServiceError `not-found` where a change is asked of an app that does not exist */
     async app(
       clientId: string,
@@ -46,9 +46,11 @@ export function makeAuditedWrites(deps: Dependencies) {
     ): Promise<ClientApp> {
       const written = await write(appStore, clientId, change);
       if (!written) throw new ServiceError('not-found', `there is no client app ${clientId}`);
-      await record(written.accountId, deed);
-      return written;
+      const { document, changed } = written;
+      if (changed) await record({ accountId: document.accountId, clientId, ...deed });
+      return document;
     },
+    /** @throws ServiceError `not-found` where a change is asked of an account that does not exist */
     async account(
       accountId: string,
       deed: Deed,
@@ -56,8 +58,8 @@ export function makeAuditedWrites(deps: Dependencies) {
     ): Promise<Account> {
       const written = await write(accountStore, accountId, change);
       if (!written) throw new ServiceError('not-found', 'there is no such account');
-      await record(accountId, deed);
-      return written;
+      if (written.changed) await record({ accountId, ...deed });
+      return written.document;
     },
   };
 }

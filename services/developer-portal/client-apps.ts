@@ -1,168 +1,180 @@
-import { randomBytes } from 'node:crypto';
-import { API_KEY_RANDOM_BYTES, displayPartsOf, hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
-import type { Account, ApiKeyRecord, ClientApp, Tier } from '#shared/contracts/client-app.ts';
+import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
+import { marketplaceKeysKey, ownedAppsKey, type Places } from '#shared/redis/places.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { AuditedWrites } from './audited-writes.ts';
+import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
 import * as change from './domain/change-app.ts';
 import { appLimitsOf, limitsOf } from './domain/tiers.ts';
 
-const SECRET_BYTES = 32;
-const ID_BYTES = 12;
-
 type Dependencies = {
-  readonly accounts: Accounts;
-  readonly clientApps: ClientApps;
-  readonly writes: AuditedWrites;
+  readonly accounts: Pick<Accounts, 'read'>;
+  readonly clientApps: Pick<ClientApps, 'read'>;
+  readonly places: Places;
+  readonly writes: Pick<AuditedWrites, 'app'>;
   readonly box: Pick<SecretBox, 'seal'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
-/** What a developer sees once and never again. */
-export type Credentials = {
-  readonly clientId: string;
-  readonly apiKey: string;
-  readonly webhookSecret: string;
-};
-
 export type CreateClientApp = {
-  readonly email: string;
+  readonly owner: Account;
   readonly name: string;
-  readonly tier?: Tier;
-  readonly limits?: Account['limits'];
-  readonly approve: boolean;
-  /** Credentials that were made before; an app that has this id already is left as it is. */
-  readonly credentials?: Credentials;
+  readonly scope: ClientApp['scope'];
+  /** An app that has this id already is left as it is, so that the same creation can be tried again. */
+  readonly credentials: Credentials;
+  readonly keyId: string;
 };
 
-const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toString('hex')}`;
-
-/** A webhook signing secret in the form of Standard Webhooks: 32 random bytes. */
-const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
-const newApiKey = (): string => makeApiKey(randomBytes(API_KEY_RANDOM_BYTES));
-
-export const newCredentials = (): Credentials => ({
-  clientId: newId('app'),
-  apiKey: newApiKey(),
-  webhookSecret: newWebhookSecret(),
-});
-
-const keyRecord = (apiKey: string, name: string, createdAt: string, marketplace = false): ApiKeyRecord => ({
-  keyId: newId('key'),
-  hash: hashApiKey(apiKey),
-  name,
-  ...displayPartsOf(apiKey),
-  marketplace,
-  createdAt,
-});
+export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
 
 /**
- * What can be done with client apps. Each write returns when it is in effect: in the topic, and in the view.
+ * What can be done with client apps. Each write returns when it is in effect: in the topic, and in the view. The
+ * actor is named in the audit log. Whoever calls has made sure that the actor may do it.
  *
- * @throws ServiceError `not-found`, `limit-reached`, and what a write throws
+ * What makes something is told the credentials that it shall have, and does nothing where they are there already.
+ *
+ * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and what a write throws
  */
-export function makeClientAppWork({ accounts, clientApps, writes, box, now }: Dependencies) {
+export function makeClientAppWork(deps: Dependencies) {
+  const { accounts, clientApps, places, writes, box, now } = deps;
   const nowIso = () => new Date(now()).toISOString();
+  const missing = (clientId: string) => new ServiceError('not-found', `there is no client app ${clientId}`);
 
-  const ensureAccount = async ({ email, tier, limits }: CreateClientApp): Promise<Account> => {
-    const known = await accounts.findByEmail(email);
-    if (known && (tier === undefined || (tier === known.tier && limits === undefined))) return known;
-    const accountId = known?.accountId ?? newId('acc');
-    const fresh: Account = { accountId, version: 1, email, tier: 'free', createdAt: nowIso() };
-    return writes.account(accountId, { action: 'account-written', subject: accountId }, (current) => ({
-      ...(current ?? fresh),
-      ...(tier && { tier }),
-      ...(limits && { limits }),
-    }));
+  const read = async (clientId: string): Promise<ClientApp> => {
+    const app = await clientApps.read(clientId);
+    if (!app || app.deletedAt !== undefined) throw missing(clientId);
+    return app;
   };
-
-  const ownedBy = async (accountId: string): Promise<ClientApp[]> =>
-    (await clientApps.list()).filter((app) => app.accountId === accountId);
-
-  const changeApp = (clientId: string, action: string, by: change.ChangeApp, subject = clientId) =>
-    writes.app(clientId, { action, subject }, (current) => current && by(current));
+  const changeApp = (
+    actor: string,
+    clientId: string,
+    action: string,
+    by: change.ChangeApp,
+    subject = clientId,
+  ) =>
+    writes.app(clientId, { actor, action, subject }, (current) => {
+      if (!current || current.deletedAt !== undefined) throw missing(clientId);
+      return by(current);
+    });
+  /** Tier or account may have changed while the app was being made: then it follows now. */
+  const settle = async (actor: string, { clientId, accountId, limits }: ClientApp) => {
+    const owner = await accounts.read(accountId);
+    if (!owner) return;
+    if (owner.deletedAt !== undefined) {
+      await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
+      throw new ServiceError('not-found', 'the account was deleted');
+    }
+    const wanted = appLimitsOf(owner);
+    if (JSON.stringify(wanted) !== JSON.stringify(limits))
+      await changeApp(actor, clientId, 'limits-set', change.setLimits(wanted));
+  };
+  const takeMarketplacePlace = async (accountId: string, keyId: string) => {
+    const owner = await accounts.read(accountId);
+    if (!owner) throw new ServiceError('not-found', 'there is no such account');
+    const { marketplaceKeys } = limitsOf(owner);
+    if (!(await places.take(marketplaceKeysKey(accountId), keyId, marketplaceKeys)))
+      throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
+  };
+  const withRoom =
+    (by: change.ChangeApp): change.ChangeApp =>
+    (app) => {
+      if (!change.hasRoomForKey(app, now()))
+        throw new ServiceError('limit-reached', 'this client app has too many keys that can be used');
+      return by(app);
+    };
 
   return {
-    async create(request: CreateClientApp): Promise<Credentials> {
-      const credentials = request.credentials ?? newCredentials();
+    read,
+    async create(actor: string, { owner, name, scope, credentials, keyId }: CreateClientApp): Promise<void> {
       const { clientId, apiKey, webhookSecret } = credentials;
-      if (await clientApps.read(clientId)) return credentials;
-      const owner = await ensureAccount(request);
-      const { clientApps: appsMax } = limitsOf(owner);
-      if ((await ownedBy(owner.accountId)).length >= appsMax)
-        throw new ServiceError('limit-reached', `this account may have ${appsMax} client apps`);
+      if (await clientApps.read(clientId)) return;
+      const { clientApps: countMax } = limitsOf(owner);
+      if (!(await places.take(ownedAppsKey(owner.accountId), clientId, countMax)))
+        throw new ServiceError('limit-reached', `this account may have ${countMax} client apps`);
       const createdAt = nowIso();
       const document: ClientApp = {
         clientId,
         version: 1,
         accountId: owner.accountId,
-        name: request.name,
-        scope: request.approve ? 'approved' : 'requested',
+        name,
+        scope,
+        ...(scope === 'requested' && { scopeRequestedAt: createdAt }),
         suspended: false,
         limits: appLimitsOf(owner),
-        keys: [keyRecord(apiKey, 'default', createdAt)],
+        keys: [keyRecord({ keyId, apiKey }, { name: 'default', createdAt })],
         webhookSecrets: [{ encrypted: box.seal(webhookSecret, clientId), createdAt }],
         createdAt,
       };
-      await writes.app(clientId, { action: 'app-created', subject: clientId }, (current) =>
-        current ? undefined : document,
-      );
-      return credentials;
+      const deed = { actor, action: 'app-created', subject: clientId };
+      await settle(actor, await writes.app(clientId, deed, (current) => (current ? undefined : document)));
     },
-    suspend: (clientId: string) => changeApp(clientId, 'app-suspended', change.suspend),
-    resume: (clientId: string) => changeApp(clientId, 'app-resumed', change.resume),
-    approveScope: (clientId: string) => changeApp(clientId, 'scope-approved', change.approveScope),
-    rejectScope: (clientId: string, reason: string) =>
-      changeApp(clientId, 'scope-rejected', change.rejectScope(reason)),
+    rename: (actor: string, clientId: string, name: string) =>
+      changeApp(actor, clientId, 'app-renamed', change.rename(name)),
+    remove: (actor: string, clientId: string) =>
+      changeApp(actor, clientId, 'app-deleted', change.remove(now())),
+    suspend: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-suspended', change.suspend),
+    resume: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-resumed', change.resume),
+    requestScope: (actor: string, clientId: string, purpose: string) =>
+      changeApp(actor, clientId, 'scope-requested', (app) => {
+        if (app.scope === 'approved') throw new ServiceError('conflict', 'the scope is approved already');
+        return change.requestScope(purpose, nowIso())(app);
+      }),
+    approveScope: (actor: string, clientId: string) =>
+      changeApp(actor, clientId, 'scope-approved', change.approveScope),
+    rejectScope: (actor: string, clientId: string, reason: string) =>
+      changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason)),
+    setLimits: (actor: string, clientId: string, limits: ClientApp['limits']) =>
+      changeApp(actor, clientId, 'limits-set', change.setLimits(limits)),
     async createKey(
+      actor: string,
       clientId: string,
-      { name, marketplace }: { readonly name: string; readonly marketplace: boolean },
-    ): Promise<{ keyId: string; apiKey: string }> {
-      const app = await clientApps.read(clientId);
-      if (!app) throw new ServiceError('not-found', `there is no client app ${clientId}`);
-      const owner = await accounts.read(app.accountId);
-      if (marketplace && owner) {
-        const { marketplaceKeys } = limitsOf(owner);
-        const keys = (await ownedBy(app.accountId)).flatMap(({ keys }) => keys);
-        if (keys.filter((key) => key.marketplace && change.isUsable(key, now())).length >= marketplaceKeys)
-          throw new ServiceError(
-            'limit-reached',
-            `this account may have ${marketplaceKeys} marketplace keys`,
-          );
-      }
-      const apiKey = newApiKey();
-      const record = keyRecord(apiKey, name, nowIso(), marketplace);
-      await changeApp(clientId, 'key-created', change.addKey(record), record.keyId);
-      return { keyId: record.keyId, apiKey };
+      key: NewKey,
+      facts: { name: string; marketplace: boolean; expiresAt?: string | undefined },
+    ): Promise<void> {
+      const { accountId } = await read(clientId);
+      if (facts.marketplace) await takeMarketplacePlace(accountId, key.keyId);
+      const record = keyRecord(key, { ...facts, createdAt: nowIso() });
+      await changeApp(actor, clientId, 'key-created', withRoom(change.addKey(record, now())), key.keyId);
     },
-    revokeKey: async (clientId: string, keyId: string) => {
-      const app = await clientApps.read(clientId);
-      if (!app?.keys.some((key) => key.keyId === keyId))
-        throw new ServiceError('not-found', `there is no key ${keyId} of ${clientId}`);
-      return changeApp(clientId, 'key-revoked', change.revokeKey(keyId, nowIso()), keyId);
-    },
-    async rotateSecret(clientId: string, overlapMs: number): Promise<{ webhookSecret: string }> {
-      const webhookSecret = newWebhookSecret();
-      const sealed = box.seal(webhookSecret, clientId);
-      await changeApp(clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs));
-      return { webhookSecret };
-    },
-    /** Sets an account's tier, and with it the limits that all its apps carry. */
-    async setTier(email: string, tier: Tier, limits: Account['limits']): Promise<Account> {
-      const known = await accounts.findByEmail(email);
-      if (!known) throw new ServiceError('not-found', `there is no account ${email}`);
-      const deed = { action: `tier-${tier}`, subject: known.accountId };
-      const owner = await writes.account(known.accountId, deed, (current) => {
-        if (!current) return undefined;
-        const { limits: _, ...rest } = current;
-        return { ...rest, tier, ...(limits && { limits }) };
-      });
-      for (const { clientId } of await ownedBy(owner.accountId))
-        await changeApp(clientId, 'limits-set', change.setLimits(appLimitsOf(owner)));
-      return owner;
-    },
+    revokeKey: (actor: string, clientId: string, keyId: string) =>
+      changeApp(
+        actor,
+        clientId,
+        'key-revoked',
+        (app) => {
+          keyOf(app, keyId);
+          return change.revokeKey(keyId, nowIso())(app);
+        },
+        keyId,
+      ),
+    /** Puts `fresh` in the place of a key, which can be used for `overlapMs` more. */
+    rollKey: (actor: string, clientId: string, keyId: string, fresh: NewKey, overlapMs: number) =>
+      changeApp(
+        actor,
+        clientId,
+        'key-rolled',
+        (app) => {
+          const { name, marketplace, expiresAt, replacedBy } = keyOf(app, keyId);
+          if (replacedBy === fresh.keyId) return undefined;
+          if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
+            throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
+          const record = keyRecord(fresh, { name, marketplace, expiresAt, createdAt: nowIso() });
+          return withRoom(change.rollKey(keyId, record, now(), overlapMs))(app);
+        },
+        keyId,
+      ),
+    seal: (clientId: string, webhookSecret: string) => box.seal(webhookSecret, clientId),
+    /** `sealed` comes from `seal`. */
+    rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>
+      changeApp(actor, clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs)),
   };
+}
+
+function keyOf(app: ClientApp, keyId: string): ApiKeyRecord {
+  const key = app.keys.find((candidate) => candidate.keyId === keyId);
+  if (!key) throw new ServiceError('not-found', `there is no key ${keyId} of ${app.clientId}`);
+  return key;
 }

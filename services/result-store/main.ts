@@ -1,3 +1,4 @@
+import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { usage } from '#shared/contracts/usage.ts';
@@ -27,7 +28,7 @@ await runService(
     const kafka = scope.use(await connectKafka(config, 'result-store', context));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
-    const { results, accounts, clientApps, usageFigures: figures } = opened;
+    const { results, accounts, clientApps, auditTrail, usageFigures: figures } = opened;
 
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
@@ -68,6 +69,14 @@ await runService(
           read: ({ clientId }) => clientApps.read(clientId),
           publish: (document) => kafka.publish(clientApp, document),
         }),
+      }),
+    );
+    scope.use(
+      await kafka.consume({
+        ...DOCUMENTS,
+        groupId: 'result-store.audit',
+        topics: [audit],
+        handle: (entry) => auditTrail.record(entry),
       }),
     );
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);

@@ -1,7 +1,7 @@
 import type { RecordAt } from '#shared/kafka/work-record.ts';
 import { makeProjector } from './project-document.ts';
 
-type Document = { id: string; version: number };
+type Document = { id: string; version: number; by?: string };
 
 function makeView() {
   let stored: Document | undefined;
@@ -16,7 +16,7 @@ function makeView() {
     publish: async (document) => void published.push(document),
   });
   return {
-    handle: (version: number) => handle({ id: 'a', version }, {} as RecordAt),
+    handle: (version: number, by?: string) => handle({ id: 'a', version, ...(by && { by }) }, {} as RecordAt),
     published,
     view: () => stored,
   };
@@ -35,4 +35,12 @@ test('the same document again is not published again: the topic would never come
   await handle(2);
   await handle(2);
   expect(published).toEqual([]);
+});
+
+test('of two documents of one version the first stays, and is published behind the other', async () => {
+  const { handle, published, view } = makeView();
+  await handle(2, 'first');
+  await handle(2, 'late');
+  expect(view()?.by).toBe('first');
+  expect(published).toEqual([{ id: 'a', version: 2, by: 'first' }]);
 });

@@ -13,12 +13,14 @@ type Dependencies<D> = {
  * Follows a compacted topic into its view.
  *
  * Compaction keeps the record that stands last, whatever its version; so behind an older document the newest one
- * is published again.
+ * is published again. So it is behind another document of the same version: one whose writer had given up.
  */
 export function makeProjector<D extends Versioned>({ project, read, publish }: Dependencies<D>): Handler<D> {
   return async function projectDocument(document) {
     if (await project(document)) return;
     const newest = await read(document);
-    if (newest && newest.version > document.version) await publish(newest);
+    if (newest === undefined || newest.version < document.version) return;
+    const isSame = newest.version === document.version && JSON.stringify(newest) === JSON.stringify(document);
+    if (!isSame) await publish(newest);
   };
 }

@@ -4,6 +4,8 @@ import { defineTopic } from './topic.ts';
 /** One write by an operator or a developer: who did what to what. Never a secret. */
 export const Audit = z.object({
   accountId: z.string(),
+  /** The client app that it was done to, if any. */
+  clientId: z.string().optional(),
   actor: z.string(),
   action: z.string(),
   subject: z.string(),

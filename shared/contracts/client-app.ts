@@ -22,7 +22,13 @@ export const Account = z.object({
       marketplaceKeys: z.number().int().positive(),
     })
     .optional(),
+  /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
+  passwordHash: z.string().optional(),
+  /** May approve scopes, set tiers and suspend apps in the portal. */
+  operator: z.boolean().optional(),
   createdAt: z.iso.datetime(),
+  /** Set once: the account is gone, its document stays as a tombstone. */
+  deletedAt: z.iso.datetime().optional(),
 });
 export type Account = z.infer<typeof Account>;
 
@@ -39,6 +45,8 @@ export const ApiKeyRecord = z.object({
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
+  /** The key that was made in its place: until this one expires both can be used, and only that one is counted. */
+  replacedBy: z.string().optional(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
@@ -62,6 +70,9 @@ export const AppLimits = z.object({
 });
 export type AppLimits = z.infer<typeof AppLimits>;
 
+/** Keys that an app's document may hold, revoked and expired ones included. */
+export const KEYS_MAX = 1_000;
+
 /** A client app: the whole document, keyed by its id. */
 export const ClientApp = z.object({
   clientId: z.string(),
@@ -70,12 +81,17 @@ export const ClientApp = z.object({
   name: z.string(),
   scope: z.enum(['none', 'requested', 'approved', 'rejected']),
   scopeReason: z.string().optional(),
+  /** What the developer wants the scope for. */
+  scopePurpose: z.string().optional(),
+  scopeRequestedAt: z.iso.datetime().optional(),
   suspended: z.boolean(),
   limits: AppLimits,
-  keys: z.array(ApiKeyRecord).max(1000),
+  keys: z.array(ApiKeyRecord).max(KEYS_MAX),
   /** Newest first; at most three are live at a time. */
   webhookSecrets: z.array(WebhookSecretRecord).max(10),
   createdAt: z.iso.datetime(),
+  /** Set once: the app is gone, its keys are revoked, its document stays as a tombstone. */
+  deletedAt: z.iso.datetime().optional(),
 });
 export type ClientApp = z.infer<typeof ClientApp>;
 

@@ -11,6 +11,8 @@ export const Usage = z.object({
   /** The calendar month (UTC) of `asOf`, and its counter then: what a rebuild of the counters begins from. */
   month: z.string(),
   monthTotal: z.number().int().nonnegative(),
+  /** What was counted of the hour's whole day until `asOf`, by the names of `day-figures.ts`. */
+  day: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** Redis's clock at the moment the figures were read. */
   asOf: z.iso.datetime(),
 });

@@ -1,8 +1,10 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import { type CountedCheck, countCheck } from '#shared/contracts/day-figures.ts';
 import { monthCounterKey } from './admit.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
+import { DAY_KEPT_MS, dayOfDate, usageDayKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
@@ -19,6 +21,11 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, r
   if stored then return stored ~= resultJson and stored end
   redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
   if monthKey ~= '' and tonumber(redis.call('GET', monthKey) or '0') > 0 then redis.call('DECR', monthKey) end
+  for name, value in string.gmatch(figures, '(%S+) (%S+)') do
+    if redis.call('HINCRBY', dayKey, name, value) == tonumber(value) then
+      redis.call('PEXPIRE', dayKey, ${DAY_KEPT_MS})
+    end
+  end
   for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do redis.call('PUBLISH', channel, requestId) end
   return false
 end
@@ -30,18 +37,28 @@ return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3], ARGV[4
 `;
 
 /** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
-export const savingKeysOf = ({ requestId, refund }: SaveResult): [string, string, string, string] => [
+export const savingKeysOf = ({
+  requestId,
+  refund,
+  counted,
+}: SaveResult): [string, string, string, string] => [
   keyOf(requestId),
   wantedKey(requestId),
-  '',
+  counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
   refund ? monthCounterKey(refund.clientId, refund.month) : '',
 ];
 
 /** The arguments of a saving after its id, in the order of `LUA_SAVE_IF_ABSENT`. */
-export const savingArgumentsOf = ({ resultJson, retainUntil }: SaveResult): [string, number, string] => [
+export const savingArgumentsOf = ({
   resultJson,
   retainUntil,
-  '',
+  counted,
+}: SaveResult): [string, number, string] => [
+  resultJson,
+  retainUntil,
+  Object.entries(counted?.figures ?? {})
+    .flat()
+    .join(' '),
 ];
 
 const READ = `${REQUIRE_VIEW}
@@ -58,6 +75,8 @@ export type SaveResult = {
   readonly retainUntil: number;
   /** The month's counter to give the check back to, on the first save only: nothing was decided. */
   readonly refund?: { readonly clientId: string; readonly month: string };
+  /** What it adds to its client app's day, on the first save only. */
+  readonly counted?: CountedCheck & { readonly clientId: string };
   readonly access?: ViewAccess;
 };
 
@@ -115,10 +134,12 @@ export function makeResults(redis: Redis): Results {
 /** What is to be saved of a completed check. */
 export function savingOf(message: CheckCompleted): SaveResult {
   const { requestId, resultJson, retainUntil, decided, clientId, chargedMonth } = message;
+  const counted = countCheck(message);
   return {
     requestId,
     resultJson,
     retainUntil: Date.parse(retainUntil),
     ...(decided || chargedMonth === undefined ? {} : { refund: { clientId, month: chargedMonth } }),
+    ...(counted && { counted: { ...counted, clientId } }),
   };
 }

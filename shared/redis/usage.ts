@@ -2,6 +2,7 @@ import type { Usage } from '#shared/contracts/usage.ts';
 import { monthCounterKey } from './admit.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
+import { dayOf, figuresFrom, usageDayKey } from './usage-days.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 const HOUR_MS = 3_600_000;
@@ -12,11 +13,12 @@ const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}
 const appsKey = (hour: number): string => `usage:apps:${hour}`;
 const publishLockKey = 'usage:publish-lock';
 
-/** KEYS: usage of the hour, the month's counter. Read together with the time, so that a rebuild knows what is in them. */
+/** KEYS: usage of the hour, the month's counter, the day's figures. Read together with the time, so that a rebuild knows what is in them. */
 const READ = `
 local time = redis.call('TIME')
 local figures = redis.call('HMGET', KEYS[1], 'accepted', 'refused')
-return {time[1] * 1000 + math.floor(time[2] / 1000), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[2]) or '0'}
+return {time[1] * 1000 + math.floor(time[2] / 1000), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[2]) or '0',
+  redis.call('HGETALL', KEYS[3])}
 `;
 
 /** KEYS: marker, usage of the hour, the hour's apps. */
@@ -49,13 +51,17 @@ export type UsageFigures = {
  * for (const usage of await makeUsageFigures(redis).readRecent(clock.now())) await publish(usage);
  */
 export function makeUsageFigures(redis: Redis): UsageFigures {
-  const read = makeScript<[number, string, string, string]>(redis, 'readUsage', READ);
+  const read = makeScript<[number, string, string, string, string[]]>(redis, 'readUsage', READ);
   const restore = makeScript<number>(redis, 'restoreUsage', RESTORE);
   const readOne = async (clientId: string, hour: number): Promise<Usage> => {
     const startsAt = new Date(hour * HOUR_MS).toISOString();
     const month = startsAt.slice(0, 7);
     const counter = monthCounterKey(clientId, month);
-    const [asOf, accepted, refused, monthTotal] = await read([usageKey(clientId, hour), counter], []);
+    const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
+    const [asOf, accepted, refused, monthTotal, figures] = await read(
+      [usageKey(clientId, hour), counter, day],
+      [],
+    );
     return {
       clientId,
       hour: startsAt.slice(0, 13),
@@ -63,6 +69,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
       refused: Number(refused),
       month,
       monthTotal: Number(monthTotal),
+      day: figuresFrom(figures),
       asOf: new Date(asOf).toISOString(),
     };
   };

@@ -1,16 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /**
- * KEYS: marker, documents, index. ARGV: access, id, version, document, channel ('' for none), what the index leads
- * to this id from. The version stands in front of a stored document, so that no script need parse it.
+ * KEYS: marker, documents, index, sets that the document stands in. ARGV: access, id, version, document, channel
+ * ('' for none), member and score for each of the sets ('' to leave it), what the index leads to this id from. The
+ * version stands in front of a stored document, so that no script need parse it.
  */
 const PROJECT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 if stored and tonumber(string.match(stored, '^(%d+) ')) >= tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ' ' .. ARGV[4])
-for i = 6, #ARGV do redis.call('HSET', KEYS[3], ARGV[i], ARGV[2]) end
+local at = 6
+for i = 4, #KEYS do
+  if ARGV[at + 1] == '' then redis.call('ZREM', KEYS[i], ARGV[at])
+  else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
+  at = at + 2
+end
+for i = at, #ARGV do redis.call('HSET', KEYS[3], ARGV[i], ARGV[2]) end
 if ARGV[5] ~= '' then redis.call('PUBLISH', ARGV[5], ARGV[2]) end
 return 1
 `;
@@ -27,6 +35,47 @@ if not id then return false end
 return redis.call('HGET', KEYS[2], id) or false
 `;
 
+/** KEYS: marker, documents, set. ARGV: access. Members that have no document (yet) are passed over. */
+const READ_SET = `${REQUIRE_VIEW}
+local ids = redis.call('ZRANGE', KEYS[3], 0, -1)
+local found = {}
+for _, id in ipairs(ids) do
+  local stored = redis.call('HGET', KEYS[2], id)
+  if stored then found[#found + 1] = stored end
+end
+return found
+`;
+
+/**
+ * KEYS: marker, documents, lease. ARGV: access, id, version before, lease in ms, holder. Looked at and leased in one
+ * step: a writer that read an older version, and was slow, leases nothing.
+ */
+const LEASE = `${REQUIRE_VIEW}
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local version = stored and string.match(stored, '^(%d+) ') or '0'
+if version ~= ARGV[3] then return 0 end
+return redis.call('SET', KEYS[3], ARGV[5], 'NX', 'PX', ARGV[4]) and 1 or 0
+`;
+
+/** KEYS: lease. ARGV: holder. */
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
+
+/** A sorted set that a document has a member in; see `places.ts`. */
+export type SetEntry = {
+  readonly set: string;
+  readonly member: string;
+  /** Until when it stands there, epoch ms or `Infinity`; nothing where it is to leave. */
+  readonly untilMs: number | undefined;
+};
+
+const scoreOf = ({ untilMs }: SetEntry): string | number => {
+  if (untilMs === undefined) return '';
+  return untilMs === Infinity ? '+inf' : untilMs;
+};
+
 type Options<D> = {
   /** Redis key of the documents; the index stands beside it. */
   readonly key: string;
@@ -34,6 +83,7 @@ type Options<D> = {
   readonly idOf: (document: D) => string;
   /** What a document is found by beside its id. */
   readonly indexOf: (document: D) => readonly string[];
+  readonly setsOf?: (document: D) => readonly SetEntry[];
   /** Told the id of every document that changed. */
   readonly channel?: string;
 };
@@ -44,16 +94,30 @@ export type VersionedDocuments<D> = {
   readonly find: (indexEntry: string) => Promise<D | undefined>;
   /** Puts a document in; false where the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
+  /**
+   * Takes the right to write the version behind `before` (0: the first) for `leaseMs`; nothing where another writer
+   * has it, or has written it already. The lease ends by itself, or by what is returned.
+   */
+  readonly lease: (
+    id: string,
+    before: number,
+    leaseMs: number,
+  ) => Promise<(() => Promise<unknown>) | undefined>;
   readonly list: () => Promise<D[]>;
+  /** The documents whose ids are the members of a set, longest-lived last; not those that left it. */
+  readonly listSet: (set: string) => Promise<D[]>;
 };
 
 export function makeVersionedDocuments<D extends { readonly version: number }>(
   redis: Redis,
-  { key, parse, idOf, indexOf, channel = '' }: Options<D>,
+  { key, parse, idOf, indexOf, setsOf = () => [], channel = '' }: Options<D>,
 ): VersionedDocuments<D> {
   const project = makeScript<number>(redis, 'projectDocument', PROJECT);
   const read = makeScript<string | null>(redis, 'readDocument', READ);
   const find = makeScript<string | null>(redis, 'findDocument', FIND);
+  const lease = makeScript<number>(redis, 'leaseDocument', LEASE);
+  const release = makeScript<number>(redis, 'releaseDocument', RELEASE);
+  const readSet = makeScript<string[]>(redis, 'readDocumentSet', READ_SET);
   const keys = [GENERATION_KEY, key, `${key}:index`];
   const open = (stored: string | null): D | undefined =>
     stored === null ? undefined : parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
@@ -62,8 +126,20 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
     find: async (indexEntry) => open(await find(keys, [EVERYDAY, indexEntry])),
     async project(document, access = EVERYDAY) {
       const stored = [idOf(document), document.version, JSON.stringify(document)];
-      return (await project(keys, [access, ...stored, channel, ...indexOf(document)])) === 1;
+      const sets = setsOf(document);
+      const members = sets.flatMap((entry) => [entry.member, scoreOf(entry)]);
+      const places = [...keys, ...sets.map(({ set }) => set)];
+      const args = [access, ...stored, channel, ...members, ...indexOf(document)];
+      return (await project(places, args)) === 1;
+    },
+    async lease(id, before, leaseMs) {
+      const leaseKey = `lease:${key}:${id}:${before + 1}`;
+      const holder = randomUUID();
+      const taken = await lease([GENERATION_KEY, key, leaseKey], [EVERYDAY, id, before, leaseMs, holder]);
+      return taken === 1 ? () => release([leaseKey], [holder]) : undefined;
     },
     list: async () => (await inStore(() => redis.hvals(key))).flatMap((stored) => open(stored) ?? []),
+    listSet: async (set) =>
+      (await readSet([GENERATION_KEY, key, set], [EVERYDAY])).flatMap((stored) => open(stored) ?? []),
   };
 }

@@ -1,10 +1,12 @@
 import { makeAccounts } from '#shared/redis/accounts.ts';
+import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeRestoreAdmission } from '#shared/redis/restore-admission.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
+import { makeUsageDays } from '#shared/redis/usage-days.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 
 /** Every view of a Redis: what a rebuild needs, and what an operator looks into. */
@@ -16,4 +18,6 @@ export const openViews = (redis: Redis) => ({
   deliveries: makeDeliveries(redis),
   admission: makeRestoreAdmission(redis),
   usageFigures: makeUsageFigures(redis),
+  usageDays: makeUsageDays(redis),
+  auditTrail: makeAuditTrail(redis),
 });

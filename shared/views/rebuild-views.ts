@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
@@ -9,14 +10,17 @@ import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { RestoreAdmission } from '#shared/redis/restore-admission.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
 import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
+import { DAY_KEPT_MS, dayOfDate, type UsageDays } from '#shared/redis/usage-days.ts';
 import { REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/redis/view.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { ChargeCount } from './count-charges.ts';
+import { DayCount } from './count-days.ts';
 
 export type Rebuild = {
   readonly kafka: Pick<KafkaConnection, 'readTopic'>;
@@ -27,13 +31,18 @@ export type Rebuild = {
   readonly deliveries: Pick<Deliveries, 'record'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
+  readonly usageDays: Pick<UsageDays, 'restore'>;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
   /** Epoch ms: what was to be kept until before then is passed over. */
   readonly now: () => number;
   readonly log: Logger;
 };
 
 export type RebuildCounts = Readonly<
-  Record<'accounts' | 'clientApps' | 'claims' | 'counters' | 'results' | 'attempts', number>
+  Record<
+    'accounts' | 'clientApps' | 'audit' | 'claims' | 'counters' | 'days' | 'results' | 'attempts',
+    number
+  >
 >;
 
 /** Records applied at once. Their commands share a round trip. */
@@ -73,7 +82,16 @@ export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | un
 type Counts = { -readonly [Name in keyof RebuildCounts]: number };
 
 async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): Promise<RebuildCounts> {
-  const counts: Counts = { accounts: 0, clientApps: 0, claims: 0, counters: 0, results: 0, attempts: 0 };
+  const counts: Counts = {
+    accounts: 0,
+    clientApps: 0,
+    audit: 0,
+    claims: 0,
+    counters: 0,
+    days: 0,
+    results: 0,
+    attempts: 0,
+  };
   const follow: Follow = (topic, apply) =>
     rebuild.kafka.readTopic({
       topic: topic.name,
@@ -81,14 +99,33 @@ async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): P
       apply: (records) => applyRecords(topic, records, apply, rebuild.log),
     });
   await applyApps(rebuild, token, follow, counts);
-  const charges = new ChargeCount();
-  await applyAdmissions(rebuild, token, follow, counts, charges);
-  await applyOutcomes(rebuild, token, follow, counts, charges);
+  const tally = { charges: new ChargeCount(), days: new DayCount(rebuild.now()) };
+  await applyAdmissions(rebuild, token, follow, counts, tally);
+  await applyOutcomes(rebuild, token, follow, counts, tally);
+  await applyTally(rebuild, token, counts, tally);
+  return counts;
+}
+
+/** What is worked out from several topics and put back at the end. */
+type Tally = { readonly charges: ChargeCount; readonly days: DayCount };
+
+async function applyTally(
+  rebuild: Rebuild,
+  token: string,
+  counts: Counts,
+  { charges, days }: Tally,
+): Promise<void> {
   for (const { clientId, month, count } of charges.charges()) {
     await rebuild.admission.counter(clientId, month, count, token);
     counts.counters++;
   }
-  return counts;
+  const oldest = dayOfDate(new Date(rebuild.now() - DAY_KEPT_MS).toISOString().slice(0, 10));
+  for (const { clientId, date, figures } of days.days()) {
+    const day = dayOfDate(date);
+    if (day < oldest) continue;
+    await rebuild.usageDays.restore(clientId, day, figures, token);
+    counts.days++;
+  }
 }
 
 type Follow = <M>(
@@ -96,12 +133,21 @@ type Follow = <M>(
   apply: (message: M, publishedAtMs: number) => Promise<unknown>,
 ) => Promise<void>;
 
-async function applyApps({ accounts, clientApps }: Rebuild, token: string, follow: Follow, counts: Counts) {
+async function applyApps(
+  { accounts, clientApps, auditTrail }: Rebuild,
+  token: string,
+  follow: Follow,
+  counts: Counts,
+) {
   await follow(account, async (message) => {
     counts.accounts += Number(await accounts.project(message, token));
   });
   await follow(clientApp, async (message) => {
     counts.clientApps += Number(await clientApps.project(message, token));
+  });
+  await follow(audit, async (message) => {
+    await auditTrail.record(message, token);
+    counts.audit++;
   });
 }
 
@@ -111,11 +157,12 @@ async function applyAdmissions(
   token: string,
   follow: Follow,
   counts: Counts,
-  charges: ChargeCount,
+  { charges, days }: Tally,
 ): Promise<void> {
   const nowMs = now();
   await follow(usage, async (message) => {
     charges.addTotal(message);
+    days.addTotal(message);
     const hour = hourOf(Date.parse(`${message.hour}:00:00Z`));
     if (hour >= hourOf(nowMs) - 1) await usageFigures.restore({ ...message, hour }, token);
   });
@@ -141,13 +188,14 @@ async function applyOutcomes(
   token: string,
   follow: Follow,
   counts: Counts,
-  charges: ChargeCount,
+  { charges, days }: Tally,
 ): Promise<void> {
   await follow(checkCompleted, async (message, publishedAtMs) => {
     charges.addResult(message, publishedAtMs);
+    days.addResult(message);
     if (Date.parse(message.retainUntil) <= now()) return;
-    // The counters are worked out above: a refund here would be a second one.
-    const { refund: _, ...saving } = savingOf(message);
+    // Counters and days are worked out by the tally: a refund or a count here would be a second one.
+    const { refund: _, counted: __, ...saving } = savingOf(message);
     await results.saveIfAbsent({ ...saving, access: token });
     counts.results++;
   });

@@ -1,11 +1,43 @@
-import type { ClientApp, Tier } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp, Tier } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { CreateClientApp } from '../client-apps.ts';
+import { type Credentials, newCredentials, newKey, newWebhookSecret } from '../credentials.ts';
+import { isUsable } from '../domain/change-app.ts';
+import { figuresWith } from '../domain/tiers.ts';
 import type { OpenSystem } from './open-system.ts';
 
 /** Commands about client apps, their keys, secrets and scopes; each value is what `--json` prints. */
 
-export const createApp = ({ apps }: OpenSystem, request: CreateClientApp) => apps.create(request);
+/** Who stands in the audit log for what this command does. */
+export const ACTOR = 'operator';
+
+export type CreateApp = {
+  readonly email: string;
+  readonly name: string;
+  readonly tier?: Tier;
+  readonly limits?: Account['limits'];
+  readonly approve: boolean;
+  /** Credentials that were made before. */
+  readonly credentials?: Credentials;
+};
+
+/** Makes the account too where it is missing, and sets its tier where one is given. */
+export async function createApp({ apps, accountWork }: OpenSystem, request: CreateApp): Promise<Credentials> {
+  const { email, name, tier, limits, approve } = request;
+  let owner = await accountWork.ensure(ACTOR, email, { ...(tier && { tier }), ...(limits && { limits }) });
+  const isOtherTier = tier !== undefined && tier !== owner.tier;
+  const areOtherLimits = limits !== undefined && JSON.stringify(limits) !== JSON.stringify(owner.limits);
+  if (isOtherTier || areOtherLimits)
+    owner = await accountWork.setTier(ACTOR, owner.accountId, tier ?? owner.tier, limits);
+  const credentials = request.credentials ?? newCredentials();
+  await apps.create(ACTOR, {
+    owner,
+    name,
+    scope: approve ? 'approved' : 'requested',
+    credentials,
+    keyId: newKey().keyId,
+  });
+  return credentials;
+}
 
 export async function listApps(system: OpenSystem) {
   const found = await system.clientApps.list();
@@ -19,37 +51,49 @@ export async function listScopes(system: OpenSystem) {
 }
 
 export const suspendApp = async (system: OpenSystem, clientId: string) =>
-  summaryOf(system, await system.apps.suspend(clientId));
+  summaryOf(system, await system.apps.suspend(ACTOR, clientId));
 
 export const resumeApp = async (system: OpenSystem, clientId: string) =>
-  summaryOf(system, await system.apps.resume(clientId));
+  summaryOf(system, await system.apps.resume(ACTOR, clientId));
 
 export const approveScope = async (system: OpenSystem, clientId: string) =>
-  summaryOf(system, await system.apps.approveScope(clientId));
+  summaryOf(system, await system.apps.approveScope(ACTOR, clientId));
 
 export const rejectScope = async (system: OpenSystem, clientId: string, reason: string) =>
-  summaryOf(system, await system.apps.rejectScope(clientId, reason));
+  summaryOf(system, await system.apps.rejectScope(ACTOR, clientId, reason));
 
-export const createKey = (
+export async function deleteApp({ apps }: OpenSystem, clientId: string) {
+  await apps.remove(ACTOR, clientId);
+  return { clientId, deleted: true };
+}
+
+export async function createKey(
   { apps }: OpenSystem,
   clientId: string,
   options: { readonly name: string; readonly marketplace: boolean },
-) => apps.createKey(clientId, options);
+) {
+  const key = newKey();
+  await apps.createKey(ACTOR, clientId, key, options);
+  return key;
+}
 
-export async function listKeys({ clientApps, keyUse }: OpenSystem, clientId: string) {
-  const app = await clientApps.read(clientId);
-  if (!app) throw new ServiceError('not-found', `there is no client app ${clientId}`);
+export async function listKeys({ apps, keyUse }: OpenSystem, clientId: string) {
+  const { keys } = await apps.read(clientId);
   const usedAt = await keyUse.read(clientId);
-  return app.keys.map(({ hash: _, ...shown }) => ({ ...shown, lastUsedAt: usedAt[shown.keyId] ?? null }));
+  return keys.map(({ hash: _, ...shown }) => ({ ...shown, lastUsedAt: usedAt[shown.keyId] ?? null }));
 }
 
 export async function revokeKey({ apps }: OpenSystem, clientId: string, keyId: string) {
-  await apps.revokeKey(clientId, keyId);
+  await apps.revokeKey(ACTOR, clientId, keyId);
   return { keyId, revoked: true };
 }
 
-export const rotateSecret = ({ apps }: OpenSystem, clientId: string, overlapMs: number) =>
-  apps.rotateSecret(clientId, overlapMs);
+export async function rotateSecret({ apps }: OpenSystem, clientId: string, overlapMs: number) {
+  await apps.read(clientId);
+  const webhookSecret = newWebhookSecret();
+  await apps.rotateSecret(ACTOR, clientId, apps.seal(clientId, webhookSecret), overlapMs);
+  return { webhookSecret };
+}
 
 export type TierFigures = {
   readonly rps?: number;
@@ -59,23 +103,23 @@ export type TierFigures = {
 };
 
 /** An enterprise account's own figures; what is not given is the tier's default. */
-export async function setTier({ apps }: OpenSystem, email: string, tier: Tier, figures: TierFigures) {
-  const { rps = 500, month = 100_000_000, apps: appsMax = 10_000, keys = 10_000 } = figures;
-  const limits = {
-    requestsPerSecond: rps,
-    requestsPerMonth: month,
-    clientApps: appsMax,
-    marketplaceKeys: keys,
-  };
-  const { accountId, tier: set } = await apps.setTier(
-    email,
-    tier,
-    tier === 'enterprise' ? limits : undefined,
-  );
+export async function setTier(system: OpenSystem, email: string, tier: Tier, figures: TierFigures) {
+  const { rps, month, apps, keys } = figures;
+  const given = { requestsPerSecond: rps, requestsPerMonth: month, clientApps: apps, marketplaceKeys: keys };
+  const owner = await requireAccount(system, email);
+  const limits = tier === 'enterprise' ? figuresWith(given) : undefined;
+  const { accountId, tier: set } = await system.accountWork.setTier(ACTOR, owner.accountId, tier, limits);
   return { accountId, email, tier: set };
 }
 
-async function summaryOf({ accounts }: OpenSystem, app: ClientApp) {
+/** @throws ServiceError `not-found` */
+export async function requireAccount({ accounts }: OpenSystem, email: string): Promise<Account> {
+  const known = await accounts.findByEmail(email);
+  if (!known) throw new ServiceError('not-found', `there is no account ${email}`);
+  return known;
+}
+
+async function summaryOf({ accounts, clock }: OpenSystem, app: ClientApp) {
   const { clientId, name, accountId, scope, scopeReason, suspended, limits, keys, createdAt } = app;
   return {
     clientId,
@@ -85,7 +129,8 @@ async function summaryOf({ accounts }: OpenSystem, app: ClientApp) {
     scope,
     ...(scopeReason === undefined ? {} : { scopeReason }),
     suspended,
-    keyCount: keys.filter(({ revokedAt }) => revokedAt === undefined).length,
+    ...(app.scopePurpose === undefined ? {} : { scopePurpose: app.scopePurpose }),
+    keyCount: keys.filter((key) => isUsable(key, clock.now())).length,
     createdAt,
   };
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, type Environment, loadEnvironment } from '#shared/config.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -11,10 +10,7 @@ import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
-import { makeAuditedWrites } from '../audited-writes.ts';
-import { makeClientAppWork } from '../client-apps.ts';
-import { makeWriteDocument } from '../write-document.ts';
+import { makeWork } from '../make-work.ts';
 
 /** A command does not wait for a system that is not there. */
 const DEPENDENCY_WAIT_MS = 5_000;
@@ -44,8 +40,6 @@ export async function openSystem(env: Environment) {
   const clock = opened.use(await startClock(redis));
   const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
   const store = openViews(redis);
-  const { accounts, clientApps } = store;
-  const write = makeWriteDocument({ redis, publish: kafka.publish });
   const scope = opened.move();
   return {
     redis,
@@ -53,24 +47,12 @@ export async function openSystem(env: Environment) {
     kafka,
     log,
     ...store,
-    apps: makeClientAppWork({
-      accounts,
-      clientApps,
-      writes: makeAuditedWrites({
-        accounts,
-        clientApps,
-        write,
-        publish: kafka.publish,
-        actor: 'operator',
-        now: clock.now,
-      }),
+    ...makeWork({
+      redis,
+      store,
+      publish: kafka.publish,
       // Looked at when it is used: most commands need no key.
       box: { seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated) },
-      now: clock.now,
-    }),
-    resends: makeResendWebhooks({
-      ...store,
-      publish: (message) => kafka.publish(webhookRequested, message),
       now: clock.now,
     }),
     keyUse: makeKeyUse(redis),

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { WebhookState } from '#shared/contracts/webhook.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
+import * as accounts from './account-commands.ts';
 import * as apps from './app-commands.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
@@ -45,6 +46,7 @@ export function makeProgram(run: Run, isJson = false): Command {
     .configureOutput(isJson ? { writeErr: () => undefined } : {})
     .configureHelp({ showGlobalOptions: true });
   addApps(program, run);
+  addAccounts(program, run);
   addSystem(program, run);
   addWebhooks(program, run);
   return program;
@@ -54,36 +56,65 @@ function addApps(program: Command, run: Run): void {
   const app = program.command('app').description('client apps');
   app
     .command('create')
+    .description('make a client app; its credentials are printed this once')
     .requiredOption('--email <address>', 'the account; made if it is missing', emailAddress)
     .requiredOption('--name <name>', 'what the app is called')
     .addOption(new Option('--tier <tier>', "the account's tier").choices(['free', 'paid', 'enterprise']))
     .option('--approve', 'approve the token-gating scope at once', false)
     .action((options) => run((opened) => apps.createApp(opened, options)));
-  app.command('list').action(() => run(apps.listApps));
-  app.command('suspend <id>').action((id) => run((opened) => apps.suspendApp(opened, id)));
-  app.command('resume <id>').action((id) => run((opened) => apps.resumeApp(opened, id)));
+  app
+    .command('list')
+    .description('all client apps, oldest first')
+    .action(() => run(apps.listApps));
+  app
+    .command('suspend <id>')
+    .description('refuse its requests with 403 until it is resumed')
+    .action((id) => run((opened) => apps.suspendApp(opened, id)));
+  app
+    .command('resume <id>')
+    .description('end a suspension')
+    .action((id) => run((opened) => apps.resumeApp(opened, id)));
+  app
+    .command('delete <id>')
+    .description('revoke its keys for ever; what it has accepted is still delivered')
+    .action((id) => run((opened) => apps.deleteApp(opened, id)));
 
   const key = program.command('key').description('API keys of a client app');
   key
     .command('create <id>')
+    .description('make an API key, printed this once')
     .option('--name <name>', 'what the key is for', 'key')
     .option('--marketplace', 'handed to a third party, counted per account', false)
     .action((id, options) => run((opened) => apps.createKey(opened, id, options)));
-  key.command('list <id>').action((id) => run((opened) => apps.listKeys(opened, id)));
-  key.command('revoke <id> <key>').action((id, keyId) => run((opened) => apps.revokeKey(opened, id, keyId)));
+  key
+    .command('list <id>')
+    .description('its keys, revoked ones too')
+    .action((id) => run((opened) => apps.listKeys(opened, id)));
+  key
+    .command('revoke <id> <key>')
+    .description('refuse the key within a second')
+    .action((id, keyId) => run((opened) => apps.revokeKey(opened, id, keyId)));
 
   program
     .command('secret')
     .description('webhook secrets')
     .command('rotate <id>')
+    .description('make a new webhook secret, printed this once; the ones before it sign on for a while')
     .option('--overlap <span>', 'how long the secrets before it sign on', duration, 86_400_000)
     .action((id, { overlap }) => run((opened) => apps.rotateSecret(opened, id, overlap)));
 
   const scope = program.command('scope').description('requests for the token-gating scope');
-  scope.command('list').action(() => run(apps.listScopes));
-  scope.command('approve <id>').action((id) => run((opened) => apps.approveScope(opened, id)));
+  scope
+    .command('list')
+    .description('apps that wait for an answer')
+    .action(() => run(apps.listScopes));
+  scope
+    .command('approve <id>')
+    .description('let the app ask for checks')
+    .action((id) => run((opened) => apps.approveScope(opened, id)));
   scope
     .command('reject <id>')
+    .description('refuse the request, with a reason')
     .requiredOption('--reason <text>', 'told to the developer')
     .action((id, { reason }) => run((opened) => apps.rejectScope(opened, id, reason)));
 
@@ -91,6 +122,7 @@ function addApps(program: Command, run: Run): void {
     .command('tier')
     .description("accounts' tiers")
     .command('set <email>')
+    .description('set the tier of an account and the limits of all its apps')
     .argument('<tier>', 'free, paid or enterprise', (text) => {
       if (text !== 'free' && text !== 'paid' && text !== 'enterprise')
         throw new InvalidArgumentError('It must be free, paid or enterprise.');
@@ -103,6 +135,28 @@ function addApps(program: Command, run: Run): void {
     .action((email, tier, figures) => run((opened) => apps.setTier(opened, email, tier, figures)));
 }
 
+function addAccounts(program: Command, run: Run): void {
+  const account = program.command('account').description("developers' and operators' accounts of the portal");
+  account
+    .command('list')
+    .description('all accounts, by e-mail address')
+    .option('--query <text>', 'only addresses that hold it')
+    .action(({ query }) => run((opened) => accounts.listAccounts(opened, query)));
+  account
+    .command('operator <email>')
+    .description('let an account approve scopes, set tiers and suspend apps in the portal')
+    .option('--withdraw', 'no longer', false)
+    .action((email, { withdraw }) => run((opened) => accounts.setOperator(opened, email, !withdraw)));
+  account
+    .command('reset-password <email>')
+    .description('give an account a new password, printed this once, and end its sessions')
+    .action((email) => run((opened) => accounts.resetPassword(opened, email)));
+  account
+    .command('delete <email>')
+    .description('delete an account and its client apps')
+    .action((email) => run((opened) => accounts.deleteAccount(opened, email)));
+}
+
 function addSystem(program: Command, run: Run): void {
   program
     .command('status')
@@ -110,11 +164,13 @@ function addSystem(program: Command, run: Run): void {
     .action(() => run(system.status));
   program
     .command('topics')
+    .description('topics of the broker')
     .command('apply')
     .description('create the topics that are missing, set the others as declared')
     .action(() => run(system.applyDeclaredTopics));
   program
     .command('store')
+    .description('the Redis views')
     .command('rebuild')
     .description('make the Redis views again from the topics')
     .action(() => run(system.rebuildStore));
@@ -122,9 +178,13 @@ function addSystem(program: Command, run: Run): void {
   const letters = program
     .command('dead-letter')
     .description('records that could not be worked, by source topic');
-  letters.command('list <topic>').action((topic) => run((opened) => system.listLetters(opened, topic)));
+  letters
+    .command('list <topic>')
+    .description('those that are neither sent again nor discarded')
+    .action((topic) => run((opened) => system.listLetters(opened, topic)));
   letters
     .command('inspect <topic>')
+    .description('one letter with its content')
     .argument('<partition>', '', wholeNumber)
     .argument('<offset>', '', wholeNumber)
     .action((topic, partition, offset) =>
@@ -132,10 +192,12 @@ function addSystem(program: Command, run: Run): void {
     );
   letters
     .command('redrive <topic>')
+    .description('send letters again to their topic')
     .option('--since <instant>', 'only those that failed then or later', instant, 0)
     .action((topic, { since }) => run((opened) => system.redriveLetters(opened, topic, since)));
   letters
     .command('discard <topic>')
+    .description('settle one letter without sending it again')
     .argument('<partition>', '', wholeNumber)
     .argument('<offset>', '', wholeNumber)
     .action((topic, partition, offset) =>
@@ -145,14 +207,22 @@ function addSystem(program: Command, run: Run): void {
 
 function addWebhooks(program: Command, run: Run): void {
   const webhook = program.command('webhook').description('deliveries');
-  webhook.command('show <requestId>').action((id) => run((opened) => webhooks.showWebhook(opened, id)));
+  webhook
+    .command('show <requestId>')
+    .description('one delivery with its attempts')
+    .action((id) => run((opened) => webhooks.showWebhook(opened, id)));
   webhook
     .command('list <id>')
+    .description("a client app's deliveries, newest first")
     .addOption(new Option('--state <state>', 'only these').choices(WebhookState.options))
     .action((id, { state }) => run((opened) => webhooks.listWebhooks(opened, id, state)));
-  webhook.command('resend <requestId>').action((id) => run((opened) => webhooks.resendWebhook(opened, id)));
+  webhook
+    .command('resend <requestId>')
+    .description('deliver it again, the same bytes under the same id')
+    .action((id) => run((opened) => webhooks.resendWebhook(opened, id)));
   webhook
     .command('resend-failed <id>')
+    .description("deliver all of a client app's failed ones again")
     .requiredOption('--since <instant>', 'exhausted or stopped then or later', instant)
     .action((id, { since }) => run((opened) => webhooks.resendFailed(opened, id, since)));
 }

@@ -1,5 +1,18 @@
-import type { ClientApp } from '#shared/contracts/client-app.ts';
-import { addKey, approveScope, rejectScope, resume, revokeKey, rotateSecret, suspend } from './change-app.ts';
+import { type ClientApp, KEYS_MAX } from '#shared/contracts/client-app.ts';
+import {
+  addKey,
+  approveScope,
+  hasRoomForKey,
+  rejectScope,
+  remove,
+  rename,
+  requestScope,
+  resume,
+  revokeKey,
+  rollKey,
+  rotateSecret,
+  suspend,
+} from './change-app.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const HOUR_MS = 3_600_000;
@@ -45,7 +58,7 @@ test('a rejected scope keeps its reason until it is approved', () => {
 test('a revoked key stays in the document', () => {
   const changed = revokeKey('key_1', at(0))(anApp());
   expect(changed?.keys).toEqual([{ ...key('key_1'), revokedAt: at(0) }]);
-  expect(addKey(key('key_2'))(anApp())?.keys.map(({ keyId }) => keyId)).toEqual(['key_1', 'key_2']);
+  expect(addKey(key('key_2'), NOW)(anApp())?.keys.map(({ keyId }) => keyId)).toEqual(['key_1', 'key_2']);
 });
 
 test('after a rotation the new secret stands first and the old one signs for the overlap', () => {
@@ -71,4 +84,47 @@ test('at most three secrets live at a time, expired ones go, and no rotation pro
     ['c', at(24)],
     ['b', at(1)],
   ]);
+});
+
+test('a rolled key lives for the overlap and no longer than before, and the one before it ends at once', () => {
+  const app = anApp({ keys: [{ ...key('first'), expiresAt: at(1) }] });
+  const once = rollKey('first', key('second'), NOW, 24 * HOUR_MS)(app);
+  expect(once?.keys).toEqual([{ ...key('first'), expiresAt: at(1), replacedBy: 'second' }, key('second')]);
+  const twice = once && rollKey('second', key('third'), NOW, 24 * HOUR_MS)(once);
+  expect(twice?.keys).toEqual([
+    { ...key('first'), expiresAt: at(1), replacedBy: 'second', revokedAt: at(0) },
+    { ...key('second'), expiresAt: at(24), replacedBy: 'third' },
+    key('third'),
+  ]);
+});
+
+test('what was made already is not made twice', () => {
+  expect(addKey(key('key_1'), NOW)(anApp())).toBeUndefined();
+  expect(rollKey('key_1', key('key_1'), NOW, 0)(anApp())).toBeUndefined();
+  expect(rotateSecret('first', NOW, 0)(anApp())).toBeUndefined();
+  expect(rename('one')(anApp())).toBeUndefined();
+});
+
+test('a full document forgets its oldest ended key, and has no room where all can be used', () => {
+  const many = Array.from({ length: KEYS_MAX }, (_, i) => key(`key_${i}`));
+  expect(hasRoomForKey(anApp({ keys: many }), NOW)).toBe(false);
+  const ended = many.map((one, i) => (i === 7 ? { ...one, revokedAt: at(-1) } : one));
+  expect(hasRoomForKey(anApp({ keys: ended }), NOW)).toBe(true);
+  const keys = addKey(key('fresh'), NOW)(anApp({ keys: ended }))?.keys ?? [];
+  expect(keys).toHaveLength(KEYS_MAX);
+  expect(keys.some(({ keyId }) => keyId === 'key_7')).toBe(false);
+});
+
+test('a deleted app has no key that can be used, and signs what was accepted for two days', () => {
+  const gone = remove(NOW)(anApp());
+  expect(gone).toMatchObject({ deletedAt: at(0), keys: [{ revokedAt: at(0) }] });
+  expect(gone?.webhookSecrets).toEqual([{ encrypted: 'first', createdAt: at(-100), expiresAt: at(48) }]);
+});
+
+test('a scope is asked for again after a rejection, and not once it is approved', () => {
+  const asked = requestScope('gate a forum', at(0))(anApp({ scope: 'rejected', scopeReason: 'no' }));
+  expect(asked).toMatchObject({ scope: 'requested', scopePurpose: 'gate a forum', scopeRequestedAt: at(0) });
+  expect(asked).not.toHaveProperty('scopeReason');
+  expect(asked && requestScope('gate a forum', at(1))(asked)).toBeUndefined();
+  expect(requestScope('more', at(1))(anApp({ scope: 'approved' }))).toBeUndefined();
 });

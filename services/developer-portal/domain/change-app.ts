@@ -2,6 +2,7 @@ import {
   type ApiKeyRecord,
   type AppLimits,
   type ClientApp,
+  KEYS_MAX,
   LIVE_SECRETS_MAX,
   type WebhookSecretRecord,
 } from '#shared/contracts/client-app.ts';
@@ -15,6 +16,19 @@ export const resume: ChangeApp = (app) => (app.suspended ? { ...app, suspended: 
 export const approveScope: ChangeApp = ({ scopeReason: _, ...app }) =>
   app.scope === 'approved' ? undefined : { ...app, scope: 'approved' };
 
+/** Asks for the scope, or says better what it is for. It is not asked for twice. */
+export const requestScope =
+  (purpose: string, requestedAt: string): ChangeApp =>
+  ({ scopeReason: _, ...app }) =>
+    app.scope === 'approved' || (app.scope === 'requested' && app.scopePurpose === purpose)
+      ? undefined
+      : { ...app, scope: 'requested', scopePurpose: purpose, scopeRequestedAt: requestedAt };
+
+export const rename =
+  (name: string): ChangeApp =>
+  (app) =>
+    app.name === name ? undefined : { ...app, name };
+
 export const rejectScope =
   (scopeReason: string): ChangeApp =>
   (app) => ({ ...app, scope: 'rejected', scopeReason });
@@ -23,9 +37,42 @@ export const setLimits =
   (limits: AppLimits): ChangeApp =>
   (app) => ({ ...app, limits });
 
-export const addKey =
-  (key: ApiKeyRecord): ChangeApp =>
-  (app) => ({ ...app, keys: [...app.keys, key] });
+/** A document that is full forgets its oldest ended keys; see `hasRoomForKey`. */
+export function addKey(key: ApiKeyRecord, nowMs: number): ChangeApp {
+  return (app) => {
+    if (app.keys.some(({ keyId }) => keyId === key.keyId)) return undefined;
+    return { ...app, keys: [...withRoom(app.keys, nowMs), key] };
+  };
+}
+
+/** Whether one more key fits, once ended ones are forgotten. */
+export const hasRoomForKey = (app: ClientApp, nowMs: number): boolean =>
+  withRoom(app.keys, nowMs).length < KEYS_MAX;
+
+function withRoom(keys: readonly ApiKeyRecord[], nowMs: number): ApiKeyRecord[] {
+  const kept = [...keys];
+  while (kept.length >= KEYS_MAX) {
+    const oldestEnded = kept.findIndex((key) => !isUsable(key, nowMs));
+    if (oldestEnded === -1) break;
+    kept.splice(oldestEnded, 1);
+  }
+  return kept;
+}
+
+/**
+ * Puts a new key in the place of one that can be used, which can be used for `overlapMs` more. One that stood in
+ * that place before ends at once: of each place at most two keys live at a time.
+ */
+export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overlapMs: number): ChangeApp {
+  const endsAt = new Date(nowMs + overlapMs).toISOString();
+  const revokedAt = new Date(nowMs).toISOString();
+  const ended = (key: ApiKeyRecord): ApiKeyRecord => {
+    if (key.keyId === keyId)
+      return { ...key, expiresAt: earlier(key.expiresAt, endsAt), replacedBy: fresh.keyId };
+    return key.replacedBy === keyId && isUsable(key, nowMs) ? { ...key, revokedAt } : key;
+  };
+  return (app) => addKey(fresh, nowMs)({ ...app, keys: app.keys.map(ended) });
+}
 
 /** A revoked key stays in the document: its hash must not become free again. */
 export const revokeKey =
@@ -43,13 +90,32 @@ export function rotateSecret(encrypted: string, nowMs: number, overlapMs: number
   const createdAt = new Date(nowMs).toISOString();
   const endsAt = new Date(nowMs + overlapMs).toISOString();
   return (app) => {
+    if (app.webhookSecrets.some((secret) => secret.encrypted === encrypted)) return undefined;
     const live = app.webhookSecrets.filter((secret) => isLive(secret, nowMs)).slice(0, LIVE_SECRETS_MAX - 1);
     const ending = live.map((secret) => ({ ...secret, expiresAt: earlier(secret.expiresAt, endsAt) }));
     return { ...app, webhookSecrets: [{ encrypted, createdAt }, ...ending] };
   };
 }
 
-const isLive = ({ expiresAt }: WebhookSecretRecord, nowMs: number): boolean =>
+/** Longer than a delivery may be under way: what was accepted is still signed. */
+const SIGNS_AFTER_DELETION_MS = 48 * 3_600_000;
+
+/** The tombstone of an app: its keys are revoked, its secrets sign for two days what was accepted before. */
+export function remove(nowMs: number): ChangeApp {
+  const deletedAt = new Date(nowMs).toISOString();
+  const signsUntil = new Date(nowMs + SIGNS_AFTER_DELETION_MS).toISOString();
+  return (app) => ({
+    ...app,
+    deletedAt,
+    keys: app.keys.map((key) => (key.revokedAt === undefined ? { ...key, revokedAt: deletedAt } : key)),
+    webhookSecrets: app.webhookSecrets.map((secret) => ({
+      ...secret,
+      expiresAt: earlier(secret.expiresAt, signsUntil),
+    })),
+  });
+}
+
+export const isLive = ({ expiresAt }: WebhookSecretRecord, nowMs: number): boolean =>
   expiresAt === undefined || Date.parse(expiresAt) > nowMs;
 
 const earlier = (one: string | undefined, other: string): string =>

@@ -26,6 +26,21 @@ const TIERS: Record<Tier, TierLimits> = {
 export const limitsOf = ({ tier, limits }: Pick<Account, 'tier' | 'limits'>): TierLimits =>
   tier === 'enterprise' ? { ...TIERS.enterprise, ...limits } : TIERS[tier];
 
+/**
+ * An enterprise account's own figures, what is left out by the tier's default.
+ *
+ * @example
+ * figuresWith({ clientApps: 3 }).requestsPerSecond; // 500
+ */
+export function figuresWith(
+  given: {
+    readonly [Name in keyof TierLimits]?: number | undefined;
+  },
+): NonNullable<Account['limits']> {
+  const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return { ...TIERS.enterprise, ...known };
+}
+
 /** The copy of an account's limits that its apps carry. */
 export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimits {
   const { requestsPerSecond, requestsPerMonth } = limitsOf(account);

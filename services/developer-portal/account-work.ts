@@ -1,0 +1,99 @@
+import type { Account, Tier } from '#shared/contracts/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Accounts } from '#shared/redis/accounts.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { AuditedWrites } from './audited-writes.ts';
+import type { ClientAppWork } from './client-apps.ts';
+import { accountIdOf } from './credentials.ts';
+import { appLimitsOf } from './domain/tiers.ts';
+
+type Dependencies = {
+  readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
+  readonly clientApps: Pick<ClientApps, 'listOwned'>;
+  readonly apps: Pick<ClientAppWork, 'remove' | 'setLimits'>;
+  readonly writes: Pick<AuditedWrites, 'account'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+export type AccountWork = ReturnType<typeof makeAccountWork>;
+
+/**
+ * What can be done with accounts; each write returns when it is in effect.
+ *
+ * @throws ServiceError `not-found` (deleted accounts too), and what a write throws
+ */
+export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dependencies) {
+  const changeAccount = (
+    actor: string,
+    accountId: string,
+    action: string,
+    by: (account: Account) => Account | undefined,
+  ) =>
+    writes.account(accountId, { actor, action, subject: accountId }, (current) => {
+      if (!current || current.deletedAt !== undefined)
+        throw new ServiceError('not-found', 'there is no such account');
+      return by(current);
+    });
+
+  /** The account of an address, made where there is none. */
+  const ensure = async (actor: string, email: string, fields: Partial<Account> = {}): Promise<Account> => {
+    const known = await accounts.findByEmail(email);
+    if (known) return known;
+    const accountId = accountIdOf(email);
+    const createdAt = new Date(now()).toISOString();
+    const deed = { actor, action: 'account-created', subject: accountId };
+    return writes.account(accountId, deed, (current) =>
+      current && current.deletedAt === undefined
+        ? undefined
+        : { version: 1, tier: 'free', ...fields, accountId, email, createdAt },
+    );
+  };
+
+  /** Sets the tier, and with it the limits that all apps of the account carry. */
+  const setTier = async (
+    actor: string,
+    accountId: string,
+    tier: Tier,
+    limits: Account['limits'],
+  ): Promise<Account> => {
+    const owner = await changeAccount(actor, accountId, `tier-${tier}`, (current) => {
+      const { limits: _, ...rest } = current;
+      return { ...rest, tier, ...(limits && { limits }) };
+    });
+    for (const { clientId } of await clientApps.listOwned(accountId))
+      await apps.setLimits(actor, clientId, appLimitsOf(owner));
+    return owner;
+  };
+
+  return {
+    ensure,
+    setTier,
+    setPassword: (actor: string, accountId: string, passwordHash: string) =>
+      changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
+    setOperator: (actor: string, accountId: string, operator: boolean) =>
+      changeAccount(actor, accountId, operator ? 'operator-granted' : 'operator-withdrawn', (current) =>
+        (current.operator ?? false) === operator ? undefined : { ...current, operator },
+      ),
+    /** Deletes the apps and then the account; nothing of either can be used afterwards. */
+    async remove(actor: string, accountId: string): Promise<void> {
+      const removeApps = async () => {
+        for (const { clientId } of await clientApps.listOwned(accountId))
+          await apps.remove(actor, clientId).catch(unlessGone);
+      };
+      await removeApps();
+      const deletedAt = new Date(now()).toISOString();
+      await changeAccount(actor, accountId, 'account-deleted', (current) => {
+        const { passwordHash: _, operator: __, ...rest } = current;
+        return { ...rest, deletedAt };
+      });
+      // Whoever makes an app looks at its account afterwards, so one of the two sees the other.
+      await removeApps();
+    },
+  };
+}
+
+/** Its owner was faster. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
+}

@@ -1,0 +1,37 @@
+import { webhookRequested } from '#shared/contracts/webhook.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { Redis } from '#shared/redis/connect.ts';
+import { makePlaces } from '#shared/redis/places.ts';
+import type { SecretBox } from '#shared/secret-box.ts';
+import type { openViews } from '#shared/views/open-views.ts';
+import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
+import { makeAccountWork } from './account-work.ts';
+import { makeAuditedWrites } from './audited-writes.ts';
+import { makeClientAppWork } from './client-apps.ts';
+
+type Dependencies = {
+  readonly redis: Redis;
+  readonly store: ReturnType<typeof openViews>;
+  readonly publish: KafkaConnection['publish'];
+  readonly box: Pick<SecretBox, 'seal'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+export type Work = ReturnType<typeof makeWork>;
+
+/** Everything that can be done to accounts, client apps and deliveries: the same for the portal and the operator's command. */
+export function makeWork({ redis, store, publish, box, now }: Dependencies) {
+  const writes = makeAuditedWrites({ ...store, publish, now });
+  const apps = makeClientAppWork({ ...store, places: makePlaces(redis), writes, box, now });
+  return {
+    writes,
+    apps,
+    accountWork: makeAccountWork({ ...store, apps, writes, now }),
+    resends: makeResendWebhooks({
+      ...store,
+      publish: (message) => publish(webhookRequested, message),
+      now,
+    }),
+  };
+}

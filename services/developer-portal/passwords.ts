@@ -1,0 +1,109 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { ServiceError } from '#shared/errors.ts';
+
+/*
+ * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat Sheet names for
+ * scrypt (read in November 2026), 32 MiB each. Kept as a PHC string, so that other settings can follow:
+ * $scrypt$ln=15,r=8,p=3$<salt>$<hash>, base64 without padding.
+ */
+const SETTINGS = { ln: 15, r: 8, p: 3 } as const;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** Settings of stored passwords that are worked with: up to 128 MiB. */
+const LN_MAX = 17;
+const PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+/** Each takes 32 MiB and a thread of libuv's four for about 0.1 s: the rest of the process keeps two. */
+const AT_ONCE_MAX = 2;
+const WAITING_MAX = 64;
+
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+export type Passwords = {
+  /** @throws ServiceError `overloaded` */
+  readonly hash: (password: string) => Promise<string>;
+  /**
+   * Takes as long where there is nothing to compare with, so that nobody learns from the time whether there is.
+   *
+   * @throws ServiceError `overloaded`
+   */
+  readonly verify: (password: string, stored: string | undefined) => Promise<boolean>;
+};
+
+/**
+ * Hashes passwords and compares them, a bounded number at a time.
+ *
+ * @example
+ * const passwords = makePasswords();
+ * await passwords.verify('correct horse battery', await passwords.hash('correct horse battery')); // true
+ */
+export function makePasswords({ waitingMax = WAITING_MAX } = {}): Passwords {
+  const inTurn = makeTurns(AT_ONCE_MAX, waitingMax);
+  return {
+    hash: (password) =>
+      inTurn(async () => {
+        const salt = randomBytes(SALT_BYTES);
+        const { ln, r, p } = SETTINGS;
+        const hash = await stretch(password, salt, { ln, r, p });
+        return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
+      }),
+    verify: (password, stored) =>
+      inTurn(async () => {
+        const known = parse(stored ?? '');
+        const { salt, hash, ...settings } = known ?? NOBODY;
+        const isEqual = timingSafeEqual(await stretch(password, salt, settings), hash);
+        return isEqual && known !== undefined;
+      }),
+  };
+}
+
+type Settings = { readonly ln: number; readonly r: number; readonly p: number };
+type Stored = Settings & { readonly salt: Buffer; readonly hash: Buffer };
+
+const NOBODY: Stored = { ...SETTINGS, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
+
+/** NFKC, so that the same characters typed on another system are the same password (NIST SP 800-63B). */
+function stretch(password: string, salt: Buffer, { ln, r, p }: Settings): Promise<Buffer> {
+  const cost = 2 ** ln;
+  return derive(password.normalize('NFKC'), salt, HASH_BYTES, {
+    cost,
+    blockSize: r,
+    parallelization: p,
+    maxmem: 256 * cost * r,
+  });
+}
+
+function parse(stored: string): Stored | undefined {
+  const [, ln, r, p, salt = '', hash = ''] = PHC.exec(stored) ?? [];
+  if (ln === undefined || Number(ln) > LN_MAX) return undefined;
+  return {
+    ln: Number(ln),
+    r: Number(r),
+    p: Number(p),
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+  };
+}
+
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+
+/** Runs work a few at a time, in turn; what would be too many is refused. */
+function makeTurns(atOnceMax: number, waitingMax: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= atOnceMax) {
+      if (waiting.length >= waitingMax)
+        throw new ServiceError('overloaded', 'too many passwords are being worked on');
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
