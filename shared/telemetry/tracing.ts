@@ -116,8 +116,15 @@ function spanContextOf(text: string | undefined): SpanContext | undefined {
  */
 export async function startTracing(service: string, log: Logger): Promise<AsyncDisposable> {
   const { NodeSDK } = await import('@opentelemetry/sdk-node');
+  const { envDetector, hostDetector, serviceInstanceIdDetector } = await import('@opentelemetry/resources');
   // Metrics go by Prometheus and logs by stdout: of the SDK's three signals only spans are wanted.
-  const sdk = new NodeSDK({ serviceName: `rolecall-${service}`, metricReaders: [], logRecordProcessors: [] });
+  const sdk = new NodeSDK({
+    serviceName: `rolecall-${service}`,
+    // Without the process's own: it would export the command line and the user's name.
+    resourceDetectors: [serviceInstanceIdDetector, hostDetector, envDetector],
+    metricReaders: [],
+    logRecordProcessors: [],
+  });
   diag.setLogger(makeDiagLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   sdk.start();
   // The SDK's own variables may have switched it off.

@@ -1,0 +1,139 @@
+// A system exports its spans by OTLP; a client that has a trace of its own sends checks to be told by a webhook.
+// Each check must be one trace through all processes, and the client's must be pointed at and not joined.
+import { randomBytes } from 'node:crypto';
+import { demoRules } from '../support/demo-rules.ts';
+import { type ReceivedSpan, receiveSpans, type SpanReceiver } from '../support/receive-spans.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+let collector: SpanReceiver;
+let system: StartedSystem;
+let receiver: WebhookReceiver;
+beforeAll(async () => {
+  collector = await receiveSpans();
+  system = await startSystem({
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      LOG_LEVEL: 'debug',
+    },
+  });
+  receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+});
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  await system?.[Symbol.asyncDispose]();
+  await collector?.[Symbol.asyncDispose]();
+});
+
+const CONSUMER = 5;
+
+/** All that a check by webhook leaves: the span with its process, and the span above it. */
+const ROAD = [
+  ['POST check-roles', 'rolecall-gateway', ''],
+  ['send check.requested.bulk.v1', 'rolecall-gateway', 'POST check-roles'],
+  ['process check.requested.bulk.v1', 'rolecall-evaluator', 'send check.requested.bulk.v1'],
+  ['read chain', 'rolecall-evaluator', 'process check.requested.bulk.v1'],
+  ['chain batch', 'rolecall-evaluator', 'read chain'],
+  ['send check.completed.v1', 'rolecall-evaluator', 'process check.requested.bulk.v1'],
+  ['process check.completed.v1', 'rolecall-result-store', 'send check.completed.v1'],
+  ['process check.completed.v1', 'rolecall-webhook-dispatcher', 'send check.completed.v1'],
+  ['webhook attempt', 'rolecall-webhook-dispatcher', 'process check.completed.v1'],
+  ['send webhook.attempted.v1', 'rolecall-webhook-dispatcher', 'process check.completed.v1'],
+];
+
+const spansOf = (traceId: string): ReceivedSpan[] =>
+  collector.spans.filter((span) => span.traceId === traceId);
+
+/** The trace of a check, once it is whole. */
+async function traceOf(requestId: string, spanCount: number): Promise<readonly ReceivedSpan[]> {
+  return waitUntil(`the ${spanCount} spans of a check`, () => {
+    const sent = collector.spans.find(
+      ({ name, attributes }) =>
+        name.startsWith('send check.requested') && attributes['messaging.kafka.message.key'] === requestId,
+    );
+    const spans = sent ? spansOf(sent.traceId) : [];
+    return spans.length >= spanCount && spans;
+  });
+}
+
+const sendCheck = async (traceparent: string): Promise<string> => {
+  const answer = await system.client.check(
+    {
+      // A new one every time: a balance that is known already costs no call and leaves no span of one.
+      account: `0x${randomBytes(20).toString('hex')}`,
+      rules: [demoRules(system.chain).erc20({ minToken: '1500.5' })],
+      callbackUrl: receiver.url,
+    },
+    { traceparent },
+  );
+  expect(answer.status).toBe(202);
+  return answer.body.requestId ?? '';
+};
+
+test('a check is one trace from its request to the stored result and the webhook, through every process', async () => {
+  const client = { traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') };
+  // Not sampled by the client, which has no say in what we record.
+  const requestId = await sendCheck(`00-${client.traceId}-${client.spanId}-00`);
+  const spans = await traceOf(requestId, ROAD.length);
+
+  const nameOf = new Map(spans.map(({ spanId, name }) => [spanId, name]));
+  const seen = spans.map(({ name, service, parentSpanId }) => [
+    name,
+    service,
+    nameOf.get(parentSpanId ?? '') ?? '',
+  ]);
+  expect(seen.sort()).toEqual([...ROAD].sort());
+  expect(spans.filter(({ status }) => status?.code === 2)).toEqual([]);
+
+  const [first] = spans.filter(({ parentSpanId }) => !parentSpanId);
+  expect(first?.traceId).not.toBe(client.traceId);
+  expect(first?.links).toEqual([expect.objectContaining(client)]);
+  expect(spansOf(client.traceId)).toEqual([]);
+});
+
+test('the receiver of a webhook may go on from the attempt that reached it', async () => {
+  const requestId = await sendCheck('nonsense');
+  const { headers } = await receiver.waitFor((webhook) => webhook.requestId === requestId);
+  const spans = await traceOf(requestId, ROAD.length);
+  const attempt = spans.find(({ name }) => name === 'webhook attempt');
+  expect(headers['traceparent']).toBe(`00-${attempt?.traceId}-${attempt?.spanId}-01`);
+});
+
+test('a sync check ends in the store, and its answer names the trace where it is a problem', async () => {
+  const { native } = demoRules(system.chain);
+  const answer = await system.client.check({ account: system.chain.holder, rules: [native()] });
+  const spans = await traceOf(answer.body.requestId ?? '', 7);
+  const consumers = spans.filter(({ kind }) => kind === CONSUMER).map(({ service }) => service);
+  expect(consumers).toEqual(expect.arrayContaining(['rolecall-evaluator', 'rolecall-result-store']));
+
+  const refused = await system.client.check({ account: 'nobody' });
+  const { instance } = JSON.parse(refused.text) as { instance: string };
+  const traceId = instance.replace('/requests/', '');
+  const span = await waitUntil('the span of the refused request', () => spansOf(traceId)[0]);
+  expect(span.attributes).toMatchObject({ 'http.response.status_code': 422, 'http.route': 'check-roles' });
+});
+
+test('the log lines of every process name the trace of the check that they are about', async () => {
+  const requestId = await sendCheck('nonsense');
+  const [{ traceId } = { traceId: '' }] = await traceOf(requestId, ROAD.length);
+  const services = await waitUntil('log lines of all processes', () => {
+    const about = system
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(traceId));
+    const found = new Set(about.map((line) => line.split(' ')[0]));
+    return found.size >= 4 && found;
+  });
+  expect([...services].sort()).toEqual(['evaluator', 'gateway', 'result-store', 'webhook-dispatcher']);
+});
+
+test('spans hold no secret, no account and no address of a receiver, and nothing but spans is exported', () => {
+  const { app } = system.ready;
+  const words = [app.apiKey, app.webhookSecret, system.chain.holder.slice(2), receiver.url];
+  for (const word of words)
+    expect(collector.bodies.filter((body) => body.toLowerCase().includes(word.toLowerCase()))).toEqual([]);
+  expect(collector.strays).toEqual([]);
+});
