@@ -1,0 +1,26 @@
+import type { Fault } from '../fault.ts';
+import { atMost, p99, resultTimes } from '../measure.ts';
+import { latenessOf } from '../webhook-times.ts';
+
+/** The load alone: what the other rows are held against. */
+export const f00None: Fault = {
+  id: 'F0',
+  title: 'none',
+  async run({ rest, seconds, ledger }) {
+    await rest(seconds * 1_000);
+    return ({ deliveries, counts, evaluatedAgain }) => {
+      const accepted = ledger.attempts.flatMap(({ status, tookMs }) =>
+        status === 202 && tookMs !== undefined ? [tookMs] : [],
+      );
+      const duplicates = counts.duplicates + evaluatedAgain;
+      return {
+        figures: [
+          atMost('202 p99', p99(accepted), 50, 'ms'),
+          atMost('result p99', p99(resultTimes(ledger.attempts)), 1_000, 'ms'),
+          atMost('first webhook after the result, p99', p99(latenessOf(deliveries)), 250, 'ms'),
+        ],
+        broken: duplicates > 0 ? [`${duplicates} duplicates without a fault`] : [],
+      };
+    };
+  },
+};

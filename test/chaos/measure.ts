@@ -1,0 +1,66 @@
+import type { Attempt } from '../support/ledger.ts';
+
+/** A number of the matrix beside what was measured. It is printed, and decides nothing. */
+export type Figure = {
+  readonly what: string;
+  readonly measured: string;
+  readonly goal: string;
+  readonly met: boolean;
+};
+
+/** From one instant to another, epoch ms. */
+export type Span = { readonly fromMs: number; readonly toMs: number };
+
+/** The value below which `share` of the values lie; 0 of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+export const p99 = (values: readonly number[]): number => quantile(values, 0.99);
+
+/** The attempts that began in a span. */
+export const begunIn = (attempts: readonly Attempt[], { fromMs, toMs }: Span): Attempt[] =>
+  attempts.filter(({ startedAt }) => startedAt >= fromMs && startedAt < toMs);
+
+/** How long clients waited for results, polled or answered. */
+export const resultTimes = (attempts: readonly Attempt[]): number[] =>
+  attempts.flatMap(({ resultMs }) => (resultMs === undefined ? [] : [resultMs]));
+
+/**
+ * A figure that is to be at most a bound.
+ *
+ * @example
+ * atMost('202 p99', 31.4, 50, 'ms'); // { measured: '31.4 ms', goal: '≤ 50 ms', met: true, … }
+ */
+export const atMost = (what: string, measured: number, bound: number, unit = ''): Figure => ({
+  what,
+  measured: withUnit(measured, unit),
+  goal: `≤ ${withUnit(bound, unit)}`,
+  met: measured <= bound,
+});
+
+export const atLeast = (what: string, measured: number, bound: number, unit = ''): Figure => ({
+  what,
+  measured: withUnit(measured, unit),
+  goal: `≥ ${withUnit(bound, unit)}`,
+  met: measured >= bound,
+});
+
+/** The p99 of a time under fire against that of the same run in peace. */
+export function timesBaseline(
+  what: string,
+  under: readonly number[],
+  peace: readonly number[],
+  bound: number,
+): Figure {
+  const [hot, cold] = [p99(under), p99(peace)];
+  const ratio = cold > 0 ? hot / cold : Number.POSITIVE_INFINITY;
+  const measured = `${short(ratio)} × (${short(hot)} ms against ${short(cold)} ms)`;
+  return { what, measured, goal: `≤ ${bound} ×`, met: ratio <= bound };
+}
+
+export const short = (value: number): string =>
+  Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+
+const withUnit = (value: number, unit: string): string => `${short(value)}${unit && ` ${unit}`}`;

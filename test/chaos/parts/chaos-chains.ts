@@ -1,0 +1,47 @@
+import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/rpc-fault-proxy.ts';
+
+/**
+ * The chains that a system under fire reads, all of them one and the same anvil behind fault proxies: the one that most
+ * checks name, with two endpoints; another with one; one with a quorum of two out of three; and one that nobody serves.
+ */
+export const CHAINS = { main: 31_337, other: 31_338, quorum: 31_339, dead: 31_340 } as const;
+
+/** Nobody listens there: it is the port of the discard protocol. */
+const NOBODY = 'http://127.0.0.1:9';
+
+export type ChaosChains = {
+  readonly main: readonly RpcFaultProxy[];
+  readonly other: RpcFaultProxy;
+  readonly quorum: readonly RpcFaultProxy[];
+};
+
+/** Starts the proxies in front of a chain that may come up later. */
+export async function startChaosChains(
+  scope: AsyncDisposableStack,
+  target: string,
+): Promise<{ chains: ChaosChains; file: unknown }> {
+  const proxy = async (chainId: number) => scope.use(await startRpcFaultProxy({ target, chainId }));
+  const main = [await proxy(CHAINS.main), await proxy(CHAINS.main)];
+  const other = await proxy(CHAINS.other);
+  const quorum = [await proxy(CHAINS.quorum), await proxy(CHAINS.quorum), await proxy(CHAINS.quorum)];
+  const entry = (chainId: number, urls: readonly string[], more = {}) => ({
+    chainId,
+    name: `Chain ${chainId}`,
+    nativeSymbol: 'ETH',
+    blockTimeMs: 1_000,
+    endpoints: urls.map((url) => ({ url })),
+    ...more,
+  });
+  const urlsOf = (proxies: readonly RpcFaultProxy[]) => proxies.map(({ url }) => url);
+  return {
+    chains: { main, other, quorum },
+    file: {
+      chains: [
+        entry(CHAINS.main, urlsOf(main)),
+        entry(CHAINS.other, [other.url]),
+        entry(CHAINS.quorum, urlsOf(quorum), { quorum: 2 }),
+        entry(CHAINS.dead, [NOBODY]),
+      ],
+    },
+  };
+}

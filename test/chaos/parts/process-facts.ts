@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+
+/** Resident memory of a process now, in MiB; 0 of one that is no more. */
+export function rssMibOf(pid: number): number {
+  try {
+    const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kib ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** A process's metrics as it serves them; empty of one that does not answer. */
+export async function metricsOf(ops: string): Promise<string> {
+  try {
+    return await (await fetch(`${ops}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * The sum over all series of a metric whose labels hold every text given.
+ *
+ * @example
+ * sumOf(text, 'rolecall_results_saved_total', 'kind="copy"');
+ */
+export function sumOf(metrics: string, name: string, ...labels: string[]): number {
+  let sum = 0;
+  for (const line of metrics.split('\n')) {
+    const isNamed = line.startsWith(`${name}{`) || line.startsWith(`${name} `);
+    if (isNamed && labels.every((label) => line.includes(label)))
+      sum += Number(line.slice(line.lastIndexOf(' ') + 1));
+  }
+  return sum;
+}

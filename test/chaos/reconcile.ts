@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { LANES } from '#shared/contracts/check-requested.ts';
+import { CheckResult } from '#shared/contracts/result.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
+import { monthCounterKey } from '#shared/redis/admit.ts';
+import { makeChainOracle } from '../support/chain-oracle.ts';
+import type { Attempt, Faults, Ledger } from '../support/ledger.ts';
+import { pollAll } from '../support/load.ts';
+import type { ReceivedWebhook } from '../support/receive-webhooks.ts';
+import type { ChaosSystem } from './chaos-system.ts';
+import type { Outcome } from './fault.ts';
+import type { BalancedClient } from './parts/balance.ts';
+
+/** From the end of the harm: what has no end by then is lost. */
+export const DRAIN_MS_MAX = 120_000;
+const LOOK_INTERVAL_MS = 200;
+const SYNC_DEADLINE_MS = 10_000;
+const ANSWER_MARGIN_MS = 250;
+/** Ids of one client that another one asks for. */
+const STRANGE_POLLS_MAX = 50;
+
+/** Offending ids by the promise that was broken. Empty lists: all were kept. */
+export type Broken = Faults & {
+  /** Sync checks answered after their deadline. */
+  readonly late: readonly string[];
+  /** Webhooks that came before their result could be polled. */
+  readonly early: readonly string[];
+  /** Results that another client could see. */
+  readonly leaked: readonly string[];
+  /** What the month's counter says, where it cannot be. */
+  readonly miscounted: readonly string[];
+};
+
+export type Judgement = { readonly outcome: Outcome; readonly broken: Broken };
+
+type Case = {
+  readonly system: ChaosSystem;
+  readonly ledger: Ledger;
+  readonly client: BalancedClient;
+  readonly stranger: BalancedClient;
+  readonly clientId: string;
+  readonly deliveries: readonly ReceivedWebhook[];
+  readonly early: readonly string[];
+  /** Ends of the topics before the row. */
+  readonly ends: TopicEnds;
+};
+
+/** Waits until everything that was acknowledged has its end, 120 s at most, and holds it against I1 to I7. */
+export async function reconcile(it: Case): Promise<Judgement> {
+  const { system, ledger, client } = it;
+  const began = performance.now();
+  const giveUpAt = began + DRAIN_MS_MAX;
+  const polled = await pollAll(ledger.acknowledgedIds(), client, giveUpAt);
+  const givenUp = await untilDelivered(it, giveUpAt);
+  const drainMs = performance.now() - began;
+  const deliveries = it.deliveries.map((delivery) => ({
+    ...delivery,
+    accepted: delivery.status !== undefined && delivery.status >= 200 && delivery.status < 300,
+  }));
+  const oracle = makeChainOracle(system.chain.rpc, system.chain);
+  const reconciliation = await ledger.reconcile({ polled, deliveries, givenUp, oracle });
+  const ends = await topicEnds(system);
+  const evaluatedOnce = ends.requested - it.ends.requested;
+  const outcome = {
+    ...reconciliation,
+    polled,
+    deliveries: it.deliveries,
+    drainMs,
+    evaluatedOnce,
+    evaluatedAgain: Math.max(0, ends.completed - it.ends.completed - evaluatedOnce),
+  };
+  const broken = {
+    ...reconciliation.faults,
+    late: ledger.attempts.filter(isLate).map(nameOf),
+    early: it.early,
+    leaked: await findLeaks(it.stranger, [...polled.keys()].slice(0, STRANGE_POLLS_MAX)),
+    miscounted: await judgeCounter(it, outcome),
+  };
+  return { outcome, broken };
+}
+
+/** Waits for the deliveries; the ids of those that were visibly given up. */
+async function untilDelivered(it: Case, giveUpAt: number): Promise<Set<string>> {
+  const awaited = it.ledger.attempts.filter(
+    ({ mode, requestId }) => mode === 'webhook' && requestId !== undefined,
+  );
+  const givenUp = new Set<string>();
+  for (;;) {
+    const taken = new Set(
+      it.deliveries.filter(({ status = 0 }) => status >= 200 && status < 300).map((d) => d.requestId),
+    );
+    const missing = awaited.flatMap(({ requestId: id = '' }) =>
+      taken.has(id) || givenUp.has(id) ? [] : [id],
+    );
+    for (const id of missing) if (await isGivenUp(it.system, id)) givenUp.add(id);
+    if (missing.every((id) => givenUp.has(id)) || performance.now() > giveUpAt) return givenUp;
+    await delay(LOOK_INTERVAL_MS);
+  }
+}
+
+async function isGivenUp({ open }: ChaosSystem, requestId: string): Promise<boolean> {
+  const delivery = await open.deliveries.read(requestId).catch(() => undefined);
+  const isOver = delivery?.state === 'exhausted' || delivery?.state === 'stopped';
+  return isOver && delivery.attempts.length > 0;
+}
+
+/** A cut connection is no answer, and a client sees that it was cut. */
+const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt): boolean =>
+  mode === 'sync' && status !== undefined && tookMs > SYNC_DEADLINE_MS + ANSWER_MARGIN_MS;
+
+const nameOf = ({ requestId, rules }: Attempt): string => requestId ?? rules[0]?.roleId ?? '';
+
+async function findLeaks(stranger: BalancedClient, ids: readonly string[]): Promise<string[]> {
+  const leaked: string[] = [];
+  for (const id of ids) if ((await stranger.poll(id)).status !== 404) leaked.push(id);
+  return leaked;
+}
+
+/** I6: acknowledged − given back ≤ the month's counter ≤ acknowledged + indeterminate. */
+async function judgeCounter(it: Case, { counts, polled }: Outcome): Promise<string[]> {
+  const undecided = [...polled.values()].filter(
+    (text) => CheckResult.parse(JSON.parse(text)).roles.length === 0,
+  );
+  const month = new Date(it.system.open.clock.now()).toISOString().slice(0, 'YYYY-MM'.length);
+  const least = counts.acknowledged - undecided.length;
+  const most = counts.acknowledged + counts.indeterminate;
+  const counted = Number(await it.system.open.redis.get(monthCounterKey(it.clientId, month)));
+  return counted >= least && counted <= most ? [] : [`${counted}, not from ${least} to ${most}`];
+}
+
+export type TopicEnds = { readonly requested: number; readonly completed: number };
+
+/** How many records the topics of checks have ever had. */
+export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {
+  const endOf = async (topic: Pick<Topic<unknown>, 'name'>): Promise<number> => {
+    const offsets = await open.kafka.admin.fetchTopicOffsets(topic.name);
+    return offsets.reduce((sum, { high }) => sum + Number(high), 0);
+  };
+  const [interactive, bulk, completed] = await Promise.all(
+    [LANES.interactive, LANES.bulk, checkCompleted].map(endOf),
+  );
+  return { requested: (interactive ?? 0) + (bulk ?? 0), completed: completed ?? 0 };
+}

@@ -1,0 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Does harm at once and then every so many seconds, for as long as the row lasts; of a row that is shorter, in its
+ * middle at the latest. Returns when the time is over.
+ */
+export async function repeatFor(
+  seconds: number,
+  everySeconds: number,
+  harm: (round: number) => unknown,
+): Promise<void> {
+  const everyMs = Math.min(everySeconds, seconds / 2) * 1_000;
+  const endAt = performance.now() + seconds * 1_000;
+  for (let round = 0; performance.now() + everyMs / 2 < endAt; round++) {
+    await harm(round);
+    await delay(Math.min(everyMs, Math.max(0, endAt - performance.now())));
+  }
+  await delay(Math.max(0, endAt - performance.now()));
+}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeCheckClient } from '../support/check-client.ts';
+import { Ledger } from '../support/ledger.ts';
+import { startLoad } from '../support/load.ts';
+import { type Answer, receiveWebhooks } from '../support/receive-webhooks.ts';
+import type { ChaosSystem } from './chaos-system.ts';
+import type { Fault, Finding, Scene } from './fault.ts';
+import { balance } from './parts/balance.ts';
+import { createApp } from './parts/create-app.ts';
+import { makeRandom } from './random.ts';
+import { type Broken, type Judgement, reconcile, topicEnds } from './reconcile.ts';
+
+/** Load of the matrix. */
+const PER_SECOND = 100;
+/** Attempts under way while everything waits: at 100 a second, 20 s of them. */
+const IN_FLIGHT_MAX = 2_000;
+/** Of the attempts that were due, this share was sent, or the row has proved nothing. */
+const RATE_SHARE_MIN = 0.95;
+/** Before the harm, so that there is something to lose. */
+const WARM_UP_MS = 1_500;
+
+export type RowReport = {
+  readonly id: string;
+  readonly title: string;
+  readonly counts: Judgement['outcome']['counts'] & { readonly evaluatedAgain: number };
+  readonly drainMs: number;
+  readonly figures: Finding['figures'];
+  /** Promise by promise, the offending ids. */
+  readonly broken: Record<string, readonly string[]>;
+};
+
+export type RowOptions = { readonly seconds: number; readonly seed: number };
+
+/**
+ * Runs one row: load, harm, drain, reconciliation.
+ *
+ * @throws Error where the load did not reach its rate, or the harness itself failed: nothing is proved then
+ */
+export async function runRow(fault: Fault, system: ChaosSystem, options: RowOptions): Promise<RowReport> {
+  await using scope = new AsyncDisposableStack();
+  await fault.before?.(system);
+  const app = await createApp(system, `Chaos ${fault.id}`);
+  const client = scope.use(balance(system.gateways, app.apiKey));
+  const stranger = scope.use(balance(system.gateways, (await createApp(system, 'Stranger')).apiKey));
+  const ends = await topicEnds(system);
+  const ledger = new Ledger();
+  const early: string[] = [];
+  const receivers: Awaited<ReturnType<typeof receiveWebhooks>>[] = [];
+  // Straight to a gateway, as a receiver would: what it was told must be there by then.
+  const probe = system.gateways.map(({ url }) => makeCheckClient({ url, apiKey: app.apiKey }));
+  const answer: Answer = async ({ requestId }, _, place) => {
+    const polled = await probe[place % probe.length]?.poll(requestId).catch(() => undefined);
+    if (polled?.status === 202 || polled?.status === 404) early.push(requestId);
+    return 204;
+  };
+  const receive = async () => {
+    const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret, answer }));
+    receivers.push(receiver);
+    return receiver;
+  };
+  const receiver = await receive();
+  let urls: readonly string[] = [receiver.url];
+  let sent = 0;
+  const perSecond = fault.perSecond ?? PER_SECOND;
+  const load = startLoad({
+    clients: [client],
+    chain: system.chain,
+    ledger,
+    callbackUrl: () => urls[sent++ % urls.length] ?? receiver.url,
+    perSecond,
+    follow: true,
+    inFlightMax: IN_FLIGHT_MAX,
+  });
+  scope.defer(() => load.stop());
+  const rest: Scene['rest'] = async (ms) => {
+    const fromMs = Date.now();
+    await delay(ms);
+    return { fromMs, toMs: Date.now() };
+  };
+  await rest(WARM_UP_MS);
+  const measure = await fault.run({
+    ...{ system, app, client, ledger, load, receiver, rest, receive, scope },
+    seconds: options.seconds,
+    random: makeRandom(options.seed),
+    sendTo: (next) => {
+      urls = next;
+    },
+  });
+  await system.untilWhole();
+  await load.stop();
+  if (load.count() < (load.count() + load.shortOf()) * RATE_SHARE_MIN)
+    throw new Error(`${fault.id}: the load fell ${load.shortOf()} short of ${perSecond}/s`);
+  const deliveries = () => receivers.flatMap((one) => one.deliveries);
+  const judged = await reconcile({
+    ...{ system, ledger, client, stranger, ends, early },
+    clientId: app.clientId,
+    get deliveries() {
+      return deliveries();
+    },
+  });
+  return report(fault, judged, await measure(judged.outcome));
+}
+
+function report(fault: Fault, { outcome, broken }: Judgement, finding: Finding): RowReport {
+  const own = finding.broken ?? [];
+  return {
+    id: fault.id,
+    title: fault.title,
+    counts: { ...outcome.counts, evaluatedAgain: outcome.evaluatedAgain },
+    drainMs: Math.round(outcome.drainMs),
+    figures: finding.figures,
+    broken: brokenOnly({ ...broken, ...(own.length > 0 && { own }) }),
+  };
+}
+
+const brokenOnly = (broken: Broken & { own?: readonly string[] }): RowReport['broken'] =>
+  Object.fromEntries(Object.entries(broken).filter(([, offenders]) => offenders.length > 0));
