@@ -9,13 +9,17 @@ export const RULES_MAX = 100;
 /** For asynchronous checks of the enterprise tier. */
 export const RULES_MAX_ENTERPRISE = 1_000;
 export const CALLBACK_URL_LENGTH_MAX = 2_048;
+const ROLE_ID_LENGTH_MAX = 128;
+const LABEL_LENGTH_MAX = 256;
 
 const ENS_NAME = /^[^\s:/.]+(\.[^\s:/.]+)+$/;
 /** chain-agnostic.org, CAIP-10. */
 const CAIP10 = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}:[-.%a-zA-Z0-9]{1,128}$/;
 
-/** What is wrong with an address, as a code and a detail; `undefined` if nothing is. */
-function faultOfAddress(text: string): readonly [code: string, detail: string] | undefined {
+/** What is wrong with a text, as a code and a detail; `undefined` if nothing is. */
+type FaultOf = (text: string) => readonly [code: string, detail: string] | undefined;
+
+export const faultOfAddress: FaultOf = (text) => {
   if (!isAddressText(text)) {
     if (ENS_NAME.test(text) || CAIP10.test(text))
       return [
@@ -28,10 +32,10 @@ function faultOfAddress(text: string): readonly [code: string, detail: string] |
     return ['checksum-mismatch', 'The mixed case does not match the EIP-55 checksum.'];
   if (text === ZERO_ADDRESS) return ['zero-address', 'The zero address is not allowed.'];
   return undefined;
-}
+};
 
 /** A custom check of a member whose type is right. `code` becomes the fault's code. */
-const checked = (schema: z.ZodString, faultOf: (text: string) => readonly [string, string] | undefined) =>
+const checked = (schema: z.ZodString, faultOf: FaultOf) =>
   schema.superRefine((text, context) => {
     const fault = faultOf(text);
     if (fault) context.addIssue({ code: 'custom', message: fault[1], params: { code: fault[0] } });
@@ -41,14 +45,24 @@ const checked = (schema: z.ZodString, faultOf: (text: string) => readonly [strin
 const isLongerThan = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max);
 
-function textOf(lengthMin: number, lengthMax: number) {
-  return checked(z.string(), (text) => {
+const faultOfText =
+  (lengthMin: number, lengthMax: number): FaultOf =>
+  (text) => {
     if (text.length < lengthMin) return ['too-short', `At least ${lengthMin} character.`];
     if (isLongerThan(text, lengthMax)) return ['too-long', `At most ${lengthMax} characters.`];
     if (!text.isWellFormed()) return ['lone-surrogate', 'The text holds half of a surrogate pair.'];
     return undefined;
-  }).meta({ ...(lengthMin > 0 ? { minLength: lengthMin } : {}), maxLength: lengthMax });
-}
+  };
+
+export const faultOfRoleId = faultOfText(1, ROLE_ID_LENGTH_MAX);
+export const faultOfLabel = faultOfText(0, LABEL_LENGTH_MAX);
+export const faultOfCallbackUrl = faultOfText(0, CALLBACK_URL_LENGTH_MAX);
+export const faultOfAmount: FaultOf = (text) =>
+  AMOUNT.test(text)
+    ? undefined
+    : ['malformed', 'Must be decimal text: at most 78 digits, at most 36 of a fraction.'];
+
+const Label = checked(z.string(), faultOfLabel).meta({ maxLength: LABEL_LENGTH_MAX });
 
 const Address = checked(z.string(), faultOfAddress).meta({
   pattern: '^0x[0-9a-fA-F]{40}$',
@@ -56,11 +70,11 @@ const Address = checked(z.string(), faultOfAddress).meta({
   example: '0x52908400098527886E0F7030069857D2E4169EE7',
 });
 
-const Amount = checked(z.string(), (text) =>
-  AMOUNT.test(text)
-    ? undefined
-    : ['malformed', 'Must be decimal text: at most 78 digits, at most 36 of a fraction.'],
-).meta({ pattern: AMOUNT.source, description: 'Whole tokens as decimal text.', example: '1500.5' });
+const Amount = checked(z.string(), faultOfAmount).meta({
+  pattern: AMOUNT.source,
+  description: 'Whole tokens as decimal text.',
+  example: '1500.5',
+});
 
 const ChainId = z.number().int().positive();
 
@@ -84,7 +98,7 @@ export const RuleBody = z
     type: RuleType,
     chainId: ChainId,
     contractAddress: Address.optional(),
-    roleId: textOf(1, 128),
+    roleId: checked(z.string(), faultOfRoleId).meta({ minLength: 1, maxLength: ROLE_ID_LENGTH_MAX }),
     minToken: Amount.optional(),
     maxToken: Amount.optional(),
     /** Its grammar is judged with the rest of the rule. */
@@ -96,8 +110,8 @@ export const RuleBody = z
         description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
         example: '1,2,42-69',
       }),
-    name: textOf(0, 256).optional(),
-    description: textOf(0, 256).optional(),
+    name: Label.optional(),
+    description: Label.optional(),
   })
   .meta({ id: 'Rule', allOf: RULE_CONDITIONS });
 export type RuleBody = z.infer<typeof RuleBody>;
@@ -112,7 +126,9 @@ export const CheckBody = z
   .strictObject({
     account: Address,
     rules: z.array(RuleBody).min(1).meta({ maxItems: RULES_MAX_ENTERPRISE }),
-    callbackUrl: textOf(0, CALLBACK_URL_LENGTH_MAX).optional(),
+    callbackUrl: checked(z.string(), faultOfCallbackUrl)
+      .meta({ maxLength: CALLBACK_URL_LENGTH_MAX })
+      .optional(),
     async: z.boolean().optional(),
     onUndetermined: OnUndetermined.optional(),
     consistency: ConsistencyBody.optional(),

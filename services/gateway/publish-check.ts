@@ -62,6 +62,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
     try {
       await deps.publish(LANES[laneOf(check)], messageOf(wish, deps.retentionMs), {
         traceparent: wish.traceparent,
+        isValidated: true,
         fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - wish.elapsedMs),
       });

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
-import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE } from './api.ts';
+import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE, type RuleBody } from './api.ts';
 import { type Fault, pointerOf } from './domain/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from './domain/judge-callback-url.ts';
 import { judgeRule } from './domain/judge-rule.ts';
+import { isPlainBody } from './plain-body.ts';
 
 /** Most faults that one answer lists; a body of 256 KiB could hold tens of thousands. */
 const FAULTS_MAX = 1_000;
@@ -56,7 +57,10 @@ const rulesOf = (body: unknown): unknown[] => {
  */
 export function validateCheck(body: unknown, rules: ValidationRules): Validation {
   const tooMany = tooManyRules(body, rules);
-  const parsed = CheckBody.safeParse(tooMany ? { ...(body as Members), rules: undefined } : body);
+  const parsed =
+    !tooMany && isPlainBody(body)
+      ? ({ success: true, data: body } as const)
+      : CheckBody.safeParse(tooMany ? { ...(body as Members), rules: undefined } : body);
   const found = parsed.success ? [] : faultsOfIssues(parsed.error.issues, body);
   const faults = tooMany ? [tooMany, ...found.filter(({ pointer }) => pointer !== '/rules')] : found;
   const broken = new Set(faults.map(({ pointer }) => pointer));
@@ -174,10 +178,7 @@ function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck 
   };
   const onUndetermined = body.onUndetermined ?? 'omit';
   const isAsync = body.async === true || callbackUrl !== undefined;
-  const rules = body.rules.map(({ name: _name, description: _description, minToken = '1', ...rule }) => ({
-    ...rule,
-    minToken,
-  }));
+  const rules = body.rules.map(ruleOf);
   const canonical = () => {
     const full = body.rules.map(({ minToken = '1', contractAddress, ...rule }) =>
       Object.entries({ ...rule, minToken, contractAddress: contractAddress?.toLowerCase() }).sort(byKey),
@@ -187,6 +188,16 @@ function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck 
   };
   return { account: body.account, rules, callbackUrl, isAsync, onUndetermined, consistency, canonical };
 }
+
+/** A rule without what is only for the client's eyes; most have nothing of it and need no copy. */
+function ruleOf(body: RuleBody): Rule {
+  if (isBare(body)) return body;
+  const { name: _name, description: _description, minToken = '1', ...rule } = body;
+  return { ...rule, minToken };
+}
+
+const isBare = (body: RuleBody): body is RuleBody & Rule =>
+  body.minToken !== undefined && body.name === undefined && body.description === undefined;
 
 const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
 

@@ -8,7 +8,7 @@ import { unlessAborted, waitFor, within } from '#shared/wait-for.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { makeDeadLetter } from './dead-letter.ts';
-import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER } from './fair-partitioner.ts';
+import { type FairMessage, type Fairness, FairPartitioner } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
@@ -29,7 +29,9 @@ export type PublishOptions = {
   /** The trace that the message belongs to; it travels as a header. */
   readonly traceparent?: string;
   /** Sends the message to the client's own share of the partitions, least loaded first. */
-  readonly fairness?: { readonly clientId: string; readonly partitionShare: number };
+  readonly fairness?: Fairness;
+  /** Whether the message was just made of values that were validated: then it is not looked through once more. */
+  readonly isValidated?: boolean;
   /** Default 60 s. */
   readonly timeoutMs?: number;
 };
@@ -179,25 +181,23 @@ export async function connectKafka(
 }
 
 function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
-  return async (topic, message, { traceparent: parent, fairness, timeoutMs } = {}) => {
+  return async (topic, message, { traceparent: parent, fairness, isValidated, timeoutMs } = {}) => {
     // Checked before writing as well as when reading: a message that its consumers would refuse never leaves.
-    const parsed = topic.schema.safeParse(message);
+    const parsed = isValidated
+      ? ({ success: true, data: message } as const)
+      : topic.schema.safeParse(message);
     if (!parsed.success)
       throw new ServiceError('message-unreadable', `a message does not match ${topic.name}`);
     const value = JSON.stringify(parsed.data);
     if (Buffer.byteLength(value) > topic.messageBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);
-    const record = (traceparent?: string): Message => ({
+    const version = { [SCHEMA_HEADER]: String(topic.schemaVersion) };
+    const record = (traceparent?: string): FairMessage => ({
       key,
       value,
-      headers: {
-        ...(traceparent === undefined ? {} : { traceparent }),
-        [SCHEMA_HEADER]: String(topic.schemaVersion),
-        ...(fairness
-          ? { [CLIENT_HEADER]: fairness.clientId, [SHARE_HEADER]: String(fairness.partitionShare) }
-          : {}),
-      },
+      headers: traceparent === undefined ? version : { traceparent, ...version },
+      ...(fairness ? { fairness } : {}),
     });
     const send = (traceparent?: string) =>
       batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS);

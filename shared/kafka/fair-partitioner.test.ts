@@ -1,5 +1,5 @@
 import type { PartitionMetadata } from 'kafkajs';
-import { CLIENT_HEADER, FairPartitioner, SHARE_HEADER, shardOf } from './fair-partitioner.ts';
+import { type FairMessage, FairPartitioner, shardOf } from './fair-partitioner.ts';
 
 const metadata = Array.from(
   { length: 24 },
@@ -9,7 +9,7 @@ const send = (fair: FairPartitioner, clientId: string, partitionMetadata = metad
   fair.create()({
     topic: 't',
     partitionMetadata,
-    message: { value: '', headers: { [CLIENT_HEADER]: clientId, [SHARE_HEADER]: '4' } },
+    message: { value: '', fairness: { clientId, partitionShare: 4 } } as FairMessage,
   });
 
 test('a client always has the same share of distinct partitions', () => {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type ICustomPartitioner, type Message, Partitioners, type PartitionMetadata } from 'kafkajs';
 
-/** Names the client app for whom a record is worked; set on the lanes only. */
-export const CLIENT_HEADER = 'rolecall-client';
-/** How many partitions of a lane that client's records may go to. */
-export const SHARE_HEADER = 'rolecall-share';
+/** For whom a record is worked, and how many partitions of a lane that client's records may go to. */
+export type Fairness = { readonly clientId: string; readonly partitionShare: number };
+
+/** A message of a lane. kafkajs hands the partitioner the very object, so this needs not travel as headers. */
+export type FairMessage = Message & { readonly fairness?: Fairness };
 
 /**
  * The partitions a client's records go to: always the same `share` of `partitionCount`.
@@ -48,9 +49,9 @@ export class FairPartitioner {
   }
 
   readonly create: ICustomPartitioner = () => (args) => {
-    const clientId = headerOf(args.message, CLIENT_HEADER);
-    if (clientId === undefined) return this.#byKey(args);
-    const share = this.#shareOf(args.topic, clientId, args.message, args.partitionMetadata);
+    const { fairness } = args.message as FairMessage;
+    if (fairness === undefined) return this.#byKey(args);
+    const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
     if (share.leftCount === 0) {
       share.current = this.#leastLoaded(args.topic, share.partitions);
       share.leftCount = STICK_COUNT;
@@ -59,11 +60,11 @@ export class FairPartitioner {
     return share.current;
   };
 
-  #shareOf(topic: string, clientId: string, message: Message, metadata: PartitionMetadata[]): Share {
+  #shareOf(topic: string, { clientId, partitionShare }: Fairness, metadata: PartitionMetadata[]): Share {
     const place = `${topic}/${clientId}`;
     const known = this.#shares.get(place);
     if (known?.metadata === metadata) return known;
-    const shard = shardOf(clientId, Number(headerOf(message, SHARE_HEADER)), metadata.length);
+    const shard = shardOf(clientId, partitionShare, metadata.length);
     // kafkajs drops a record for a partition without a leader silently, so such a one is never chosen.
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
@@ -83,5 +84,3 @@ export class FairPartitioner {
     return best;
   }
 }
-
-const headerOf = (message: Message, name: string): string | undefined => message.headers?.[name]?.toString();

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { CheckBody } from './api.ts';
+import { isPlainBody } from './plain-body.ts';
+
+const ADDRESSES = [
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+  '0x0000000000000000000000000000000000000001',
+  '0x0000000000000000000000000000000000000000',
+  '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359',
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d358',
+  'vitalik.eth',
+];
+const NASTY: unknown[] = [undefined, null, '', '\ud800', 'x'.repeat(129), 'x'.repeat(257), '😀'.repeat(128)];
+const OTHERS: unknown[] = [0, -1, 1.5, 2 ** 53, Number.NaN, true, [], {}, '1', '01', '1.', '1e3', '0x'];
+
+const anything = fc.oneof(fc.constantFrom(...NASTY), fc.constantFrom(...OTHERS));
+/** Mostly right, so that what is accepted is met often. */
+const mostly = (right: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 30, arbitrary: right }, { weight: 1, arbitrary: anything });
+const members = (
+  required: Record<string, fc.Arbitrary<unknown>>,
+  others: Record<string, fc.Arbitrary<unknown>>,
+) => fc.record({ ...required, ...others }, { requiredKeys: Object.keys(required) });
+
+const aRule = members(
+  {
+    chainId: mostly(fc.integer({ min: 1, max: 9 })),
+    type: mostly(fc.constantFrom('ERC20', 'ERC721', 'ERC1155', 'NATIVE', 'ERC777')),
+    roleId: mostly(fc.string({ minLength: 1, maxLength: 128, unit: 'binary' })),
+  },
+  {
+    contractAddress: mostly(fc.constantFrom(...ADDRESSES)),
+    minToken: mostly(fc.constantFrom('1', '0', '10.50')),
+    maxToken: mostly(fc.constantFrom('2', '0.0')),
+    tokenId: mostly(fc.constantFrom('1,2', 'x')),
+    name: mostly(fc.string()),
+    description: mostly(fc.string()),
+  },
+);
+const aBody = members(
+  {
+    account: mostly(fc.constantFrom(...ADDRESSES)),
+    rules: mostly(fc.array(mostly(aRule), { minLength: 1, maxLength: 2 })),
+  },
+  {
+    callbackUrl: mostly(fc.webUrl()),
+    async: mostly(fc.boolean()),
+    onUndetermined: mostly(fc.constantFrom('omit', 'deny', 'fail')),
+    consistency: fc.constantFrom({}, { blockTag: 'safe' }),
+  },
+);
+
+describe('the short cut through validation', () => {
+  it('accepts nothing that the schema would not accept as it is', () => {
+    let acceptedCount = 0;
+    fc.assert(
+      fc.property(aBody, (body) => {
+        if (!isPlainBody(body)) return;
+        acceptedCount += 1;
+        expect(CheckBody.parse(body)).toEqual(body);
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(acceptedCount).toBeGreaterThan(10);
+  });
+
+  it('accepts the usual bodies', () => {
+    const rule = { type: 'ERC20', chainId: 1, contractAddress: ADDRESSES[0], roleId: 'a', minToken: '1.5' };
+    expect(isPlainBody({ account: ADDRESSES[0], rules: [rule], async: true })).toBe(true);
+    expect(isPlainBody({ account: ADDRESSES[0], rules: [{ ...rule, tokenId: '1', name: 'n' }] })).toBe(true);
+  });
+
+  it('leaves members of the prototype and what is unknown to the schema', () => {
+    const body = { account: ADDRESSES[0], rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a' }] };
+    for (const member of ['__proto__', 'constructor', 'toString', 'extra'])
+      expect(isPlainBody(JSON.parse(JSON.stringify(body).replace('{', `{"${member}":1,`)))).toBe(false);
+    expect(isPlainBody(JSON.parse('{"__proto__":{"account":"x","rules":[]}}'))).toBe(false);
+  });
+});
