@@ -1,0 +1,74 @@
+import { Readiness } from '#shared/http/ops-server.ts';
+import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
+import { makeRegistry, type Registry, watchClock, watchReadiness } from '#shared/telemetry/metrics.ts';
+import { makeMetrics as makeEvaluatorMetrics } from '../../services/evaluator/metrics.ts';
+import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
+import { makeMetrics as makeResultStoreMetrics } from '../../services/result-store/metrics.ts';
+import { makeMetrics as makeDispatcherMetrics } from '../../services/webhook-dispatcher/metrics.ts';
+
+export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
+export type KnownMetric = {
+  readonly name: string;
+  readonly type: MetricType;
+  /** Without those that every series has: `service`, and the scraper's `job` and `instance`. */
+  readonly labels: readonly string[];
+};
+
+/** What each process adds to the metrics that all of them have. */
+const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
+  gateway: (registry) => void makeGatewayMetrics(registry),
+  evaluator: (registry) => void makeEvaluatorMetrics(registry),
+  'result-store': (registry) => makeResultStoreMetrics(registry).watchViews({ areWhole: () => true }),
+  'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
+  'developer-portal': () => undefined,
+};
+
+const DISPATCHER_STATE = {
+  slots: { inFlightCount: 0, waitingCount: 0 },
+  gate: { breakerCounts: () => ({ closed: 0, open: 0, 'half-open': 0 }) },
+  oldestUndeliveredAt: async () => undefined,
+  tierDepths: async () => ({ '5s': 0, '5m': 0, '30m': 0, '2h': 0, '5h': 0, '10h': 0 }),
+  now: () => 0,
+};
+
+export const PROCESSES = Object.keys(OWN_METRICS);
+
+/**
+ * Every metric of a process, as it registers them.
+ *
+ * @example
+ * metricsOf('gateway').map(({ name }) => name);
+ */
+export function metricsOf(process: string): KnownMetric[] {
+  const registry = makeRegistry(process);
+  watchReadiness(registry, new Readiness());
+  watchClock(registry, { skewMs: () => 0 });
+  makeKafkaInstruments(registry);
+  OWN_METRICS[process]?.(registry);
+  return registry.getMetricsAsArray().map((metric) => {
+    // Absent from the library's types, and there on every metric.
+    const { name, type, labelNames } = metric as unknown as {
+      name: string;
+      type: MetricType;
+      labelNames: string[];
+    };
+    return { name, type, labels: labelNames.filter((label) => label !== 'le' && label !== 'quantile') };
+  });
+}
+
+const EVERYWHERE = ['service', 'job', 'instance'];
+
+/** Every series that a scrape of the whole system may show, and the labels that it may have. */
+export function knownSeries(): Map<string, ReadonlySet<string>> {
+  const series = new Map<string, ReadonlySet<string>>([['up', new Set(['job', 'instance'])]]);
+  for (const { name, type, labels } of PROCESSES.flatMap(metricsOf)) {
+    const all = new Set([...EVERYWHERE, ...labels]);
+    if (type !== 'histogram') series.set(name, all);
+    else {
+      series.set(`${name}_bucket`, new Set([...all, 'le']));
+      series.set(`${name}_sum`, all);
+      series.set(`${name}_count`, all);
+    }
+  }
+  return series;
+}
