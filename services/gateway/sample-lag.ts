@@ -1,3 +1,4 @@
+import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
@@ -19,6 +20,7 @@ const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
   'result-store': checkCompleted,
   'result-store.accounts': account,
   'result-store.client-apps': clientApp,
+  'result-store.audit': audit,
   'webhook-dispatcher': checkCompleted,
   'webhook-dispatcher.requested': webhookRequested,
 };
