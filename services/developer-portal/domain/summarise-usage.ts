@@ -1,0 +1,71 @@
+import { BUCKET_ENDS_MS, type DayFigures, MODES, STATUSES } from '#shared/contracts/day-figures.ts';
+
+export type DaySummary = Readonly<
+  Record<
+    (typeof MODES)[number] | (typeof STATUSES)[number] | 'granted' | 'denied' | 'undetermined' | 'refused',
+    number
+  >
+> &
+  Percentiles;
+
+type Percentiles = { readonly p50Ms: number | null; readonly p95Ms: number | null };
+
+/**
+ * A day's counters as a person reads them.
+ *
+ * @example
+ * summariseDay({ 'sync.completed.3': 2, granted: 5 }).sync; // 2
+ */
+export function summariseDay(figures: DayFigures): DaySummary {
+  const cells = Object.entries(figures).flatMap(([name, count]) => {
+    const [mode, status, bucket] = name.split('.');
+    return bucket === undefined ? [] : [{ mode, status, bucket: Number(bucket), count }];
+  });
+  const sum = (isMeant: (cell: (typeof cells)[number]) => boolean): number =>
+    cells.filter(isMeant).reduce((total, { count }) => total + count, 0);
+  const plain = (name: string): number => figures[name] ?? 0;
+  const buckets = new Array<number>(BUCKET_ENDS_MS.length + 1).fill(0);
+  for (const { bucket, count } of cells) buckets[bucket] = (buckets[bucket] ?? 0) + count;
+  const byMode = Object.fromEntries(MODES.map((mode) => [mode, sum((cell) => cell.mode === mode)]));
+  const byStatus = Object.fromEntries(
+    STATUSES.map((status) => [status, sum((cell) => cell.status === status)]),
+  );
+  return {
+    ...(byMode as Record<(typeof MODES)[number], number>),
+    ...(byStatus as Record<(typeof STATUSES)[number], number>),
+    granted: plain('granted'),
+    denied: plain('denied'),
+    undetermined: plain('undetermined'),
+    refused: plain('refused'),
+    p50Ms: percentileOf(buckets, 0.5),
+    p95Ms: percentileOf(buckets, 0.95),
+  };
+}
+
+/** Several days as one. */
+export function addFigures(days: readonly DayFigures[]): DayFigures {
+  const total = new Map<string, number>();
+  for (const day of days)
+    for (const [name, count] of Object.entries(day)) total.set(name, (total.get(name) ?? 0) + count);
+  return Object.fromEntries(total);
+}
+
+/** The share of rules that nobody could read, from 0 to 1. */
+export const undeterminedShareOf = ({ granted, denied, undetermined }: DaySummary): number =>
+  undetermined === 0 ? 0 : undetermined / (granted + denied + undetermined);
+
+/** Within a bucket the durations are taken to be spread evenly; beyond the last end nothing more exact is known. */
+function percentileOf(buckets: readonly number[], share: number): number | null {
+  const total = buckets.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let below = 0;
+  for (const [index, count] of buckets.entries()) {
+    if (count > 0 && below + count >= share * total) {
+      const from = BUCKET_ENDS_MS[index - 1] ?? 0;
+      const to = BUCKET_ENDS_MS[index] ?? from;
+      return Math.round((from + (to - from) * ((share * total - below) / count)) * 10) / 10;
+    }
+    below += count;
+  }
+  return null;
+}

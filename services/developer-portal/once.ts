@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { ServiceError } from '#shared/errors.ts';
+import { inStore, type Redis } from '#shared/redis/connect.ts';
+import type { SecretBox } from '#shared/secret-box.ts';
+import { Problem } from './problem.ts';
+
+/** How long the same request is known again. */
+const KEPT_MS = 600_000;
+
+export type OnceRequest = {
+  readonly accountId: string;
+  readonly operation: string;
+  /** The client's `Idempotency-Key`. */
+  readonly key: string;
+  /** What the request is about: path and body. */
+  readonly about: unknown;
+};
+
+export type Once = {
+  /**
+   * What is to be made by a request: `make`'s for the first one, and the same for each that repeats it.
+   *
+   * @throws Problem `idempotency-key-reused` where the key came with another request
+   */
+  readonly plan: <T>(request: OnceRequest, make: () => T) => Promise<T>;
+};
+
+/**
+ * Decides what a request makes before anything is made: ids and credentials are drawn first and kept, encrypted, for
+ * ten minutes. Whoever asks again, after a double submit or a lost answer, makes the same ones, which changes nothing
+ * where they are there already. So nothing is made twice, whatever fell over in between.
+ *
+ * @example
+ * const { keyId, apiKey } = await once.plan(request, newKey);
+ */
+export function makeOnce(redis: Redis, box: SecretBox): Once {
+  return {
+    async plan<T>({ accountId, operation, key, about }: OnceRequest, make: () => T): Promise<T> {
+      const name = `once:${digest([accountId, operation, key])}`;
+      const aboutHash = digest(about);
+      const mine = make();
+      const sealed = `${aboutHash} ${box.seal(JSON.stringify(mine), name)}`;
+      const kept = await inStore(async () =>
+        (await redis.set(name, sealed, 'PX', KEPT_MS, 'NX')) === 'OK' ? sealed : redis.get(name),
+      );
+      if (kept === sealed) return mine;
+      if (kept === null)
+        throw new ServiceError('overloaded', 'the request before this one has just been forgotten');
+      const [firstHash = '', planned = ''] = kept.split(' ');
+      if (firstHash !== aboutHash)
+        throw new Problem('idempotency-key-reused', 'This Idempotency-Key came with another request.');
+      return JSON.parse(box.open(planned, name)) as T;
+    },
+  };
+}
+
+const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

@@ -1,0 +1,97 @@
+/** Longer than the slowest answer of the portal: a tried check may take the gateway's whole deadline. */
+const ANSWER_MS_MAX = 40_000;
+
+const sessionListeners = new Set();
+
+/** Calls `listener` when an answer says that nobody is signed in any more. Returns what stops it. */
+export function onSessionLost(listener) {
+  sessionListeners.add(listener);
+  return () => sessionListeners.delete(listener);
+}
+
+/**
+ * What went wrong with a request: a problem document of the portal, or no answer at all (`status` 0, code
+ * `connection-lost`).
+ */
+export class ApiError extends Error {
+  constructor({ status, code, detail, errors = [], retryAfterS }) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.errors = errors;
+    this.retryAfterS = retryAfterS;
+  }
+
+  /** Whether the write may have happened although no answer says so. */
+  get isUncertain() {
+    return this.status === 0 || this.status >= 500 || this.code === 'idempotency-key-in-use';
+  }
+
+  /** The faults of the fields, by JSON pointer. */
+  get faults() {
+    return Object.fromEntries(this.errors.map(({ pointer, detail }) => [pointer, detail]));
+  }
+}
+
+/**
+ * Asks the portal's API and returns the parsed answer (`undefined` without a body).
+ *
+ * @throws ApiError
+ *
+ * @example
+ * const apps = await ask('GET', '/api/apps');
+ * await ask('POST', '/api/apps', { body: { name: 'Shop' }, idempotencyKey: makeUuid() });
+ */
+export async function ask(method, path, { body, idempotencyKey } = {}) {
+  const headers = { accept: 'application/json' };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+  const response = await send(path, {
+    method,
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    credentials: 'same-origin',
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  });
+  const answer = parse(response.text);
+  if (response.status < 400) return answer;
+  const error = problemOf(response, answer);
+  if (error.code === 'session-missing') for (const listener of sessionListeners) listener();
+  throw error;
+}
+
+async function send(path, options) {
+  try {
+    const response = await fetch(path, options);
+    const retryAfterS = Number(response.headers.get('retry-after')) || undefined;
+    return { status: response.status, text: await response.text(), retryAfterS };
+  } catch {
+    throw new ApiError({ status: 0, code: 'connection-lost', detail: 'The connection was lost.' });
+  }
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const problemOf = ({ status, retryAfterS }, answer) =>
+  new ApiError({
+    status,
+    code: String(answer?.code ?? 'internal'),
+    detail: String(answer?.detail ?? answer?.title ?? 'The portal could not answer. Please try again.'),
+    errors: Array.isArray(answer?.errors) ? answer.errors : [],
+    retryAfterS,
+  });
+
+/** A version 4 UUID. `crypto.randomUUID` is missing on pages that came over plain HTTP. */
+export function makeUuid() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

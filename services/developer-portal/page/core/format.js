@@ -1,0 +1,45 @@
+const LOCALE = 'en-GB';
+const DATE = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', year: 'numeric' });
+const MINUTE = new Intl.DateTimeFormat(LOCALE, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' });
+const COUNT = new Intl.NumberFormat(LOCALE);
+const PERCENT = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 });
+
+/** Seconds in each unit, the largest first. */
+const UNITS = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+export const formatCount = (count) => COUNT.format(count);
+/** A share from 0 to 1. */
+export const formatShare = (share) => (share > 0 && share < 0.001 ? '< 0.1%' : PERCENT.format(share));
+export const formatDate = (iso) => DATE.format(new Date(iso));
+export const formatMinute = (iso) => MINUTE.format(new Date(iso));
+
+/** A duration in milliseconds; a dash where nothing was measured. */
+export function formatMs(ms) {
+  if (ms === null || ms === undefined) return '–';
+  if (ms < 1) return '< 1 ms';
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+/** How far an instant is from now (epoch ms): `3 hours ago`, `in 2 days`, `just now`. */
+export function formatDistance(iso, nowMs) {
+  const seconds = (Date.parse(iso) - nowMs) / 1_000;
+  const unit = UNITS.find(([, size]) => Math.abs(seconds) >= size);
+  return unit ? RELATIVE.format(Math.round(seconds / unit[1]), unit[0]) : 'just now';
+}
+
+/** `1 key`, `2 keys`. */
+export const formatPlural = (count, one, many = `${one}s`) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;

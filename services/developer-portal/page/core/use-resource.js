@@ -1,0 +1,26 @@
+import { ask } from './api.js';
+import { useEffect, useState } from './html.js';
+
+/**
+ * Something that is read from the API when the component appears, and again when the path changes or `reload` is
+ * called. What was read stays on the screen while it is read anew.
+ *
+ * @returns `{ value, error, reload }`; neither value nor error while it is read the first time
+ */
+export function useResource(path) {
+  const [state, setState] = useState({ path });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isWanted = true;
+    const settle = (outcome) => isWanted && setState({ path, ...outcome });
+    ask('GET', path).then(
+      (value) => settle({ value }),
+      (error) => settle({ error }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [path, round]);
+  const current = state.path === path ? state : {};
+  return { value: current.value, error: current.error, reload: () => setRound((last) => last + 1) };
+}

@@ -1,0 +1,60 @@
+import { html } from '../core/html.js';
+import { CurrentApp } from '../core/session.js';
+import { useResource } from '../core/use-resource.js';
+import { Identifier } from '../parts/copy.js';
+import { Badge, Loaded, ScopeBadge } from '../parts/states.js';
+import { Activity } from './app-activity.js';
+import { Deliveries } from './app-deliveries.js';
+import { Delivery } from './app-delivery.js';
+import { Keys } from './app-keys.js';
+import { Overview } from './app-overview.js';
+import { Scope } from './app-scope.js';
+import { Settings } from './app-settings.js';
+import { Snippets } from './app-snippets.js';
+import { Try } from './app-try.js';
+import { Missing } from './missing.js';
+
+/** The app's pages in the order of the menu: path, name, component, component of one item. */
+const SECTIONS = [
+  ['', 'Overview', Overview],
+  ['keys', 'API keys', Keys],
+  ['webhooks', 'Webhooks', Deliveries, Delivery],
+  ['scope', 'Scope', Scope],
+  ['try', 'Try it', Try],
+  ['snippets', 'Snippets', Snippets],
+  ['activity', 'Activity', Activity],
+  ['settings', 'Settings', Settings],
+];
+
+/** One client app: its head, its menu, and the page of it that is looked at. */
+export function App({ id, section = '', item }) {
+  const base = `/apps/${encodeURIComponent(id)}`;
+  const resource = useResource(`/api${base}`);
+  const found = SECTIONS.find(([path]) => path === section);
+  const Page = item === undefined ? found?.[2] : found?.[3];
+  if (!Page || resource.error?.status === 404) return html`<${Missing} />`;
+  return html`<${Loaded} resource=${resource}>${(app) => html`<${CurrentApp.Provider}
+      value=${{ app, base, api: `/api${base}`, reload: resource.reload }}>
+    <div class="app-head">
+      <p class="crumbs"><a href="/">Apps</a><span aria-hidden="true">/</span><a href=${base}>${app.name}</a></p>
+      <div class="badges"><${Identifier} value=${app.clientId} what="Client ID" />
+        ${app.suspended && html`<${Badge} tone="bad">Suspended<//>`}
+        ${app.scope.state !== 'approved' && html`<${ScopeBadge} state=${app.scope.state} />`}
+      </div>
+    </div>
+    ${
+      app.suspended &&
+      html`<p class="notice bad">An operator has suspended this app: its checks are answered with 403. Please write to
+        whoever runs this service.</p>`
+    }
+    <div class="app-body">
+      <nav class="side" aria-label=${`Pages of ${app.name}`}>
+        ${SECTIONS.map(
+          ([path, name]) => html`<a key=${path} href=${path ? `${base}/${path}` : base}
+            aria-current=${path === section ? 'page' : undefined}>${name}</a>`,
+        )}
+      </nav>
+      <div class="app-page"><${Page} key=${`${section}/${item}`} item=${item} /></div>
+    </div>
+  <//>`}<//>`;
+}

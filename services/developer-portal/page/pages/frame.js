@@ -1,0 +1,40 @@
+import { ask } from '../core/api.js';
+import { html } from '../core/html.js';
+import { useSession } from '../core/session.js';
+import { toast } from '../parts/toasts.js';
+
+const isUnder = (path, root) => path === root || path.startsWith(`${root}/`);
+
+/** What surrounds every page of somebody who is signed in. */
+export function Frame({ path, children }) {
+  const { account, leave } = useSession();
+  const signOut = async () => {
+    try {
+      await ask('POST', '/api/sign-out');
+    } catch (error) {
+      if (error.code !== 'session-missing') return toast(error.message, 'bad');
+    }
+    leave();
+  };
+  const link = (href, text, isHere) =>
+    html`<a href=${href} aria-current=${isHere ? 'page' : undefined}>${text}</a>`;
+  return html`<div class="frame">
+    <header class="top">
+      <a class="brand" href="/"><${Mark} />Rolecall</a>
+      <nav aria-label="Portal">
+        ${link('/', 'Apps', path === '/' || isUnder(path, '/apps'))}
+        ${account.operator && link('/operator', 'Operator', isUnder(path, '/operator'))}
+        ${link('/account', 'Account', path === '/account')}
+      </nav>
+      <div class="who"><span class="email" title=${account.email}>${account.email}</span>
+        <button type="button" class="plain" onClick=${signOut}>Sign out</button></div>
+    </header>
+    <main id="main" tabindex="-1">${children}</main>
+  </div>`;
+}
+
+/** A list whose entries were called: the first ticked. */
+export const Mark = () => html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+  <rect width="24" height="24" rx="6.5" />
+  <path d="M5.8 8.6l1.7 1.7 3-3.3M13.2 8.7h5M6 15.5h3.6M13.2 15.5h5" />
+</svg>`;

@@ -1,0 +1,62 @@
+import { ask } from '../core/api.js';
+import { html } from '../core/html.js';
+import { navigate } from '../core/router.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Field } from '../parts/field.js';
+import { Form } from '../parts/form.js';
+import { PageHead } from '../parts/page-head.js';
+import { Mark } from './frame.js';
+
+/** Signing in and signing up. Signing up signs in as well; it says nothing of whether an address was known. */
+export function SignIn({ isNew, account, onSignedIn }) {
+  const words = isNew
+    ? {
+        title: 'Create your account',
+        submit: 'Create account',
+        other: 'Have an account?',
+        to: '/sign-in',
+        go: 'Sign in',
+      }
+    : { title: 'Sign in', submit: 'Sign in', other: 'New here?', to: '/sign-up', go: 'Create an account' };
+  const enter = async (values) => {
+    if (isNew) await ask('POST', '/api/sign-up', { body: values });
+    return ask('POST', '/api/sign-in', { body: values }).catch((error) => {
+      if (isNew && error.code === 'credentials-invalid')
+        throw Object.assign(error, {
+          message: 'Could not sign you in with these. If you have an account, sign in.',
+        });
+      throw error;
+    });
+  };
+  const form = useSubmit(enter, (answer) => {
+    onSignedIn(answer.account);
+    if (location.pathname.startsWith('/sign-')) navigate('/', { replace: true });
+  });
+  return html`<div class="welcome">
+    <main id="main" tabindex="-1" key=${words.to}>
+      <a class="brand" href="/sign-in"><${Mark} />Rolecall</a>
+      <${PageHead} title=${words.title} />
+      ${account && html`<p class="notice">You are signed in as ${account.email}. <a href="/">Go to your apps</a></p>`}
+      <${Form} form=${form} submit=${words.submit}>
+        <${Field} label="E-mail address" name="email" type="email" required maxlength="254" autocomplete="username"
+          autofocus fault=${form.faults['/email']} />
+        <${Field} label="Password" name="password" type="password" required maxlength="128"
+          minlength=${isNew ? 12 : undefined} autocomplete=${isNew ? 'new-password' : 'current-password'}
+          hint=${isNew ? 'At least 12 characters. A sentence is easy to remember.' : undefined}
+          fault=${form.faults['/password']} />
+      <//>
+      <p class="other">${words.other} <a href=${words.to}>${words.go}</a></p>
+    </main>
+    <aside aria-label="What Rolecall does">
+      <h2>Which of these roles does this wallet hold the tokens for?</h2>
+      <p>Post a wallet and rules. Learn which roles are granted: at once, by polling, or by a signed webhook. What
+        could not be read is never a “no”.</p>
+      <figure class="sample" aria-label="An answer">
+        <div><span>holder</span><strong class="granted">granted</strong></div>
+        <div><span>vip</span><strong class="denied">denied</strong></div>
+        <div><span>founder</span><strong class="undetermined">undetermined</strong></div>
+        <figcaption>read at one proved block of each chain</figcaption>
+      </figure>
+    </aside>
+  </div>`;
+}

@@ -1,0 +1,20 @@
+import { html } from '../core/html.js';
+import { Copyable } from './copy.js';
+
+/**
+ * What a developer sees once and never again.
+ *
+ * @param secrets pairs of label and value
+ */
+export function SecretsShown({ secrets, note, onDone }) {
+  return html`<div class="stack">
+    <p class="notice warn"><strong>Shown once.</strong> Only a fingerprint is kept here. Copy ${
+      secrets.length > 1 ? 'these' : 'this'
+    } to a safe place, such as your secret manager, before you go on.</p>
+    ${secrets.map(([label, value]) => html`<${Copyable} label=${label} value=${value} />`)}
+    ${note && html`<p class="hint">${note}</p>`}
+    <div class="actions"><button type="button" class="primary" onClick=${onDone}>I have stored ${
+      secrets.length > 1 ? 'them' : 'it'
+    }</button></div>
+  </div>`;
+}

@@ -1,0 +1,42 @@
+import { formatDistance, formatMinute } from '../core/format.js';
+import { html } from '../core/html.js';
+
+/** What a resource gives, or that it is being read, or that it could not be. */
+export function Loaded({ resource, children }) {
+  if (resource.value !== undefined) return children(resource.value);
+  if (resource.error === undefined)
+    return html`<div class="skeleton" role="status"><span class="visually-hidden">Loading…</span></div>`;
+  return html`<div class="notice bad" role="alert">
+    <p>${resource.error.message}</p>
+    <button type="button" onClick=${resource.reload}>Try again</button>
+  </div>`;
+}
+
+/** Said where a list has nothing in it yet. */
+export const Empty = ({ title, children }) =>
+  html`<div class="empty"><h3>${title}</h3><div class="prose">${children}</div></div>`;
+
+export const Badge = ({ tone = 'quiet', children }) =>
+  html`<span class=${`badge ${tone}`}>${children}</span>`;
+
+/** An instant: how long ago, and on pointing the exact time. */
+export const Time = ({ at }) =>
+  html`<time datetime=${at} title=${formatMinute(at)}>${formatDistance(at, Date.now())}</time>`;
+
+/** A titled part of a page. */
+export const Card = ({ title, aside, children, class: className = '' }) =>
+  html`<section class=${`card ${className}`}>
+    ${(title || aside) && html`<header><h2>${title}</h2>${aside}</header>`}
+    ${children}
+  </section>`;
+
+const SCOPES = {
+  none: ['quiet', 'No scope yet'],
+  requested: ['warn', 'Scope requested'],
+  approved: ['good', 'Scope approved'],
+  rejected: ['bad', 'Scope rejected'],
+};
+export const ScopeBadge = ({ state }) => {
+  const [tone, text] = SCOPES[state] ?? ['quiet', state];
+  return html`<${Badge} tone=${tone}>${text}<//>`;
+};

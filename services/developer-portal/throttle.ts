@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from '#shared/redis/connect.ts';
+import { makeScript } from '#shared/redis/script.ts';
+import { Problem, retryAfter } from './problem.ts';
+
+/** KEYS: counters. ARGV: for each its maximum and its window in ms. Nothing is counted where one is full. */
+const TAKE = `
+for i, key in ipairs(KEYS) do
+  if tonumber(redis.call('GET', key) or '0') >= tonumber(ARGV[2 * i - 1]) then
+    return math.max(1, redis.call('PTTL', key))
+  end
+end
+for i, key in ipairs(KEYS) do
+  if redis.call('INCR', key) == 1 then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+end
+return 0
+`;
+
+/** KEYS: counters. */
+const GIVE_BACK = `
+for _, key in ipairs(KEYS) do
+  if tonumber(redis.call('GET', key) or '0') > 0 then redis.call('DECR', key) end
+end
+return 1
+`;
+
+/** At most so many in a window, which begins with its first. */
+export type Budget = { readonly name: string; readonly countMax: number; readonly windowMs: number };
+
+/** Something counted: whose, and against which budget. */
+export type Draw = { readonly budget: Budget; readonly whose: string };
+
+export type Throttle = {
+  /** @throws Problem `rate-limited` with `Retry-After` where one of the budgets is used up; then none is drawn from */
+  readonly take: (draws: readonly Draw[]) => Promise<void>;
+  /** Gives back what turned out to be none of what is counted. */
+  readonly giveBack: (draws: readonly Draw[]) => Promise<void>;
+};
+
+/**
+ * Counts attempts in Redis, for all portals together.
+ *
+ * @example
+ * await throttle.take([{ budget: SIGN_UPS, whose: address }]);
+ */
+export function makeThrottle(redis: Redis): Throttle {
+  const take = makeScript<number>(redis, 'takeAttempt', TAKE);
+  const giveBack = makeScript<number>(redis, 'giveAttemptBack', GIVE_BACK);
+  return {
+    async take(draws) {
+      const limits = draws.flatMap(({ budget }) => [budget.countMax, budget.windowMs]);
+      const waitMs = await take(draws.map(keyOf), limits);
+      if (waitMs > 0)
+        throw new Problem('rate-limited', 'Too many attempts; try again later.', {
+          headers: retryAfter(waitMs),
+        });
+    },
+    async giveBack(draws) {
+      await giveBack(draws.map(keyOf), []);
+    },
+  };
+}
+
+/** What people type is not kept, not even here. */
+const keyOf = ({ budget, whose }: Draw): string =>
+  `throttle:${budget.name}:${createHash('sha256').update(whose).digest('hex').slice(0, 32)}`;
