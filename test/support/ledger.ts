@@ -22,6 +22,8 @@ export type Attempt = {
   tookMs?: number;
   /** Absent where the connection was cut. */
   status?: number;
+  /** The header of the answer, if it had one. */
+  retryAfter?: string;
   /** From the start until the client had the result. */
   resultMs?: number;
 };
@@ -116,9 +118,14 @@ export class Ledger {
   }
 
   /** Writes down the answer. */
-  end(attempt: Attempt, answer: { readonly status: number; readonly text: string }): void {
+  end(
+    attempt: Attempt,
+    answer: { readonly status: number; readonly text: string; readonly headers?: Headers },
+  ): void {
     attempt.tookMs = Date.now() - attempt.startedAt;
     attempt.status = answer.status;
+    const retryAfter = answer.headers?.get('retry-after');
+    if (retryAfter) attempt.retryAfter = retryAfter;
     if (answer.status >= 500) return;
     attempt.outcome = answer.status >= 400 ? 'refused' : 'acknowledged';
     if (attempt.outcome !== 'acknowledged') return;

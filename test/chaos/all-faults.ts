@@ -1,0 +1,36 @@
+import type { Fault } from './fault.ts';
+import { f00None } from './faults/f00-none.ts';
+import { f01KillGateways } from './faults/f01-kill-gateways.ts';
+import { f02KillEvaluators } from './faults/f02-kill-evaluators.ts';
+import { f03KillResultStore } from './faults/f03-kill-result-store.ts';
+import { f04KillDispatcher } from './faults/f04-kill-dispatcher.ts';
+import { f05KillAll } from './faults/f05-kill-all.ts';
+import { f06RollRestart } from './faults/f06-roll-restart.ts';
+import { f07KillBroker } from './faults/f07-kill-broker.ts';
+import { f08FreezeBroker } from './faults/f08-freeze-broker.ts';
+import { f09KillLeader } from './faults/f09-kill-leader.ts';
+import { f10KillRedis } from './faults/f10-kill-redis.ts';
+import { f11WipeRedis } from './faults/f11-wipe-redis.ts';
+import { f12FreezeRedis } from './faults/f12-freeze-redis.ts';
+import { f13ChainDown } from './faults/f13-chain-down.ts';
+
+/** The matrix, without its soak. */
+export const ALL_FAULTS: readonly Fault[] = [
+  f00None,
+  f01KillGateways,
+  f02KillEvaluators,
+  f03KillResultStore,
+  f04KillDispatcher,
+  f05KillAll,
+  f06RollRestart,
+  f07KillBroker,
+  f08FreezeBroker,
+  f09KillLeader,
+  f10KillRedis,
+  f11WipeRedis,
+  f12FreezeRedis,
+  f13ChainDown,
+];
+
+/** Short rows that need one and the same system, for `npm test`. */
+export const SELECTION = ['F0', 'F2', 'F4', 'F7', 'F10', 'F15', 'F17'] as const;

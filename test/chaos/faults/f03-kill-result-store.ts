@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { demoRules } from '../../support/demo-rules.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { Fault, Scene } from '../fault.ts';
+import { atMost } from '../measure.ts';
+import { lagOf } from '../parts/lag-of.ts';
+
+const BACKLOG = 10_000;
+const CLIENTS = 64;
+/** Into the backlog, so that the second kill meets a batch. */
+const MID_BATCH_MS = 300;
+/** What the load itself keeps under way. */
+const CAUGHT_UP_LAG = 100;
+const TIMEOUT_MS = 240_000;
+
+export const f03KillResultStore: Fault = {
+  id: 'F3',
+  title: 'kill -9 result-store mid-batch',
+  async run(scene) {
+    const { system } = scene;
+    system.gates.hold('result-store');
+    system.signal('result-store', 'SIGKILL');
+    await sendBacklog(scene);
+    const lag = () => lagOf(system, 'result-store', checkCompleted.name);
+    const backlog = await waitUntil(
+      'the backlog',
+      async () => {
+        const waiting = await lag();
+        return waiting >= BACKLOG && waiting;
+      },
+      TIMEOUT_MS,
+    );
+    system.gates.release('result-store');
+    await system.untilWhole();
+    await delay(MID_BATCH_MS);
+    system.signal('result-store', 'SIGKILL');
+    const killedAt = performance.now();
+    await waitUntil('the backlog to be gone', async () => (await lag()) < CAUGHT_UP_LAG, TIMEOUT_MS);
+    const tookS = (performance.now() - killedAt) / 1_000;
+    return () => ({ figures: [atMost(`backlog of ${backlog} caught up`, tookS, 30, 's')] });
+  },
+};
+
+/** Checks of the same client, in the ledger as all others, as fast as the gateways take them. */
+async function sendBacklog({ system, ledger, client }: Scene): Promise<void> {
+  const { erc20 } = demoRules(system.chain);
+  const account = system.chain.holder;
+  let left = BACKLOG;
+  const sendNext = async (): Promise<void> => {
+    while (left-- > 0) {
+      const attempt = ledger.begin('poll', account, (roleId) => [erc20({ roleId })]);
+      try {
+        ledger.end(attempt, await client.check({ account, rules: attempt.rules, async: true }));
+      } catch {
+        ledger.cut(attempt);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, sendNext));
+}

@@ -1,0 +1,56 @@
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { ChaosSystem } from '../chaos-system.ts';
+import type { Fault } from '../fault.ts';
+import { atMost } from '../measure.ts';
+import { lagOf } from '../parts/lag-of.ts';
+import { judgeAway } from '../parts/watch-away.ts';
+
+const RESULTS = 100_000;
+const BATCH = 1_000;
+const SEED_TIMEOUT_MS = 180_000;
+const REBUILD_TIMEOUT_MS = 180_000;
+/** What is in Redis already counts as saved. */
+const CAUGHT_UP_LAG = 100;
+
+/** Spoils the system, because every later rebuild would have as much to do. */
+export const f11WipeRedis: Fault = {
+  id: 'F11',
+  title: 'Redis wiped',
+  spoils: true,
+  before: seedResults,
+  async run({ system, ledger, seconds, rest }) {
+    const { redis, views } = system.open;
+    const fromMs = Date.now();
+    await redis.flushall();
+    await waitUntil('the views', () => views.isWhole().catch(() => false), REBUILD_TIMEOUT_MS);
+    const away = { fromMs, toMs: Date.now() };
+    await rest(seconds * 500);
+    return () => ({
+      figures: [atMost(`${RESULTS} results back`, (away.toMs - fromMs) / 1_000, 60, 's')],
+      broken: judgeAway(ledger.attempts, away),
+    });
+  },
+};
+
+/** Results of earlier checks, as the evaluators would have published them. */
+async function seedResults(system: ChaosSystem): Promise<void> {
+  const { open } = system;
+  const at = new Date(open.clock.now()).toISOString();
+  const retainUntil = new Date(open.clock.now() + 3_600_000).toISOString();
+  for (let first = 0; first < RESULTS; first += BATCH)
+    await Promise.all(
+      Array.from({ length: BATCH }, (_, i) => {
+        const requestId = `seeded-${first + i}`;
+        const roles = [0, 1, 2].map((rule) => ({ id: `${requestId}#${rule}`, granted: true }));
+        const result = { requestId, status: 'completed', roles, errors: [], evaluatedAt: at, blocks: {} };
+        return open.kafka.publish(checkCompleted, {
+          ...{ requestId, clientId: 'app_seeded', delivery: { mode: 'poll' }, acceptedAt: at, retainUntil },
+          decided: true,
+          resultJson: JSON.stringify(result),
+        });
+      }),
+    );
+  const isSaved = async () => (await lagOf(system, 'result-store', checkCompleted.name)) < CAUGHT_UP_LAG;
+  await waitUntil('the seeded results to be saved', isSaved, SEED_TIMEOUT_MS);
+}

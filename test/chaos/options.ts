@@ -1,0 +1,63 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+
+export type ChaosOptions = {
+  /** Ids of the rows to run, in order. */
+  readonly faults: readonly string[];
+  readonly all: boolean;
+  readonly selection: boolean;
+  readonly soak: boolean;
+  /** Names of broken variants to run; `all` of them. */
+  readonly broken: readonly string[];
+  readonly seconds: number;
+  readonly seed: number;
+  readonly portBase: number;
+  readonly json: string;
+  readonly writeTable: boolean;
+};
+
+const SECONDS_MIN = 5;
+const SECONDS_MAX = 7_200;
+const SEED_MAX = 2 ** 31;
+
+/**
+ * Reads the command line.
+ *
+ * @throws CommanderError after it has said what is wrong, or has printed the help
+ */
+export function parseOptions(argv: readonly string[]): ChaosOptions {
+  const command = new Command('npm run test:chaos --')
+    .description('Does harm to a running system under load, and proves that nothing was lost and nothing is wrong.')
+    .option('--fault <id...>', 'rows of the matrix, for example F2')
+    .option('--all', 'every row but the soak, and then every broken variant', false)
+    .option('--selection', 'the short selection that npm test runs', false)
+    .option('--soak', 'F24: crashes at random for --seconds, default 1800', false)
+    .option('--broken <name...>', 'a broken variant, which must be caught: exit 1 is what is hoped for')
+    .option('--seconds <count>', 'how long the harm of a row lasts', integer(SECONDS_MIN, SECONDS_MAX))
+    .option('--seed <number>', 'chooses victims; printed, so that a run can be had again', integer(0, SEED_MAX))
+    .option('--port-base <port>', 'ports from here to 100 above', integer(1_024, 32_000), 18_000)
+    .option('--json <file>', 'where all that was seen is written', 'chaos-results.json')
+    .option('--write-table', 'put the table into test/chaos/README.md', false)
+    .allowExcessArguments(false)
+    .exitOverride();
+  command.parse([...argv], { from: 'user' });
+  const values = command.opts<Partial<ChaosOptions> & { fault?: string[] }>();
+  const given = [values.fault, values.all, values.selection, values.soak, values.broken].filter(Boolean);
+  if (given.length !== 1)
+    throw new CommanderError(1, 'usage', command.helpInformation());
+  return {
+    ...(values as ChaosOptions),
+    faults: values.fault ?? [],
+    broken: values.broken ?? [],
+    seconds: values.seconds ?? (values.soak ? 1_800 : values.selection ? 10 : 30),
+    seed: values.seed ?? Date.now() % SEED_MAX,
+  };
+}
+
+const integer =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^[0-9]{1,10}$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+    return value;
+  };

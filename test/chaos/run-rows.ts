@@ -1,0 +1,65 @@
+import { type ChaosSystem, type Needs, startChaosSystem } from './chaos-system.ts';
+import type { Fault } from './fault.ts';
+import { type RowOptions, type RowReport, runRow } from './run-row.ts';
+
+/** A row that could not be run at all proves nothing, and fails. */
+export type RowResult = RowReport | { readonly id: string; readonly title: string; readonly failed: string };
+
+export const isWell = (row: RowResult): boolean =>
+  'broken' in row && Object.keys(row.broken).length === 0;
+
+type Options = RowOptions & {
+  readonly portBase: number;
+  readonly say: (line: string) => void;
+  readonly done: (row: RowResult) => void;
+};
+
+/**
+ * Runs rows one after the other; those of equal needs share a system, those that spoil theirs come last on it. After a
+ * row that was not well the system is made anew, so that one failure is not told twice.
+ */
+export async function runRows(faults: readonly Fault[], options: Options): Promise<RowResult[]> {
+  const results: RowResult[] = [];
+  let system: ChaosSystem | undefined;
+  let has = '';
+  const end = async (): Promise<void> => {
+    await system?.[Symbol.asyncDispose]();
+    system = undefined;
+  };
+  for (const fault of inOrder(faults)) {
+    const needs = needsOf(fault);
+    if (needs !== has) await end();
+    has = needs;
+    const result = await tryRow(fault, options, async () => {
+      system ??= await startChaosSystem(options.portBase, fault.needs ?? {});
+      return system;
+    });
+    results.push(result);
+    options.done(result);
+    if (fault.spoils || !isWell(result)) await end().catch((error) => options.say(String(error)));
+  }
+  await end();
+  return results;
+}
+
+async function tryRow(
+  fault: Fault,
+  options: Options,
+  start: () => Promise<ChaosSystem>,
+): Promise<RowResult> {
+  const { id, title } = fault;
+  options.say(`${id}: ${title}`);
+  try {
+    return await runRow(fault, await start(), options);
+  } catch (error) {
+    return { id, title, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
+
+const needsOf = ({ needs }: Fault): string => JSON.stringify((needs ?? {}) satisfies Needs);
+
+function inOrder(faults: readonly Fault[]): Fault[] {
+  const kinds = [...new Set(faults.map(needsOf))];
+  const place = (fault: Fault): number => kinds.indexOf(needsOf(fault)) * 2 + (fault.spoils ? 1 : 0);
+  return [...faults].sort((a, b) => place(a) - place(b));
+}
