@@ -1,50 +1,15 @@
-import { type Cidr, refuseCallbackHost } from '#shared/contracts/callback-address.ts';
+import { type CallbackPolicy, judgeCallbackUrl as judgeUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { Fault } from './fault.ts';
 
-/** What the operator allows beyond public https addresses. */
-export type CallbackPolicy = { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
+export type { CallbackPolicy };
 
 const POINTER = '/callbackUrl';
 
-/** The ports that the WHATWG fetch standard blocks ("port blocking", read in November 2026). */
-const BLOCKED_PORTS: ReadonlySet<number> = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
-  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
-  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
-  3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
-]);
-
-/** An `@` in the authority, also with nothing before it, which the URL parser drops. */
-const USER_INFO = /^[^:]*:[\\/]*[^\\/?#]*@/;
-/** The URL parser strips these; a URL that holds one is not the URL that its writer meant. */
-const BLANK = /[\u0000-\u0020\u007f]/;
-
-/**
- * Judges a callback URL without DNS.
- *
- * @returns the URL as the WHATWG standard writes it, or what is wrong: `malformed` if it is no absolute URL,
- *   otherwise `callback-url-refused`.
- * @example
- * judgeCallbackUrl('https://hooks.example.com/x', { allowHttp: false, allowedCidrs: [] });
- * // { href: 'https://hooks.example.com/x' }
- */
+/** Judges the callback URL of a check; a fault names its member. */
 export function judgeCallbackUrl(
   text: string,
   policy: CallbackPolicy,
 ): { readonly href: string } | { readonly fault: Fault } {
-  const url = BLANK.test(text) ? null : URL.parse(text);
-  if (url === null) return { fault: { pointer: POINTER, code: 'malformed', detail: 'Not an absolute URL.' } };
-  const reason = refusalOf(url, text, policy);
-  if (reason === undefined) return { href: url.href };
-  return { fault: { pointer: POINTER, code: 'callback-url-refused', detail: reason } };
-}
-
-function refusalOf(url: URL, text: string, policy: CallbackPolicy): string | undefined {
-  if (url.protocol === 'http:' && !policy.allowHttp) return 'The scheme must be https.';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The scheme must be https.';
-  if (USER_INFO.test(text) || url.username !== '' || url.password !== '') return 'User info is not allowed.';
-  if (text.includes('#')) return 'A fragment is not allowed.';
-  if (url.port !== '' && BLOCKED_PORTS.has(Number(url.port))) return 'This port is not allowed.';
-  const reason = refuseCallbackHost(url.hostname, policy.allowedCidrs);
-  return reason === undefined ? undefined : `The host is refused: ${reason}.`;
+  const judgement = judgeUrl(text, policy);
+  return 'href' in judgement ? judgement : { fault: { pointer: POINTER, ...judgement.fault } };
 }
