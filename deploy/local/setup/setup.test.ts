@@ -88,6 +88,20 @@ test('a browser is asked for where the tests need one, and only there', async ()
   expect(tests.stderr()).toMatch(/missing: .*Chromium or Chrome/);
 });
 
+test('Prometheus is looked for where the tests need it, and a machine that cannot fetch it is no error', async () => {
+  writeStamp();
+  await using tests = spawnSetup(['--with-prometheus', 'node', '-e', 'process.exit(3)'], BARE);
+  // The stamp says nothing of it, so the machine is prepared anew.
+  expect(await tests.exited).toBe(1);
+  const script = `
+    const { fetchPrometheus } = await import('${join(LOCAL, 'setup', 'fetch-prometheus.mjs')}');
+    console.log(await fetchPrometheus({ prometheus: '/nowhere' }));`;
+  await using fetch = spawnProgram(process.execPath, ['--input-type=module', '-e', script], BARE);
+  expect(await fetch.exited).toBe(0);
+  expect(fetch.stdout()).toBe('null\n');
+  expect(fetch.stderr()).toContain('will be skipped');
+});
+
 test('everything that is missing is named in one error, with the command that installs it', async () => {
   await using command = spawnSetup(['node', '-e', 'console.log("ran")'], BARE);
   expect(await command.exited).toBe(1);

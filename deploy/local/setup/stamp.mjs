@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { isPrometheusThere } from './fetch-prometheus.mjs';
 
 /** Raised when set-up does more or other things than before, so that old stamps do not count. */
 const STAMP_VERSION = 1;
 
 /**
  * The facts of the last successful set-up, or undefined if one of them no longer holds: another lockfile, a
- * program or jar that went away, or a browser that is asked for and was not looked for then. This is all that
- * an ordinary start pays for set-up.
+ * program or jar that went away, or a browser or Prometheus that is asked for and was not looked for then. This
+ * is all that an ordinary start pays for set-up.
  */
-export function readStamp(places, { browser = false } = {}) {
+export function readStamp(places, { browser = false, prometheus = false } = {}) {
   const stamp = readJson(places.stamp);
   if (stamp?.version !== STAMP_VERSION || stamp.lockfile !== hashOf(places.lockfile)) return undefined;
   if (stamp.kafka.version !== places.kafkaVersion || stamp.kafka.home !== places.kafka) return undefined;
   if (browser && !existsSync(stamp.browser ?? '')) return undefined;
+  if (prometheus && !isPrometheusThere(stamp.prometheus)) return undefined;
   const needed = [stamp.java, stamp.redis, stamp.kafka.archive, ...stamp.kafka.jars];
   return needed.every((file) => file === null || existsSync(file)) ? stamp : undefined;
 }
