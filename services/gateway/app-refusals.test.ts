@@ -53,6 +53,35 @@ describe('the key', () => {
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
   });
 
+  it('missing costs nothing of that budget: there is nothing to guess with', async () => {
+    const gateway = await start();
+    const statuses = [];
+    for (let i = 0; i < 25; i++) statuses.push((await gateway.post(A_CHECK, { 'x-api-key': '' })).status);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    expect((await gateway.post(A_CHECK, { 'x-api-key': 'wrong' })).status).toBe(401);
+  });
+
+  it.each<[string, readonly string[], (index: number) => string, number]>([
+    ['of a stranger is not believed', [], (index) => `192.0.2.${index}`, 5],
+    ['of a trusted proxy names the client', ['127.0.0.0/8', '::1'], (index) => `192.0.2.${index}`, 0],
+    ['of a trusted proxy bounds each client', ['127.0.0.1'], () => '192.0.2.1', 5],
+    ['is believed no further than the proxies go', ['127.0.0.1'], (index) => `10.0.0.${index}, 192.0.2.1`, 5],
+    [
+      'is believed through several proxies',
+      ['127.0.0.1', '192.0.2.1'],
+      (index) => `10.0.0.${index}, 192.0.2.1`,
+      0,
+    ],
+  ])('that fails: X-Forwarded-For %s', async (_, trustedProxies, forwardedFor, refusedCount) => {
+    const gateway = await start({ trustedProxies });
+    const statuses = [];
+    for (let index = 0; index < 25; index++) {
+      const headers = { 'x-api-key': 'wrong', 'x-forwarded-for': forwardedFor(index) };
+      statuses.push((await gateway.post(A_CHECK, headers)).status);
+    }
+    expect(statuses.filter((status) => status === 429)).toHaveLength(refusedCount);
+  });
+
   it('that is revoked is refused as soon as the change is announced', async () => {
     let app = aClientApp();
     const gateway = await start({ findByKeyHash: async () => app });
@@ -146,6 +175,9 @@ describe('the body', () => {
     ['['.repeat(130_000) + ']'.repeat(130_000), 422, 'validation-failed'],
     [`{"rules":${'['.repeat(120_000)}${']'.repeat(120_000)}}`, 422, 'validation-failed'],
     ['['.repeat(200_000), 400, 'malformed-json'],
+    ['['.repeat(1_000_000) + ']'.repeat(1_000_000), 413, 'body-too-large'],
+    ['{"account":"a\0b"}', 400, 'malformed-json'],
+    [`{"account":${'9'.repeat(200_000)}}`, 422, 'validation-failed'],
     [`{"account":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`, 422, 'validation-failed'],
   ])('%# is refused as it should be, and costs rate but no quota', async (body, status, code) => {
     const gateway = await start();
@@ -166,6 +198,8 @@ describe('the body', () => {
     ['application/json; charset=utf-8', 202],
     ['Application/JSON;charset="UTF-8"', 202],
     ['application/vnd.example+json', 202],
+    ['text/x.example+json', 202],
+    ['application/+json', 415],
   ])('of media type %s is answered with %i', async (type, status) => {
     const gateway = await start();
     const response = await gateway.post({ ...A_CHECK, async: true }, { 'content-type': type });

@@ -5,7 +5,8 @@ import { Problem } from './problem.ts';
 /** Room for a thousand rules. */
 export const BODY_BYTES_MAX = 256 * 1024;
 
-const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
+/** `application/json`, or any type with the structured suffix of RFC 6839. */
+const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
 const CHARSET = /^charset\s*=\s*"?(?:utf-8|utf8|us-ascii)"?$/;
 
 /** A body, or what is wrong with it. A fault is a value here, for it is told only after the limits were applied. */

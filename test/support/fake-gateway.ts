@@ -73,6 +73,7 @@ export type FakeOptions = {
   readonly inFlightMax?: number;
   readonly isOverloaded?: (lane: 'interactive' | 'bulk') => boolean;
   readonly waitersMax?: number;
+  readonly trustedProxies?: readonly string[];
   readonly log?: Logger;
 };
 
@@ -106,7 +107,8 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     findByKeyHash:
       options.findByKeyHash ?? (async (hash) => (hash === hashApiKey(API_KEY) ? app : undefined)),
     now: () => NOW_MS,
-    mayFail: makeFailedKeyBudget(() => performance.now()),
+    // A second that never ends.
+    mayFail: makeFailedKeyBudget(() => NOW_MS),
     noteUse: () => undefined,
     observeLookup: () => undefined,
   });
@@ -153,7 +155,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     replyChannel: 'reply:test',
     publicBaseUrl: '',
     inFlightMax: options.inFlightMax ?? 100,
-    trustedProxies: [],
+    trustedProxies: options.trustedProxies ?? [],
     isStopping: options.isStopping ?? (() => false),
     isOverloaded: options.isOverloaded ?? (() => false),
     metrics,
