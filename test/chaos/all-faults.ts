@@ -13,6 +13,19 @@ import { f10KillRedis } from './faults/f10-kill-redis.ts';
 import { f11WipeRedis } from './faults/f11-wipe-redis.ts';
 import { f12FreezeRedis } from './faults/f12-freeze-redis.ts';
 import { f13ChainDown } from './faults/f13-chain-down.ts';
+import { f14BadRpc } from './faults/f14-bad-rpc.ts';
+import { f15HangingReceivers } from './faults/f15-hanging-receivers.ts';
+import { f16BadReceivers } from './faults/f16-bad-receivers.ts';
+import { f17Poison } from './faults/f17-poison.ts';
+import { f18ChangeConsumers } from './faults/f18-change-consumers.ts';
+import { f19ConsumerCrash } from './faults/f19-consumer-crash.ts';
+import { f20QuotaRace } from './faults/f20-quota-race.ts';
+import { f21RateRace } from './faults/f21-rate-race.ts';
+import { f22WrongClock } from './faults/f22-wrong-clock.ts';
+import { f23FullDisk } from './faults/f23-full-disk.ts';
+import { f25Backlog } from './faults/f25-backlog.ts';
+import { f26HostileToken } from './faults/f26-hostile-token.ts';
+import { f27DeadChainClient } from './faults/f27-dead-chain-client.ts';
 
 /** The matrix, without its soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -30,6 +43,19 @@ export const ALL_FAULTS: readonly Fault[] = [
   f11WipeRedis,
   f12FreezeRedis,
   f13ChainDown,
+  f14BadRpc,
+  f15HangingReceivers,
+  f16BadReceivers,
+  f17Poison,
+  f18ChangeConsumers,
+  f19ConsumerCrash,
+  f20QuotaRace,
+  f21RateRace,
+  f22WrongClock,
+  f23FullDisk,
+  f25Backlog,
+  f26HostileToken,
+  f27DeadChainClient,
 ];
 
 /** Short rows that need one and the same system, for `npm test`. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startKafka } from '../../deploy/local/kafka.ts';
 import type { Environment } from '../../deploy/local/local-environment.ts';
 import type { Member } from '../../deploy/local/make-fleet.ts';
@@ -89,7 +90,10 @@ export async function startChaosSystem(portBase: number, needs: Needs): Promise<
     { ...process.env, ...USUAL_ENV, ...(cluster && { KAFKA_BROKERS: cluster.brokers }), ...needs.env },
     lines,
     stop.signal,
-    { part, environmentOf: (planned) => preloadEnvironment(planned, needs.preloads ?? []) },
+    {
+      part,
+      environmentOf: (planned) => preloadEnvironment(planned, [...USUAL_PRELOADS, ...(needs.preloads ?? [])]),
+    },
   );
   scope.use(local);
   const data = join(dir, 'data');
@@ -151,6 +155,13 @@ const USUAL_ENV = {
   WEBHOOK_ATTEMPT_TIMEOUT_MS: '3000',
   NODE_OPTIONS: '',
 } as const;
+
+const preload = (name: string): string => fileURLToPath(new URL(`./preload/${name}.ts`, import.meta.url));
+/** They do nothing until a row asks for it. */
+const USUAL_PRELOADS: readonly Preload[] = [
+  { file: preload('handler-bug'), into: ['evaluator'] },
+  { file: preload('fail-fetch'), into: ['evaluator-1'] },
+];
 
 function preloadEnvironment({ service, name }: PlannedProcess, preloads: readonly Preload[]): Environment {
   const own = preloads.filter(({ into }) => into.includes(service) || into.includes(name));

@@ -26,14 +26,20 @@ const SEED_MAX = 2 ** 31;
  */
 export function parseOptions(argv: readonly string[]): ChaosOptions {
   const command = new Command('npm run test:chaos --')
-    .description('Does harm to a running system under load, and proves that nothing was lost and nothing is wrong.')
+    .description(
+      'Does harm to a running system under load, and proves that nothing was lost and nothing is wrong.',
+    )
     .option('--fault <id...>', 'rows of the matrix, for example F2')
     .option('--all', 'every row but the soak, and then every broken variant', false)
     .option('--selection', 'the short selection that npm test runs', false)
     .option('--soak', 'F24: crashes at random for --seconds, default 1800', false)
     .option('--broken <name...>', 'a broken variant, which must be caught: exit 1 is what is hoped for')
     .option('--seconds <count>', 'how long the harm of a row lasts', integer(SECONDS_MIN, SECONDS_MAX))
-    .option('--seed <number>', 'chooses victims; printed, so that a run can be had again', integer(0, SEED_MAX))
+    .option(
+      '--seed <number>',
+      'chooses victims; printed, so that a run can be had again',
+      integer(0, SEED_MAX),
+    )
     .option('--port-base <port>', 'ports from here to 100 above', integer(1_024, 32_000), 18_000)
     .option('--json <file>', 'where all that was seen is written', 'chaos-results.json')
     .option('--write-table', 'put the table into test/chaos/README.md', false)
@@ -42,8 +48,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions {
   command.parse([...argv], { from: 'user' });
   const values = command.opts<Partial<ChaosOptions> & { fault?: string[] }>();
   const given = [values.fault, values.all, values.selection, values.soak, values.broken].filter(Boolean);
-  if (given.length !== 1)
-    throw new CommanderError(1, 'usage', command.helpInformation());
+  if (given.length !== 1) throw new CommanderError(1, 'usage', command.helpInformation());
   return {
     ...(values as ChaosOptions),
     faults: values.fault ?? [],

@@ -57,7 +57,8 @@ export function formatRow(row: RowResult): string {
     `  ${isWell(row) ? 'kept' : 'BROKEN'}: ${counts.acknowledged} acknowledged of ${counts.attempts}, ${counts.refused} refused, ${counts.indeterminate} indeterminate, ${counts.undetermined} rules undetermined, ${counts.duplicates} delivered and ${counts.evaluatedAgain} evaluated again, drained in ${drainMs} ms`,
     ...figuresOf(row).map((figure) => `    ${figure}`),
     ...Object.entries(broken).map(
-      ([kind, ids]) => `    ${kind}: ${ids.length} (${ids.slice(0, SHOWN_MAX).join(', ')}${ids.length > SHOWN_MAX ? ', …' : ''})`,
+      ([kind, ids]) =>
+        `    ${kind}: ${ids.length} (${ids.slice(0, SHOWN_MAX).join(', ')}${ids.length > SHOWN_MAX ? ', …' : ''})`,
     ),
   ].join('\n');
 }

@@ -5,8 +5,7 @@ import { type RowOptions, type RowReport, runRow } from './run-row.ts';
 /** A row that could not be run at all proves nothing, and fails. */
 export type RowResult = RowReport | { readonly id: string; readonly title: string; readonly failed: string };
 
-export const isWell = (row: RowResult): boolean =>
-  'broken' in row && Object.keys(row.broken).length === 0;
+export const isWell = (row: RowResult): boolean => 'broken' in row && Object.keys(row.broken).length === 0;
 
 type Options = RowOptions & {
   readonly portBase: number;
@@ -42,11 +41,7 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
   return results;
 }
 
-async function tryRow(
-  fault: Fault,
-  options: Options,
-  start: () => Promise<ChaosSystem>,
-): Promise<RowResult> {
+async function tryRow(fault: Fault, options: Options, start: () => Promise<ChaosSystem>): Promise<RowResult> {
   const { id, title } = fault;
   options.say(`${id}: ${title}`);
   try {

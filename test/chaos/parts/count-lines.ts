@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline';
 import type { Lines } from '../../../deploy/local/lines.ts';
 
 export type CountedLines = Lines & {
+  /** The starter's own lines so far. */
+  readonly said: () => readonly string[];
   /** The most lines that one process printed in one second between two instants, epoch ms. */
   readonly mostPerSecond: (fromMs: number, toMs: number) => number;
 };
@@ -17,8 +19,13 @@ export function countLines(file: string): CountedLines {
     const second = Math.floor(Date.now() / 1_000);
     ofProcess.set(second, (ofProcess.get(second) ?? 0) + 1);
   };
+  const said: string[] = [];
   return {
-    say: (line) => void output.write(`starter ${line}\n`),
+    said: () => said,
+    say(line) {
+      said.push(line);
+      output.write(`starter ${line}\n`);
+    },
     follow(name, ...inputs) {
       for (const input of inputs)
         if (input)

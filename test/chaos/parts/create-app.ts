@@ -10,7 +10,7 @@ export type Credentials = {
 };
 
 /** Beyond what any row asks for. */
-const LIMITS = { rps: 100_000, month: 100_000_000 } as const;
+const LIMITS: { readonly rps: number; readonly month: number } = { rps: 100_000, month: 100_000_000 };
 
 /** Makes a client app as an operator does, on an account of its own: of a tier, or with limits of its own. */
 export async function createApp(

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { LANES } from '#shared/contracts/check-requested.ts';
+import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
+import { demoRules } from '../../support/demo-rules.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { ChaosSystem } from '../chaos-system.ts';
+import type { Fault, Scene } from '../fault.ts';
+import { atMost, begunIn, resultTimes, timesBaseline } from '../measure.ts';
+import { balance } from '../parts/balance.ts';
+import { createApp } from '../parts/create-app.ts';
+import { lagOf } from '../parts/lag-of.ts';
+
+const MIB = 1024 * 1024;
+const TRIES_MAX = 3;
+/** What the load itself keeps under way. */
+const CAUGHT_UP_LAG = 100;
+const WORK = [
+  { groupId: 'evaluator.interactive', topic: LANES.interactive },
+  { groupId: 'evaluator.bulk', topic: LANES.bulk },
+  { groupId: 'result-store', topic: checkCompleted },
+] as const;
+const POISON: readonly (string | null)[] = [
+  'not JSON',
+  '{"unknown":"schema"}',
+  null,
+  JSON.stringify({ large: 'x'.repeat(MIB) }),
+  '[]',
+];
+
+export const f17Poison: Fault = {
+  id: 'F17',
+  title: 'poison: not JSON, unknown schema, 1 MB record, null value, a handler bug on one message',
+  async run(scene) {
+    const { system, ledger, seconds, rest } = scene;
+    const before = await deadLetters(system);
+    const peace = await rest(seconds * 500);
+    let poisonCount = 0;
+    for (const { topic } of WORK)
+      for (const [i, value] of POISON.entries()) {
+        await system.open.kafka.publishRecord(topic.name, { key: `poison-${i}`, value });
+        // A completed check has two readers, and each of them puts it aside.
+        poisonCount += topic === checkCompleted ? 2 : 1;
+      }
+    const bug = await meetBug(scene);
+    const fire = await rest(seconds * 1_000);
+    await waitUntil('the lag to fall', async () => {
+      const lags = await Promise.all(WORK.map(({ groupId, topic }) => lagOf(system, groupId, topic.name)));
+      return lags.every((lag) => lag < CAUGHT_UP_LAG);
+    });
+    const letters = (await deadLetters(system)) - before;
+    const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
+    const tries = triesOf(system, bug.requestId);
+    return () => ({
+      figures: [
+        timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.2),
+        atMost('tries of the message that meets a bug', tries, TRIES_MAX),
+      ],
+      broken: [
+        ...(letters === poisonCount + 1 ? [] : [`${letters} dead letters of ${poisonCount + 1}`]),
+        ...(bug.code === 'internal' ? [] : [`the bug ended as ${bug.code}`]),
+      ],
+    });
+  },
+};
+
+/** A check that is well-formed and meets a bug in the evaluator (`preload/handler-bug.ts`): it ends as failed. */
+async function meetBug({ system, scope }: Scene): Promise<{ requestId: string; code: string | undefined }> {
+  const client = scope.use(balance(system.gateways, (await createApp(system, 'Bug')).apiKey));
+  const rules = [demoRules(system.chain).native({ roleId: 'bug-1' })];
+  const { body } = await client.check({ account: system.chain.holder, rules, async: true });
+  const { requestId = '' } = body;
+  const result = await waitUntil('the end of the check that meets a bug', async () => {
+    const answer = await client.poll(requestId, 10);
+    return answer.status === 200 && answer.body;
+  });
+  return { requestId, code: result.errors?.[0]?.code };
+}
+
+async function deadLetters({ open }: ChaosSystem): Promise<number> {
+  const topics = WORK.map(({ topic }) => deadLetterSpecOf(topic).name);
+  const ends = await Promise.all(topics.map((topic) => open.kafka.admin.fetchTopicOffsets(topic)));
+  return ends.flat().reduce((sum, { high }) => sum + Number(high), 0);
+}
+
+/** How often a record failed, as the log tells. */
+const triesOf = ({ logFile }: ChaosSystem, key: string): number =>
+  readFileSync(logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(key) && line.includes('"record failed"')).length;

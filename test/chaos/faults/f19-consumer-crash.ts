@@ -1,0 +1,34 @@
+import { LANES } from '#shared/contracts/check-requested.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { Fault } from '../fault.ts';
+import { atMost } from '../measure.ts';
+import { lagOf } from '../parts/lag-of.ts';
+
+const CAUGHT_UP_LAG = 100;
+
+/** The broker's answer is made by `preload/fail-fetch.ts`, in the first evaluator. */
+export const f19ConsumerCrash: Fault = {
+  id: 'F19',
+  title: "a consumer's non-retriable crash",
+  async run({ system, rest, seconds }) {
+    const [victim] = system.running('evaluator');
+    const said = system.lines.said().length;
+    const toldAt = performance.now();
+    if (victim) process.kill(victim.pid, 'SIGUSR2');
+    await waitUntil('the process to end', () => !system.running().some(({ pid }) => pid === victim?.pid));
+    const tookS = (performance.now() - toldAt) / 1_000;
+    await system.untilWhole();
+    await rest((seconds * 1_000) / 2);
+    const lag = () => lagOf(system, 'evaluator.bulk', LANES.bulk.name);
+    await waitUntil('the lag to fall', async () => (await lag()) < CAUGHT_UP_LAG);
+    const end = system.lines
+      .said()
+      .slice(said)
+      .find((line) => line.includes('ended'));
+    const isNonZero = end !== undefined && /exit code [1-9]/.test(end);
+    return () => ({
+      figures: [atMost('ended after', tookS, 2, 's')],
+      broken: isNonZero ? [] : [`it ended otherwise: ${end}`],
+    });
+  },
+};

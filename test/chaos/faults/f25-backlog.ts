@@ -1,0 +1,74 @@
+import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { shardOf } from '#shared/kafka/fair-partitioner.ts';
+import { demoRules } from '../../support/demo-rules.ts';
+import type { Fault, Scene } from '../fault.ts';
+import { begunIn, resultTimes, timesBaseline } from '../measure.ts';
+import { lagOf } from '../parts/lag-of.ts';
+
+const BACKLOG = 100_000;
+const BATCH = 2_000;
+/** Of a client on the free or paid tier. */
+const SHARE = 4;
+
+/** The backlog is written as a gateway would, without the hours that its rate would take. */
+export const f25Backlog: Fault = {
+  id: 'F25',
+  title: "one client's 100 000-check backlog",
+  spoils: true,
+  async run(scene) {
+    const { system, ledger, seconds, rest } = scene;
+    const peace = await rest(seconds * 500);
+    await writeBacklog(scene);
+    const fire = await rest(seconds * 1_000);
+    const left = await lagOf(system, 'evaluator.bulk', checkRequestedBulk.name);
+    return () => {
+      const timesIn = (span: typeof peace, mode: string) =>
+        resultTimes(begunIn(ledger.attempts, span).filter((attempt) => attempt.mode === mode));
+      return {
+        figures: [
+          timesBaseline("others' poll result p99", timesIn(fire, 'poll'), timesIn(peace, 'poll'), 1.5),
+          timesBaseline("others' sync p99", timesIn(fire, 'sync'), timesIn(peace, 'sync'), 1.5),
+          { what: 'backlog left at the end', measured: String(left), goal: '> 0', met: left > 0 },
+        ],
+      };
+    };
+  },
+};
+
+async function writeBacklog({ system, app }: Scene): Promise<void> {
+  const { open, chain } = system;
+  const clientId = strangerTo(app.clientId);
+  const acceptedAt = new Date(open.clock.now()).toISOString();
+  const retainUntil = new Date(open.clock.now() + 3_600_000).toISOString();
+  const { address, ...rule } = erc20Rule(chain);
+  for (let first = 0; first < BACKLOG; first += BATCH)
+    await Promise.all(
+      Array.from({ length: BATCH }, (_, i) =>
+        open.kafka.publish(
+          checkRequestedBulk,
+          {
+            ...{ requestId: `backlog-${first + i}`, clientId, account: address, acceptedAt, retainUntil },
+            rules: [rule],
+            onUndetermined: 'omit',
+            consistency: { blockTag: 'latest', minBlock: {} },
+            delivery: { mode: 'poll' },
+          },
+          { fairness: { clientId, partitionShare: SHARE } },
+        ),
+      ),
+    );
+}
+
+function erc20Rule(chain: Scene['system']['chain']) {
+  const { contractAddress = '', ...rule } = demoRules(chain).erc20({ minToken: '1500.5' });
+  return { ...rule, type: 'ERC20' as const, contractAddress, minToken: '1500.5', address: chain.holder };
+}
+
+/** A client whose partitions are not all the other one's. */
+function strangerTo(clientId: string): string {
+  const own = new Set(shardOf(clientId, 12, checkRequestedBulk.partitionCount));
+  for (let i = 0; ; i++) {
+    const name = `app_backlog${i}`;
+    if (shardOf(name, SHARE, checkRequestedBulk.partitionCount).some((one) => !own.has(one))) return name;
+  }
+}

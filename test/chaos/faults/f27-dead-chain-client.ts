@@ -1,0 +1,33 @@
+import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
+import { demoRules } from '../../support/demo-rules.ts';
+import type { Fault } from '../fault.ts';
+import { begunIn, resultTimes, timesBaseline } from '../measure.ts';
+import { CHAINS } from '../parts/chaos-chains.ts';
+import { startFlood } from '../parts/flood.ts';
+
+const PER_SECOND = 50;
+/** Within what may be waited for (10 s of blocks of one second), and never mined. */
+const BLOCKS_AHEAD = 8;
+
+export const f27DeadChainClient: Fault = {
+  id: 'F27',
+  title: "one client's checks all name a dead chain, or a minBlock far ahead",
+  async run(scene) {
+    const { system, ledger, seconds, rest } = scene;
+    const { chain } = system;
+    const peace = await rest(seconds * 500);
+    const head = Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
+    const dead = demoRules({ ...chain, chainId: CHAINS.dead }).native();
+    const ahead = { minBlock: { [chain.chainId]: head + BLOCKS_AHEAD } };
+    const endFlood = await startFlood(scene, PER_SECOND, (count) => ({
+      account: chain.holder,
+      ...(count % 2 === 0 ? { rules: [dead] } : { rules: [demoRules(chain).native()], consistency: ahead }),
+    }));
+    const fire = await rest(seconds * 1_000);
+    await endFlood();
+    return () => {
+      const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
+      return { figures: [timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.5)] };
+    };
+  },
+};
