@@ -7,6 +7,7 @@ import type { Enter } from './enter.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson, traceOf } from './exchange.ts';
 import { Problem, retryAfter } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
+import { rateHeadersGivenBack } from './rate-headers.ts';
 import { takeIn } from './take-in.ts';
 import type { ValidationRules, ValidCheck } from './validate-check.ts';
 
@@ -51,6 +52,7 @@ export function makeAcceptCheck(deps: Dependencies) {
     const leftMs = deps.syncDeadlineMs - elapsedMs;
     // Before publishing: the result may be there before the broker's acknowledgement is.
     const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
+    const onGivenBack = () => addHeaders(response, rateHeadersGivenBack(admitted.admission));
     try {
       if (admitted.kind !== 'replayed')
         await deps.publishCheck({
@@ -61,8 +63,9 @@ export function makeAcceptCheck(deps: Dependencies) {
           deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
           traceparent: traceOf(response),
           elapsedMs,
+          onGivenBack,
         });
-      if (waiting) answerSync(response, admitted.requestId, await waiting.result);
+      if (waiting) answerSync(response, admitted.requestId, await waiting.result, onGivenBack);
       else answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
     } finally {
       waiting?.cancel();
@@ -105,7 +108,12 @@ function answerAccepted(response: Response, requestId: string, publicBaseUrl: st
   });
 }
 
-function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
+function answerSync(
+  response: Response,
+  requestId: string,
+  resultJson: string | undefined,
+  onGivenBack: () => void,
+): void {
   if (resultJson === undefined)
     throw new Problem('deadline-exceeded', 'The result is not there yet; it can be polled.', {
       members: { requestId },
@@ -114,6 +122,8 @@ function answerSync(response: Response, requestId: string, resultJson: string | 
     sendJson(response, 200, resultJson);
     return;
   }
+  // Whoever saved a result without any decision gave the charge back with it.
+  onGivenBack();
   const { errors } = JSON.parse(resultJson) as { readonly errors: unknown };
   throw new Problem('evaluation-unavailable', 'No rule could be decided.', {
     members: { requestId, errors },

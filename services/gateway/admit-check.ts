@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
@@ -22,6 +22,8 @@ export type AdmittedCheck = {
   /** Redis's clock at this admission. */
   readonly nowMs: number;
   readonly month: string | undefined;
+  /** What the limits said of this very request. */
+  readonly admission: Admission;
   readonly seed: string;
   readonly idempotency: { readonly keyHash: string; readonly bodyHash: string } | undefined;
   /**
@@ -49,7 +51,7 @@ export type CheckToAdmit = {
 
 export type AdmitCheck = (wish: CheckToAdmit, response: Response) => Promise<AdmittedCheck>;
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
@@ -104,6 +106,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
     acceptedAtMs: from.atMs,
     nowMs,
     month: from.month,
+    admission,
     seed: from.seed,
     idempotency: attempt.idempotency,
     kind,

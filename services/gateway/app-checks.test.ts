@@ -84,6 +84,7 @@ describe('a check', () => {
     const response = await gateway.post(A_CHECK);
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('1');
+    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=10000;/);
     expect(await problemOf(response)).toMatchObject({
       code: 'evaluation-unavailable',
       errors,
@@ -109,6 +110,7 @@ describe('a check', () => {
       const response = await gateway.post(body);
       expect(response.status).toBe(503);
       expect(response.headers.get('retry-after')).toBe('1');
+      expect(response.headers.get('ratelimit')).toMatch(`"per-month";r=${9_999 + releaseCount};`);
       const expected = code === 'overloaded' ? 'overloaded' : 'dependency-unavailable';
       expect((await problemOf(response))['code']).toBe(expected);
     }

@@ -36,6 +36,8 @@ export type CheckToPublish = {
   readonly traceparent: string;
   /** Since the request's arrival. */
   readonly elapsedMs: number;
+  /** Told when the charge is given back, before the error is thrown. */
+  readonly onGivenBack: () => void;
 };
 
 export type PublishCheck = (wish: CheckToPublish) => Promise<void>;
@@ -72,6 +74,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       if (month && admitted.kind === 'fresh' && isSurelyNotPublished(error)) {
         const charge = { clientId: app.clientId, month, ...(claim ? { claim } : {}) };
         void deps.admitter.release(charge).catch(quietly);
+        wish.onGivenBack();
       }
       throw error;
     }

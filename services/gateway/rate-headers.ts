@@ -34,3 +34,10 @@ export function rateHeaders(
     ...(isInLog ? { 'rolecall-accepted-at': String(nowMs) } : {}),
   };
 }
+
+/** The same once the month's charge was given back: the answer tells the values after its request. */
+export function rateHeadersGivenBack(admission: Admission): Record<string, string> {
+  const { month } = admission;
+  const left = month && { ...month, remaining: Math.min(month.limit, month.remaining + 1) };
+  return rateHeaders({ ...admission, month: left }, 'per-second');
+}
