@@ -3,6 +3,7 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
 import { commitPrefixes } from './commit-prefixes.ts';
 import { type ConsumerProgress, progressOf } from './consumer-progress.ts';
+import { makeFetchPause } from './fetch-pause.ts';
 import { bytesOf, detached, PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
@@ -67,6 +68,7 @@ export class WindowConsumer<M> {
   #partitions = new Map<string, PartitionWindow<M>>();
   #order: PartitionWindow<M>[] = [];
   readonly #places: WorkPlaces;
+  readonly #fetchPause = makeFetchPause();
   /** Running and parked. */
   readonly #working = new Set<WindowRecord<M>>();
   #turn = 0;
@@ -126,12 +128,16 @@ export class WindowConsumer<M> {
       // kafkajs has given up for good: the process would live on and read nothing.
       if (!payload.restart) this.#options.fail(payload.error);
     });
+    this.#source.on(events.FETCH_START, this.#fetchPause.onFetch);
     await this.#source.connect();
     await this.#source.subscribe({ topics: [...this.#options.topics], fromBeginning: true });
     await this.#source.run({
       autoCommit: false,
       eachBatchAutoResolve: true,
-      eachBatch: async ({ batch }) => this.#accept(batch),
+      eachBatch: async ({ batch }) => {
+        this.#accept(batch);
+        await this.#fetchPause.rest(this.#places.runningCount);
+      },
     });
     this.#commitTimer = setInterval(() => void this.#commit(), COMMIT_INTERVAL_MS);
     await joined;
