@@ -3,10 +3,10 @@ import { Agent, request } from 'node:http';
 // A child process of the webhook benchmark: the bare loop that deliveries are compared with. It posts the same
 // body over kept-alive connections, does nothing else, and tells its own CPU time.
 
-const [countText = '1000', body = '{}', ...urls] = process.argv.slice(2);
+const [countText = '1000', warmUpText = '0', body = '{}', ...urls] = process.argv.slice(2);
 const CONCURRENCY = 64;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-let left = Number(countText);
+let left = 0;
 
 const post = (url: string) =>
   new Promise<void>((resolve, reject) => {
@@ -26,8 +26,14 @@ const work = async () => {
   }
 };
 
+const run = async (count: number) => {
+  left = count;
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+};
+
+await run(Number(warmUpText));
 const before = process.cpuUsage();
-await Promise.all(Array.from({ length: CONCURRENCY }, work));
+await run(Number(countText));
 const { user, system } = process.cpuUsage(before);
 process.stdout.write(`${JSON.stringify({ cpuSeconds: (user + system) / 1e6 })}\n`);
 agent.destroy();

@@ -12,6 +12,8 @@ import type { Table } from './table.ts';
 import { startWebhookSystem, type WebhookSystem } from './webhook-system.ts';
 
 const BURST_COUNT = 20_000;
+/** Before each burst, on both sides: until the code is compiled. */
+const BURST_WARM_UP_COUNT = 10_000;
 /** Deliveries under way at once while CPU is measured: few enough that one receiver's eight slots keep up. */
 const OUTSTANDING_MAX = 256;
 const STEADY_PER_SECOND = 50;
@@ -100,7 +102,7 @@ async function measureBurst(system: WebhookSystem, receiverCount: number) {
     }
     await waitUntil('the burst to arrive', () => arrivedAt.size >= target, 120_000);
   };
-  await send(2_000);
+  await send(BURST_WARM_UP_COUNT);
   const before = await system.cpuSeconds();
   const began = performance.now();
   await send(BURST_COUNT);
@@ -110,6 +112,7 @@ async function measureBurst(system: WebhookSystem, receiverCount: number) {
   const bare = spawnNode([
     'test/bench/post-loop.ts',
     String(BURST_COUNT),
+    String(BURST_WARM_UP_COUNT),
     resultOf(randomUUID()),
     ...healthy,
   ]);
@@ -198,7 +201,7 @@ export async function benchWebhooks(): Promise<Table> {
       },
     ],
     notes: [
-      `bursts of ${BURST_COUNT} webhooks of about 450 bytes; ${Math.round(BURST_COUNT / one.seconds)}/s to one receiver, ` +
+      `bursts of ${BURST_COUNT} webhooks of about 450 bytes, after ${BURST_WARM_UP_COUNT} to warm up; ${Math.round(BURST_COUNT / one.seconds)}/s to one receiver, ` +
         `${Math.round(BURST_COUNT / hundred.seconds)}/s to 100`,
       `CPU s per 1 000 webhooks: dispatcher ${per1000(dispatcher).toFixed(3)}, Kafka ${per1000(kafka).toFixed(3)}, ` +
         `Redis ${per1000(redis).toFixed(3)}`,
