@@ -25,10 +25,13 @@ export const FAILED_MAX = 100_000;
 /** Bytes of attempt lines kept with a delivery, the newest: about 80 attempts. */
 const ATTEMPT_LINES_BYTES_MAX = 16_384;
 
-/** Adds to one of a client app's lists. Its end and its bound are seen to at the first and every sixteenth entry. */
+/**
+ * Adds to one of a client app's lists. Its end and its bound are seen to at the first and every 64th entry: no bound
+ * is a multiple of that, so a full list is cut once in so many entries and not at each.
+ */
 const addToList = (key: number, score: string, expireAt: string, countMax: number): string => `
   redis.call('ZADD', KEYS[${key}], ${score}, requestId)
-  if redis.call('ZCARD', KEYS[${key}]) % 16 == 1 then
+  if redis.call('ZCARD', KEYS[${key}]) % 64 == 1 then
     redis.call('PEXPIREAT', KEYS[${key}], ${expireAt})
     redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1})
   end`;
@@ -84,7 +87,7 @@ return 1
 export const RECORD = `${REQUIRE_VIEW}
 local requestId, chain, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state')
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state', 'place')
 local foundChain, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local fields = {}
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
@@ -110,6 +113,7 @@ if advances then
   elseif not foundChain or chain ~= foundChain then redis.call('ZREM', KEYS[4], requestId) end
 end
 if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
-if not foundChain or advances then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
+-- What was claimed was given its end then.
+if not foundChain or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
 return 1
 `;
