@@ -96,6 +96,7 @@ function setUp(script: Script = {}) {
     },
     log: { error: () => undefined },
     gather: async () => undefined,
+    gatherAsides: async () => undefined,
     metrics: {
       observeAttempt: () => undefined,
       countExhausted: () => steps.push('exhausted'),

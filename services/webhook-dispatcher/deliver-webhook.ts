@@ -31,6 +31,8 @@ export type DeliveryDependencies = {
   readonly log: Pick<Logger, 'error'>;
   /** Waited for before an attempt is logged, so that many are logged together: nobody waits for the log. */
   readonly gather: () => Promise<void>;
+  /** Waited for before a message is put aside, so that a receiver that hangs costs the others little. */
+  readonly gatherAsides: () => Promise<void>;
   readonly metrics: DispatcherMetrics;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -185,6 +187,7 @@ async function putAside(
   const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
+  await deps.gatherAsides();
   await deps.deliveries.putAside(delivery, place, dueAt);
   const next = { ...delivery, asideCount: delivery.asideCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);

@@ -25,6 +25,8 @@ import { makeReadTierDepths, RETRY_GROUP } from './read-tier-depths.ts';
 
 /** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
 const LOG_GATHER_MS = 25;
+/** Short beside the shortest tier, and the least that a message stays aside where the schedule is scaled down. */
+const ASIDE_GATHER_MS = 100;
 
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 
@@ -63,6 +65,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
     metrics,
     log: context.log,
     gather: makeGather(LOG_GATHER_MS),
+    gatherAsides: makeGather(ASIDE_GATHER_MS),
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) => kafka.publish(webhookRetry[tier], message, { traceparent }),
     publishAttempted: (message, traceparent) => kafka.publish(webhookAttempted, message, { traceparent }),
