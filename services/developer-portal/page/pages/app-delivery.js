@@ -1,0 +1,70 @@
+import { ask, makeUuid } from '../core/api.js';
+import { formatMinute, formatMs } from '../core/format.js';
+import { html, useRef, useState } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { useResource } from '../core/use-resource.js';
+import { PageHead } from '../parts/page-head.js';
+import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
+import { toast } from '../parts/toasts.js';
+import { StateBadge } from './app-deliveries.js';
+import { Missing } from './missing.js';
+
+/** What the dispatcher says of an attempt, in words. */
+const CLASSES = {
+  delivered: 'Delivered',
+  retry: 'Failed, to be tried again',
+  stop: 'Stopped by the receiver',
+};
+
+/** One delivery: every attempt with what came back. */
+export function Delivery({ item }) {
+  const { api, base } = useApp();
+  const path = `${api}/deliveries/${encodeURIComponent(item)}`;
+  const delivery = useResource(path);
+  const key = useRef(makeUuid());
+  const [isBusy, setIsBusy] = useState(false);
+  const resend = async () => {
+    if (isBusy) return;
+    setIsBusy(true);
+    try {
+      await ask('POST', `${path}/resend`, { idempotencyKey: key.current });
+      key.current = makeUuid();
+      toast('It will be sent again in a moment');
+      delivery.reload();
+    } catch (error) {
+      if (!error.isUncertain) key.current = makeUuid();
+      toast(
+        error.isUncertain
+          ? 'The connection was lost. Please try again: it never goes out twice.'
+          : error.message,
+        'bad',
+      );
+    }
+    setIsBusy(false);
+  };
+  if (delivery.error?.status === 404) return html`<${Missing} />`;
+  const actions = html`<button type="button" onClick=${delivery.reload}>Refresh</button>
+    <button type="button" class="primary" aria-disabled=${isBusy ? 'true' : undefined} onClick=${resend}>Resend</button>`;
+  return html`
+    <p class="crumbs"><a href=${`${base}/webhooks`}>← Webhooks</a></p>
+    <${PageHead} title="Delivery" aside=${actions}><p class="sub mono break">${item}</p><//>
+    <${Loaded} resource=${delivery}>${({ state, callbackUrl, nextAttemptAt, attempts }) => html`
+      <${Card}><dl class="facts-list">
+        <div><dt>State</dt><dd><${StateBadge} state=${state} /></dd></div>
+        ${nextAttemptAt && html`<div><dt>Next attempt</dt><dd><${Time} at=${nextAttemptAt} /></dd></div>`}
+        <div><dt>Receiver</dt><dd class="mono break">${callbackUrl}</dd></div>
+      </dl><//>
+      <${Card} title="Attempts">
+        ${attempts.length === 0 && html`<${Empty} title="None yet"><p>It waits for its first attempt.</p><//>`}
+        <ol class="attempts">${attempts.toReversed().map((attempt) => html`<${Attempt} key=${`${attempt.attempt}/${attempt.at}`} data=${attempt} />`)}</ol>
+      <//>`}<//>
+  `;
+}
+
+const toneOf = (name, status) => (name === 'delivered' || (status >= 200 && status < 300) ? 'good' : 'bad');
+
+const Attempt = ({ data: { attempt, at, status, durationMs, class: name, answer } }) => html`<li>
+  <p class="row-title"><${Badge} tone=${toneOf(name, status)}>${status ?? 'No answer'}<//> Attempt ${attempt}</p>
+  <p class="sub facts"><span>${formatMinute(at)}</span><span>${formatMs(durationMs)}</span><span>${CLASSES[name] ?? name}</span></p>
+  ${answer && html`<pre class="code" tabindex="0" aria-label=${`Answer to attempt ${attempt}`}>${answer}</pre>`}
+</li>`;

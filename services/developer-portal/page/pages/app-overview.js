@@ -1,0 +1,74 @@
+import { formatCount, formatMs, formatShare } from '../core/format.js';
+import { html } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { useResource } from '../core/use-resource.js';
+import { PageHead } from '../parts/page-head.js';
+import { Card, Loaded } from '../parts/states.js';
+import { UsageCharts } from './usage-charts.js';
+
+/** From this share of the quota on, the bar says so. */
+const NEARLY_USED = 0.8;
+
+/** How the app is doing: what is left to do, the month, the last 30 days. */
+export function Overview() {
+  const { api } = useApp();
+  const usage = useResource(`${api}/usage`);
+  return html`
+    <${PageHead} title="Overview" aside=${html`<button type="button" onClick=${usage.reload}>Refresh</button>`} />
+    <${Loaded} resource=${usage}>${(value) => html`<${Figures} usage=${value} />`}<//>
+  `;
+}
+
+function Figures({ usage }) {
+  const { month, totals, days } = usage;
+  const isUnused = days.every(({ sync, poll, webhook }) => sync + poll + webhook === 0);
+  return html`
+    <${NextSteps} isUnused=${isUnused} />
+    <div class="tiles">
+      <${Quota} ...${month} />
+      <${Tile} label="Undetermined" value=${formatShare(totals.undeterminedShare)} note="of all rules, last 30 days"
+        title="Rules that nobody could read. They are never a denial." />
+      <${Tile} label="Refused with 429" value=${formatCount(totals.refused)} note="requests, last 30 days" />
+      <${Tile} label="Time to result" value=${formatMs(totals.p50Ms)} note=${`median; p95 ${formatMs(totals.p95Ms)}`} />
+    </div>
+    <${UsageCharts} days=${days} isUnused=${isUnused} />
+  `;
+}
+
+const Tile = ({ label, value, note, title }) => html`<div class="tile" title=${title}>
+  <h2>${label}</h2><p class="figure">${value}</p><p class="sub">${note}</p>
+</div>`;
+
+function Quota({ name, used, quota }) {
+  const share = quota > 0 ? Math.min(1, used / quota) : 1;
+  return html`<div class="tile quota">
+    <h2 id="quota-label">Checks in ${monthName(name)}</h2>
+    <p class="figure">${formatCount(used)} <span class="of">of ${formatCount(quota)}</span></p>
+    <meter class=${share >= NEARLY_USED ? 'near' : ''} aria-labelledby="quota-label" min="0" max=${quota} value=${Math.min(used, quota)}></meter>
+    <p class="sub">${share >= 1 ? 'Used up: checks are refused until next month.' : `${formatCount(quota - used)} left this month`}</p>
+  </div>`;
+}
+
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });
+const monthName = (name) =>
+  /^\d{4}-\d{2}$/.test(name) ? MONTH.format(new Date(`${name}-01T00:00:00Z`)) : name;
+
+/** What a new app still needs; nothing once it is at work. */
+function NextSteps({ isUnused }) {
+  const { app, base } = useApp();
+  const { state } = app.scope;
+  if (state === 'approved' && !isUnused) return null;
+  const step = (isDone, href, text, note) => html`<li class=${isDone ? 'done' : ''}>
+    <span class="tick" aria-hidden="true">${isDone ? '✓' : ''}</span>
+    <div>${isDone ? html`<span>${text}</span>` : html`<a href=${href}>${text}</a>`}<p class="sub">${isDone ? 'Done' : note}</p></div>
+  </li>`;
+  const scopeNote =
+    state === 'requested'
+      ? 'Requested: an operator will look at it.'
+      : 'Tell the operators what you are building.';
+  return html`<${Card} title="Next steps" class="next-steps"><ol>
+    ${step(true, base, 'Create the app')}
+    ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote)}
+    ${step(!isUnused, `${base}/try`, 'Make a first check', 'On this page, with a wallet and a rule of yours.')}
+  </ol><//>`;
+}

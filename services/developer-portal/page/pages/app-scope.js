@@ -1,0 +1,53 @@
+import { ask } from '../core/api.js';
+import { html, useState } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Field } from '../parts/field.js';
+import { Form } from '../parts/form.js';
+import { PageHead } from '../parts/page-head.js';
+import { Card, ScopeBadge } from '../parts/states.js';
+import { toast } from '../parts/toasts.js';
+
+const WORDS = {
+  none: 'Checks need the token-gating scope. Say what you are building, and an operator will decide.',
+  requested: 'Your request is with the operators. Until they have decided, checks are answered with 403.',
+  approved: 'This app may make checks.',
+  rejected: 'An operator has rejected the request. You may change your purpose and ask again.',
+};
+
+/** Where the app stands with its scope, and asking for it. */
+export function Scope() {
+  const { app } = useApp();
+  const { state, purpose, reason } = app.scope;
+  const [isAsking, setIsAsking] = useState(false);
+  const mayAsk = state === 'none' || state === 'rejected' || (state === 'requested' && !purpose);
+  return html`
+    <${PageHead} title="Scope" />
+    <${Card}>
+      <p class="row-title"><code>token-gating</code> <${ScopeBadge} state=${state} /></p>
+      <p class="prose">${WORDS[state]}</p>
+      ${reason && html`<p class="notice bad quoted"><strong>Reason</strong>${reason}</p>`}
+      ${purpose && html`<p class="notice quoted"><strong>Your purpose</strong>${purpose}</p>`}
+      ${state === 'requested' && purpose && !isAsking && html`<button type="button" onClick=${() => setIsAsking(true)}>Change the purpose</button>`}
+    <//>
+    ${(mayAsk || isAsking) && html`<${RequestScope} purpose=${purpose} onDone=${() => setIsAsking(false)} />`}
+  `;
+}
+
+function RequestScope({ purpose, onDone }) {
+  const { api, reload } = useApp();
+  const form = useSubmit(
+    (body, idempotencyKey) => ask('POST', `${api}/scope`, { body, idempotencyKey }),
+    () => {
+      toast('Scope requested');
+      onDone();
+      reload();
+    },
+  );
+  return html`<${Card} title="Request the scope">
+    <${Form} form=${form} submit="Request scope">
+      <${Field} label="Purpose" as="textarea" name="purpose" rows="5" required maxlength="1000" defaultValue=${purpose}
+        hint="Who is gated by which tokens, and roughly how many checks a month." fault=${form.faults['/purpose']} />
+    <//>
+  <//>`;
+}

@@ -1,0 +1,53 @@
+import { ask } from '../core/api.js';
+import { formatCount } from '../core/format.js';
+import { html, useState } from '../core/html.js';
+import { navigate } from '../core/router.js';
+import { useApp, useSession } from '../core/session.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Confirm } from '../parts/confirm.js';
+import { Field } from '../parts/field.js';
+import { Form } from '../parts/form.js';
+import { PageHead } from '../parts/page-head.js';
+import { Card } from '../parts/states.js';
+import { toast } from '../parts/toasts.js';
+
+/** Name, limits, and the end of the app. */
+export function Settings() {
+  const { app, api, reload } = useApp();
+  const { account } = useSession();
+  const [isDeleting, setIsDeleting] = useState(false);
+  const form = useSubmit(
+    (body) => ask('PATCH', api, { body }),
+    () => {
+      toast('App renamed');
+      reload();
+    },
+  );
+  const { requestsPerSecond, requestsPerMonth } = app.limits;
+  return html`
+    <${PageHead} title="Settings" />
+    <${Card} title="Name">
+      <${Form} form=${form} submit="Rename">
+        <${Field} label="Name" name="name" required maxlength="64" defaultValue=${app.name} fault=${form.faults['/name']} />
+      <//>
+    <//>
+    <${Card} title="Limits"><dl class="facts-list">
+      <div><dt>Tier</dt><dd>${account.tier}</dd></div>
+      <div><dt>Requests per second</dt><dd>${formatCount(requestsPerSecond)}</dd></div>
+      <div><dt>Checks per month</dt><dd>${formatCount(requestsPerMonth)}</dd></div>
+    </dl><//>
+    <${Card} title="Delete this app" class="danger-zone">
+      <p class="prose">Its keys stop working at once, waiting webhooks are not sent any more, and it cannot be brought back.</p>
+      <button type="button" class="danger" onClick=${() => setIsDeleting(true)}>Delete app…</button>
+    <//>
+    ${
+      isDeleting &&
+      html`<${Confirm} title="Delete this app?" action="Delete app" typed=${app.name}
+        send=${() => ask('DELETE', api)} onClose=${() => setIsDeleting(false)}
+        onDone=${() => {
+          toast('App deleted');
+          navigate('/');
+        }}><p>All keys of <strong class="break">${app.name}</strong> stop working within a second.</p><//>`
+    }
+  `;
+}

@@ -1,0 +1,83 @@
+import { ask } from '../core/api.js';
+import { buildCheck, newRule, RULES_MAX } from '../core/build-check.js';
+import { html, useState } from '../core/html.js';
+import { keptKey } from '../core/kept-keys.js';
+import { useApp } from '../core/session.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Field } from '../parts/field.js';
+import { Form } from '../parts/form.js';
+import { PageHead } from '../parts/page-head.js';
+import { Card } from '../parts/states.js';
+import { RuleFields } from './rule-fields.js';
+import { TryAnswer } from './try-answer.js';
+
+const POLICIES = [
+  ['omit', 'Leave the rule out'],
+  ['deny', 'Deny the rule'],
+  ['fail', 'Fail the check'],
+];
+
+/** A form that runs a check with the app's own key, and shows what went over the wire. */
+export function Try() {
+  const { app, api, base } = useApp();
+  const [account, setAccount] = useState('');
+  const [apiKey, setApiKey] = useState(() => keptKey(app.clientId));
+  const [onUndetermined, setPolicy] = useState('omit');
+  const [rules, setRules] = useState(() => [newRule(1)]);
+  const [answer, setAnswer] = useState(undefined);
+  const form = useSubmit(() => {
+    setAnswer(undefined);
+    return ask('POST', `${api}/try`, {
+      body: { apiKey: apiKey.trim(), check: buildCheck({ account, onUndetermined, rules }) },
+    });
+  }, setAnswer);
+  const faults = {
+    ...faultsOf(form.error?.errors, '/check'),
+    ...faultsOf(answer?.body?.errors, ''),
+    ...form.faults,
+  };
+  const change = (place, name, value) =>
+    setRules(rules.map((rule, at) => (at === place ? { ...rule, [name]: value } : rule)));
+  const add = () =>
+    setRules([...rules, { ...newRule(rules.length + 1), chainId: rules.at(-1)?.chainId ?? '1' }]);
+  return html`
+    <${PageHead} title="Try it"><p class="sub">Runs a real check, which counts against the quota. The key goes to the
+      gateway and is not kept.</p><//>
+    ${
+      app.scope.state !== 'approved' &&
+      html`<p class="notice warn">Without the approved scope the answer is 403. <a href=${`${base}/scope`}>Request the scope</a></p>`
+    }
+    <${Card}>
+      <${Form} form=${form} submit="Run check" label="A check">
+        <div class="two">
+          <${Field} label="API key" name="apiKey" required maxlength="100" class="mono-input" value=${apiKey}
+            placeholder="rck_live_…" onInput=${(event) => setApiKey(event.target.value)} fault=${faults['/apiKey']}
+            hint=${keptKey(app.clientId) === '' ? 'Paste a key of this app.' : 'The key that you have just made.'} />
+          <${Field} label="Wallet" name="account" required maxlength="100" class="mono-input" placeholder="0x…" value=${account}
+            onInput=${(event) => setAccount(event.target.value)} fault=${faults['/account']} />
+        </div>
+        ${rules.map(
+          (rule, place) => html`<${RuleFields} key=${place} rule=${rule} place=${place} faults=${faults}
+            onChange=${(name, value) => change(place, name, value)}
+            onRemove=${rules.length > 1 ? () => setRules(rules.filter((_, at) => at !== place)) : undefined} />`,
+        )}
+        <div class="inline spread">
+          <button type="button" onClick=${add} disabled=${rules.length >= RULES_MAX}>Add a rule</button>
+          <${Field} label="A rule that cannot be read" as="select" name="onUndetermined" value=${onUndetermined}
+            onChange=${(event) => setPolicy(event.target.value)}>
+            ${POLICIES.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
+          <//>
+        </div>
+      <//>
+    <//>
+    ${answer && html`<${TryAnswer} answer=${answer} />`}
+  `;
+}
+
+/** Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is no fault of a field. */
+const faultsOf = (errors, prefix) =>
+  Object.fromEntries(
+    (Array.isArray(errors) ? errors : [])
+      .filter(({ pointer }) => typeof pointer === 'string' && pointer.startsWith(prefix))
+      .map(({ pointer, detail }) => [pointer.slice(prefix.length), String(detail)]),
+  );

@@ -1,0 +1,36 @@
+import { ask } from '../core/api.js';
+import { html, useState } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Dialog } from '../parts/dialog.js';
+import { Field } from '../parts/field.js';
+import { Form } from '../parts/form.js';
+
+const HOUR_MS = 3_600_000;
+const SPANS = [
+  [1, 'the last hour'],
+  [24, 'the last 24 hours'],
+  [72, 'the last 3 days'],
+  [720, 'the last 30 days'],
+];
+
+/** Asks since when the failed deliveries are to be sent again. */
+export function ResendFailed({ onClose, onDone }) {
+  const { api } = useApp();
+  const [openedAtMs] = useState(() => Date.now());
+  const send = ({ hours }, idempotencyKey) =>
+    ask('POST', `${api}/deliveries/resend-failed`, {
+      body: { since: new Date(openedAtMs - Number(hours) * HOUR_MS).toISOString() },
+      idempotencyKey,
+    });
+  const form = useSubmit(send, ({ count }) => onDone(count));
+  return html`<${Dialog} title="Resend what failed" onClose=${onClose}>
+    <${Form} form=${form} submit="Resend" onCancel=${onClose}>
+      <p class="prose">Every delivery that was given up, or stopped by a 410, is sent again with the same id and body.
+        Your receiver should ignore ids it has handled.</p>
+      <${Field} label="Failed within" as="select" name="hours" fault=${form.faults['/since']}>
+        ${SPANS.map(([hours, text]) => html`<option value=${hours} selected=${hours === 24}>${text}</option>`)}
+      <//>
+    <//>
+  <//>`;
+}

@@ -1,0 +1,50 @@
+import { ask } from '../core/api.js';
+import { formatDate } from '../core/format.js';
+import { html, useState } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Dialog } from '../parts/dialog.js';
+import { Form } from '../parts/form.js';
+import { Overlap } from '../parts/overlap.js';
+import { SecretsShown } from '../parts/secrets-shown.js';
+import { Badge, Card, Time } from '../parts/states.js';
+
+/** The secrets that sign now, and how to replace them. */
+export function SigningSecret() {
+  const { app, base, reload } = useApp();
+  const [isRotating, setIsRotating] = useState(false);
+  const done = () => {
+    setIsRotating(false);
+    reload();
+  };
+  return html`<${Card} title="Signing secret"
+    aside=${html`<button type="button" onClick=${() => setIsRotating(true)}>Rotate…</button>`}>
+    <ul class="rows inner">${app.secrets.map(
+      ({ createdAt, expiresAt }) => html`<li key=${createdAt}>
+        <div class="grow"><code>whsec_••••••••</code> ${expiresAt ? html`<${Badge} tone="warn">Ends <${Time} at=${expiresAt} /><//>` : html`<${Badge} tone="good">Current<//>`}</div>
+        <p class="sub facts">Since ${formatDate(createdAt)}</p>
+      </li>`,
+    )}</ul>
+    <p class="hint">Each message is signed with every secret that is listed. <a href=${`${base}/snippets`}>How to verify</a></p>
+    ${isRotating && html`<${Rotate} onClose=${() => setIsRotating(false)} onDone=${done} />`}
+  <//>`;
+}
+
+function Rotate({ onClose, onDone }) {
+  const { api } = useApp();
+  const [made, setMade] = useState(undefined);
+  const send = ({ overlapHours }, idempotencyKey) =>
+    ask('POST', `${api}/secret/rotate`, { body: { overlapHours: Number(overlapHours) }, idempotencyKey });
+  const form = useSubmit(send, setMade);
+  if (made)
+    return html`<${Dialog} key="made" title="Your new signing secret">
+      <${SecretsShown} secrets=${[['Webhook secret', made.webhookSecret]]} onDone=${onDone} />
+    <//>`;
+  return html`<${Dialog} key="ask" title="Rotate the signing secret" onClose=${onClose}>
+    <${Form} form=${form} submit="Rotate secret" onCancel=${onClose}>
+      <p class="prose">During the overlap every message carries two signatures, so that a receiver with either secret
+        verifies it.</p>
+      <${Overlap} label="The old secret stops signing" fault=${form.faults['/overlapHours']} />
+    <//>
+  <//>`;
+}
