@@ -13,6 +13,8 @@ export const LOCAL_CHAIN_ID = 31_337;
 
 export type ChainOptions = {
   readonly port: number;
+  /** Where it listens; loopback by default, for anvil serves whoever asks. */
+  readonly host?: string;
   readonly signal?: AbortSignal | undefined;
   readonly onSpawn?: ((pid: number) => void) | undefined;
   /** Further arguments for anvil. */
@@ -40,12 +42,13 @@ export type RunningChain = AsyncDisposable &
  * await using chain = await startChain({ port: 21_005 });
  * chain.erc20; // '0x5FbDB2315678afecb367f032d93F642f64180aa3'
  */
-export async function startChain({ port, signal, onSpawn, args = [] }: ChainOptions): Promise<RunningChain> {
+export async function startChain(options: ChainOptions): Promise<RunningChain> {
+  const { port, host = '127.0.0.1', signal, onSpawn, args = [] } = options;
   await requireFreePorts([{ port, what: 'the demo chain' }]);
   const rpc = `http://127.0.0.1:${port}`;
   const child = await spawnChild(
     findAnvil(),
-    ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(LOCAL_CHAIN_ID), '--quiet', ...args],
+    ['--host', host, '--port', String(port), '--chain-id', String(LOCAL_CHAIN_ID), '--quiet', ...args],
     { stdio: 'ignore', stopTimeoutMs: STOP_TIMEOUT_MS, onSpawn },
   );
   try {

@@ -48,6 +48,8 @@ type Options = {
   readonly secret?: string | undefined;
   /** Default 204. */
   readonly answer?: Answer;
+  /** Where it listens and is sent to; default loopback. */
+  readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
 };
@@ -75,10 +77,11 @@ export async function receiveWebhooks(options: Options = {}): Promise<WebhookRec
     });
   });
   server.keepAliveTimeout = 30_000;
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
+  const host = options.host ?? '127.0.0.1';
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `http://${host}:${port}/hook`,
     deliveries,
     waitFor: (matches, timeoutMs) => waitUntil('a webhook', () => deliveries.find(matches), timeoutMs),
     setAnswer: (next) => {

@@ -9,7 +9,11 @@ import { waitUntil } from './wait-until.ts';
 /** Two cores bear it beside the whole system and the test. */
 const PER_SECOND = 40;
 
-type System = Pick<StartedSystem, 'chain' | 'client' | 'ready'>;
+type System = Pick<StartedSystem, 'chain' | 'client'> & {
+  readonly ready: { readonly app: Pick<StartedSystem['ready']['app'], 'webhookSecret'> };
+  /** Where its webhooks find this machine; default loopback. */
+  readonly receiverHost?: string;
+};
 
 /**
  * Sends load of all modes, does the harm in the middle of it, lets the load go on until checks are accepted again
@@ -26,7 +30,10 @@ export async function reconcileUnderLoad(
   clients: readonly CheckClient[] = [system.client],
 ): Promise<Reconciliation> {
   const { chain, ready } = system;
-  await using receiver = await receiveWebhooks({ secret: ready.app.webhookSecret });
+  await using receiver = await receiveWebhooks({
+    secret: ready.app.webhookSecret,
+    ...(system.receiverHost === undefined ? {} : { host: system.receiverHost }),
+  });
   const ledger = new Ledger();
   const load = startLoad({ clients, chain, ledger, callbackUrl: receiver.url, perSecond: PER_SECOND });
   const accepted = (count: number) =>

@@ -1,0 +1,139 @@
+// The images are built and the whole compose file is started, as an operator does it, with real containers of everything.
+// Checks of all modes come in while it is scaled and restarted: it must be safe by its settings, and lose nothing.
+import { globSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { demoRules } from '../support/demo-rules.ts';
+import { NO_FAULTS } from '../support/ledger.ts';
+import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
+import { type ComposedSystem, startCompose, untilQuery } from './start-compose.ts';
+
+/** Every folder of a service that runs as a process is a service of the compose file, under its name. */
+const SERVICES = globSync('services/*/main.ts').map((file) => basename(dirname(file)));
+
+let system: ComposedSystem;
+beforeAll(async () => {
+  system = await startCompose();
+});
+afterAll(async () => system?.[Symbol.asyncDispose]());
+
+type Inspected = {
+  readonly State: { readonly Health?: { readonly Status: string }; readonly OOMKilled: boolean };
+  readonly Config: { readonly User: string };
+  readonly HostConfig: {
+    readonly ReadonlyRootfs: boolean;
+    readonly CapDrop: readonly string[] | null;
+    readonly Memory: number;
+    readonly NanoCpus: number;
+    readonly SecurityOpt: readonly string[] | null;
+  };
+};
+
+async function inspect(service: string): Promise<readonly Inspected[]> {
+  const ids = (await system.compose('ps', '--quiet', service)).split('\n').filter(Boolean);
+  return JSON.parse(await system.docker('inspect', ...ids)) as Inspected[];
+}
+
+const healthy = async (service: string): Promise<number> =>
+  (await inspect(service)).filter(({ State }) => State.Health?.Status === 'healthy').length;
+
+test.each([...SERVICES, 'chain'])(
+  '%s runs healthy, as no superuser, on a file system that nobody writes to',
+  async (service) => {
+    const [container] = await inspect(service);
+    expect(container?.State.Health?.Status).toBe('healthy');
+    expect(container?.Config.User).toBe('node');
+    expect(container?.HostConfig).toMatchObject({
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges:true'],
+    });
+    expect(container?.HostConfig.Memory).toBeGreaterThan(0);
+    expect(container?.HostConfig.NanoCpus).toBeGreaterThan(0);
+  },
+);
+
+test('the image holds what a service needs to run and no tool of its development', async () => {
+  const look =
+    'for (const name of ["jest", "node", "solc", "typescript"]) if (fs.existsSync(`node_modules/${name}`)) console.log(name)';
+  expect(await system.compose('exec', '-T', 'gateway', 'node', '-e', look)).toBe('');
+  const tests = 'console.log(fs.globSync("{services,shared}/**/*.test.ts").length)';
+  expect((await system.compose('exec', '-T', 'gateway', 'node', '-e', tests)).trim()).toBe('0');
+});
+
+test('a check is answered at once, to be polled and by a signed webhook, with the same verdicts', async () => {
+  const { chain, client, ready, receiverHost } = system;
+  const { erc20, erc721, erc1155 } = demoRules(chain);
+  const check = {
+    account: chain.holder,
+    rules: [
+      erc20({ roleId: 'exact', minToken: '1500.5' }),
+      erc20({ roleId: 'a unit more', minToken: '1500.500001' }),
+      erc721({ tokenId: '2' }),
+      erc1155({ tokenId: '7-8', minToken: '15' }),
+    ],
+  };
+  const roles = [
+    { id: 'exact', granted: true },
+    { id: 'a unit more', granted: false },
+    { id: 'erc721', granted: true },
+    { id: 'erc1155', granted: true },
+  ];
+  expect(await client.check(check)).toMatchObject({ status: 200, body: { roles, errors: [] } });
+  expect(await client.checkAndWait(check)).toMatchObject({ status: 200, body: { roles, errors: [] } });
+
+  await using receiver = await receiveWebhooks({ secret: ready.app.webhookSecret, host: receiverHost });
+  const accepted = await client.check({ ...check, callbackUrl: receiver.url });
+  expect(accepted.status).toBe(202);
+  const webhook = await receiver.waitFor(({ requestId }) => requestId === accepted.body.requestId);
+  expect(webhook.verified).toBe(true);
+  expect(JSON.parse(webhook.body)).toMatchObject({ roles, errors: [] });
+});
+
+test('Prometheus reads every process, and none of its rules is broken', async () => {
+  const up = await untilQuery(system.prometheus, 'up{job="rolecall"}', 'service', (values) =>
+    SERVICES.every((service) => values.get(service) === 1),
+  );
+  expect([...up.keys()].sort()).toEqual([...SERVICES].sort());
+  const response = await fetch(`${system.prometheus}/api/v1/rules`);
+  const { data } = (await response.json()) as { data: { groups: { rules: { health: string }[] }[] } };
+  const health = data.groups.flatMap(({ rules }) => rules.map((rule) => rule.health));
+  expect(health.length).toBeGreaterThan(0);
+  expect(health.filter((state) => state === 'err')).toEqual([]);
+});
+
+test('going from one evaluator to three and back under load loses nothing', async () => {
+  const scale = (count: number) =>
+    system.compose('up', '--detach', '--no-recreate', '--wait', '--scale', `evaluator=${count}`);
+  const { faults, counts } = await reconcileUnderLoad(system, async () => {
+    await scale(3);
+    expect(await healthy('evaluator')).toBe(3);
+    await scale(1);
+    expect(await healthy('evaluator')).toBe(1);
+  });
+  expect(faults).toEqual(NO_FAULTS);
+  expect(counts.undetermined).toBe(0);
+});
+
+test('a result outlives a stop and start of everything', async () => {
+  const { chain, client } = system;
+  const before = await client.checkAndWait({ account: chain.holder, rules: [demoRules(chain).erc20()] });
+  const requestId = before.body.requestId ?? '';
+  await system.compose('stop');
+  await system.compose('up', '--detach', '--wait');
+  const after = await client.poll(requestId);
+  expect(after).toMatchObject({ status: 200, text: before.text });
+  expect(await client.check({ account: chain.stranger, rules: [demoRules(chain).erc721()] })).toMatchObject({
+    status: 200,
+    body: { roles: [{ id: 'erc721', granted: false }] },
+  });
+});
+
+test('nothing was killed for want of memory, and every process ends by itself when it is told to', async () => {
+  for (const service of SERVICES)
+    for (const { State } of await inspect(service)) expect(State.OOMKilled).toBe(false);
+  const ids = (await system.compose('ps', '--quiet', ...SERVICES)).split('\n').filter(Boolean);
+  await system.compose('stop', ...SERVICES);
+  const stopped = JSON.parse(await system.docker('inspect', ...ids)) as { State: { ExitCode: number } }[];
+  expect(stopped.map(({ State }) => State.ExitCode)).toEqual(ids.map(() => 0));
+});
