@@ -60,7 +60,7 @@ const EVERYWHERE = ['service', 'job', 'instance'];
 
 /** Every series that a scrape of the whole system may show, and the labels that it may have. */
 export function knownSeries(): Map<string, ReadonlySet<string>> {
-  const series = new Map<string, ReadonlySet<string>>([['up', new Set(['job', 'instance'])]]);
+  const series = new Map<string, ReadonlySet<string>>([['up', new Set(EVERYWHERE)]]);
   for (const { name, type, labels } of PROCESSES.flatMap(metricsOf)) {
     const all = new Set([...EVERYWHERE, ...labels]);
     if (type !== 'histogram') series.set(name, all);

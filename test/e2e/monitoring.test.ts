@@ -1,0 +1,116 @@
+// A real Prometheus scrapes a running system: what rules and dashboards ask for is there; and when every evaluator is
+// dead, the alerts for what stands still fire, and clear after they return.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { demoRules } from '../support/demo-rules.ts';
+import { knownSeries } from '../support/metric-inventory.ts';
+import { loadDashboardQueries, loadRules, RULES } from '../support/monitoring-files.ts';
+import { describeWithPrometheus, type Prometheus, startPrometheus } from '../support/prometheus.ts';
+import { asAsked, parseQuery } from '../support/promql.ts';
+import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** The rules as they are, but in a hurry: what must last for minutes lasts for a second. */
+const inAHurry = (text: string): string =>
+  text
+    .replaceAll(/for: \d+[mh]$/gm, 'for: 1s')
+    .replaceAll(/(oldest_un\w+_seconds:max\{[^}]*\}) > \d+/g, '$1 > 2');
+
+describeWithPrometheus('Prometheus', () => {
+  let system: StartedSystem;
+  let prometheus: Prometheus;
+  beforeAll(async () => {
+    system = await startSystem();
+    prometheus = await startPrometheus({
+      targets: system.ready.processes.flatMap(({ service, ops }) =>
+        ops === null ? [] : [{ service, address: new URL(ops).host }],
+      ),
+      rules: readdirSync(RULES).map((file) => inAHurry(readFileSync(join(RULES, file), 'utf8'))),
+    });
+  });
+  afterAll(async () => {
+    await prometheus?.[Symbol.asyncDispose]();
+    await system?.[Symbol.asyncDispose]();
+  });
+
+  const aCheck = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
+
+  test('every series that rules and dashboards ask for is there after a little load', async () => {
+    await using receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
+    for (let round = 0; round < 3; round++) expect((await system.client.check(aCheck())).status).toBe(200);
+    await system.client.checkAndWait(aCheck());
+    const { body } = await system.client.check({ ...aCheck(), callbackUrl: receiver.url });
+    await receiver.waitFor(({ requestId }) => requestId === body.requestId);
+
+    const asked = [...loadRules(), ...loadDashboardQueries()].flatMap(
+      ({ expr }) => parseQuery(expr).selectors,
+    );
+    const missing = new Set(asked.map(({ text }) => text));
+    const isThere = async (text: string) => (await prometheus.query(`count(${text})`)).length > 0;
+    await waitUntil('every series', async () => {
+      for (const text of missing) if (await isThere(text)) missing.delete(text);
+      return missing.size === 0;
+    }).catch(() => undefined);
+    expect([...missing]).toEqual([]);
+  });
+
+  test('every query of the dashboards is answered', async () => {
+    const answers = await Promise.all(
+      loadDashboardQueries().map(async ({ place, expr }) => ({
+        place,
+        answer: await prometheus.query(asAsked(expr)),
+      })),
+    );
+    expect(answers.length).toBeGreaterThan(50);
+  });
+
+  test('a process shows nothing of the product’s that the list of its metrics does not know', async () => {
+    const shown = await prometheus.query('count by (__name__) ({__name__=~"rolecall_.+"})');
+    const known = knownSeries();
+    expect(shown.map(({ metric }) => metric['__name__'] ?? '').filter((name) => !known.has(name))).toEqual(
+      [],
+    );
+  });
+
+  test('without trouble no alert is pending or firing', async () => {
+    await waitUntil('silence', async () => (await prometheus.alerts()).length === 0);
+  });
+
+  test('when every evaluator is dead the alerts of what stands still fire, and clear after they return', async () => {
+    const { body, status } = await system.client.check({ ...aCheck(), async: true });
+    expect(status).toBe(202);
+    await system.client.poll(body.requestId ?? '', 10);
+    const killAll = () => {
+      for (const pid of system.pidsOf('evaluator')) killIfAlive(pid);
+    };
+    killAll();
+    const waiting = await system.client.check({ ...aCheck(), async: true });
+    expect(waiting.status).toBe(202);
+    const fires = async (name: string) =>
+      (await prometheus.alerts()).some(
+        ({ labels, state }) => labels['alertname'] === name && state === 'firing',
+      );
+    for (const name of ['BulkLaneStalled', 'ConsumerDead', 'ProcessMissing'])
+      await waitUntil(`${name} to fire`, async () => {
+        // The starter brings them back again and again.
+        killAll();
+        return fires(name);
+      });
+    const answer = await waitUntil('the result', async () => {
+      const polled = await system.client.poll(waiting.body.requestId ?? '', 5);
+      return polled.status === 200 && polled;
+    });
+    expect(answer.body.roles).toEqual([{ id: 'erc20', granted: true }]);
+    for (const name of ['BulkLaneStalled', 'ConsumerDead', 'ProcessMissing'])
+      await waitUntil(`${name} to clear`, async () => !(await fires(name)));
+  });
+});
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Already gone.
+  }
+}
