@@ -51,6 +51,7 @@ await runService(
         topics: [LANES[lane]],
         window: config.window,
         handle: makeRequestHandler(dependencies, lane),
+        onAssignment: () => void pool.look(),
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
     const consumers = [await consume('interactive'), await consume('bulk')];

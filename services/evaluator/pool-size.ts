@@ -1,10 +1,13 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 
+/** Between two looks where no rebalance calls for one: a member that died is noticed by those that stay. */
 const LOOK_INTERVAL_MS = 5_000;
 
 export type PoolSize = AsyncDisposable & {
   /** Evaluators that share the endpoints' rates; at least 1. */
   readonly size: () => number;
+  /** Looks anew, at a rebalance. Never throws. */
+  readonly look: () => Promise<void>;
 };
 
 /** Follows how many members the evaluators' consumer group has; keeps the last figure while the broker is away. */
@@ -14,13 +17,18 @@ export function startPoolSize(
 ): PoolSize {
   let size = 1;
   const look = async () => {
-    const { groups } = await admin.describeGroups([groupId]);
-    size = Math.max(1, groups[0]?.members.length ?? 1);
+    try {
+      const { groups } = await admin.describeGroups([groupId]);
+      size = Math.max(1, groups[0]?.members.length ?? size);
+    } catch {
+      // The broker is away: the last figure is as good as any.
+    }
   };
-  const timer = setInterval(() => void look().catch(() => undefined), LOOK_INTERVAL_MS);
+  const timer = setInterval(() => void look(), LOOK_INTERVAL_MS);
   timer.unref();
   return {
     size: () => size,
+    look,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
     },

@@ -47,6 +47,8 @@ export type ConsumeOptions<M> = {
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
   /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 250 ms. */
   readonly fetchWaitMs?: number;
+  /** Called when the group has shared its partitions out anew. */
+  readonly onAssignment?: () => void;
 };
 
 export type KafkaConnection = AsyncDisposable & {
@@ -122,7 +124,10 @@ export async function connectKafka(
       window: options.window,
       log,
       fail: context.fail,
-      onAssignment: group.onAssignment,
+      onAssignment: () => {
+        group.onAssignment();
+        options.onAssignment?.();
+      },
       onCrash: group.onCrash,
       now: options.due?.now ?? Date.now,
       look: makeLookAtRecord(topics, options.due?.dueAtOf),

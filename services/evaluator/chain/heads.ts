@@ -11,6 +11,8 @@ import type { WaitingRoom } from './waiting-room.ts';
 const HEAD_AGE_MS_MAX = 500;
 /** A `minBlock` further ahead of the head than what the chain makes in this time is not waited for. */
 const AHEAD_MS_MAX = 10_000;
+/** A look at all endpoints ends with those that have answered by then. */
+const LOOK_MS_MAX = 1_000;
 /** Between two looks at a head that has not come far enough. */
 const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
@@ -86,16 +88,18 @@ export class Heads {
 
   /** Looks at all endpoints until one has the block: one node that is behind says nothing of the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Block> {
-    for (;;) {
+    while (!signal.aborted) {
       const fetched = this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely');
-      const block = await unlessAborted(fetched.block, signal);
+      const block = await unlessAborted(fetched.block, signal).catch((error) => {
+        if (!signal.aborted) throw error;
+      });
+      if (block === undefined) break;
       if (block.number >= minBlock) return block;
       const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
-      if (isTooFar) throw new RpcFailure('min-block-not-reached');
-      await sleep(this.#pollMs, undefined, { signal }).catch(() => {
-        throw new RpcFailure('min-block-not-reached');
-      });
+      if (isTooFar) break;
+      await sleep(this.#pollMs, undefined, { signal }).catch(() => undefined);
     }
+    throw new RpcFailure('min-block-not-reached');
   }
 
   get #pollMs(): number {
@@ -124,23 +128,39 @@ export class Heads {
 
   async #ask(tag: BlockTag, breadth: Breadth): Promise<Block> {
     const { quorum, pool, onHead } = this.#options;
-    const usable = pool.candidates();
-    const { answers, failure } = await askEndpoints({
-      candidates: () => pool.candidates(),
-      quorum: breadth === 'widely' ? Math.max(quorum, usable.length) : quorum,
-      isSettled: () => true,
-      ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
-      hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-      readyInMs: () => pool.readyInMs,
-      onHedge: () => pool.spendHedge(),
-      signal: this.#controller.signal,
-    });
+    const seen = breadth === 'widely' ? await this.#lookAtAll(tag) : [];
+    const { answers, failure } =
+      seen.length >= quorum
+        ? { answers: seen, failure: undefined }
+        : await askEndpoints({
+            candidates: () => pool.candidates(),
+            quorum,
+            isSettled: () => true,
+            ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
+            hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+            readyInMs: () => pool.readyInMs,
+            onHedge: () => pool.spendHedge(),
+            signal: this.#controller.signal,
+          });
     // The newest block that as many endpoints as the quorum wants have: whoever showed a later one has it too.
     const newestFirst = answers.toSorted((a, b) => b.number - a.number);
     const block = newestFirst[Math.min(quorum, newestFirst.length) - 1];
     if (block === undefined) throw failure ?? new RpcFailure('unreachable');
     onHead(block);
     return block;
+  }
+
+  /** What all endpoints show that answer soon: one that hangs must not hide what the others have. */
+  async #lookAtAll(tag: BlockTag): Promise<Block[]> {
+    const seen: Block[] = [];
+    const looks = this.#options.pool.candidates().map(async (endpoint) => {
+      seen.push(await this.#askEndpoint(endpoint, tag, this.#controller.signal));
+    });
+    const timer = new AbortController();
+    const enough = sleep(LOOK_MS_MAX, undefined, { signal: timer.signal }).catch(() => undefined);
+    await Promise.race([Promise.allSettled(looks), enough]);
+    timer.abort();
+    return [...seen];
   }
 
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {

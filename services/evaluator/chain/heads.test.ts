@@ -1,0 +1,251 @@
+import type { BlockTag } from '#shared/contracts/rule.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+import type { Block } from './block.ts';
+import type { Rpc } from './connect-rpc.ts';
+import { Endpoint } from './endpoint.ts';
+import { type HeadRequest, Heads, type HeadsOptions } from './heads.ts';
+import { RpcFailure } from './rpc-failure.ts';
+import { WaitingRoom } from './waiting-room.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+const hex = (number: number) => `0x${number.toString(16)}`;
+const headerOf = (number: number, timestampMs: number) => ({
+  number: hex(number),
+  hash: `0x${'aa'.repeat(32)}`,
+  parentHash: `0x${'bb'.repeat(32)}`,
+  timestamp: hex(Math.floor(timestampMs / 1_000)),
+});
+
+/** What an endpoint shows: the number of its head, a failure, or nothing ever. */
+type Shown = number | RpcFailure | 'hang';
+
+function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
+  const clock = { ms: 10_000 };
+  const state = { shown, tags: [] as string[], onWait: jest.fn(), heads: [] as number[], headAtMs: NOW };
+  const nowMs = () => clock.ms;
+  const answer = async (index: number, tag: string): Promise<unknown> => {
+    state.tags.push(tag);
+    const now = state.shown[index];
+    if (now === 'hang') return new Promise(() => undefined);
+    if (now instanceof RpcFailure) throw now;
+    return headerOf(now ?? 0, state.headAtMs);
+  };
+  const endpoints = shown.map((_, index) => {
+    const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
+    return new Endpoint({
+      name: String(index),
+      rpc: { call } as Rpc,
+      maxCallsPerBatch: undefined,
+      rateShare: undefined,
+      observer: { onCall: () => undefined },
+      nowMs,
+    });
+  });
+  const room = new WaitingRoom({ perClientMax: 2, max: 3 });
+  const heads = new Heads({
+    pool: {
+      candidates: () => endpoints,
+      capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }),
+      hedgeAfterMs: () => undefined,
+      readyInMs: undefined,
+      spendHedge: () => undefined,
+    },
+    quorum: 1,
+    blockTimeMs: 1_000,
+    maxHeadAgeMs: undefined,
+    now: () => NOW,
+    nowMs,
+    onHead: ({ number }) => void state.heads.push(number),
+    room,
+    ...over,
+  });
+  const read = (request: Partial<HeadRequest> = {}): Promise<Block> =>
+    heads.read({
+      tag: 'latest',
+      minBlock: 0,
+      startedMs: clock.ms,
+      clientId: 'app_1',
+      onWait: state.onWait,
+      signal: new AbortController().signal,
+      ...request,
+    });
+  /** Lets the clock run until there is something to see. */
+  const until = (what: string, look: () => boolean) =>
+    waitUntil(
+      what,
+      () => {
+        clock.ms += 100;
+        return look();
+      },
+      5_000,
+    );
+  return { heads, read, state, clock, room, until };
+}
+
+const codeOf = (read: Promise<unknown>) =>
+  read.then(
+    () => 'read',
+    (error: RpcFailure) => error.code,
+  );
+
+describe('a head', () => {
+  test('is fetched once for all checks that begin around it', async () => {
+    const { read, state, clock } = makeHeads([7]);
+    await Promise.all([read(), read(), read({ clientId: 'app_2' })]);
+    clock.ms += 500;
+    expect((await read()).number).toBe(7);
+    expect(state.tags).toEqual(['latest']);
+  });
+
+  test('is fetched anew for a check that began more than 500 ms behind it', async () => {
+    const { read, state, clock } = makeHeads([7]);
+    await read();
+    clock.ms += 501;
+    state.shown = [8];
+    expect((await read()).number).toBe(8);
+    expect(state.heads).toEqual([7, 8]);
+  });
+
+  test('of each tag is one of its own', async () => {
+    const { read, state } = makeHeads([7]);
+    const tags: BlockTag[] = ['latest', 'safe', 'finalized'];
+    await Promise.all(tags.map((tag) => read({ tag })));
+    expect(state.tags.toSorted()).toEqual(tags.toSorted());
+  });
+
+  test('that could not be fetched is a failure for those who wait, and is kept by nobody', async () => {
+    const { read, state } = makeHeads([new RpcFailure('malformed')]);
+    expect(await Promise.all([codeOf(read()), codeOf(read())])).toEqual([
+      'rpc-unavailable',
+      'rpc-unavailable',
+    ]);
+    state.shown = [7];
+    expect((await read()).number).toBe(7);
+  });
+
+  test('goes on being fetched for others when one check ends', async () => {
+    const { read, state } = makeHeads([7]);
+    const controller = new AbortController();
+    const [ended, other] = [codeOf(read({ signal: controller.signal })), read()];
+    controller.abort();
+    expect([await ended, (await other).number, state.tags.length]).toEqual(['deadline-exceeded', 7, 1]);
+  });
+
+  test('is not given to a check that has ended', async () => {
+    const { read } = makeHeads([7]);
+    await read();
+    expect(await codeOf(read({ signal: AbortSignal.abort() }))).toBe('deadline-exceeded');
+  });
+
+  test('is no longer fetched when the chain is closed', async () => {
+    const { heads, read } = makeHeads([7]);
+    heads.close();
+    expect(await codeOf(read())).toBe('deadline-exceeded');
+  });
+});
+
+describe('the age of a head', () => {
+  test('may be what the operator allows and not a second more', async () => {
+    const { read, state, clock } = makeHeads([7], { maxHeadAgeMs: 60_000 });
+    state.headAtMs = NOW - 60_000;
+    expect((await read()).number).toBe(7);
+    clock.ms += 1_000;
+    state.headAtMs = NOW - 61_000;
+    expect(await codeOf(read())).toBe('chain-stale');
+  });
+
+  test('is not asked of a safe or finalized block, which is old by its nature', async () => {
+    const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
+    state.headAtMs = NOW - 900_000;
+    expect((await read({ tag: 'finalized' })).number).toBe(7);
+  });
+
+  test('of one endpoint does not stop another', async () => {
+    const { read } = makeHeads([new RpcFailure('chain-stale'), 7]);
+    expect((await read()).number).toBe(7);
+  });
+});
+
+describe('a minimum block', () => {
+  test('that is there is not waited for', async () => {
+    const { read, state } = makeHeads([7]);
+    expect((await read({ minBlock: 7 })).number).toBe(7);
+    expect(state.onWait).not.toHaveBeenCalled();
+  });
+
+  test('that another endpoint has is read there, and one that hangs does not hide it', async () => {
+    const { read, state } = makeHeads([7, 'hang', 9]);
+    expect((await read({ minBlock: 9 })).number).toBe(9);
+    expect(state.onWait).toHaveBeenCalled();
+  });
+
+  test('is waited for until it comes', async () => {
+    const { read, state, room, clock } = makeHeads([7]);
+    const reading = read({ minBlock: 8 });
+    state.onWait.mockImplementation(() => {
+      clock.ms += 1_000;
+      state.shown = [8];
+    });
+    expect((await reading).number).toBe(8);
+    expect(room.size).toBe(0);
+  });
+
+  test.each([
+    [1_000, 17, true],
+    [1_000, 18, false],
+    [12_000, 8, true],
+    [12_000, 9, false],
+    [3_000, 11, true],
+    [3_000, 12, false],
+  ])(
+    'with blocks of %i ms: %i, seven being the head, is worth waiting for: %p',
+    async (blockTimeMs, minBlock, isWorthIt) => {
+      const { read, room, state, until } = makeHeads([7], { blockTimeMs });
+      const controller = new AbortController();
+      const reading = codeOf(read({ minBlock, signal: controller.signal }));
+      // One look as any check has it, one at all endpoints, and another one only where it is worth it.
+      if (isWorthIt) await until('another look', () => state.tags.length === 3);
+      else expect([await reading, state.tags.length]).toEqual(['min-block-not-reached', 2]);
+      controller.abort();
+      expect([await reading, room.size]).toEqual(['min-block-not-reached', 0]);
+    },
+  );
+
+  test('is told as not reached also where the end of the check falls into a look', async () => {
+    const { read, state } = makeHeads([7]);
+    const controller = new AbortController();
+    state.onWait.mockImplementation(() => {
+      state.shown = ['hang'];
+      setImmediate(() => controller.abort());
+    });
+    expect(await codeOf(read({ minBlock: 8, signal: controller.signal }))).toBe('min-block-not-reached');
+  });
+
+  test('is not waited for by more checks of a client than the room has places for', async () => {
+    const { read, room } = makeHeads([7]);
+    const controller = new AbortController();
+    const waiting = [1, 2, 3].map(() => codeOf(read({ minBlock: 8, signal: controller.signal })));
+    expect(await Promise.race(waiting)).toBe('min-block-not-reached');
+    expect(room.size).toBe(2);
+    controller.abort();
+    await Promise.all(waiting);
+  });
+});
+
+describe('with a quorum', () => {
+  test('the newest block that so many endpoints have counts', async () => {
+    const { read } = makeHeads([9, 8], { quorum: 2 });
+    expect((await read()).number).toBe(8);
+  });
+
+  test('a minimum block that only one endpoint has is not reached', async () => {
+    const { read, state, until } = makeHeads([9, 8, 7], { quorum: 2 });
+    expect((await read({ minBlock: 8 })).number).toBe(8);
+    const controller = new AbortController();
+    const lookCount = state.tags.length;
+    const reading = codeOf(read({ minBlock: 9, signal: controller.signal }));
+    await until('two looks at all', () => state.tags.length >= lookCount + 6);
+    controller.abort();
+    expect(await reading).toBe('min-block-not-reached');
+  });
+});

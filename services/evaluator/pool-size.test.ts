@@ -1,0 +1,62 @@
+import { startPoolSize } from './pool-size.ts';
+
+type Admin = Parameters<typeof startPoolSize>[0];
+type Groups = Awaited<ReturnType<Admin['describeGroups']>>;
+
+/** A broker that knows a group of so many members, or is away. */
+function aBroker(memberCount: number | undefined) {
+  const state = { memberCount, asked: [] as string[][] };
+  const admin: Admin = {
+    describeGroups: async (groupIds) => {
+      state.asked.push(groupIds);
+      if (state.memberCount === undefined) throw new Error('the broker is away');
+      return { groups: [{ members: Array(state.memberCount).fill({}) }] } as unknown as Groups;
+    },
+  };
+  return { state, admin };
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+test('an evaluator counts as alone until it has looked', async () => {
+  const { state, admin } = aBroker(3);
+  await using pool = startPoolSize(admin, 'evaluator.bulk');
+  expect([pool.size(), state.asked]).toEqual([1, []]);
+});
+
+test('the members of the group are counted at a rebalance and every five seconds', async () => {
+  const { state, admin } = aBroker(3);
+  await using pool = startPoolSize(admin, 'evaluator.bulk');
+  await pool.look();
+  expect([pool.size(), state.asked]).toEqual([3, [['evaluator.bulk']]]);
+  state.memberCount = 4;
+  await jest.advanceTimersByTimeAsync(4_999);
+  expect(pool.size()).toBe(3);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(pool.size()).toBe(4);
+});
+
+test('the last figure stays while the broker is away', async () => {
+  const { state, admin } = aBroker(3);
+  await using pool = startPoolSize(admin, 'evaluator.bulk');
+  await pool.look();
+  state.memberCount = undefined;
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect([pool.size(), state.asked.length]).toEqual([3, 3]);
+});
+
+test('a group without members, as between two rebalances, is never a division by nothing', async () => {
+  const { admin } = aBroker(0);
+  await using pool = startPoolSize(admin, 'evaluator.bulk');
+  await pool.look();
+  expect(pool.size()).toBe(1);
+});
+
+test('nothing is asked after its end', async () => {
+  const { state, admin } = aBroker(3);
+  const pool = startPoolSize(admin, 'evaluator.bulk');
+  await pool[Symbol.asyncDispose]();
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(state.asked).toEqual([]);
+});
