@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KafkaMessage } from 'kafkajs';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
+import { makeHeldBack } from '#shared/telemetry/held-back.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { headersOf } from './dead-letter.ts';
@@ -45,6 +46,8 @@ export type GiveUp<M> = (failure: {
 const TRIES_MAX = 3;
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 2_000;
+/** While the store is away every record in hand is held: one of them speaks for all. */
+const HELD_LOG_INTERVAL_MS = 2_000;
 
 export const RECORD_OUTCOMES = ['handled', 'retried', 'dead-lettered', 'left'] as const;
 export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
@@ -71,6 +74,7 @@ type Dependencies<M> = {
  * | cannot be called, the record being unreadable | given up, dead-lettered, passed |
  */
 export function makeWorkRecord<M>(deps: Dependencies<M>) {
+  const heldBack = makeHeldBack(HELD_LOG_INTERVAL_MS);
   const hold = async (
     work: () => Promise<void>,
     at: RecordAt,
@@ -85,7 +89,9 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
         if (deps.signal.aborted) return 'left';
         deps.observe(at.topic, 'retried');
         entry.aliveAtMs = performance.now();
-        deps.log.warn({ ...place(at), error: describeError(error) }, 'record held, trying again');
+        const others = heldBack();
+        if (others !== undefined)
+          deps.log.warn({ ...place(at), others, error: describeError(error) }, 'record held, trying again');
         await delay(delayMs, undefined, { signal: deps.signal }).catch(() => undefined);
       }
     }
