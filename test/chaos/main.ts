@@ -5,6 +5,7 @@ import { ALL_FAULTS, SELECTION } from './all-faults.ts';
 import type { Fault } from './fault.ts';
 import { type ChaosOptions, parseOptions } from './options.ts';
 import { describeMachine, formatRow, formatTable } from './report.ts';
+import { type BrokenResult, formatBroken, runBroken } from './run-broken.ts';
 import { isWell, type RowResult, runRows } from './run-rows.ts';
 
 try {
@@ -19,14 +20,19 @@ process.exit();
 
 async function main(options: ChaosOptions): Promise<number> {
   console.log(`seed ${options.seed}, ${options.seconds} s`);
-  const rows = await runRows(chosen(options), {
+  const run = {
     ...options,
-    say: (line) => console.log(line),
-    done: (row) => console.log(formatRow(row)),
-  });
-  console.log(`\n${formatTable(rows)}`);
-  write(options, rows);
-  return rows.length > 0 && rows.every(isWell) ? 0 : 1;
+    say: (line: string) => console.log(line),
+    done: (row: RowResult) => console.log(formatRow(row)),
+  };
+  const rows = await runRows(chosen(options), run);
+  const broken = await runBroken(options.all ? ['all'] : options.broken, run);
+  if (rows.length > 0) console.log(`\n${formatTable(rows)}`);
+  if (broken.length > 0) console.log(`\n${formatBroken(broken)}`);
+  write(options, rows, broken);
+  const isProven = rows.every(isWell) && broken.every(({ isCaught }) => isCaught);
+  // A broken variant by itself is a run like any other: what it breaks decides.
+  return isProven && options.broken.length === 0 ? 0 : 1;
 }
 
 function chosen({ all, selection, faults }: ChaosOptions): readonly Fault[] {
@@ -39,7 +45,14 @@ function chosen({ all, selection, faults }: ChaosOptions): readonly Fault[] {
   });
 }
 
-function write({ json, seed, seconds }: ChaosOptions, rows: readonly RowResult[]): void {
-  writeFileSync(json, `${JSON.stringify({ machine: describeMachine(), seed, seconds, rows }, null, 2)}\n`);
+function write(
+  { json, seed, seconds }: ChaosOptions,
+  rows: readonly RowResult[],
+  broken: readonly BrokenResult[],
+): void {
+  writeFileSync(
+    json,
+    `${JSON.stringify({ machine: describeMachine(), seed, seconds, rows, broken }, null, 2)}\n`,
+  );
   console.log(`\nwritten to ${json}`);
 }

@@ -13,7 +13,7 @@ import type { Outcome } from './fault.ts';
 import type { BalancedClient } from './parts/balance.ts';
 
 /** From the end of the harm: what has no end by then is lost. */
-export const DRAIN_MS_MAX = 120_000;
+const DRAIN_MS_MAX = 120_000;
 const LOOK_INTERVAL_MS = 200;
 const SYNC_DEADLINE_MS = 10_000;
 const ANSWER_MARGIN_MS = 250;
@@ -44,13 +44,15 @@ type Case = {
   readonly early: readonly string[];
   /** Ends of the topics before the row. */
   readonly ends: TopicEnds;
+  /** Default 120 s. */
+  readonly drainMsMax?: number | undefined;
 };
 
 /** Waits until everything that was acknowledged has its end, 120 s at most, and holds it against I1 to I7. */
 export async function reconcile(it: Case): Promise<Judgement> {
   const { system, ledger, client } = it;
   const began = performance.now();
-  const giveUpAt = began + DRAIN_MS_MAX;
+  const giveUpAt = began + (it.drainMsMax ?? DRAIN_MS_MAX);
   const polled = await pollAll(ledger.acknowledgedIds(), client, giveUpAt);
   const givenUp = await untilDelivered(it, giveUpAt);
   const drainMs = performance.now() - began;

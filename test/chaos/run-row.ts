@@ -29,7 +29,12 @@ export type RowReport = {
   readonly broken: Record<string, readonly string[]>;
 };
 
-export type RowOptions = { readonly seconds: number; readonly seed: number };
+export type RowOptions = {
+  readonly seconds: number;
+  readonly seed: number;
+  /** Default 120 s. */
+  readonly drainMsMax?: number;
+};
 
 /**
  * Runs one row: load, harm, drain, reconciliation.
@@ -94,6 +99,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   const judged = await reconcile({
     ...{ system, ledger, client, stranger, ends, early },
     clientId: app.clientId,
+    drainMsMax: options.drainMsMax,
     get deliveries() {
       return deliveries();
     },

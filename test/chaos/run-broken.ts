@@ -1,0 +1,62 @@
+import { BROKEN_VARIANTS, type BrokenVariant } from './broken-variants.ts';
+import { type RowResult, runRows } from './run-rows.ts';
+
+/** Long enough for a row to bite, and for what is late but not lost to come. */
+const SECONDS_MAX = 12;
+const DRAIN_MS = 25_000;
+
+export type BrokenResult = {
+  readonly name: string;
+  readonly caughtAs: string;
+  readonly isCaught: boolean;
+  readonly row: RowResult;
+};
+
+type Options = Parameters<typeof runRows>[1];
+
+/**
+ * Runs broken variants, each on a system of its own.
+ *
+ * A variant is caught where the promise that it breaks is the one that is found broken.
+ */
+export async function runBroken(names: readonly string[], options: Options): Promise<BrokenResult[]> {
+  const results: BrokenResult[] = [];
+  for (const variant of chosen(names)) {
+    options.say(`broken variant ${variant.name}, on ${variant.fault.id}`);
+    const [row] = await runRows([variant.fault], {
+      ...options,
+      seconds: Math.min(SECONDS_MAX, options.seconds),
+      drainMsMax: DRAIN_MS,
+    });
+    if (row) results.push(judge(variant, row));
+  }
+  return results;
+}
+
+function judge({ name, caughtAs }: BrokenVariant, row: RowResult): BrokenResult {
+  const isCaught = 'broken' in row && (row.broken[caughtAs]?.length ?? 0) > 0;
+  return { name, caughtAs, isCaught, row };
+}
+
+function chosen(names: readonly string[]): readonly BrokenVariant[] {
+  if (names.includes('all')) return BROKEN_VARIANTS;
+  return names.map((name) => {
+    const found = BROKEN_VARIANTS.find((variant) => variant.name === name);
+    const known = BROKEN_VARIANTS.map((variant) => variant.name).join(', ');
+    if (!found) throw new Error(`there is no broken variant ${name}; there are ${known}`);
+    return found;
+  });
+}
+
+/** The variants of a run and whether each was caught, as Markdown. */
+export function formatBroken(results: readonly BrokenResult[]): string {
+  const lines = results.map(({ name, caughtAs, isCaught, row }) => {
+    const found = 'broken' in row ? (row.broken[caughtAs]?.length ?? 0) : 0;
+    return `| ${name} | ${row.id} | ${caughtAs} | ${found} | ${isCaught ? 'caught' : 'NOT CAUGHT'} |`;
+  });
+  return [
+    '| broken variant | row | found as | count | verdict |',
+    '| --- | --- | --- | --- | --- |',
+    ...lines,
+  ].join('\n');
+}
