@@ -19,7 +19,14 @@ test('a new key seals while the old one still opens', () => {
   expect(both.seal('s', 'a').startsWith('2.')).toBe(true);
 });
 
-test.each(['', 'x', '1:abc', `300:${'A'.repeat(43)}=`, `${first},${first}`])(
+test('a key that waits opens what others sealed with it, and seals nothing', () => {
+  const waiting = makeSecretBox(parseKeyRing(`${first},${second.replace(':', '?:')}`));
+  const sealed = makeSecretBox(parseKeyRing(`${first},${second}`)).seal('s', 'a');
+  expect(waiting.open(sealed, 'a')).toBe('s');
+  expect(waiting.seal('s', 'a').startsWith('1.')).toBe(true);
+});
+
+test.each(['', 'x', '1:abc', `300:${'A'.repeat(43)}=`, `${first},${first}`, first.replace(':', '?:')])(
   'a malformed key ring is refused without telling any of it',
   (text) => expect(() => parseKeyRing(text)).toThrow(/^a key ring is/),
 );

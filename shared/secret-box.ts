@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ServiceError } from './errors.ts';
 
-/** Numbered 256-bit keys. The one with the highest number seals; all of them open. */
+/** Numbered 256-bit keys. Of those in use the one with the highest number seals; all of them open. */
 export type KeyRing = {
   readonly current: { readonly number: number; readonly key: Buffer };
   readonly byNumber: ReadonlyMap<number, Buffer>;
@@ -12,23 +12,26 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Parses `1:<base64 of 32 bytes>,2:…`, numbers from 0 to 255.
+ * Parses `1:<base64 of 32 bytes>,2:…`, numbers from 0 to 255. A key whose number is followed by `?` opens and does
+ * not seal yet: so all processes can know it before the first of them uses it.
  *
  * @throws ServiceError `config-invalid`, without any part of the text.
  */
 export function parseKeyRing(text: string): KeyRing {
   const byNumber = new Map<number, Buffer>();
+  const inUse: number[] = [];
   for (const part of text.split(',')) {
-    const match = /^([0-9]{1,3}):([A-Za-z0-9+/]+=*)$/.exec(part.trim());
+    const match = /^([0-9]{1,3})(\??):([A-Za-z0-9+/]+=*)$/.exec(part.trim());
     const number = Number(match?.[1]);
-    const key = Buffer.from(match?.[2] ?? '', 'base64');
+    const key = Buffer.from(match?.[3] ?? '', 'base64');
     if (!match || number > 255 || key.length !== KEY_BYTES || byNumber.has(number))
       throw new ServiceError('config-invalid', 'a key ring is `number:base64 of 32 bytes`, comma-separated');
     byNumber.set(number, key);
+    if (match[2] === '') inUse.push(number);
   }
-  const number = Math.max(...byNumber.keys());
+  const number = Math.max(...inUse);
   const key = byNumber.get(number);
-  if (!key) throw new ServiceError('config-invalid', 'a key ring needs a key');
+  if (!key) throw new ServiceError('config-invalid', 'a key ring needs a key in use');
   return { current: { number, key }, byNumber };
 }
 
