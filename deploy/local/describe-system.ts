@@ -3,11 +3,12 @@ import type { ReadyLine } from './ready-line.ts';
 
 /** What a person needs to go on: where things are, the key, and a command to paste for each mode. */
 export function describeSystem(system: ReadyLine): string[] {
-  const { gateways, kafka, redis, chain, app, portal } = system;
+  const { gateways, kafka, redis, chain, app, portal, operator } = system;
   return [
     '',
     `gateway     ${gateways.join(', ')}`,
-    ...(portal === null ? [] : [`portal      ${portal}`]),
+    `portal      ${portal}`,
+    `operator    ${operator.email}, password ${operator.password}`,
     `Kafka       ${kafka}`,
     `Redis       ${redis}`,
     ...(chain === null ? [] : [`demo chain  ${chain.rpc} (chain id ${chain.chainId})`]),

@@ -3,8 +3,8 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
 /** Further gateways are on N+20 to N+38, so that they end below the ops ports. */
 export const PROCESSES_MAX = 20;
-/** The highest port of a system is its last ops port: N+40 and four services of 20 processes. */
-const PORT_BASE_MAX = 65_535 - 40 - 4 * PROCESSES_MAX;
+/** The highest port of a system is its last ops port: N+40, four services of 20 processes, and the portal. */
+const PORT_BASE_MAX = 65_535 - 40 - 4 * PROCESSES_MAX - 1;
 
 export type StartOptions = {
   readonly portBase: number;

@@ -13,6 +13,7 @@ test('the ports are counted from the base as the contract says', () => {
     ['evaluator', undefined, 20_043],
     ['result-store', undefined, 20_044],
     ['webhook-dispatcher', undefined, 20_045],
+    ['developer-portal', 20_001, 20_046],
   ]);
 });
 
@@ -30,5 +31,10 @@ test('no two parts share a port, however many processes there are', () => {
 
 test('a service with no processes has no ports', () => {
   const { processes } = plan('--evaluators', '0');
-  expect(processes.map(({ name }) => name)).toEqual(['gateway', 'result-store', 'webhook-dispatcher']);
+  expect(processes.map(({ name }) => name)).toEqual([
+    'gateway',
+    'result-store',
+    'webhook-dispatcher',
+    'developer-portal',
+  ]);
 });

@@ -8,35 +8,37 @@ export type ProcessFacts = { readonly service: string; readonly pid: number; rea
 export type ReadyLine = {
   readonly event: 'ready';
   readonly gateways: readonly string[];
-  readonly portal: string | null;
+  readonly portal: string;
   readonly kafka: string;
   readonly redis: string;
   readonly chain: ({ readonly chainId: number; readonly rpc: string } & DemoTokens) | null;
   readonly app: LocalSecrets['app'];
-  readonly operator: LocalSecrets['operator'] | null;
+  /** A login to the portal with an operator's rights. */
+  readonly operator: LocalSecrets['operator'];
   readonly processes: readonly ProcessFacts[];
 };
 
 type Facts = {
   readonly gatewayPorts: readonly number[];
+  readonly portalPort: number;
   readonly kafkaPort: number;
   readonly redisPort: number;
   readonly chainPort: number | undefined;
-  readonly app: LocalSecrets['app'];
+  readonly secrets: Pick<LocalSecrets, 'app' | 'operator'>;
   readonly processes: readonly ProcessFacts[];
 };
 
 export const makeReadyLine = (facts: Facts): ReadyLine => ({
   event: 'ready',
   gateways: facts.gatewayPorts.map((port) => `http://127.0.0.1:${port}`),
-  portal: null,
+  portal: `http://127.0.0.1:${facts.portalPort}`,
   kafka: `127.0.0.1:${facts.kafkaPort}`,
   redis: `redis://127.0.0.1:${facts.redisPort}`,
   chain:
     facts.chainPort === undefined
       ? null
       : { chainId: LOCAL_CHAIN_ID, rpc: `http://127.0.0.1:${facts.chainPort}`, ...demoTokens },
-  app: facts.app,
-  operator: null,
+  app: facts.secrets.app,
+  operator: facts.secrets.operator,
   processes: facts.processes,
 });

@@ -36,6 +36,13 @@ export const SERVICES = [
     keys: ['ROLECALL_SECRET_KEYS'],
     stopsFirst: false,
   },
+  {
+    service: 'developer-portal',
+    countOf: (): number => 1,
+    httpPortOf: (base: number): number => base + 1,
+    keys: ['ROLECALL_SECRET_KEYS'],
+    stopsFirst: true,
+  },
 ] as const;
 
 export type ServiceName = (typeof SERVICES)[number]['service'];

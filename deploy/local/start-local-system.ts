@@ -12,6 +12,7 @@ import { type PlannedProcess, type PortPlan, planPorts } from './plan-ports.ts';
 import { requireFreePorts, STABLE_PORT_MAX } from './ports.ts';
 import { prepareSystem } from './prepare-system.ts';
 import { makeReadyLine, type ReadyLine } from './ready-line.ts';
+import type { ServiceName } from './services.ts';
 import { startWatchdog } from './start-watchdog.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
@@ -81,18 +82,22 @@ export async function startLocalSystem(
 
   const processes = fleet.processes().flatMap(({ ops, ...rest }) => (ops === null ? [] : [{ ...rest, ops }]));
   const ready = makeReadyLine({
-    gatewayPorts: ports.processes.flatMap((planned) =>
-      planned.service === 'gateway' ? [planned.httpPort ?? 0] : [],
-    ),
+    gatewayPorts: httpPortsOf(ports, 'gateway'),
+    portalPort: httpPortsOf(ports, 'developer-portal')[0] ?? 0,
     kafkaPort: ports.kafka,
     redisPort: ports.redis,
     chainPort: chains.hasDemoChain ? ports.chain : undefined,
-    app: secrets.app,
+    secrets,
     processes,
   });
   const started = scope.move();
   return { ready, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
+
+const httpPortsOf = (ports: PortPlan, wanted: ServiceName): number[] =>
+  ports.processes.flatMap(({ service, httpPort }) =>
+    service === wanted && httpPort !== undefined ? [httpPort] : [],
+  );
 
 async function startServices(
   fleet: Fleet,

@@ -1,17 +1,22 @@
 import { ServiceError } from '../errors.ts';
 import { ADMIT_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './admit-script.ts';
 import { batchCalls } from './batch-calls.ts';
-import type { Redis } from './connect.ts';
+import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY } from './view.ts';
 
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC, `2026-11`). */
 export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
 
+/** What of an app's quota is used in a month. */
+export const readMonthUsed = (redis: Redis, clientId: string, month: string): Promise<number> =>
+  inStore(async () => Number((await redis.get(monthCounterKey(clientId, month))) ?? 0));
+
 /** The claim of an idempotency key, given by its SHA-256. */
 export const claimKey = (clientId: string, keyHash: string): string => `claim:{${clientId}}:${keyHash}`;
 
-const logKeys = (clientId: string, bucket: Bucket) => {
+/** The log of an app's requests, and its total. */
+export const logKeys = (clientId: string, bucket: Bucket) => {
   const key = `rate:{${clientId}}:${bucket}`;
   return [key, `${key}:total`] as const;
 };

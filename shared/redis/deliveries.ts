@@ -20,6 +20,8 @@ const UNDELIVERED_KEY = 'webhooks-undelivered';
 const KEEP_MS = 72 * 3_600_000;
 /** Longer than any delivery can be under way: its record has left Kafka by then. */
 const UNDELIVERED_AGE_MS_MAX = 8 * 86_400_000;
+/** Most deliveries looked at for one page. */
+const LOOKED_MAX = 1_000;
 /** Hashes read in one round trip. */
 const READ_CHUNK = 500;
 
@@ -52,6 +54,21 @@ export type DeliveryView = {
   readonly lastBody: string | undefined;
 };
 
+export type PageOptions = {
+  readonly state?: WebhookState | undefined;
+  /** First taken up then or later, epoch ms. */
+  readonly sinceMs?: number | undefined;
+  /** The `next` of the page before. */
+  readonly before?: string | undefined;
+  readonly countMax: number;
+};
+
+export type DeliveryPage = {
+  readonly deliveries: readonly DeliveryView[];
+  /** Where there may be more. */
+  readonly next: string | undefined;
+};
+
 /** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies the attempt log. */
 export type Deliveries = {
   /**
@@ -79,6 +96,11 @@ export type Deliveries = {
     clientId: string,
     options: { state?: WebhookState | undefined; countMax: number },
   ) => Promise<DeliveryView[]>;
+  /**
+   * One page of a client app's deliveries, newest first. At most 1 000 are looked at for one page, so a page may hold
+   * fewer than asked for although `next` says that there are more.
+   */
+  readonly page: (clientId: string, options: PageOptions) => Promise<DeliveryPage>;
   /** Ids of a client app's deliveries that were exhausted or stopped at `sinceMs` or later, oldest first. */
   readonly failedSince: (clientId: string, sinceMs: number) => Promise<string[]>;
   /** When the oldest undelivered webhook was accepted, epoch ms. */
@@ -135,6 +157,28 @@ export function makeDeliveries(redis: Redis): Deliveries {
         }
         return found.slice(0, countMax);
       }),
+    page: (clientId, { state, sinceMs = 0, before, countMax }) =>
+      inStore(async () => {
+        await requireView(redis);
+        const beforeRank = before === undefined ? -1 : await redis.zrevrank(listKey(clientId), before);
+        // Whoever has left the list stood at its end.
+        if (beforeRank === null) return { deliveries: [], next: undefined };
+        const found: DeliveryView[] = [];
+        let last: string | undefined;
+        for (let looked = 0; looked < LOOKED_MAX; looked += countMax) {
+          const from = beforeRank + 1 + looked;
+          const flat = await redis.zrevrange(listKey(clientId), from, from + countMax - 1, 'WITHSCORES');
+          const recent = idsSince(flat, sinceMs);
+          for (const view of await readMany(recent)) {
+            last = view.requestId;
+            if (state !== undefined && view.state !== state) continue;
+            found.push(view);
+            if (found.length === countMax) return { deliveries: found, next: last };
+          }
+          if (recent.length < countMax) return { deliveries: found, next: undefined };
+        }
+        return { deliveries: found, next: last };
+      }),
     failedSince: (clientId, sinceMs) =>
       inStore(async () => {
         await requireView(redis);
@@ -158,6 +202,10 @@ const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clien
   failedKey(clientId),
   UNDELIVERED_KEY,
 ];
+
+/** Of members and scores in turn, the members down to a score. */
+const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
+  flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
 const claimArguments = (delivery: WebhookRetry, place: string, nowMs: number) => [
   EVERYDAY,

@@ -1,6 +1,7 @@
 import { Readiness } from '#shared/http/ops-server.ts';
 import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
 import { makeRegistry, type Registry, watchClock, watchReadiness } from '#shared/telemetry/metrics.ts';
+import { makeMetrics as makePortalMetrics } from '../../services/developer-portal/metrics.ts';
 import { makeMetrics as makeEvaluatorMetrics } from '../../services/evaluator/metrics.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makeMetrics as makeResultStoreMetrics } from '../../services/result-store/metrics.ts';
@@ -20,7 +21,7 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   evaluator: (registry) => void makeEvaluatorMetrics(registry),
   'result-store': (registry) => makeResultStoreMetrics(registry).watchViews({ areWhole: () => true }),
   'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
-  'developer-portal': () => undefined,
+  'developer-portal': (registry) => void makePortalMetrics(registry),
 };
 
 const DISPATCHER_STATE = {

@@ -1,0 +1,42 @@
+import type { Request, Response } from 'express';
+import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
+import { type Problem, problemBody } from './problem.ts';
+
+export type { Request, Response };
+
+/** The page needs its own scripts, styles and images, and nothing from anywhere else. */
+export const CONTENT_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** On every answer, whatever it is. */
+export const COMMON_HEADERS = {
+  'content-security-policy': CONTENT_POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+} as const;
+
+export function sendJson(response: Response, status: number, value: unknown): void {
+  response.status(status).set('cache-control', 'no-store');
+  if (value === undefined) response.end();
+  else response.type('application/json').send(JSON.stringify(value));
+}
+
+export function sendProblem(response: Response, problem: Problem): void {
+  response
+    .status(problem.status)
+    .set({ 'cache-control': 'no-store', ...problem.headers })
+    .type('application/problem+json')
+    .send(problemBody(problem, `/requests/${traceIdOf(newTraceparent())}`));
+}

@@ -1,0 +1,160 @@
+import express, { type Express } from 'express';
+import type { Account } from '#shared/contracts/client-app.ts';
+import { describeError } from '#shared/errors.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
+import { ClientId } from './api.ts';
+import type { Call, Handlers } from './call.ts';
+import { requireAccount, requireIdempotencyKey, requireOwnOrigin, SESSION_COOKIE, tokenOf } from './guard.ts';
+import type { PortalMetrics } from './metrics.ts';
+import { makeOpenApi } from './openapi.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS, type OperationId } from './operations.ts';
+import { Problem, problemOf, retryAfter } from './problem.ts';
+import { readBody, readQuery } from './read-input.ts';
+import { servePage } from './serve-page.ts';
+import type { Sessions } from './sessions.ts';
+
+export type Dependencies = {
+  readonly handlers: Handlers<OperationId>;
+  readonly sessions: Sessions;
+  /** The portal's own origin, where it is configured: `https://portal.example.com`. */
+  readonly origin: string | undefined;
+  /** How long a browser keeps the session's cookie. */
+  readonly sessionMsMax: number;
+  /** Addresses of proxies whose `X-Forwarded-*` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Requests answered at once; more are refused before any work. */
+  readonly inFlightMax: number;
+  readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight'>;
+  readonly log: Logger;
+};
+
+/**
+ * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. In the order of
+ * events: bound → route → origin → session → body → handler. It does not listen.
+ *
+ * @example
+ * const server = createServer(makeApp(deps)).listen(0);
+ */
+export function makeApp(deps: Dependencies): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
+  app.set('trust proxy', [...deps.trustedProxies]);
+  app.set('query parser', false);
+  app.use(makeGate(deps));
+  const byPath = Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path);
+  for (const [path, operations] of byPath) {
+    for (const [id, { method }] of operations) app[method](path, answered(deps, id as OperationId));
+    const allow = operations.map(([, { method }]) => method.toUpperCase()).join(', ');
+    app.all(path, () => {
+      throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
+    });
+  }
+  const document = makeOpenApi();
+  app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
+  app.use('/api', () => {
+    throw new Problem('route-not-found', 'There is nothing at this path.');
+  });
+  servePage(app);
+  app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
+    fail(deps, response, error),
+  );
+  return app;
+}
+
+/** Counts requests in flight, and refuses what is too much before any work is done for it. */
+function makeGate({ metrics, inFlightMax }: Dependencies) {
+  let inFlight = 0;
+  return (_request: Request, response: Response, next: () => void): void => {
+    response.set(COMMON_HEADERS);
+    inFlight += 1;
+    metrics.inFlight.set(inFlight);
+    response.once('close', () => {
+      inFlight -= 1;
+      metrics.inFlight.set(inFlight);
+    });
+    if (inFlight > inFlightMax)
+      throw new Problem('overloaded', 'Too many requests are being answered.', {
+        headers: retryAfter(1_000),
+      });
+    next();
+  };
+}
+
+function answered(deps: Dependencies, id: OperationId) {
+  const operation: Operation = OPERATIONS[id];
+  const handle = deps.handlers[id] as (call: unknown) => Promise<unknown>;
+  return async (request: Request, response: Response): Promise<void> => {
+    const stop = deps.metrics.requestSeconds.startTimer({ operation: id });
+    response.once('close', () => stop({ status: String(response.statusCode) }));
+    try {
+      const call = await letIn(deps, operation, request, response);
+      sendJson(response, operation.status, await handle(call));
+    } catch (error) {
+      fail(deps, response, error);
+    }
+  };
+}
+
+/** @throws Problem for whatever is wrong with the request, the first thing first */
+async function letIn(
+  deps: Dependencies,
+  operation: Operation,
+  request: Request,
+  response: Response,
+): Promise<Call<OperationId>> {
+  const { access, method, body, query, isOnce } = operation;
+  if (method !== 'get') requireOwnOrigin(request, deps.origin);
+  const token = tokenOf(request);
+  // Operations that anybody may do ask for no account.
+  const account = access === 'public' ? NOBODY : await requireAccount(deps.sessions, token, access);
+  const idempotencyKey = isOnce ? requireIdempotencyKey(request) : '';
+  return {
+    account,
+    token,
+    idempotencyKey,
+    address: request.ip ?? '',
+    body: (body ? await readBody(request, body) : undefined) as never,
+    query: (query ? readQuery(request, query) : undefined) as never,
+    param(name) {
+      const value = request.params[name];
+      if (!ClientId.safeParse(value).success)
+        throw new Problem('not-found', 'It does not exist, or is not yours.');
+      return String(value);
+    },
+    tellSession: (told) => setCookie(deps, response, told),
+  };
+}
+
+const NOBODY: Account = Object.freeze({
+  accountId: '',
+  version: 1,
+  email: '',
+  tier: 'free',
+  createdAt: new Date(0).toISOString(),
+});
+
+function setCookie(
+  { origin, sessionMsMax }: Dependencies,
+  response: Response,
+  token: string | undefined,
+): void {
+  response.cookie(SESSION_COOKIE, token ?? '', {
+    httpOnly: true,
+    sameSite: 'strict',
+    path: '/',
+    secure: origin?.startsWith('https:') ?? false,
+    maxAge: token === undefined ? 0 : sessionMsMax,
+    encode: (value) => value,
+  });
+}
+
+function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unknown): void {
+  if (response.destroyed) return;
+  const problem = problemOf(error);
+  if (problem.code === 'internal')
+    log.error({ error: describeError(error), stack: error instanceof Error ? error.stack : '' }, 'bug');
+  if (response.headersSent) response.destroy();
+  else sendProblem(response, problem);
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import {
+  boolean,
+  type CommonConfig,
+  commaList,
+  commonConfig,
+  commonEnvironment,
+  decimal,
+  type Environment,
+  hoursToMs,
+  integer,
+  loadEnvironment,
+} from '#shared/config.ts';
+import { parseCidrs } from '#shared/contracts/callback-address.ts';
+import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
+import { describeError } from '#shared/errors.ts';
+import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+
+/** A URL without a path, as browsers write it in `Origin`. */
+const origin = z
+  .string()
+  .transform((text) => text.replace(/\/$/, ''))
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
+    error: 'not an origin such as https://portal.example.com',
+  });
+const baseUrl = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'not an http URL')
+  .transform((text) => text.replace(/\/+$/, ''));
+const emptyIsAbsent = <S extends z.ZodType>(schema: S) =>
+  z.preprocess((text) => (text === '' ? undefined : text), schema.optional());
+
+/** Parses a variable by a function that throws in words. */
+const parsedBy =
+  <T>(parse: (text: string) => T) =>
+  (text: string, context: z.core.$RefinementCtx<string>): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue(describeError(error).message);
+      return z.NEVER;
+    }
+  };
+
+const PortalEnvironment = z.object({
+  ...commonEnvironment,
+  HTTP_HOST: z.string().default('0.0.0.0'),
+  HTTP_PORT: integer({ min: 0, max: 65_535, default: 8081 }),
+  TRUSTED_PROXIES: commaList(''),
+  GATEWAY_URL: baseUrl.default('http://localhost:8080'),
+  PUBLIC_BASE_URL: emptyIsAbsent(baseUrl),
+  PORTAL_ORIGIN: emptyIsAbsent(origin),
+  PORTAL_IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 500 }),
+  PORTAL_CONNECTIONS_MAX: integer({ min: 1, max: 100_000, default: 2_000 }),
+  PORTAL_SESSION_IDLE_HOURS: decimal({ min: 0.0001, max: 24, default: 1 }),
+  PORTAL_SESSION_HOURS: decimal({ min: 0.0001, max: 720, default: 12 }),
+  PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
+  WEBHOOK_ALLOWED_CIDRS: z.string().default('').transform(parsedBy(parseCidrs)),
+  WEBHOOK_ALLOW_HTTP: boolean(false),
+  ROLECALL_SECRET_KEYS: z.string().transform(parsedBy(parseKeyRing)),
+});
+
+export type PortalConfig = CommonConfig & {
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    readonly connectionsMax: number;
+    readonly inFlightMax: number;
+    readonly trustedProxies: readonly string[];
+  };
+  /** Where this process reaches the gateway, and where developers do. */
+  readonly gateway: { readonly url: string; readonly publicUrl: string };
+  /** The portal's own origin; absent: that of the host which a request names. */
+  readonly origin: string | undefined;
+  readonly session: { readonly idleMs: number; readonly lifeMsMax: number };
+  /** From one address. */
+  readonly signUpsPerHour: number;
+  readonly callback: CallbackPolicy;
+};
+
+/** @throws ServiceError `config-invalid` */
+export function loadConfig(env: Environment): PortalConfig {
+  const parsed = loadEnvironment(PortalEnvironment, env);
+  return {
+    ...commonConfig(parsed),
+    http: {
+      host: parsed.HTTP_HOST,
+      port: parsed.HTTP_PORT,
+      connectionsMax: parsed.PORTAL_CONNECTIONS_MAX,
+      inFlightMax: parsed.PORTAL_IN_FLIGHT_MAX,
+      trustedProxies: parsed.TRUSTED_PROXIES,
+    },
+    gateway: { url: parsed.GATEWAY_URL, publicUrl: parsed.PUBLIC_BASE_URL ?? parsed.GATEWAY_URL },
+    origin: parsed.PORTAL_ORIGIN,
+    session: {
+      idleMs: hoursToMs(parsed.PORTAL_SESSION_IDLE_HOURS),
+      lifeMsMax: hoursToMs(parsed.PORTAL_SESSION_HOURS),
+    },
+    signUpsPerHour: parsed.PORTAL_SIGN_UPS_PER_HOUR,
+    callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
+  };
+}
+
+/** Kept apart from the configuration, which may be logged. @throws ServiceError `config-invalid` */
+export const loadSecretKeys = (env: Environment): KeyRing =>
+  loadEnvironment(PortalEnvironment.pick({ ROLECALL_SECRET_KEYS: true }), env).ROLECALL_SECRET_KEYS;

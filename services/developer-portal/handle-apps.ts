@@ -1,0 +1,134 @@
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { KeyUse } from '#shared/redis/key-use.ts';
+import type { Call, Handlers } from './call.ts';
+import type { ClientAppWork } from './client-apps.ts';
+import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
+import type { Once } from './once.ts';
+import type { OperationId } from './operations.ts';
+import { invalid } from './problem.ts';
+import { showApp, showAppSummary } from './show.ts';
+
+const HOUR_MS = 3_600_000;
+
+export type Dependencies = {
+  readonly clientApps: Pick<ClientApps, 'listOwned'>;
+  readonly apps: ClientAppWork;
+  readonly keyUse: Pick<KeyUse, 'read'>;
+  readonly once: Once;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Reads an app for its owner: one of somebody else is not told from one that does not exist. */
+export type ReadOwn = (account: Account, clientId: string) => Promise<ClientApp>;
+
+export const makeReadOwn =
+  ({ apps }: Pick<Dependencies, 'apps'>): ReadOwn =>
+  async (account, clientId) => {
+    const app = await apps.read(clientId);
+    if (app.accountId !== account.accountId)
+      throw new ServiceError('not-found', `there is no client app ${clientId}`);
+    return app;
+  };
+
+/** What developers do to their apps, keys, secrets and scopes. */
+export function makeAppHandlers(
+  deps: Dependencies,
+): Handlers<
+  | 'listApps'
+  | 'createApp'
+  | 'readApp'
+  | 'renameApp'
+  | 'deleteApp'
+  | 'createKey'
+  | 'revokeKey'
+  | 'rollKey'
+  | 'rotateSecret'
+  | 'requestScope'
+> {
+  const { clientApps, apps, keyUse, once, now } = deps;
+  const readOwn = makeReadOwn(deps);
+  const show = async (app: ClientApp, owner: Account) =>
+    showApp(app, owner, await keyUse.read(app.clientId), now());
+  const plan = <Id extends OperationId, T>(
+    operation: Id,
+    { account, idempotencyKey: key, body }: Call<Id>,
+    about: readonly string[],
+    make: () => T,
+  ): Promise<T> => once.plan({ accountId: account.accountId, operation, key, about: [about, body] }, make);
+
+  return {
+    listApps: async ({ account }) =>
+      (await clientApps.listOwned(account.accountId)).map((app) => showAppSummary(app, now())),
+    async createApp(call) {
+      const { account, body } = call;
+      const { keyId, ...credentials } = await plan('createApp', call, [], () => ({
+        ...newCredentials(),
+        keyId: newKey().keyId,
+      }));
+      await apps.create(account.email, {
+        owner: account,
+        name: body.name,
+        scope: 'none',
+        credentials,
+        keyId,
+      });
+      return { ...credentials, keyId, name: body.name };
+    },
+    readApp: async ({ account, param }) => show(await readOwn(account, param('clientId')), account),
+    async renameApp({ account, param, body }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      return show(await apps.rename(account.email, clientId, body.name), account);
+    },
+    async deleteApp({ account, param }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      await apps.remove(account.email, clientId);
+      return undefined;
+    },
+    async createKey(call) {
+      const { account, param, body } = call;
+      const { clientId } = await readOwn(account, param('clientId'));
+      const key = await plan('createKey', call, [clientId], newKey);
+      const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
+      await apps.createKey(account.email, clientId, key, { ...body, expiresAt });
+      return key;
+    },
+    async revokeKey({ account, param }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      await apps.revokeKey(account.email, clientId, param('keyId'));
+      return undefined;
+    },
+    async rollKey(call) {
+      const { account, param, body } = call;
+      const { clientId } = await readOwn(account, param('clientId'));
+      const keyId = param('keyId');
+      const fresh = await plan('rollKey', call, [clientId, keyId], newKey);
+      await apps.rollKey(account.email, clientId, keyId, fresh, body.overlapHours * HOUR_MS);
+      return fresh;
+    },
+    async rotateSecret(call) {
+      const { account, param, body } = call;
+      const { clientId } = await readOwn(account, param('clientId'));
+      const { webhookSecret, sealed } = await plan('rotateSecret', call, [clientId], () => {
+        const made = newWebhookSecret();
+        return { webhookSecret: made, sealed: apps.seal(clientId, made) };
+      });
+      await apps.rotateSecret(account.email, clientId, sealed, body.overlapHours * HOUR_MS);
+      return { webhookSecret };
+    },
+    async requestScope({ account, param, body }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      return show(await apps.requestScope(account.email, clientId, body.purpose), account);
+    },
+  };
+}
+
+/** @throws Problem `validation-failed` */
+function inFuture(instant: string, nowMs: number): string {
+  const ms = Date.parse(instant);
+  if (ms <= nowMs)
+    throw invalid([{ pointer: '/expiresAt', code: 'not-in-future', detail: 'It must be in the future.' }]);
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
+import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Deliveries, DeliveryView } from '#shared/redis/deliveries.ts';
+import type { Results } from '#shared/redis/results.ts';
+import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
+import type { AuditedWrites } from './audited-writes.ts';
+import type { Call, Handlers } from './call.ts';
+import type { ReadOwn } from './handle-apps.ts';
+import { invalid } from './problem.ts';
+import { showDelivery, showDeliverySummary } from './show.ts';
+import type { Throttle } from './throttle.ts';
+
+const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
+/** A bulk resend reads and publishes up to 100 000 messages. */
+const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
+const TEST_EVENT_KEPT_MS = 72 * 3_600_000;
+const ID_BYTES = 16;
+
+export type Dependencies = {
+  readonly readOwn: ReadOwn;
+  readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
+  readonly results: Pick<Results, 'saveIfAbsent'>;
+  readonly resends: ResendWebhooks;
+  /** Publishes to `webhook.requested.v1`. */
+  readonly publishDelivery: (message: WebhookRetry) => Promise<void>;
+  readonly writes: Pick<AuditedWrites, 'record'>;
+  readonly throttle: Throttle;
+  readonly callbackPolicy: CallbackPolicy;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type Ids = 'listDeliveries' | 'readDelivery' | 'resendDelivery' | 'resendFailed' | 'sendTestEvent';
+
+/** What developers see of their webhooks, and how they send them again. */
+export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
+  const { readOwn, deliveries, resends, writes, throttle, now } = deps;
+  const ownApp = ({ account, param }: Call<Ids>) => readOwn(account, param('clientId'));
+  const ownDelivery = async (call: Call<'readDelivery' | 'resendDelivery'>): Promise<DeliveryView> => {
+    const [{ clientId }, view] = await Promise.all([ownApp(call), deliveries.read(call.param('requestId'))]);
+    if (!view || view.clientId !== clientId) throw new ServiceError('not-found', 'there is no such delivery');
+    return view;
+  };
+  const record = (call: Call<Ids>, clientId: string, action: string, subject: string) =>
+    writes.record({
+      accountId: call.account.accountId,
+      clientId,
+      actor: call.account.email,
+      action,
+      subject,
+    });
+
+  return {
+    async listDeliveries(call) {
+      const { clientId } = await ownApp(call);
+      const { state, since, before, limit: countMax } = call.query;
+      const sinceMs = since === undefined ? undefined : Date.parse(since);
+      const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
+      return {
+        deliveries: page.deliveries.map(showDeliverySummary),
+        ...(page.next !== undefined && { next: page.next }),
+      };
+    },
+    readDelivery: async (call) => showDelivery(await ownDelivery(call)),
+    async resendDelivery(call) {
+      const { requestId, clientId } = await ownDelivery(call);
+      const sent = await resends.resend(requestId);
+      await record(call, clientId, 'webhook-resent', requestId);
+      return sent;
+    },
+    async resendFailed(call) {
+      const { clientId } = await ownApp(call);
+      await throttle.take([{ budget: BULK_RESENDS, whose: clientId }]);
+      const sent = await resends.resendFailed(clientId, Date.parse(call.body.since));
+      await record(call, clientId, 'webhooks-resent', `${sent.count} since ${call.body.since}`);
+      return sent;
+    },
+    async sendTestEvent(call) {
+      const { clientId } = await ownApp(call);
+      const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
+      if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
+      await throttle.take([{ budget: TEST_EVENTS, whose: clientId }]);
+      const event = testEvent(clientId, judged.href, now());
+      const { requestId, resultJson, retainUntil } = event;
+      // Stored as a result is, so that it can be sent again like any other.
+      await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
+      await deps.publishDelivery(event);
+      await record(call, clientId, 'test-event-sent', requestId);
+      return { requestId };
+    },
+  };
+}
+
+/** A delivery in the shape of a result that decides nothing, told from results by its `type`. */
+function testEvent(clientId: string, callbackUrl: string, nowMs: number): WebhookRetry {
+  const requestId = `test_${randomBytes(ID_BYTES).toString('hex')}`;
+  const nowIso = new Date(nowMs).toISOString();
+  const event = {
+    type: 'test',
+    requestId,
+    status: 'completed',
+    roles: [],
+    errors: [],
+    evaluatedAt: nowIso,
+    blocks: {},
+  };
+  return {
+    requestId,
+    clientId,
+    callbackUrl,
+    resultJson: JSON.stringify(event),
+    acceptedAt: nowIso,
+    retainUntil: new Date(nowMs + TEST_EVENT_KEPT_MS).toISOString(),
+    attemptCount: 0,
+    asideCount: 0,
+    dueAt: nowIso,
+    chain: 0,
+  };
+}

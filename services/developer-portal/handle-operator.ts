@@ -1,0 +1,88 @@
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import type { Accounts } from '#shared/redis/accounts.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { AccountWork } from './account-work.ts';
+import type { Handlers } from './call.ts';
+import type { ClientAppWork } from './client-apps.ts';
+import { figuresWith } from './domain/tiers.ts';
+import { invalid } from './problem.ts';
+import { showAccount, showOperatorApp } from './show.ts';
+
+const ACCOUNTS_LISTED_MAX = 200;
+const APPS_LISTED_MAX = 500;
+
+export type Dependencies = {
+  readonly accounts: Pick<Accounts, 'list' | 'read'>;
+  readonly clientApps: Pick<ClientApps, 'list' | 'listOwned'>;
+  readonly apps: Pick<ClientAppWork, 'approveScope' | 'rejectScope' | 'suspend' | 'resume'>;
+  readonly accountWork: Pick<AccountWork, 'setTier'>;
+  readonly countDeadLetters: () => Promise<{ topic: string; count: number }[]>;
+};
+
+type Ids =
+  | 'listScopeRequests'
+  | 'approveScope'
+  | 'rejectScope'
+  | 'suspendApp'
+  | 'resumeApp'
+  | 'listAccounts'
+  | 'setTier'
+  | 'listOperatorApps'
+  | 'countDeadLetters';
+
+/** What operators see and decide. */
+export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
+  const { accounts, clientApps, apps, accountWork } = deps;
+  const show = async (app: ClientApp) => showOperatorApp(app, await accounts.read(app.accountId));
+  const showOwner = async (account: Account) => ({
+    ...showAccount(account),
+    apps: (await clientApps.listOwned(account.accountId)).length,
+  });
+
+  return {
+    async listScopeRequests() {
+      const waiting = (await clientApps.list()).filter(({ scope }) => scope === 'requested');
+      const shown = await Promise.all(
+        waiting.map(async (app) => ({
+          clientId: app.clientId,
+          name: app.name,
+          email: (await accounts.read(app.accountId))?.email ?? '',
+          purpose: app.scopePurpose ?? '',
+          requestedAt: app.scopeRequestedAt ?? app.createdAt,
+        })),
+      );
+      return shown.sort((a, b) => a.requestedAt.localeCompare(b.requestedAt));
+    },
+    approveScope: async ({ account, param }) =>
+      show(await apps.approveScope(account.email, param('clientId'))),
+    rejectScope: async ({ account, param, body }) =>
+      show(await apps.rejectScope(account.email, param('clientId'), body.reason)),
+    suspendApp: async ({ account, param }) => show(await apps.suspend(account.email, param('clientId'))),
+    resumeApp: async ({ account, param }) => show(await apps.resume(account.email, param('clientId'))),
+    async listAccounts({ query: { query = '' } }) {
+      const found = (await accounts.list()).filter(({ email }) =>
+        email.toLowerCase().includes(query.trim().toLowerCase()),
+      );
+      return Promise.all(found.slice(0, ACCOUNTS_LISTED_MAX).map(showOwner));
+    },
+    async setTier({ account, param, body: { tier, limits } }) {
+      if (tier !== 'enterprise' && limits !== undefined)
+        throw invalid([
+          {
+            pointer: '/limits',
+            code: 'not-of-tier',
+            detail: 'Only enterprise accounts have limits of their own.',
+          },
+        ]);
+      const figures = tier === 'enterprise' ? figuresWith(limits ?? {}) : undefined;
+      return showOwner(await accountWork.setTier(account.email, param('accountId'), tier, figures));
+    },
+    async listOperatorApps({ query: { suspended } }) {
+      const found = (await clientApps.list())
+        .filter((app) => suspended === undefined || app.suspended === suspended)
+        .reverse();
+      return Promise.all(found.slice(0, APPS_LISTED_MAX).map(show));
+    },
+    countDeadLetters: deps.countDeadLetters,
+  };
+}

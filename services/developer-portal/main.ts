@@ -1,0 +1,103 @@
+import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { startHttpServer } from '#shared/http/http-server.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { runService } from '#shared/lifecycle.ts';
+import { readMonthUsed } from '#shared/redis/admit.ts';
+import { startClock } from '#shared/redis/clock.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeKeyUse } from '#shared/redis/key-use.ts';
+import { makeSecretBox } from '#shared/secret-box.ts';
+import { watchClock } from '#shared/telemetry/metrics.ts';
+import { openViews } from '#shared/views/open-views.ts';
+import { makeApp } from './app.ts';
+import { loadConfig, loadSecretKeys } from './config.ts';
+import { makeCountDeadLetters } from './count-dead-letters.ts';
+import { describeClientError } from './describe-client-error.ts';
+import { makeAccountHandlers } from './handle-accounts.ts';
+import { makeAppHandlers, makeReadOwn } from './handle-apps.ts';
+import { makeDeliveryHandlers } from './handle-deliveries.ts';
+import { makeInsightHandlers } from './handle-insight.ts';
+import { makeOperatorHandlers } from './handle-operator.ts';
+import { makeWork } from './make-work.ts';
+import { makeMetrics } from './metrics.ts';
+import { makeOnce } from './once.ts';
+import { makePasswords } from './passwords.ts';
+import { makeSessions } from './sessions.ts';
+import { makeThrottle } from './throttle.ts';
+import { makeTryHandlers } from './try-check.ts';
+
+/** How long readiness fails before the listener closes. */
+const READINESS_LEAD_MS = 500;
+
+// Composition root: the only file that knows every part of the portal.
+await runService(
+  'developer-portal',
+  () => loadConfig(process.env),
+  async (scope, context, config) => {
+    const box = makeSecretBox(loadSecretKeys(process.env));
+    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+    const clock = scope.use(await startClock(redis));
+    const { now } = clock;
+    watchClock(context.metrics, clock);
+    const kafka = scope.use(await connectKafka(config, 'developer-portal', context));
+    const store = openViews(redis);
+    const work = makeWork({ redis, store, publish: kafka.publish, box, now });
+    const sessions = makeSessions({ redis, readAccount: store.accounts.read, ...config.session });
+    const throttle = makeThrottle(redis);
+    const readOwn = makeReadOwn(work);
+    const handlers = {
+      ...makeAccountHandlers({
+        ...store,
+        ...work,
+        passwords: makePasswords(),
+        sessions,
+        throttle,
+        signUpsPerHour: config.signUpsPerHour,
+      }),
+      ...makeAppHandlers({ ...store, ...work, keyUse: makeKeyUse(redis), once: makeOnce(redis, box), now }),
+      ...makeDeliveryHandlers({
+        ...store,
+        ...work,
+        readOwn,
+        throttle,
+        publishDelivery: (message) => kafka.publish(webhookRequested, message),
+        callbackPolicy: config.callback,
+        now,
+      }),
+      ...makeInsightHandlers({
+        ...store,
+        readOwn,
+        readMonthUsed: (clientId, month) => readMonthUsed(redis, clientId, month),
+        now,
+      }),
+      ...makeOperatorHandlers({
+        ...store,
+        ...work,
+        countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
+      }),
+      ...makeTryHandlers({
+        readOwn,
+        gatewayUrl: config.gateway.url,
+        publicUrl: config.gateway.publicUrl,
+        fetch: globalThis.fetch,
+      }),
+    };
+    const app = makeApp({
+      handlers,
+      sessions,
+      origin: config.origin,
+      sessionMsMax: config.session.lifeMsMax,
+      ...config.http,
+      metrics: makeMetrics(context.metrics),
+      log: context.log,
+    });
+    const server = scope.use(
+      await startHttpServer(app, {
+        ...config.http,
+        readinessLeadMs: READINESS_LEAD_MS,
+        describeClientError,
+      }),
+    );
+    context.log.info({ httpPort: server.port }, 'listening');
+  },
+);

@@ -1,0 +1,23 @@
+import { Gauge, Histogram } from 'prom-client';
+import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
+
+/** All metrics of the portal. Labels are bounded: never an account, an app or an address. */
+export function makeMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    requestSeconds: new Histogram({
+      name: 'rolecall_portal_request_seconds',
+      help: "Time from a request to the portal's API to the end of its answer.",
+      labelNames: ['operation', 'status'] as const,
+      buckets: SECONDS_BUCKETS,
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: 'rolecall_portal_requests_in_flight',
+      help: 'Requests to the portal being answered.',
+      registers,
+    }),
+  };
+}
+
+export type PortalMetrics = ReturnType<typeof makeMetrics>;

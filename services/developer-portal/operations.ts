@@ -1,0 +1,266 @@
+import type { z } from 'zod';
+import * as api from './api.ts';
+import * as answers from './api-answers.ts';
+import type { Operation } from './operation.ts';
+import { OPERATOR_OPERATIONS } from './operator-operations.ts';
+
+const APP = '/api/apps/:clientId';
+
+/** Every operation, by its id. */
+export const OPERATIONS = {
+  signUp: {
+    method: 'post',
+    path: '/api/sign-up',
+    access: 'public',
+    summary: 'Make an account; the answer is the same where the address has one already',
+    body: api.SignUpBody,
+    status: 202,
+    answer: answers.SignUpAnswer,
+    codes: ['rate-limited'],
+  },
+  signIn: {
+    method: 'post',
+    path: '/api/sign-in',
+    access: 'public',
+    summary: 'Open a session, told as a cookie',
+    body: api.SignInBody,
+    status: 200,
+    answer: answers.SessionAnswer,
+    codes: ['credentials-invalid', 'rate-limited'],
+  },
+  signOut: {
+    method: 'post',
+    path: '/api/sign-out',
+    access: 'public',
+    summary: 'Close the session, if there is one',
+    status: 204,
+    codes: [],
+  },
+  readSession: {
+    method: 'get',
+    path: '/api/session',
+    access: 'session',
+    summary: 'Whose session it is',
+    status: 200,
+    answer: answers.SessionAnswer,
+    codes: [],
+  },
+  changePassword: {
+    method: 'post',
+    path: '/api/account/password',
+    access: 'session',
+    summary: 'Change the password; all other sessions end',
+    body: api.ChangePasswordBody,
+    status: 204,
+    codes: ['credentials-invalid', 'rate-limited'],
+  },
+  deleteAccount: {
+    method: 'post',
+    path: '/api/account/delete',
+    access: 'session',
+    summary: 'Delete the account and its apps; their keys are refused within a second',
+    body: api.DeleteAccountBody,
+    status: 204,
+    codes: ['credentials-invalid', 'rate-limited'],
+  },
+  listApps: {
+    method: 'get',
+    path: '/api/apps',
+    access: 'session',
+    summary: 'The client apps of the account, oldest first',
+    status: 200,
+    answer: answers.AppList,
+    codes: [],
+  },
+  createApp: {
+    method: 'post',
+    path: '/api/apps',
+    access: 'session',
+    summary: 'Make a client app; its key and secret are shown this once',
+    body: api.AppBody,
+    isOnce: true,
+    status: 201,
+    answer: answers.CreatedApp,
+    codes: ['limit-reached'],
+  },
+  readApp: {
+    method: 'get',
+    path: APP,
+    access: 'session',
+    summary: 'A client app with its keys and secrets, as far as they may be shown',
+    status: 200,
+    answer: answers.AppAnswer,
+    codes: ['not-found'],
+  },
+  renameApp: {
+    method: 'patch',
+    path: APP,
+    access: 'session',
+    summary: 'Give a client app another name',
+    body: api.AppBody,
+    status: 200,
+    answer: answers.AppAnswer,
+    codes: ['not-found'],
+  },
+  deleteApp: {
+    method: 'delete',
+    path: APP,
+    access: 'session',
+    summary: 'Delete a client app; its keys are refused within a second',
+    status: 204,
+    codes: ['not-found'],
+  },
+  createKey: {
+    method: 'post',
+    path: `${APP}/keys`,
+    access: 'session',
+    summary: 'Make an API key, shown this once',
+    body: api.CreateKeyBody,
+    isOnce: true,
+    status: 201,
+    answer: answers.CreatedKey,
+    codes: ['not-found', 'limit-reached'],
+  },
+  revokeKey: {
+    method: 'delete',
+    path: `${APP}/keys/:keyId`,
+    access: 'session',
+    summary: 'Revoke a key; it is refused within a second',
+    status: 204,
+    codes: ['not-found'],
+  },
+  rollKey: {
+    method: 'post',
+    path: `${APP}/keys/:keyId/roll`,
+    access: 'session',
+    summary: 'Make a key in the place of another one, which can be used for a while more',
+    body: api.OverlapBody,
+    isOnce: true,
+    status: 201,
+    answer: answers.CreatedKey,
+    codes: ['not-found', 'conflict', 'limit-reached'],
+  },
+  rotateSecret: {
+    method: 'post',
+    path: `${APP}/secret/rotate`,
+    access: 'session',
+    summary: 'Make a webhook secret, shown this once; the ones before sign for a while more',
+    body: api.OverlapBody,
+    isOnce: true,
+    status: 201,
+    answer: answers.CreatedSecret,
+    codes: ['not-found'],
+  },
+  requestScope: {
+    method: 'post',
+    path: `${APP}/scope`,
+    access: 'session',
+    summary: 'Ask for the token-gating scope, or say better what it is for',
+    body: api.ScopeBody,
+    status: 200,
+    answer: answers.AppAnswer,
+    codes: ['not-found', 'conflict'],
+  },
+  readUsage: {
+    method: 'get',
+    path: `${APP}/usage`,
+    access: 'session',
+    summary: 'This month against the quota, and the last 30 days; a check counts once it has its result',
+    status: 200,
+    answer: answers.UsageAnswer,
+    codes: ['not-found'],
+  },
+  listDeliveries: {
+    method: 'get',
+    path: `${APP}/deliveries`,
+    access: 'session',
+    summary: 'Webhook deliveries, newest first',
+    query: api.DeliveriesQuery,
+    status: 200,
+    answer: answers.DeliveryPage,
+    codes: ['not-found'],
+  },
+  readDelivery: {
+    method: 'get',
+    path: `${APP}/deliveries/:requestId`,
+    access: 'session',
+    summary: 'One delivery with its attempts, oldest first',
+    status: 200,
+    answer: answers.DeliveryAnswer,
+    codes: ['not-found'],
+  },
+  resendDelivery: {
+    method: 'post',
+    path: `${APP}/deliveries/:requestId/resend`,
+    access: 'session',
+    summary: 'Deliver it again, the same bytes under the same id',
+    status: 202,
+    answer: answers.RequestIdAnswer,
+    codes: ['not-found'],
+  },
+  resendFailed: {
+    method: 'post',
+    path: `${APP}/deliveries/resend-failed`,
+    access: 'session',
+    summary: 'Deliver all again that failed since an instant',
+    body: api.ResendFailedBody,
+    status: 202,
+    answer: answers.CountAnswer,
+    codes: ['not-found'],
+  },
+  sendTestEvent: {
+    method: 'post',
+    path: `${APP}/test-event`,
+    access: 'session',
+    summary: 'Deliver a signed event of type `test`, at most one in 20 s',
+    body: api.TestEventBody,
+    status: 202,
+    answer: answers.RequestIdAnswer,
+    codes: ['not-found', 'callback-url-refused', 'rate-limited'],
+  },
+  tryCheck: {
+    method: 'post',
+    path: `${APP}/try`,
+    access: 'session',
+    summary: "Send a check with one of the app's keys and show what came of it",
+    body: api.TryBody,
+    status: 200,
+    answer: answers.TryAnswer,
+    codes: ['not-found', 'gateway-unavailable'],
+  },
+  readAppAudit: {
+    method: 'get',
+    path: `${APP}/audit`,
+    access: 'session',
+    summary: 'Who did what to a client app, newest first',
+    status: 200,
+    answer: answers.AuditList,
+    codes: ['not-found'],
+  },
+  readAccountAudit: {
+    method: 'get',
+    path: '/api/audit',
+    access: 'session',
+    summary: 'Who did what to the account and its apps, newest first',
+    status: 200,
+    answer: answers.AuditList,
+    codes: [],
+  },
+  ...OPERATOR_OPERATIONS,
+} as const satisfies Record<string, Operation>;
+
+export type OperationId = keyof typeof OPERATIONS;
+type Declared = typeof OPERATIONS;
+
+type OutputOf<O, Name extends string> = O extends { readonly [N in Name]: infer S extends z.ZodType }
+  ? z.output<S>
+  : undefined;
+
+export type BodyOf<Id extends OperationId> = OutputOf<Declared[Id], 'body'>;
+export type QueryOf<Id extends OperationId> = OutputOf<Declared[Id], 'query'>;
+/** What a handler returns: what the answer's schema takes in. */
+export type AnswerOf<Id extends OperationId> = Declared[Id] extends {
+  readonly answer: infer S extends z.ZodType;
+}
+  ? z.input<S>
+  : undefined;

@@ -1,0 +1,59 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import express, { type Express } from 'express';
+import type { Response } from './answer.ts';
+
+const PAGE = join(import.meta.dirname, 'page');
+
+/** Files of packages that the page is made of, by the name it loads them under. Nothing else of a package is served. */
+const VENDOR_FILES = {
+  'htm-preact.js': ['htm', 'preact/standalone.module.js'],
+  'uplot.js': ['uplot', 'dist/uPlot.esm.js'],
+  'uplot.css': ['uplot', 'dist/uPlot.min.css'],
+} as const;
+
+/** Files change with a release alone, and are asked for again after five minutes. */
+const ASSET_CACHE = 'public, max-age=300';
+
+/**
+ * Serves the page: its files and those of its packages under `/assets`, and its one document wherever a person may have
+ * got to within it.
+ */
+export function servePage(app: Express): void {
+  const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
+  for (const [name, [from, file]] of Object.entries(VENDOR_FILES))
+    app.get(`/assets/vendor/${name}`, (_request, response, next) => {
+      response.set('cache-control', ASSET_CACHE);
+      response.sendFile(file, { ...sendOptions, root: packageRoot(from) }, passOn(next));
+    });
+  app.use(
+    '/assets',
+    express.static(PAGE, {
+      ...sendOptions,
+      index: false,
+      redirect: false,
+      fallthrough: true,
+      setHeaders: (response: Response) => response.set('cache-control', ASSET_CACHE),
+    }),
+  );
+  app.use('/assets', (_request, response) => {
+    response.status(404).type('text/plain').send('not found\n');
+  });
+  app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response, next) => {
+    response.set('cache-control', 'no-cache');
+    response.sendFile('index.html', { ...sendOptions, root: PAGE }, passOn(next));
+  });
+  app.use((_request, response) => {
+    response.status(404).type('text/plain').send('not found\n');
+  });
+}
+
+/** A browser that went away in the middle is nothing to report. */
+const passOn = (next: (error?: unknown) => void) => (error?: NodeJS.ErrnoException) => {
+  if (error && error.code !== 'ECONNABORTED') next(error);
+};
+
+function packageRoot(name: string): string {
+  const require = createRequire(import.meta.url);
+  return dirname(require.resolve(`${name}/package.json`));
+}

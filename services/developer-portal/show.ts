@@ -1,0 +1,113 @@
+import type { z } from 'zod';
+import type { Audit } from '#shared/contracts/audit.ts';
+import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
+import type { AttemptView, DeliveryView } from '#shared/redis/deliveries.ts';
+import type * as answers from './api-answers.ts';
+import { isLive, isUsable } from './domain/change-app.ts';
+import { limitsOf } from './domain/tiers.ts';
+
+/** What of a document is shown to whom: no hash, no secret, nothing of other accounts. */
+
+export const showAccount = (account: Account): z.input<typeof answers.AccountAnswer> => ({
+  accountId: account.accountId,
+  email: account.email,
+  tier: account.tier,
+  operator: account.operator ?? false,
+  limits: limitsOf(account),
+});
+
+export const showScope = ({
+  scope: state,
+  scopePurpose: purpose,
+  scopeReason: reason,
+}: ClientApp): z.input<typeof answers.ScopeAnswer> => ({
+  state,
+  ...(purpose !== undefined && { purpose }),
+  ...(reason !== undefined && { reason }),
+});
+
+export const showAppSummary = (app: ClientApp, nowMs: number): z.input<typeof answers.AppSummary> => ({
+  clientId: app.clientId,
+  name: app.name,
+  createdAt: app.createdAt,
+  suspended: app.suspended,
+  scope: showScope(app),
+  keyCount: app.keys.filter((key) => isUsable(key, nowMs)).length,
+});
+
+export const showApp = (
+  app: ClientApp,
+  owner: Account,
+  usedAt: Readonly<Record<string, string>>,
+  nowMs: number,
+): z.input<typeof answers.AppAnswer> => ({
+  clientId: app.clientId,
+  name: app.name,
+  createdAt: app.createdAt,
+  suspended: app.suspended,
+  scope: showScope(app),
+  keys: app.keys.map((key) => showKey(key, usedAt[key.keyId])),
+  secrets: app.webhookSecrets
+    .filter((secret) => isLive(secret, nowMs))
+    .map(({ createdAt, expiresAt }) => ({ createdAt, ...(expiresAt !== undefined && { expiresAt }) })),
+  limits: limitsOf(owner),
+});
+
+const showKey = (
+  { hash: _, replacedBy: __, ...shown }: ApiKeyRecord,
+  lastUsedAt: string | undefined,
+): z.input<typeof answers.KeyAnswer> => ({ ...shown, ...(lastUsedAt !== undefined && { lastUsedAt }) });
+
+const showAttempt = ({ at, status, durationMs, class: outcome }: AttemptView) => ({
+  at,
+  ...(status !== null && { status }),
+  durationMs,
+  class: outcome,
+});
+
+export function showDeliverySummary(view: DeliveryView): z.input<typeof answers.DeliverySummary> {
+  const last = view.attempts.at(-1);
+  return {
+    requestId: view.requestId,
+    state: view.state,
+    callbackUrl: view.callbackUrl,
+    ...(view.acceptedAt !== undefined && { acceptedAt: view.acceptedAt }),
+    attempts: view.attempts.length,
+    ...(last && { lastAttempt: showAttempt(last) }),
+  };
+}
+
+export const showDelivery = (view: DeliveryView): z.input<typeof answers.DeliveryAnswer> => ({
+  requestId: view.requestId,
+  state: view.state,
+  callbackUrl: view.callbackUrl,
+  ...(view.nextAttemptAt !== undefined && { nextAttemptAt: view.nextAttemptAt }),
+  attempts: view.attempts.map((attempt, index) => ({
+    attempt: attempt.attempt,
+    ...showAttempt(attempt),
+    ...(index === view.attempts.length - 1 && view.lastBody !== undefined && { answer: view.lastBody }),
+  })),
+});
+
+/** Who of the operators it was is theirs to know. */
+export const showAudit = (
+  { at, actor, action, subject }: Audit,
+  reader: Account,
+): z.input<typeof answers.AuditEntry> => ({
+  at,
+  actor: actor === reader.email ? actor : 'operator',
+  action,
+  subject,
+});
+
+export const showOperatorApp = (
+  app: ClientApp,
+  owner: Account | undefined,
+): z.input<typeof answers.OperatorApp> => ({
+  clientId: app.clientId,
+  name: app.name,
+  email: owner?.email ?? '',
+  tier: app.limits.tier,
+  suspended: app.suspended,
+  scope: showScope(app),
+});

@@ -1,0 +1,104 @@
+import { createServer, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A client that dribbles: its headers must be there within 10 s, its whole request within 15 s. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 15_000;
+/** Longer than a usual load balancer's idle timeout of 60 s, so that it is never we who close under a request. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+const HEADERS_MAX = 100;
+const IDLE_SWEEP_MS = 50;
+
+export type HttpServer = AsyncDisposable & { readonly port: number };
+
+export type HttpServerOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly connectionsMax: number;
+  /** How long readiness has to fail before the listener closes, so that no balancer sends to a closed door. */
+  readonly readinessLeadMs: number;
+  /** The answer to what never became a request: its headers, and its body. */
+  readonly describeClientError: (fault: ClientFault) => ClientErrorAnswer;
+};
+
+/** Malformed HTTP, too large headers, a client that was too slow. */
+export type ClientFault = 'malformed' | 'headers-too-large' | 'timeout';
+export type ClientErrorAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/**
+ * Serves HTTP/1.1. Disposal: waits `readinessLeadMs`, closes the listener, lets the requests under way finish.
+ *
+ * @example
+ * const server = scope.use(await startHttpServer(makeApp(deps), { ...config.http, describeClientError }));
+ */
+export async function startHttpServer(
+  listener: RequestListener,
+  options: HttpServerOptions,
+): Promise<HttpServer> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  server.maxConnections = options.connectionsMax;
+  server.maxHeadersCount = HEADERS_MAX;
+  const latest = new WeakMap<Socket, ServerResponse>();
+  server.on('request', ({ socket }, response) => latest.set(socket, response));
+  server.on('clientError', (error, socket: Socket) =>
+    answerClientError(error, socket, latest.get(socket), options),
+  );
+  // An unknown `Expect` is no reason to refuse: RFC 9110 10.1.1 leaves it to the server.
+  server.on('checkExpectation', listener);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      await delay(options.readinessLeadMs);
+      const closed = new Promise((resolve) => server.close(resolve));
+      const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+      await closed;
+      clearInterval(sweep);
+    },
+  };
+}
+
+/** What never became a request: malformed HTTP, too large headers, a client that was too slow. */
+function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  last: ServerResponse | undefined,
+  { describeClientError }: Pick<HttpServerOptions, 'describeClientError'>,
+): void {
+  // A request that has its answer already and is still sending gets no second one.
+  const isAnswered = last?.headersSent === true && !last.req.complete;
+  if (!socket.writable || isAnswered || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, headers, body } = describeClientError(faultOf(error.code));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function faultOf(code: string | undefined): ClientFault {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers-too-large';
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'timeout' : 'malformed';
+}
