@@ -32,7 +32,7 @@ export function Settings() {
       <//>
     <//>
     <${Card} title="Limits"><dl class="facts-list">
-      <div><dt>Tier</dt><dd>${account.tier}</dd></div>
+      <div><dt>Tier</dt><dd class="capital">${account.tier}</dd></div>
       <div><dt>Requests per second</dt><dd>${formatCount(requestsPerSecond)}</dd></div>
       <div><dt>Checks per month</dt><dd>${formatCount(requestsPerMonth)}</dd></div>
     </dl><//>

@@ -18,7 +18,7 @@ export function Snippets() {
   const [, file, note] = SNIPPETS[chosen];
   useEffect(() => {
     if (texts[file] !== undefined) return;
-    fetch(`/assets/snippets/${file}`)
+    void fetch(`/assets/snippets/${file}`)
       .then((response) => (response.ok ? response.text() : Promise.reject(new Error())))
       .catch(() => 'This snippet could not be loaded. Please reload the page.')
       .then((text) => setTexts((before) => ({ ...before, [file]: text })));

@@ -19,6 +19,9 @@ const ACTIONS = {
   'key-rolled': 'rolled a key',
   'secret-rotated': 'rotated the signing secret',
   'limits-set': 'set the limits',
+  'account-deleted': 'deleted the account',
+  'test-event-sent': 'sent a test event',
+  'webhook-resent': 'sent a webhook again',
 };
 
 const wordsOf = (action) => ACTIONS[action] ?? action.replace(/^tier-/, 'set the tier to ');

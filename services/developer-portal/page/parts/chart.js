@@ -3,6 +3,8 @@ import { html, useEffect, useRef } from '../core/html.js';
 
 const HEIGHT_PX = 240;
 const SECOND_MS = 1_000;
+/** Room for the first and the last bar. */
+const HALF_DAY_S = 43_200;
 
 /**
  * Days as stacked bars, or as lines. Colours are custom properties of the style sheet, so the chart is drawn again
@@ -63,14 +65,17 @@ function draw(element, days, { series, isStacked }, format) {
       height: HEIGHT_PX,
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * SECOND_MS), 'Etc/UTC'),
       cursor: { y: false, points: { show: !isStacked }, drag: { x: false, y: false } },
-      scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.08)] } },
+      scales: {
+        x: { range: (_, min, max) => [min - HALF_DAY_S, max + HALF_DAY_S] },
+        y: { range: (_, __, max) => [0, Math.max(1, max * 1.08)] },
+      },
       axes: [
         {
           ...axis,
           grid: { show: false },
           values: (_, ticks) => ticks.map(dayName),
-          space: 70,
-          incrs: [86_400, 604_800],
+          space: 60,
+          incrs: [86_400, 604_800, 1_209_600],
         },
         {
           ...axis,

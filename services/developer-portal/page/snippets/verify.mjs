@@ -10,7 +10,9 @@ export function verify(body, headers) {
   return webhook.verify(body, headers);
 }
 
-// In Express: app.post('/hooks', express.text({ type: 'application/json', limit: '4mb' }), (request, response) => {
+// In Express:
+// const raw = express.text({ type: 'application/json', limit: '4mb' });
+// app.post('/hooks', raw, (request, response) => {
 //   const result = verify(request.body, request.headers);
 //   response.sendStatus(204);
 // });
