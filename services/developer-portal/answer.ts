@@ -4,12 +4,13 @@ import { type Problem, problemBody } from './problem.ts';
 
 export type { Request, Response };
 
-/** The page needs its own scripts, styles and images, and nothing from anywhere else. */
+/** The page needs its own scripts, styles, font and images, and nothing from anywhere else. */
 export const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",

@@ -10,6 +10,7 @@ const VENDOR_FILES = {
   'htm-preact.js': ['htm', 'preact/standalone.module.js'],
   'uplot.js': ['uplot', 'dist/uPlot.esm.js'],
   'uplot.css': ['uplot', 'dist/uPlot.min.css'],
+  'inter.woff2': ['@fontsource-variable/inter', 'files/inter-latin-wght-normal.woff2'],
 } as const;
 
 /** Files change with a release alone, and are asked for again after five minutes. */

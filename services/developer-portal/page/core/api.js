@@ -60,13 +60,26 @@ export async function ask(method, path, { body, idempotencyKey } = {}) {
   throw error;
 }
 
+/** A read that was lost is asked again at once: it changes nothing. */
+const READ_TRIES_MAX = 3;
+
 async function send(path, options) {
+  for (let tries = 1; ; tries++) {
+    const answer = await trySend(path, options);
+    if (answer) return answer;
+    if (options.method !== 'GET' || tries >= READ_TRIES_MAX)
+      throw new ApiError({ status: 0, code: 'connection-lost', detail: 'The connection was lost.' });
+  }
+}
+
+/** Undefined if no answer came, or only a part of it. */
+async function trySend(path, options) {
   try {
     const response = await fetch(path, options);
     const retryAfterS = Number(response.headers.get('retry-after')) || undefined;
     return { status: response.status, text: await response.text(), retryAfterS };
   } catch {
-    throw new ApiError({ status: 0, code: 'connection-lost', detail: 'The connection was lost.' });
+    return undefined;
   }
 }
 

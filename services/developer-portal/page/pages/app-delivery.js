@@ -12,8 +12,17 @@ import { Missing } from './missing.js';
 /** What the dispatcher says of an attempt, in words. */
 const CLASSES = {
   delivered: 'Delivered',
-  retry: 'Failed, to be tried again',
-  stop: 'Stopped by the receiver',
+  'http-3xx': 'A redirect, which is not followed',
+  'http-4xx': 'Refused by the receiver',
+  'http-5xx': 'The receiver failed',
+  gone: 'Gone: the receiver wants no more',
+  timeout: 'No answer in time',
+  'connect-failed': 'Could not connect',
+  'connection-reset': 'The connection broke',
+  'tls-failed': 'TLS failed',
+  'dns-failed': 'The name could not be resolved',
+  'address-refused': 'The address is not allowed',
+  'response-malformed': 'The answer was malformed',
 };
 
 /** One delivery: every attempt with what came back. */
