@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { startRedis } from '../../deploy/local/redis.ts';
 import { testConfig, testContext } from '../support/connections.ts';
+import { startOwnRedis } from '../support/own-parts.ts';
 import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -17,13 +13,8 @@ const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
 
 it('answers 503 while Redis is frozen or dead, and goes on by itself when it is back', async () => {
   await using stack = new AsyncDisposableStack();
-  const dir = mkdtempSync(join(tmpdir(), 'rolecall-outage-'));
-  stack.defer(() => rmSync(dir, { recursive: true, force: true }));
-  const [port = 0] = await findFreePorts(1);
-  const start = () => startRedis({ dir, port });
-  const first = await start();
-  stack.defer(() => first[Symbol.asyncDispose]());
-  const config = { ...testConfig(0), redis: { url: first.url } };
+  const redis = stack.use(await startOwnRedis());
+  const config = { ...testConfig(0), redis: { url: redis.url } };
   const store = stack.use(await connectRedis({ ...config, ...config.redis }, testContext()));
   await store.redis.set(GENERATION_KEY, 'test');
   const [known, fresh] = [makeTestApp(), makeTestApp()];
@@ -51,14 +42,14 @@ it('answers 503 while Redis is frozen or dead, and goes on by itself when it is 
       async () => (await gateway.post(known, A_POLL_CHECK)).status === 202,
     );
 
-  process.kill(first.pid, 'SIGSTOP');
+  await redis.freeze();
   await expectAway();
-  process.kill(first.pid, 'SIGCONT');
+  await redis.thaw();
   await expectBack();
 
-  process.kill(first.pid, 'SIGKILL');
+  await redis.kill();
   await waitUntil('Redis to be gone', async () => (await gateway.post(known, A_POLL_CHECK)).status === 503);
   await expectAway();
-  stack.use(await start());
+  await redis.revive();
   await expectBack();
 });

@@ -1,10 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startChain } from '../../deploy/local/chain.ts';
-import { startKafka } from '../../deploy/local/kafka.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
-import { startRedis } from '../../deploy/local/redis.ts';
+import { startOwnKafka, startOwnRedis } from './own-parts.ts';
 
 /** Where the shared infrastructure of a test run is. The global set-up puts it into the environment. */
 export type Infrastructure = { readonly brokers: string; readonly redisUrl: string; readonly rpcUrl: string };
@@ -30,36 +26,31 @@ export function infrastructure(): Infrastructure {
 }
 
 /**
- * Starts what the environment does not name already: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first,
- * else this machine's own. Started once per run and shared; disposal stops what was started.
+ * Starts what the environment does not name already: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first, else
+ * containers where `TEST_CONTAINERS=1` asks for them, else this machine's own (the chain always: it is a package).
+ * Started once per run and shared; disposal stops what was started.
  */
 export async function startInfrastructure(): Promise<AsyncDisposable> {
-  const stack = new AsyncDisposableStack();
-  try {
-    const dir = mkdtempSync(join(tmpdir(), 'rolecall-test-'));
-    stack.defer(() => rmSync(dir, { recursive: true, force: true }));
-    const [port = 0, controllerPort = 0, redisPort = 0, chainPort = 0] = await findFreePorts(4);
-    const missing = (name: string): boolean => !process.env[name];
-    await Promise.all([
-      missing(VARIABLES.brokers) &&
-        startKafka({ dir: join(dir, 'kafka'), port, controllerPort }).then((kafka) => {
-          stack.use(kafka);
-          process.env[VARIABLES.brokers] = kafka.brokers;
-        }),
-      missing(VARIABLES.redisUrl) &&
-        startRedis({ dir: join(dir, 'redis'), port: redisPort }).then((redis) => {
-          stack.use(redis);
-          process.env[VARIABLES.redisUrl] = redis.url;
-        }),
-      missing(VARIABLES.rpcUrl) &&
-        startChain({ port: chainPort }).then((chain) => {
-          stack.use(chain);
-          process.env[VARIABLES.rpcUrl] = chain.rpc;
-        }),
-    ]);
-    return stack;
-  } catch (error) {
-    await stack.disposeAsync();
-    throw error;
-  }
+  await using stack = new AsyncDisposableStack();
+  const provide = async (name: string, start: () => Promise<AsyncDisposable & { readonly at: string }>) => {
+    if (process.env[name]) return;
+    const { at } = stack.use(await start());
+    process.env[name] = at;
+  };
+  await Promise.all([
+    provide(VARIABLES.brokers, async () => {
+      const kafka = await startOwnKafka();
+      return Object.assign(kafka, { at: kafka.brokers });
+    }),
+    provide(VARIABLES.redisUrl, async () => {
+      const redis = await startOwnRedis();
+      return Object.assign(redis, { at: redis.url });
+    }),
+    provide(VARIABLES.rpcUrl, async () => {
+      const [port = 0] = await findFreePorts(1);
+      const chain = await startChain({ port });
+      return Object.assign(chain, { at: chain.rpc });
+    }),
+  ]);
+  return stack.move();
 }

@@ -1,7 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
@@ -12,9 +9,8 @@ import type { Redis } from '#shared/redis/connect.ts';
 import { type Deliveries, makeDeliveries } from '#shared/redis/deliveries.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
-import { startKafka } from '../../deploy/local/kafka.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
 import { connectTestRedis, testConfig, testContext } from './connections.ts';
+import { startOwnKafka } from './own-parts.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -38,7 +34,8 @@ export type WebhookFixture = AsyncDisposable & {
 export async function startWebhookFixture(redisDatabase: number): Promise<WebhookFixture> {
   await using stack = new AsyncDisposableStack();
   const shared = testConfig(redisDatabase);
-  const brokers = [stack.use(await startBroker()).brokers];
+  // Of its own: the dispatcher's groups have fixed names, and two test files must not share them.
+  const brokers = [stack.use(await startOwnKafka()).brokers];
   const config = { ...shared, kafka: { ...shared.kafka, brokers } };
   const store = stack.use(await connectTestRedis(config));
   const kafka = stack.use(await connectKafka(config, 'test', testContext(), { mustHaveTopics: false }));
@@ -75,20 +72,6 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
         ...env,
       }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
-}
-
-/** A broker of its own: the dispatcher's groups have fixed names, and two test files must not share them. */
-async function startBroker() {
-  const dir = mkdtempSync(join(tmpdir(), 'rolecall-webhooks-'));
-  const [port = 0, controllerPort = 0] = await findFreePorts(2);
-  const broker = await startKafka({ dir, port, controllerPort });
-  return {
-    brokers: broker.brokers,
-    async [Symbol.asyncDispose]() {
-      await broker.stop();
-      rmSync(dir, { recursive: true, force: true });
-    },
   };
 }
 
