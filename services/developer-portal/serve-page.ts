@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import express, { type Express } from 'express';
 import type { Response } from './answer.ts';
 
@@ -54,7 +54,9 @@ const passOn = (next: (error?: unknown) => void) => (error?: NodeJS.ErrnoExcepti
   if (error && error.code !== 'ECONNABORTED') next(error);
 };
 
+/** Found by the file that the package resolves to: most packages do not let their `package.json` be resolved. */
 function packageRoot(name: string): string {
-  const require = createRequire(import.meta.url);
-  return dirname(require.resolve(`${name}/package.json`));
+  const file = createRequire(import.meta.url).resolve(name);
+  const folder = join('node_modules', name);
+  return file.slice(0, file.lastIndexOf(folder) + folder.length);
 }

@@ -1,0 +1,426 @@
+import { randomUUID } from 'node:crypto';
+import { audit } from '#shared/contracts/audit.ts';
+import { account, clientApp } from '#shared/contracts/client-app.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { openViews } from '#shared/views/open-views.ts';
+import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { makeWork } from '../../services/developer-portal/make-work.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { dumpRedis } from '../support/dump-redis.ts';
+import { A_LOCAL_CHECK, type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import {
+  type CreatedApp,
+  createApp,
+  makePortalClient,
+  PASSWORD,
+  type PortalClient,
+  type RunningPortal,
+  signUp,
+  startPortal,
+} from '../support/start-portal.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: two portals and a gateway over one broker and one Redis. Developers make apps and keys, many at a time.
+// Limits hold exactly, nothing is lost or made twice, what is revoked ends, and all of it survives a wiped Redis.
+
+const config = testConfig(12);
+let connection: RedisConnection;
+let kafka: KafkaConnection;
+let portal: RunningPortal;
+let other: RunningPortal;
+let gateway: RunningGateway;
+const stack = new AsyncDisposableStack();
+const rebuild = () =>
+  rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+
+beforeAll(async () => {
+  connection = stack.use(await connectTestRedis(config));
+  kafka = stack.use(await connectTestKafka(config));
+  await rebuild();
+  [portal, other, gateway] = await Promise.all([
+    startPortal(config),
+    startPortal(config),
+    startGateway(config),
+  ]);
+  for (const started of [portal, other, gateway]) stack.use(started);
+});
+
+afterAll(() => stack.disposeAsync());
+
+/** What an operator does, by the operator's own means. */
+const operate = () =>
+  makeWork({
+    redis: connection.redis,
+    store: openViews(connection.redis),
+    publish: kafka.publish,
+    box: { seal: () => '' },
+    now: Date.now,
+  });
+const ask = (apiKey: string) =>
+  fetch(`${gateway.url}/access-control/check-roles`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...A_LOCAL_CHECK, async: true }),
+  });
+const statusesOf = (answers: readonly { status: number }[]) =>
+  Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, list]) => [status, list.length]),
+  );
+type App = {
+  readonly name: string;
+  readonly scope: { readonly state: string };
+  readonly keys: readonly { keyId: string; revokedAt?: string; expiresAt?: string }[];
+  readonly secrets: readonly unknown[];
+};
+const readApp = async (client: PortalClient, clientId: string): Promise<App> =>
+  (await client.get<App>(`/api/apps/${clientId}`)).body;
+
+test('50 creations at once, at two portals, with a limit of 5 make exactly 5', async () => {
+  const client = await signUp(portal.url);
+  const there = client.at(other.url);
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      (i % 2 ? client : there).send('POST', '/api/apps', { name: `app ${i}` }),
+    ),
+  );
+  expect(statusesOf(answers)).toEqual({ 201: 5, 409: 45 });
+  const { body } = await client.get<{ clientId: string }[]>('/api/apps');
+  expect(body).toHaveLength(5);
+  expect(await client.send('POST', '/api/apps', { name: 'sixth' })).toMatchObject({
+    status: 409,
+    body: { code: 'limit-reached' },
+  });
+  await there.send('DELETE', `/api/apps/${body[0]?.clientId}`);
+  expect((await client.send('POST', '/api/apps', { name: 'in its place' })).status).toBe(201);
+});
+
+test('50 marketplace keys at once, over two apps, with a limit of 5 make exactly 5, and one that ended makes room', async () => {
+  const client = await signUp(portal.url);
+  const apps = [await createApp(client), await createApp(client)];
+  const create = (i: number) =>
+    client
+      .at(i % 2 ? portal.url : other.url)
+      .send<{ keyId: string }>('POST', `/api/apps/${apps[i % 2]?.clientId}/keys`, {
+        name: `listing ${i}`,
+        marketplace: true,
+      });
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => create(i)));
+  expect(statusesOf(answers)).toEqual({ 201: 5, 409: 45 });
+  const made = answers.findIndex(({ status }) => status === 201);
+  const path = `/api/apps/${apps[made % 2]?.clientId}/keys/${answers[made]?.body.keyId}`;
+  // A key that takes another one's place is not counted beside it.
+  expect((await client.send('POST', `${path}/roll`, { overlapHours: 1 })).status).toBe(201);
+  expect((await create(0)).status).toBe(409);
+  expect((await client.send('DELETE', path)).status).toBe(204);
+  expect((await create(0)).status).toBe(409);
+  const keys = (await readApp(client, apps[made % 2]?.clientId ?? '')).keys;
+  const live = keys.filter((key) => key.revokedAt === undefined).at(-1);
+  await client.send('DELETE', `/api/apps/${apps[made % 2]?.clientId}/keys/${live?.keyId}`);
+  expect((await create(0)).status).toBe(201);
+});
+
+test('no update is lost: 20 keys made at once at two portals are all there', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, keyId } = await createApp(client);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      client
+        .at(i % 2 ? portal.url : other.url)
+        .send<{ keyId: string }>('POST', `/api/apps/${clientId}/keys`, { name: `key ${i}` }),
+    ),
+  );
+  expect(statusesOf(answers)).toEqual({ 201: 20 });
+  const { keys } = await readApp(client, clientId);
+  expect(keys.map((key) => key.keyId).sort()).toEqual(
+    [keyId, ...answers.map(({ body }) => body.keyId)].sort(),
+  );
+});
+
+test('a double submit makes one of everything, and gets the same answer; another body under the key is refused', async () => {
+  const client = await signUp(portal.url);
+  const twice = async <T>(path: string, body: unknown): Promise<T> => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const [one, two] = await Promise.all([
+      client.send<T>('POST', path, body, headers),
+      client.at(other.url).send<T>('POST', path, body, headers),
+    ]);
+    expect([one?.status, two?.status]).toEqual([201, 201]);
+    expect(one?.body).toEqual(two?.body);
+    const reused = await client.send('POST', path, { name: 'something else', overlapHours: 7 }, headers);
+    expect(reused.status).toBe(422);
+    return one?.body as T;
+  };
+  const app = await twice<CreatedApp>('/api/apps', { name: 'once' });
+  expect((await client.get<unknown[]>('/api/apps')).body).toHaveLength(1);
+  const key = await twice<{ keyId: string }>(`/api/apps/${app.clientId}/keys`, { name: 'once' });
+  await twice(`/api/apps/${app.clientId}/keys/${key.keyId}/roll`, { overlapHours: 1 });
+  await twice(`/api/apps/${app.clientId}/secret/rotate`, { overlapHours: 1 });
+  const { keys, secrets } = await readApp(client, app.clientId);
+  expect([keys.length, secrets.length]).toEqual([3, 2]);
+  const missing = await client.send('POST', '/api/apps', { name: 'x' }, { 'idempotency-key': undefined });
+  expect(missing).toMatchObject({ status: 400, body: { code: 'idempotency-key-missing' } });
+});
+
+test("another account's app is not told from one that does not exist", async () => {
+  const owner = await signUp(portal.url);
+  const thief = await signUp(portal.url);
+  const { clientId, keyId, apiKey } = await createApp(owner);
+  const paths = (id: string) => `/api/apps/${id}`;
+  const requests: readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string, unknown?][] = [
+    ['GET', ''],
+    ['PATCH', '', { name: 'mine' }],
+    ['POST', '/keys', { name: 'mine' }],
+    ['DELETE', `/keys/${keyId}`],
+    ['POST', `/keys/${keyId}/roll`, { overlapHours: 0 }],
+    ['POST', '/secret/rotate', { overlapHours: 0 }],
+    ['POST', '/scope', { purpose: 'mine' }],
+    ['GET', '/usage'],
+    ['GET', '/deliveries'],
+    ['GET', '/deliveries/some-id'],
+    ['POST', '/deliveries/some-id/resend'],
+    ['POST', '/deliveries/resend-failed', { since: '2026-11-21T00:00:00Z' }],
+    ['POST', '/test-event', { callbackUrl: 'http://127.0.0.1:9/x' }],
+    ['POST', '/try', { apiKey, check: A_LOCAL_CHECK }],
+    ['GET', '/audit'],
+    ['DELETE', ''],
+  ];
+  for (const [method, path, body] of requests) {
+    const [theirs, nobodys] = await Promise.all(
+      [clientId, 'app_nobody'].map((id) =>
+        method === 'GET'
+          ? thief.get<{ instance: string }>(paths(id) + path)
+          : thief.send<{ instance: string }>(method, paths(id) + path, body),
+      ),
+    );
+    expect([method, path, theirs?.status]).toEqual([method, path, 404]);
+    expect({ ...theirs?.body, instance: '' }).toEqual({ ...nobodys?.body, instance: '' });
+  }
+  expect(await readApp(owner, clientId)).toMatchObject({ name: 'An app', scope: { state: 'none' } });
+});
+
+test('a key asks for checks once its scope is approved, and is refused within a second once it is revoked, rolled out or deleted', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, keyId, apiKey } = await createApp(client);
+  const purpose = 'gate our forum';
+  expect((await ask(apiKey)).status).toBe(403);
+  await client.send('POST', `/api/apps/${clientId}/scope`, { purpose });
+  expect(await readApp(client, clientId)).toMatchObject({ scope: { state: 'requested', purpose } });
+  await operate().apps.approveScope('operator', clientId);
+  await waitUntil('the approval to be heard of', async () => (await ask(apiKey)).status === 202);
+
+  const refusedSoon = async (what: string, key: string) => {
+    const began = performance.now();
+    await waitUntil(what, async () => (await ask(key)).status === 401, 10_000);
+    return performance.now() - began;
+  };
+  const roll = `/api/apps/${clientId}/keys/${keyId}/roll`;
+  const fresh = (await client.send<{ keyId: string; apiKey: string }>('POST', roll, { overlapHours: 0 }))
+    .body;
+  await refusedSoon('the rolled key to be refused', apiKey);
+  expect((await ask(fresh.apiKey)).status).toBe(202);
+  expect((await client.send('POST', roll, { overlapHours: 0 })).status).toBe(409);
+  await client.send('DELETE', `/api/apps/${clientId}/keys/${fresh.keyId}`);
+  await refusedSoon('the revoked key to be refused', fresh.apiKey);
+  const expiring = await client.send<{ apiKey: string }>('POST', `/api/apps/${clientId}/keys`, {
+    name: 'brief',
+    expiresAt: new Date(Date.now() + 3_000).toISOString(),
+  });
+  expect((await ask(expiring.body.apiKey)).status).toBe(202);
+  await refusedSoon('the expired key to be refused', expiring.body.apiKey);
+  const last = await client.send<{ apiKey: string }>('POST', `/api/apps/${clientId}/keys`, { name: 'last' });
+  expect((await ask(last.body.apiKey)).status).toBe(202);
+  await client.send('DELETE', `/api/apps/${clientId}`);
+  await refusedSoon('the key of the deleted app to be refused', last.body.apiKey);
+  expect((await client.get(`/api/apps/${clientId}`)).status).toBe(404);
+});
+
+test('a check can be tried with a key of the app, and the answer is shown as it is', async () => {
+  const client = await signUp(portal.url);
+  const tried = stack.use(await startPortal(config, { GATEWAY_URL: gateway.url }));
+  const here = client.at(tried.url);
+  const { clientId, keyId, apiKey } = await createApp(here);
+  const send = (body: unknown) =>
+    here.send<{ status: number; body: { code?: string }; curl: string }>(
+      'POST',
+      `/api/apps/${clientId}/try`,
+      body,
+    );
+  const { body } = await send({
+    apiKey,
+    check: { ...A_LOCAL_CHECK, account: `it's ${A_LOCAL_CHECK.account}` },
+  });
+  expect(body).toMatchObject({ status: 403, body: { code: 'scope-not-approved' } });
+  expect(body.curl).toContain('$ROLECALL_API_KEY');
+  expect(body.curl).toContain(`it'\\''s`);
+  expect(JSON.stringify(body)).not.toContain(apiKey);
+  await here.send('DELETE', `/api/apps/${clientId}/keys/${keyId}`);
+  expect((await send({ apiKey, check: A_LOCAL_CHECK })).body).toMatchObject({ status: 401 });
+  expect((await send({ apiKey: (await createApp(here)).apiKey, check: A_LOCAL_CHECK })).status).toBe(422);
+  for (const more of [{ async: true }, { callbackUrl: 'http://127.0.0.1:1/' }])
+    expect((await send({ apiKey, check: { ...A_LOCAL_CHECK, ...more } })).status).toBe(422);
+  const away = stack.use(await startPortal(config, { GATEWAY_URL: 'http://127.0.0.1:1' }));
+  const failed = await client.at(away.url).send('POST', `/api/apps/${clientId}/try`, { apiKey, check: {} });
+  expect(failed).toMatchObject({ status: 502, body: { code: 'gateway-unavailable' } });
+});
+
+const SCRIPT = `<script>alert(1)</script>"><img src=x onerror=alert(1)>`;
+
+test('script in every text field comes back as the text it is, as JSON that no browser runs', async () => {
+  const client = await signUp(portal.url);
+  const { clientId } = await createApp(client, SCRIPT);
+  await client.send('POST', `/api/apps/${clientId}/keys`, { name: SCRIPT });
+  await client.send('POST', `/api/apps/${clientId}/scope`, { purpose: SCRIPT });
+  await operate().apps.rejectScope('operator', clientId, SCRIPT);
+  const { body, headers } = await client.get<App & { scope: object }>(`/api/apps/${clientId}`);
+  expect(body).toMatchObject({
+    name: SCRIPT,
+    scope: { state: 'rejected', purpose: SCRIPT, reason: SCRIPT },
+    keys: [{}, { name: SCRIPT }],
+  });
+  expect(headers.get('content-type')).toMatch(/^application\/json/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+  const email = `${SCRIPT.replaceAll(/[\s@]/g, '')}@example.com`;
+  const signedUp = await makePortalClient(portal.url).send('POST', '/api/sign-up', {
+    email,
+    password: PASSWORD,
+  });
+  expect([202, 422]).toContain(signedUp.status);
+});
+
+const long = (length: number) => '𝒜'.repeat(length);
+
+test.each([
+  ['an app without a name', '', { name: ' ' }, '/name'],
+  ['an app with too long a name', '', { name: long(65) }, '/name'],
+  ['a name with a control character', '', { name: 'a\u0000b' }, '/name'],
+  ['a name with a lone surrogate', '', { name: 'a\ud800' }, '/name'],
+  ['a name that is no text', '', { name: 5 }, '/name'],
+  ['a member that nobody knows', '', { name: 'x', __proto__x: 1 }, '/__proto__x'],
+  ['a body that is no object', '', [], ''],
+  ['a key that expires in the past', '/keys', { name: 'k', expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
+  ['a key that expires at no time', '/keys', { name: 'k', expiresAt: 'soon' }, '/expiresAt'],
+  ['too long an overlap', '/secret/rotate', { overlapHours: 169 }, '/overlapHours'],
+  ['an overlap of half an hour', '/secret/rotate', { overlapHours: 0.5 }, '/overlapHours'],
+  ['a scope without a purpose', '/scope', { purpose: '' }, '/purpose'],
+  ['too long a purpose', '/scope', { purpose: long(1_001) }, '/purpose'],
+  ['a resend since no time', '/deliveries/resend-failed', { since: 'yesterday' }, '/since'],
+  ['a test event to no URL', '/test-event', { callbackUrl: 'nowhere' }, '/callbackUrl'],
+  ['a test event to a private address', '/test-event', { callbackUrl: 'https://10.0.0.1/' }, '/callbackUrl'],
+  ['a check that is no object', '/try', { apiKey: 'x', check: 'x' }, '/check'],
+])('%s is refused with a message for its field', async (_name, path, body, pointer) => {
+  const client = await signUp(portal.url);
+  const { clientId } = await createApp(client);
+  const answer = await client.send('POST', `/api/apps${path === '' ? '' : `/${clientId}${path}`}`, body);
+  expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer, detail: expect.any(String) }] } });
+});
+
+test('bodies that are no JSON, of another type, or too large are refused', async () => {
+  const client = await signUp(portal.url);
+  const send = (body: string, headers = {}) => client.send('POST', '/api/apps', body, headers);
+  expect((await send('{')).status).toBe(400);
+  expect((await send('name=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415);
+  expect((await send(`{"name":"${'x'.repeat(300_000)}"}`)).status).toBe(413);
+  expect((await send(JSON.stringify({ name: long(64) }))).status).toBe(201);
+});
+
+test('whoever did something stands in the trail, newest first; operators stand there as such', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, keyId } = await createApp(client);
+  await client.send('PATCH', `/api/apps/${clientId}`, { name: 'renamed' });
+  await client.send('PATCH', `/api/apps/${clientId}`, { name: 'renamed' });
+  await client.send('DELETE', `/api/apps/${clientId}/keys/${keyId}`);
+  await operate().apps.suspend('somebody@operators.example', clientId);
+  type Entry = { actor: string; action: string; subject: string };
+  const trail = async (path: string) =>
+    (await client.get<Entry[]>(path)).body.map(({ actor, action, subject }) => [actor, action, subject]);
+  const ofApp = [
+    ['operator', 'app-suspended', clientId],
+    [client.email, 'key-revoked', keyId],
+    [client.email, 'app-renamed', clientId],
+    [client.email, 'app-created', clientId],
+  ];
+  expect(await trail(`/api/apps/${clientId}/audit`)).toEqual(ofApp);
+  expect((await trail('/api/audit')).slice(0, 4)).toEqual(ofApp);
+});
+
+test('a wiped Redis comes back as it was: accounts, apps, keys, secrets, scopes, limits and trails', async () => {
+  const client = await signUp(portal.url);
+  const made = await createApp(client);
+  const gone = await createApp(client);
+  await client.send('POST', `/api/apps/${made.clientId}/scope`, { purpose: 'a purpose' });
+  await client.send('POST', `/api/apps/${made.clientId}/secret/rotate`, { overlapHours: 24 });
+  await client.send('POST', `/api/apps/${made.clientId}/keys`, { name: 'listing', marketplace: true });
+  await client.send('DELETE', `/api/apps/${made.clientId}/keys/${made.keyId}`);
+  await operate().apps.approveScope('operator', made.clientId);
+  await client.send('DELETE', `/api/apps/${gone.clientId}`);
+  const look = async () => ({
+    session: (await client.get('/api/session')).body,
+    apps: (await client.get('/api/apps')).body,
+    app: await readApp(client, made.clientId),
+    trail: (await client.get('/api/audit')).body,
+    gone: (await client.get(`/api/apps/${gone.clientId}`)).status,
+    places: await connection.redis.zrange(`places:apps:${await ownId()}`, '0', '-1'),
+    marketplace: await connection.redis.zrange(`places:marketplace-keys:${await ownId()}`, '0', '-1'),
+  });
+  const ownId = async () =>
+    (await client.get<{ account: { accountId: string } }>('/api/session')).body.account.accountId;
+  const before = await look();
+  await connection.redis.flushdb();
+  expect((await client.get('/api/session')).status).toBeGreaterThanOrEqual(401);
+  expect(
+    (await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD })).status,
+  ).toBe(503);
+  await rebuild();
+  await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD });
+  expect(await look()).toEqual(before);
+});
+
+test('no key, secret, password or session is in any topic, in Redis or in the logs', async () => {
+  const client = await signUp(portal.url);
+  const app = await createApp(client);
+  const rotated = await client.send<{ webhookSecret: string }>(
+    'POST',
+    `/api/apps/${app.clientId}/secret/rotate`,
+    {
+      overlapHours: 1,
+    },
+  );
+  const rolled = await client.send<{ apiKey: string }>(
+    'POST',
+    `/api/apps/${app.clientId}/keys/${app.keyId}/roll`,
+    {
+      overlapHours: 1,
+    },
+  );
+  await client.send('POST', '/api/account/password', {
+    current: PASSWORD,
+    next: 'a password nobody else has',
+  });
+  const secrets = {
+    apiKey: app.apiKey.slice(13),
+    rolledKey: rolled.body.apiKey.slice(13),
+    webhookSecret: app.webhookSecret.replace('whsec_', ''),
+    rotatedSecret: rotated.body.webhookSecret.replace('whsec_', ''),
+    password: PASSWORD,
+    newPassword: 'a password nobody else has',
+    token: client.token() ?? '',
+  };
+  const found: string[] = [];
+  const search = (where: string, text: string) => {
+    for (const [name, secret] of Object.entries(secrets))
+      if (text.includes(secret.slice(0, 24))) found.push(`${name} in ${where}`);
+  };
+  for (const { name } of [account, clientApp, audit])
+    await kafka.readTopic({
+      topic: name,
+      apply: async (records) => {
+        for (const { value } of records) search(name, value?.toString() ?? '');
+      },
+    });
+  search('Redis', await dumpRedis(connection));
+  for (const { process } of [portal, other]) search('the log', process.stdout() + process.stderr());
+  expect(found).toEqual([]);
+});
