@@ -1,5 +1,26 @@
 import { REQUIRE_VIEW } from './view.ts';
 
+/** How far back a log's clock may be, before it starts anew; and how long a log outlives its last entry. */
+const CLOCK_STEP_MS_MAX = 5_000;
+const LOG_KEPT_MS = 2 * 1_000 + CLOCK_STEP_MS_MAX;
+
+/**
+ * `endInstant(log)`: an instant that every admission so far came before, and that none from now on comes before. An
+ * empty entry in the log makes it so: its clock never goes back.
+ */
+export const END_INSTANT_LUA = `
+local function endInstant(log)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local last = tonumber(string.match(redis.call('LINDEX', log, -1) or '0:0', '^(%d+):'))
+  if last - now > ${CLOCK_STEP_MS_MAX} then return now end
+  local instant = math.max(now, last) + 1
+  redis.call('RPUSH', log, instant .. ':0')
+  redis.call('PEXPIRE', log, ${LOG_KEPT_MS})
+  return instant
+end
+`;
+
 /** Keys and arguments of one admission; a call carries several. */
 export const ADMISSION_KEYS = 5;
 export const ADMISSION_ARGUMENTS = 8;
@@ -28,7 +49,7 @@ export const ADMISSION_ARGUMENTS = 8;
  * more than 1 000 ms. The clock of a log never goes back by less than CLOCK_STEP_MAX; beyond, it starts anew.
  */
 export const ADMIT_LUA = `${REQUIRE_VIEW}
-local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, 5000, 5000, 86400000
+local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
 local COUNTER_KEPT, USAGE_KEPT = 40 * 86400000, 3 * 3600000
 local time = redis.call('TIME')
 local clock = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -82,8 +103,8 @@ local function admit(k, a)
     end
     total = total + 1
     oldest = oldest or now
-    redis.call('PEXPIRE', logKey, 2 * WINDOW + CLOCK_STEP_MAX)
-    redis.call('SET', totalKey, total, 'PX', 2 * WINDOW + CLOCK_STEP_MAX)
+    redis.call('PEXPIRE', logKey, ${LOG_KEPT_MS})
+    redis.call('SET', totalKey, total, 'PX', ${LOG_KEPT_MS})
   end
 
   local function countUsage(member)

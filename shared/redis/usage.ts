@@ -1,9 +1,10 @@
 import type { Usage } from '#shared/contracts/usage.ts';
-import { monthCounterKey } from './admit.ts';
+import { logKeys, monthCounterKey } from './admit.ts';
+import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { dayOf, figuresFrom, usageDayKey } from './usage-days.ts';
-import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 const HOUR_MS = 3_600_000;
 /** An hour's figures are kept until they were published for the last time. */
@@ -13,12 +14,15 @@ const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}
 const appsKey = (hour: number): string => `usage:apps:${hour}`;
 const publishLockKey = 'usage:publish-lock';
 
-/** KEYS: usage of the hour, the month's counter, the day's figures. Read together with the time, so that a rebuild knows what is in them. */
-const READ = `
-local time = redis.call('TIME')
-local figures = redis.call('HMGET', KEYS[1], 'accepted', 'refused')
-return {time[1] * 1000 + math.floor(time[2] / 1000), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[2]) or '0',
-  redis.call('HGETALL', KEYS[3])}
+/**
+ * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks. Read together
+ * with an instant that tells what is in them from what is not; and never while the views are not whole, for a counter
+ * that is yet to be put back would be taken for nothing.
+ */
+const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
+local figures = redis.call('HMGET', KEYS[2], 'accepted', 'refused')
+return {endInstant(KEYS[5]), figures[1] or '0', figures[2] or '0', redis.call('GET', KEYS[3]) or '0',
+  redis.call('HGETALL', KEYS[4])}
 `;
 
 /** KEYS: marker, usage of the hour, the hour's apps. */
@@ -59,8 +63,8 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     const counter = monthCounterKey(clientId, month);
     const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
     const [asOf, accepted, refused, monthTotal, figures] = await read(
-      [usageKey(clientId, hour), counter, day],
-      [],
+      [GENERATION_KEY, usageKey(clientId, hour), counter, day, logKeys(clientId, 'per-second')[0]],
+      [EVERYDAY],
     );
     return {
       clientId,

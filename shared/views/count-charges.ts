@@ -10,8 +10,8 @@ export type Charge = { readonly clientId: string; readonly month: string; readon
 /**
  * Works the months' counters out again from the topics: the last published totals, and what came after them.
  *
- * The totals were read in the same step as Redis's time, and a check's `acceptedAt` is that clock too; so a check is
- * in the totals exactly where it was accepted before them. What is not in order is a refund that fell between the
+ * The totals were read together with an instant that no check was accepted at or after, and that every later one is
+ * accepted at or after; so a check is in the totals exactly where its `acceptedAt` is before them. What is not in order is a refund that fell between the
  * total and the wipe: it is found by the time its result was published.
  */
 export class ChargeCount {

@@ -11,7 +11,7 @@ import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
-import { makeViewState } from '#shared/redis/view.ts';
+import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
@@ -190,6 +190,42 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: ids[0] } });
   // Three were charged, one was given back.
   expect(replay.month?.remaining).toBe(1_000 - 2);
+});
+
+test('a total that is read amid admissions tells by its instant which of them are in it', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const figures = makeUsageFigures(connection.redis);
+  const limits = { requestsPerSecond: 100_000, requestsPerMonth: 100_000 };
+  const instants: number[] = [];
+  const totals: { monthTotal: number; asOfMs: number }[] = [];
+  // Many within one millisecond, so that an instant that is merely the time would be shared.
+  const asking = Array.from({ length: 2_000 }, async () => {
+    const { nowMs } = await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
+    instants.push(nowMs);
+  });
+  const look = async () => {
+    for (const usage of await figures.readRecent(Date.now()))
+      if (usage.clientId === clientId)
+        totals.push({ monthTotal: usage.monthTotal, asOfMs: Date.parse(usage.asOf) });
+  };
+  while (instants.length < asking.length) await look();
+  await Promise.all(asking);
+  await look();
+  expect(totals.length).toBeGreaterThan(0);
+  for (const { monthTotal, asOfMs } of totals)
+    expect(instants.filter((atMs) => atMs < asOfMs)).toHaveLength(monthTotal);
+});
+
+test('no total is read while the views are not whole', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
+  const { admit } = makeAdmitter(connection.redis, Date.now);
+  await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
+  const marker = await connection.redis.getdel(GENERATION_KEY);
+  const reading = makeUsageFigures(connection.redis).readRecent(Date.now());
+  await expect(reading).rejects.toMatchObject({ code: 'view-rebuilding' });
+  await connection.redis.set(GENERATION_KEY, marker ?? '');
 });
 
 test('a result that somebody wants is announced when it is saved first, and only then', async () => {
