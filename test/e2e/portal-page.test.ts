@@ -1,0 +1,339 @@
+// Scenario: people use the portal in a real browser against one running system: a developer from the sign-up to a
+// revoked key, somebody without a mouse, somebody with a bad connection, and somebody who means harm.
+import { Webhook } from 'standardwebhooks';
+import { makeCheckClient } from '../support/check-client.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { openBrowser, type TestBrowser, type Visitor } from '../support/open-browser.ts';
+import {
+  approveScope,
+  createApp,
+  type MadeApp,
+  PASSWORD,
+  readMadeApp,
+  requestScope,
+  signIn,
+  signUp,
+} from '../support/portal-steps.ts';
+import { type Answer, type ReceivedWebhook, receiveWebhooks } from '../support/receive-webhooks.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const REFUSED_WITHIN_MS = 1_000;
+
+let system: StartedSystem;
+let browser: TestBrowser;
+let operator: Visitor;
+beforeAll(async () => {
+  [system, browser] = await Promise.all([startSystem(), openBrowser()]);
+  operator = await open();
+  await signIn(operator, system.ready.operator);
+});
+afterAll(async () => {
+  await operator?.[Symbol.asyncDispose]();
+  await browser?.[Symbol.asyncDispose]();
+  await system?.[Symbol.asyncDispose]();
+});
+
+const open = (options?: Parameters<TestBrowser['open']>[1]) => browser.open(system.ready.portal, options);
+const clientOf = ({ apiKey }: Pick<MadeApp, 'apiKey'>) =>
+  makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey });
+const goodCheck = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
+
+/** A failure that says something, so that the page has to show it. */
+const answerWith =
+  (text: string): Answer =>
+  (_, response) => {
+    response.writeHead(500, { 'content-type': 'text/html' }).end(text);
+    return undefined;
+  };
+
+function verifies({ headers, body }: ReceivedWebhook, secret: string): boolean {
+  const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
+  const signed = Object.fromEntries(names.map((name) => [name, String(headers[name])]));
+  try {
+    new Webhook(secret).verify(body, signed, { jsonParse: false });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('a developer signs up, is approved, checks, sees usage and deliveries, rotates and revokes', async () => {
+  await using ada = await open();
+  await using receiver = await receiveWebhooks();
+  const { page, visit } = ada;
+  await signUp(ada, 'ada@example.com');
+  const app = await createApp(ada, 'Guild hall');
+  const client = clientOf(app);
+  expect((await client.check(goodCheck())).status).toBe(403);
+  await requestScope(ada, app.path, 'Roles for holders of the guild token.');
+  await approveScope(operator, 'Guild hall');
+  await waitUntil('the scope to be in effect', async () => (await client.check(goodCheck())).status === 200);
+
+  const first = await client.check({ ...goodCheck(), callbackUrl: receiver.url });
+  expect(first.status).toBe(202);
+  const isOf = (requestId: unknown) => (webhook: ReceivedWebhook) => webhook.requestId === requestId;
+  const received = await receiver.waitFor(isOf(first.body['requestId']));
+  expect(verifies(received, app.webhookSecret)).toBe(true);
+
+  await visit(app.path);
+  await waitUntil('the usage to appear', async () => {
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const [figure] = await page.locator('.quota .figure').allTextContents();
+    return (
+      /^[1-9]/.test(figure ?? '') && (await page.getByRole('img', { name: /Webhook 1 checks/ }).count()) > 0
+    );
+  });
+  await visit(`${app.path}/webhooks`);
+  await waitUntil('the delivery to appear', async () => {
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    return (await page.locator('.deliveries .badge', { hasText: 'Delivered' }).count()) > 0;
+  });
+  await page.getByRole('link', { name: String(first.body['requestId']) }).click();
+  await page.getByText('Attempt 1').waitFor();
+
+  await visit(`${app.path}/webhooks`);
+  await page.getByRole('button', { name: 'Rotate…' }).click();
+  await page.getByRole('button', { name: 'Rotate secret' }).click();
+  const newSecret = await page.getByRole('textbox', { name: 'Webhook secret' }).inputValue();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  const both = await waitUntil('a message with both signatures', async () => {
+    const { body } = await client.check({ ...goodCheck(), callbackUrl: receiver.url });
+    const webhook = await receiver.waitFor(isOf(body['requestId']));
+    return verifies(webhook, newSecret) && webhook;
+  });
+  expect(verifies(both, app.webhookSecret)).toBe(true);
+
+  await visit(`${app.path}/keys`);
+  await page.getByRole('button', { name: /^Revoke/ }).click();
+  await page.getByRole('button', { name: 'Revoke key' }).click();
+  await page.getByText('Key revoked').waitFor();
+  const refused = async () => (await client.check(goodCheck())).status === 401;
+  await waitUntil('the key to be refused', refused, REFUSED_WITHIN_MS);
+  expect(ada.faults).toEqual([]);
+});
+
+test('the form tries a check with the key that was just made', async () => {
+  await using ida = await open();
+  const { page } = ida;
+  await signUp(ida, 'ida@example.com');
+  const app = await createApp(ida, 'Tryout');
+  await requestScope(ida, app.path, 'Trying.');
+  await approveScope(operator, 'Tryout');
+  await ida.visit(`${app.path}/try`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByLabel('Wallet').fill(system.chain.holder);
+  await page.getByLabel('Chain id').fill('31337');
+  await page.getByRole('textbox', { name: 'Contract' }).fill('0x12');
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.locator('.rule .fault').waitFor();
+  await page.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
+  await page.getByLabel('Role id').fill('holder');
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.locator('.verdicts', { hasText: 'holdergranted' }).waitFor();
+  const curl = await page.getByLabel('Request as curl').textContent();
+  expect(curl).toContain(system.chain.erc20);
+  expect(curl).not.toContain(app.apiKey);
+});
+
+test('everything up to the scope request can be done without a mouse', async () => {
+  await using bob = await open();
+  const { page, tabTo, visit } = bob;
+  const { keyboard } = page;
+  await visit('/sign-up');
+  await page.evaluate('document.activeElement.blur()');
+  await tabTo('link', 'Skip to content');
+  await keyboard.press('Enter');
+  await tabTo('textbox', 'E-mail address');
+  await keyboard.type('bob@example.com');
+  await tabTo('textbox', 'Password');
+  await keyboard.type(PASSWORD);
+  await keyboard.press('Enter');
+  await tabTo('button', 'Create app');
+  await keyboard.press('Enter');
+  await keyboard.type('Keys only');
+  await keyboard.press('Enter');
+  await tabTo('button', 'Copy API key');
+  await keyboard.press('Enter');
+  const apiKey = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(apiKey).toMatch(/^rck_live_/);
+  // What is shown once does not go away by a slip.
+  await keyboard.press('Escape');
+  await keyboard.press('Escape');
+  await tabTo('button', 'I have stored them');
+  await keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Overview');
+  await tabTo('link', 'Scope');
+  await keyboard.press('Enter');
+  await tabTo('textbox', 'Purpose');
+  await keyboard.type('Typed.');
+  await tabTo('button', 'Request scope');
+  await keyboard.press('Space');
+  await page.locator('.app-page').getByText('Scope requested').waitFor();
+});
+
+test('a double click, and a connection that is lost after the write, make one of what was asked for', async () => {
+  await using cat = await open();
+  const { page, visit } = cat;
+  await signUp(cat, 'cat@example.com');
+  await page.getByRole('button', { name: 'Create app' }).click();
+  await page.getByLabel('Name').fill('Twice');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).dblclick();
+  await readMadeApp(page);
+  await visit('/');
+  expect(await page.locator('.app-rows > li').count()).toBe(1);
+
+  let isLost = false;
+  await page.route('**/api/apps', async (route) => {
+    if (isLost || route.request().method() !== 'POST') return route.continue();
+    isLost = true;
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: 'Create app' }).click();
+  await page.getByLabel('Name').fill('Lost and found');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).click();
+  await page.getByRole('alert').getByText('it never happens twice').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  const app = await readMadeApp(page);
+  expect(app.apiKey).toMatch(/^rck_live_/);
+  await visit('/');
+  expect(await page.locator('.app-rows > li').count()).toBe(2);
+});
+
+test('wrong input is named beside its field, and the first field with a fault has the focus', async () => {
+  await using dan = await open();
+  const { page, visit } = dan;
+  await visit('/sign-up');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  const email = page.getByLabel('E-mail address');
+  expect(await email.evaluate('(field) => field === document.activeElement')).toBe(true);
+  const describedBy = await email.getAttribute('aria-describedby');
+  expect(await page.locator(`[id="${describedBy}"]`).textContent()).toBe('Please fill this in.');
+  await email.fill('dan@example.com');
+  await page.getByLabel('Password').fill('too short');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByText('At least 12 characters.', { exact: true }).waitFor();
+  await visit('/sign-in');
+  await email.fill('dan@example.com');
+  await page.getByLabel('Password').fill('not the password');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
+});
+
+/** Every page that an operator with apps can get to; `{app}`, `{request}` and `{new}` stand for ids. */
+const PAGES = [
+  '/',
+  '/apps/{app}',
+  '/apps/{app}/keys',
+  '/apps/{app}/webhooks',
+  '/apps/{app}/webhooks/{request}',
+  '/apps/{app}/scope',
+  '/apps/{app}/try',
+  '/apps/{app}/snippets',
+  '/apps/{app}/activity',
+  '/apps/{app}/settings',
+  '/apps/{new}',
+  '/apps/{new}/scope',
+  '/account',
+  '/operator',
+  '/operator/accounts',
+  '/operator/apps',
+  '/operator/dead-letters',
+  '/nowhere',
+];
+
+const LOOKS = [
+  { width: 1280, height: 860, colorScheme: 'light' },
+  { width: 360, height: 740, colorScheme: 'dark' },
+] as const;
+
+/** Looks at the page as it is now, wide and narrow, light and dark. */
+async function expectNoBarrier({ page, findBarriers, overflowPx }: Visitor, name: string): Promise<void> {
+  for (const { colorScheme, ...size } of LOOKS) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme });
+    const look = `${name} at ${size.width} px, ${colorScheme}`;
+    expect({ look, barriers: await findBarriers() }).toEqual({ look, barriers: [] });
+    expect({ look, overflowPx: await overflowPx() }).toEqual({ look, overflowPx: 0 });
+  }
+}
+
+describe('of somebody whose every text is a script', () => {
+  const HARM = '<img src=x onerror=alert(1)>"\'><script>alert(2)</script>';
+  let eve: Visitor;
+  let app: MadeApp;
+  let fresh: MadeApp;
+  let requestId: string;
+  beforeAll(async () => {
+    eve = await open();
+    await signIn(eve, system.ready.operator);
+    app = await createApp(eve, HARM);
+    fresh = await createApp(eve, 'W'.repeat(64));
+    await requestScope(eve, app.path, HARM);
+    const { page, visit } = eve;
+    await visit(`${app.path}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill(HARM);
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await using receiver = await receiveWebhooks({ answer: answerWith(HARM) });
+    await visit(`${app.path}/webhooks`);
+    await page.getByLabel('Callback URL').fill(`${receiver.url}/${encodeURIComponent(HARM)}?${HARM}`);
+    await page.getByRole('button', { name: 'Send test event' }).click();
+    requestId = (await receiver.waitFor(() => true)).requestId;
+    await visit(`${fresh.path}/scope`);
+    await page.getByLabel('Purpose').fill(HARM);
+    await page.getByRole('button', { name: 'Request scope' }).click();
+    await page.locator('.app-page').getByText('Scope requested').waitFor();
+    await visit('/operator');
+    await page.getByRole('button', { name: `Reject ${'W'.repeat(64)}` }).click();
+    await page.getByLabel('Reason').fill(HARM);
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
+    await page.getByText(/rejected$/).waitFor();
+  });
+  afterAll(() => eve?.[Symbol.asyncDispose]());
+
+  test.each(PAGES)('%s is a page that everybody can use, and on which no script runs', async (pattern) => {
+    const ids = { app: app.clientId, new: fresh.clientId, request: requestId };
+    const path = pattern.replace(/\{(\w+)\}/g, (_, name: keyof typeof ids) => ids[name]);
+    await eve.visit(path);
+    await eve.page.waitForLoadState('networkidle');
+    await expectNoBarrier(eve, pattern);
+    expect(eve.faults).toEqual([]);
+  });
+
+  test('what was typed is there as text', async () => {
+    const { page, visit } = eve;
+    await visit(`${fresh.path}/scope`);
+    expect(await page.locator('.quoted', { hasText: 'Reason' }).textContent()).toContain(HARM);
+    await visit(`${app.path}/keys`);
+    await page.getByText(HARM, { exact: true }).waitFor();
+    await visit(`${app.path}/webhooks/${requestId}`);
+    expect(await page.locator('pre').first().textContent()).toContain(HARM);
+  });
+
+  test.each([
+    ['Create app', '/', 'Create app'],
+    ['Create key', '/apps/{app}/keys', 'Create key'],
+    ['Rotate…', '/apps/{app}/webhooks', 'Rotate secret'],
+    ['Delete app…', '/apps/{app}/settings', 'Delete app'],
+  ])('the dialog behind “%s” is one that everybody can use', async (opener, pattern, action) => {
+    const { page, visit } = eve;
+    await visit(pattern.replace('{app}', app.clientId));
+    await page.getByRole('button', { name: opener, exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: action }).waitFor();
+    await expectNoBarrier(eve, opener);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe(opener);
+  });
+});
+
+test.each(['/sign-in', '/sign-up'])('%s is a page that everybody can use', async (path) => {
+  await using stranger = await open();
+  await stranger.visit(path);
+  await expectNoBarrier(stranger, path);
+  expect(stranger.faults).toEqual([]);
+});

@@ -1,0 +1,118 @@
+import axe from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { loadToolchain } from '../../deploy/local/toolchain.ts';
+
+const STEP_TIMEOUT_MS = 20_000;
+/** The browser drops what it loads when an interface of the machine comes or goes. */
+const VISIT_TRIES_MAX = 4;
+const DRAWN_TIMEOUT_MS = 8_000;
+
+export type AxeViolation = {
+  readonly rule: string;
+  readonly impact: string;
+  readonly places: readonly string[];
+};
+
+export type Visitor = AsyncDisposable & {
+  readonly page: Page;
+  /** Goes to a path and waits until the page has a heading. */
+  readonly visit: (path: string) => Promise<void>;
+  /** Everything that a page must never cause: dialogs, uncaught errors, violations of the content policy. */
+  readonly faults: readonly string[];
+  /** What axe-core finds that is serious or critical, as the page is now. */
+  readonly findBarriers: () => Promise<readonly AxeViolation[]>;
+  /** By how many pixels the page is wider than its window. */
+  readonly overflowPx: () => Promise<number>;
+  /** Presses Tab until what has the focus is called so. */
+  readonly tabTo: (role: string, name: string | RegExp) => Promise<void>;
+};
+
+export type TestBrowser = AsyncDisposable & {
+  /** A person with a browser profile of their own. */
+  readonly open: (base: string, options?: BrowserContextOptions) => Promise<Visitor>;
+};
+
+/**
+ * Starts the Chromium that set-up found, without a window.
+ *
+ * @example
+ * await using browser = await openBrowser();
+ * await using ada = await browser.open(system.ready.portal);
+ * await ada.visit('/sign-up');
+ */
+export async function openBrowser(): Promise<TestBrowser> {
+  const { browser: executablePath } = loadToolchain();
+  if (!executablePath) throw new Error('no browser: run `node deploy/local/setup.mjs --with-browser`');
+  const browser = await chromium.launch({ executablePath });
+  return {
+    open: (base, options) => openVisitor(browser, base, options),
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+async function openVisitor(
+  browser: Browser,
+  base: string,
+  options: BrowserContextOptions = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({ baseURL: base, reducedMotion: 'reduce', ...options });
+  context.setDefaultTimeout(STEP_TIMEOUT_MS);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: base });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (/content security policy/i.test(message.text())) faults.push(message.text());
+  });
+  return {
+    page,
+    faults,
+    visit: (path) => visit(page, path),
+    findBarriers: () => findBarriers(page),
+    overflowPx: () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
+    tabTo: (role, name) => tabTo(page, role, name),
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+async function visit(page: Page, path: string): Promise<void> {
+  for (let tries = 1; ; tries++)
+    try {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1 }).waitFor({ timeout: DRAWN_TIMEOUT_MS });
+      return;
+    } catch (error) {
+      if (tries >= VISIT_TRIES_MAX) throw error;
+    }
+}
+
+/** The policy forbids scripts of others, so axe comes through the debugger. */
+async function findBarriers(page: Page): Promise<AxeViolation[]> {
+  const found = await page.evaluate<{
+    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+  }>(`${axe.source}; axe.run(document, { resultTypes: ['violations'] })`);
+  return found.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, impact, nodes }) => ({
+      rule: id,
+      impact,
+      places: nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+    }));
+}
+
+/** More than any page of the portal has places to stop at. */
+const STOPS_MAX = 80;
+
+async function tabTo(page: Page, role: string, name: string | RegExp): Promise<void> {
+  const wanted = page.getByRole(role as Parameters<Page['getByRole']>[0], { name }).first();
+  await wanted.waitFor();
+  for (let stops = 0; stops < STOPS_MAX; stops++) {
+    if (await wanted.evaluate('(element) => element === document.activeElement')) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`the focus never reached the ${role} ${name}`);
+}
