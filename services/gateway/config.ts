@@ -13,6 +13,7 @@ import {
 } from '#shared/config.ts';
 import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { HTTP_TIMEOUTS_MS } from '#shared/http/http-server.ts';
 import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
 
 /** A text that must pass a parser; the fault names the variable and never repeats the text. */
@@ -54,6 +55,9 @@ const GatewayEnvironment = z.object({
   IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 10_000 }),
   LANE_LAG_MAX: integer({ min: 1, max: 100_000_000, default: 1_000_000 }),
   CONNECTIONS_MAX: integer({ min: 1, max: 1_000_000, default: 20_000 }),
+  HTTP_HEADERS_TIMEOUT_MS: integer({ min: 10, max: 60_000, default: HTTP_TIMEOUTS_MS.headers }),
+  HTTP_REQUEST_TIMEOUT_MS: integer({ min: 10, max: 300_000, default: HTTP_TIMEOUTS_MS.request }),
+  HTTP_KEEP_ALIVE_TIMEOUT_MS: integer({ min: 10, max: 3_600_000, default: HTTP_TIMEOUTS_MS.keepAlive }),
   TRUSTED_PROXIES: commaList('').refine(areCidrs, 'not a list of CIDR blocks'),
 });
 
@@ -68,6 +72,7 @@ export type GatewayConfig = CommonConfig & {
     readonly publicBaseUrl: string;
     readonly inFlightMax: number;
     readonly connectionsMax: number;
+    readonly timeoutsMs: { readonly headers: number; readonly request: number; readonly keepAlive: number };
     readonly trustedProxies: readonly string[];
   };
   readonly chainsFile: string;
@@ -90,6 +95,11 @@ export function loadConfig(env: Environment): GatewayConfig {
       'config-invalid',
       `SHUTDOWN_TIMEOUT_MS must be at least SYNC_DEADLINE_MS + ${STOP_MARGIN_MS}: a stop waits for sync checks`,
     );
+  if (parsed.HTTP_REQUEST_TIMEOUT_MS < parsed.HTTP_HEADERS_TIMEOUT_MS)
+    throw new ServiceError(
+      'config-invalid',
+      'HTTP_REQUEST_TIMEOUT_MS must not be below HTTP_HEADERS_TIMEOUT_MS: both count from the same instant',
+    );
   return {
     ...commonConfig(parsed),
     http: {
@@ -98,6 +108,11 @@ export function loadConfig(env: Environment): GatewayConfig {
       publicBaseUrl: (parsed.PUBLIC_BASE_URL ?? '').replace(/\/+$/, ''),
       inFlightMax: parsed.IN_FLIGHT_MAX,
       connectionsMax: parsed.CONNECTIONS_MAX,
+      timeoutsMs: {
+        headers: parsed.HTTP_HEADERS_TIMEOUT_MS,
+        request: parsed.HTTP_REQUEST_TIMEOUT_MS,
+        keepAlive: parsed.HTTP_KEEP_ALIVE_TIMEOUT_MS,
+      },
       trustedProxies: parsed.TRUSTED_PROXIES,
     },
     chainsFile: parsed.CHAINS_FILE,

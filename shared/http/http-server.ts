@@ -2,12 +2,20 @@ import { createServer, type RequestListener, type ServerResponse, STATUS_CODES }
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A client that dribbles: its headers must be there within 10 s, its whole request within 15 s. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 15_000;
-/** Longer than a usual load balancer's idle timeout of 60 s, so that it is never we who close under a request. */
-const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+export const HTTP_TIMEOUTS_MS = {
+  /** By then a request's headers must be there, counted from its first byte, or the connection's beginning. */
+  headers: 10_000,
+  /** By then all of it: however steadily a client dribbles, it gets no more time. */
+  request: 15_000,
+  /**
+   * How long a connection may rest between requests; Node waits a second more. Longer than a usual load balancer's
+   * idle timeout of 60 s, so that it is never we who close under a request.
+   */
+  keepAlive: 72_000,
+} as const;
 const HEADERS_MAX = 100;
+/** How often connections are looked at for what is late, at most. */
+const SWEEP_MS_MAX = 1_000;
 const IDLE_SWEEP_MS = 50;
 
 export type HttpServer = AsyncDisposable & { readonly port: number };
@@ -16,6 +24,8 @@ export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
   readonly connectionsMax: number;
+  /** Default `HTTP_TIMEOUTS_MS`. */
+  readonly timeoutsMs?: { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
   /** How long readiness has to fail before the listener closes, so that no balancer sends to a closed door. */
   readonly readinessLeadMs: number;
   /** The answer to what never became a request: its headers, and its body. */
@@ -40,12 +50,13 @@ export async function startHttpServer(
   listener: RequestListener,
   options: HttpServerOptions,
 ): Promise<HttpServer> {
+  const { timeoutsMs = HTTP_TIMEOUTS_MS } = options;
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: 1_000,
+      headersTimeout: timeoutsMs.headers,
+      requestTimeout: timeoutsMs.request,
+      keepAliveTimeout: timeoutsMs.keepAlive,
+      connectionsCheckingInterval: Math.min(SWEEP_MS_MAX, timeoutsMs.headers),
       requireHostHeader: false,
     },
     listener,

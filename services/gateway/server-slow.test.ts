@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setInterval as ticks } from 'node:timers/promises';
+import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/fake-gateway.ts';
+import { type Server, startServer } from './server.ts';
+
+/** Clients that hold on to connections without saying anything: each is let go in its time, and told why. */
+
+const OPTIONS = {
+  host: '127.0.0.1',
+  port: 0,
+  connectionsMax: 100,
+  timeoutsMs: { headers: 200, request: 400, keepAlive: 50 },
+  readinessLeadMs: 0,
+};
+const PATIENT = { ...OPTIONS, timeoutsMs: { headers: 10_000, request: 15_000, keepAlive: 10_000 } };
+const POST = `POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n`;
+const GET = `GET /access-control/chains HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`;
+
+let gateway: FakeGateway;
+let server: Server;
+beforeEach(async () => {
+  gateway = await startFakeGateway();
+  server = await startServer(gateway.listener, OPTIONS);
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+  await gateway[Symbol.asyncDispose]();
+});
+
+function open(to = server): { readonly socket: Socket; readonly heard: () => string } {
+  const socket = connect(to.port, '127.0.0.1');
+  let heard = '';
+  socket.on('data', (data) => {
+    heard += data.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  return { socket, heard: () => heard };
+}
+
+const statusesOf = (heard: string): string[] =>
+  [...heard.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? '');
+
+describe('a client that', () => {
+  it.each([
+    ['says nothing at all', ''],
+    ['never ends its headers', POST],
+    ['never ends its request line', 'POST /access-con'],
+    [
+      'never sends the body that it announced',
+      `${POST}content-type: application/json\r\ncontent-length: 9\r\n\r\n`,
+    ],
+    [
+      'never ends a chunked body',
+      `${POST}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}`,
+    ],
+  ])('%s is told 408 and let go', async (_, bytes) => {
+    const { socket, heard } = open();
+    socket.write(bytes);
+    await once(socket, 'close');
+    expect(statusesOf(heard())).toEqual(['408']);
+    expect(heard()).toContain('"code":"request-timeout"');
+    expect(gateway.published).toHaveLength(0);
+  });
+
+  it.each([
+    ['its headers', POST, 'x-a: b\r\n'],
+    ['its body', `${POST}content-type: application/json\r\ncontent-length: 200000\r\n\r\n`, ' '],
+  ])('dribbles %s gets no more time for it', async (_, bytes, drop) => {
+    const { socket, heard } = open();
+    socket.write(bytes);
+    const isOver = new AbortController();
+    socket.once('close', () => isOver.abort());
+    const dribbling = (async () => {
+      for await (const __ of ticks(5, undefined, { signal: isOver.signal })) socket.write(drop);
+    })().catch(() => undefined);
+    await once(socket, 'close');
+    await dribbling;
+    // The answer may be lost to a reset where bytes were under way; the connection is gone in any case.
+    for (const status of statusesOf(heard())) expect(status).toBe('408');
+    expect(gateway.published).toHaveLength(0);
+  });
+
+  it('rests after its answer is let go without another word', async () => {
+    const { socket, heard } = open();
+    socket.write(GET);
+    await once(socket, 'close');
+    expect(statusesOf(heard())).toEqual(['200']);
+  });
+
+  it('comes when all connections are taken is turned away, those within are served', async () => {
+    await using own = await startServer(gateway.listener, { ...PATIENT, connectionsMax: 1 });
+    const within = open(own);
+    within.socket.write(GET);
+    await once(within.socket, 'data');
+    const beyond = open(own);
+    beyond.socket.write(GET);
+    await once(beyond.socket, 'close');
+    expect(beyond.heard()).toBe('');
+    within.socket.write(GET);
+    await once(within.socket, 'data');
+    expect(statusesOf(within.heard())).toEqual(['200', '200']);
+    within.socket.destroy();
+  });
+
+  it('pipelines without reading is held back by its own connection, and the others are served', async () => {
+    await using own = await startServer(gateway.listener, PATIENT);
+    const { socket } = open(own);
+    socket.pause();
+    socket.write(GET.repeat(1_000));
+    const other = open(own);
+    other.socket.write(GET);
+    await once(other.socket, 'data');
+    expect(statusesOf(other.heard())).toEqual(['200']);
+    for (const each of [socket, other.socket]) each.destroy();
+  });
+});
