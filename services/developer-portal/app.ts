@@ -43,10 +43,11 @@ export function makeApp(deps: Dependencies): Express {
   app.set('trust proxy', [...deps.trustedProxies]);
   app.set('query parser', false);
   app.use(makeGate(deps));
-  const byPath = Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path);
-  for (const [path, operations] of byPath) {
-    for (const [id, { method }] of operations) app[method](path, answered(deps, id as OperationId));
-    const allow = operations.map(([, { method }]) => method.toUpperCase()).join(', ');
+  for (const [id, { method, path }] of Object.entries(OPERATIONS))
+    app[method](path, answered(deps, id as OperationId));
+  // After all of them: a path may match another one's pattern too.
+  for (const [path, operations] of Map.groupBy(Object.values(OPERATIONS), ({ path }) => path)) {
+    const allow = operations.map(({ method }) => method.toUpperCase()).join(', ');
     app.all(path, () => {
       throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
     });

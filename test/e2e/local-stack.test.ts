@@ -54,7 +54,7 @@ const untilGone = (processes: readonly ProcessIdentity[]): Promise<unknown> =>
 async function findFreeBase(): Promise<number> {
   return waitUntil('free ports', async () => {
     const base = 12_000 + 100 * Math.floor(Math.random() * 80);
-    const needed = [0, 2, 3, 4, 5, 40, 41, 42, 43].map((offset) => base + offset);
+    const needed = [0, 1, 2, 3, 4, 5, 40, 41, 42, 43, 44].map((offset) => base + offset);
     return (await Promise.all(needed.map(isPortFree))).every(Boolean) && base;
   });
 }

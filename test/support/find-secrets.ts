@@ -6,20 +6,22 @@ import type { StartedSystem } from './start-system.ts';
 const PART_CHARS = 16;
 
 /**
- * Looks in everything a system has printed for the secrets that it was used with: its own API key, signing secret and
- * key rings, and those given.
+ * Looks in everything a system has printed for the secrets that it was used with: its own API key, signing secret,
+ * operator's password and key rings, and those given.
  *
  * @returns the names of the secrets found, never the secrets
  */
 export function findSecrets(system: StartedSystem, more: Readonly<Record<string, string>> = {}): string[] {
   const stored = JSON.parse(readFileSync(join(system.dataDir, 'local-secrets.json'), 'utf8')) as {
     app: { apiKey: string; webhookSecret: string };
+    operator: { password: string };
     idKeys: string;
     secretKeys: string;
   };
   const secrets = {
     apiKey: stored.app.apiKey.replace(/^rck_live_/, ''),
     webhookSecret: stored.app.webhookSecret.replace(/^whsec_/, ''),
+    operatorPassword: stored.operator.password,
     idKeys: stored.idKeys.replace(/^1:/, ''),
     secretKeys: stored.secretKeys.replace(/^1:/, ''),
     ...more,

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeCheckClient } from '../support/check-client.ts';
+import { testContext } from '../support/connections.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { dumpRedis } from '../support/dump-redis.ts';
+import { findSecrets } from '../support/find-secrets.ts';
+import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
+import {
+  type CreatedApp,
+  createApp,
+  makePortalClient,
+  PASSWORD,
+  type PortalClient,
+  signUp,
+} from '../support/start-portal.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: a developer with an app of their own, on a whole system, whose checks are decided by a real chain.
+// What the portal shows of it is what happened: the gateway's own counts, the receiver's own webhooks.
+
+let system: StartedSystem;
+let receiver: WebhookReceiver;
+let developer: PortalClient;
+let app: CreatedApp;
+const stack = new AsyncDisposableStack();
+
+type Day = Readonly<
+  Record<'sync' | 'poll' | 'webhook' | 'completed' | 'failed' | 'granted' | 'denied' | 'refused', number>
+>;
+type Usage = {
+  readonly month: { readonly used: number; readonly quota: number };
+  readonly days: readonly Day[];
+  readonly totals: { readonly p50Ms: number; readonly p95Ms: number; readonly undeterminedShare: number };
+};
+type Delivery = { readonly requestId: string; readonly state: string; readonly attempts: number };
+const own = (path: string) => `/api/apps/${app.clientId}${path}`;
+const readUsage = async () => (await developer.get<Usage>(own('/usage'))).body;
+const listDeliveries = async (query = '') =>
+  (await developer.get<{ deliveries: Delivery[]; next?: string }>(own(`/deliveries${query}`))).body;
+
+beforeAll(async () => {
+  system = stack.use(await startSystem());
+  developer = await signUp(system.ready.portal);
+  app = await createApp(developer);
+  receiver = stack.use(await receiveWebhooks({ secret: app.webhookSecret }));
+  await developer.send('POST', own('/scope'), { purpose: 'gate a forum' });
+  const operator = makePortalClient(system.ready.portal);
+  await operator.send('POST', '/api/sign-in', system.ready.operator);
+  expect((await operator.send('POST', `/api/operator/apps/${app.clientId}/approve`)).status).toBe(200);
+});
+afterAll(() => stack.disposeAsync());
+
+const RULES = () => [demoRules(system.chain).erc20(), demoRules(system.chain).erc20({ minToken: '9999999' })];
+const post = (more: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  fetch(`${system.ready.gateways[0]}/access-control/check-roles`, {
+    method: 'POST',
+    headers: { 'x-api-key': app.apiKey, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ account: system.chain.holder, rules: RULES(), ...more }),
+  });
+
+test('usage shows what the gateway counted, by mode and outcome, and counts no duplicate', async () => {
+  // At ten requests a second, some of 40 at once are refused: each answer says which.
+  const accepted = { sync: 0, poll: 0, webhook: 0 };
+  let refused = 0;
+  const modes = [{}, { async: true }, { callbackUrl: receiver.url }];
+  for (let round = 0; round < 4; round++)
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, i) => {
+        const { status } = await post(modes[i % 3]);
+        const mode = (['sync', 'poll', 'webhook'] as const)[i % 3] ?? 'sync';
+        if (status === 429) refused += 1;
+        else accepted[mode] += 1;
+      }),
+    );
+  const key = randomUUID();
+  for (let i = 0; i < 3; i++)
+    await waitUntil('the same check to be answered', async () => {
+      const { status } = await post({}, { 'idempotency-key': key });
+      if (status === 429) refused += 1;
+      return status === 200;
+    });
+  accepted.sync += 1;
+  const all = accepted.sync + accepted.poll + accepted.webhook;
+  const usage = await waitUntil('all checks to be counted', async () => {
+    const found = await readUsage();
+    return found.days.at(-1)?.completed === all && found;
+  });
+  expect(usage.days).toHaveLength(30);
+  expect(usage.days.at(-1)).toMatchObject({ ...accepted, failed: 0, granted: all, denied: all, refused });
+  expect(usage.month).toMatchObject({ used: all, quota: 10_000 });
+  expect(usage.totals).toMatchObject({ undeterminedShare: 0 });
+  expect(usage.totals.p95Ms).toBeGreaterThanOrEqual(usage.totals.p50Ms);
+  await waitUntil('all webhooks to be listed as delivered', async () => {
+    const { deliveries } = await listDeliveries('?state=delivered&limit=100');
+    return deliveries.length === accepted.webhook;
+  });
+});
+
+test('deliveries are listed page by page, each once, and a failed one is sent again', async () => {
+  const all = (await listDeliveries('?limit=100')).deliveries.map(({ requestId }) => requestId);
+  const paged: string[] = [];
+  let before = '';
+  for (let pages = 0; pages <= all.length; pages++) {
+    const { deliveries, next } = await listDeliveries(`?limit=3${before}`);
+    paged.push(...deliveries.map(({ requestId }) => requestId));
+    if (next === undefined) break;
+    before = `&before=${next}`;
+  }
+  expect(paged).toEqual(all);
+  receiver.setAnswer(410);
+  const { requestId } = (await (await post({ callbackUrl: receiver.url })).json()) as { requestId: string };
+  await waitUntil('the delivery to stop', async () => {
+    const { deliveries } = await listDeliveries('?state=stopped');
+    return deliveries.some((delivery) => delivery.requestId === requestId);
+  });
+  receiver.setAnswer(204);
+  expect((await developer.send('POST', own(`/deliveries/${requestId}/resend`))).status).toBe(202);
+  const shown = await waitUntil('the delivery to arrive', async () => {
+    const { body } = await developer.get<{ state: string; attempts: { status?: number }[] }>(
+      own(`/deliveries/${requestId}`),
+    );
+    return body.state === 'delivered' && body;
+  });
+  expect(shown.attempts.map(({ status }) => status)).toEqual([410, 204]);
+});
+
+test('a test event is signed like a webhook, told by its type, and sent at most once in 20 s', async () => {
+  const send = () =>
+    developer.send<{ requestId: string }>('POST', own('/test-event'), { callbackUrl: receiver.url });
+  const { status, body } = await send();
+  expect(status).toBe(202);
+  const received = await receiver.waitFor(({ id }) => id === `msg_${body.requestId}`);
+  expect(received.verified).toBe(true);
+  expect(JSON.parse(received.body)).toMatchObject({ type: 'test', requestId: body.requestId, roles: [] });
+  const again = await send();
+  expect(again.status).toBe(429);
+  expect(Number(again.headers.get('retry-after'))).toBeGreaterThan(0);
+});
+
+test('a wiped Redis shows the same usage, apps and trail once it is rebuilt, and holds no secret', async () => {
+  const connection = stack.use(
+    await connectRedis({ url: system.ready.redis, dependencyWaitMs: 5_000 }, testContext()),
+  );
+  const look = async () => ({
+    usage: await readUsage(),
+    app: (await developer.get(own(''))).body,
+    trail: (await developer.get(own('/audit'))).body,
+  });
+  const { requestId: last } = (await (await post({ async: true })).json()) as { requestId: string };
+  const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+  await waitUntil('the last check', async () => (await client.poll(last)).status === 200);
+  // Refusals are in nothing but the hourly totals, which are published once a minute.
+  const before = await look();
+  const refusedNow = before.usage.days.at(-1)?.refused ?? 0;
+  await connection.redis.flushdb();
+  const rebuilt = await system.admin('store', 'rebuild');
+  expect(rebuilt.exitCode).toBe(0);
+  await waitUntil('the portal to answer', async () => {
+    const { status } = await developer.send('POST', '/api/sign-in', {
+      email: developer.email,
+      password: PASSWORD,
+    });
+    return status === 200;
+  });
+  const after = await look();
+  const withoutRefused = ({ usage, app: shown, trail }: Awaited<ReturnType<typeof look>>) => ({
+    month: usage.month,
+    days: usage.days.map(({ refused: _, ...day }) => day),
+    percentiles: [usage.totals.p50Ms, usage.totals.p95Ms],
+    // When a key was last used is a convenience that is not rebuilt.
+    shown: JSON.stringify(shown, (name, value: unknown) => (name === 'lastUsedAt' ? undefined : value)),
+    trail,
+  });
+  expect(withoutRefused(after)).toEqual(withoutRefused(before));
+  expect(after.usage.days.at(-1)?.refused).toBeLessThanOrEqual(refusedNow);
+
+  const secrets = {
+    developerKey: app.apiKey.slice(13),
+    developerSecret: app.webhookSecret.replace('whsec_', ''),
+    password: PASSWORD,
+    session: developer.token() ?? '',
+  };
+  expect(findSecrets(system, secrets)).toEqual([]);
+  const dump = await dumpRedis(connection);
+  expect(Object.entries(secrets).filter(([, secret]) => dump.includes(secret.slice(0, 20)))).toEqual([]);
+});
+
+test('while Redis is away the portal answers 503, and goes on by itself', async () => {
+  const [pid] = system.pidsOf('redis');
+  if (pid === undefined) throw new Error('no Redis runs');
+  process.kill(pid, 'SIGSTOP');
+  try {
+    const asked = await developer.get(own(''));
+    expect(asked).toMatchObject({ status: 503, body: { code: 'dependency-unavailable' } });
+    const created = await developer.send('POST', '/api/apps', { name: 'x' });
+    expect(created.status).toBe(503);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await waitUntil('the portal to answer again', async () => (await developer.get(own(''))).status === 200);
+});
