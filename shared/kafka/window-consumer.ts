@@ -74,6 +74,7 @@ export class WindowConsumer<M> {
   #turn = 0;
   #stopping = false;
   #joined = false;
+  #rebalancing = false;
   #commitTimer: NodeJS.Timeout | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
   #committing: Promise<void> | undefined;
@@ -128,6 +129,11 @@ export class WindowConsumer<M> {
       // kafkajs has given up for good: the process would live on and read nothing.
       if (!payload.restart) this.#options.fail(payload.error);
     });
+    this.#source.on(events.REBALANCING, () => {
+      // What is begun or left uncommitted now may be somebody else's in a moment, and would be done twice.
+      this.#rebalancing = true;
+      void this.#commit();
+    });
     this.#source.on(events.FETCH_START, this.#fetchPause.onFetch);
     await this.#source.connect();
     await this.#source.subscribe({ topics: [...this.#options.topics], fromBeginning: true });
@@ -180,6 +186,7 @@ export class WindowConsumer<M> {
     this.#partitions = kept;
     this.#order = [...kept.values()];
     this.#joined = true;
+    this.#rebalancing = false;
     this.#options.onAssignment();
     this.#options.log.info({ partitionCount: this.#order.length }, 'joined consumer group');
     this.#pump();
@@ -206,8 +213,7 @@ export class WindowConsumer<M> {
     window.paused = pause;
     const at = [{ topic: window.topic, partitions: [window.partition] }];
     try {
-      if (pause) this.#source.pause(at);
-      else this.#source.resume(at);
+      this.#source[pause ? 'pause' : 'resume'](at);
     } catch {
       // Between a crash and the restart there is nothing to pause; the next assignment sets the flag again.
     }
@@ -216,7 +222,7 @@ export class WindowConsumer<M> {
   /** Starts records until the window is full, a turn of each partition after the other. */
   #pump(): void {
     let earliest = Number.POSITIVE_INFINITY;
-    for (let misses = 0; !this.#stopping && !this.#places.isFull; ) {
+    for (let misses = 0; !this.#stopping && !this.#rebalancing && !this.#places.isFull; ) {
       const window = this.#order[this.#turn++ % this.#order.length];
       if (!window || misses >= this.#order.length) break;
       const dueAt = this.#dueAt(window);
