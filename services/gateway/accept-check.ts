@@ -65,8 +65,11 @@ export function makeAcceptCheck(deps: Dependencies) {
           elapsedMs,
           onGivenBack,
         });
-      if (waiting) answerSync(response, admitted.requestId, await waiting.result, onGivenBack);
-      else answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
+      if (!waiting) return answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
+      const resultJson = await waiting.result;
+      // Whoever saves a result without any decision gives the charge back with it.
+      if (admitted.kind !== 'replayed' && isUndecided(check, resultJson)) onGivenBack();
+      answerSync(response, admitted.requestId, resultJson);
     } finally {
       waiting?.cancel();
     }
@@ -108,12 +111,15 @@ function answerAccepted(response: Response, requestId: string, publicBaseUrl: st
   });
 }
 
-function answerSync(
-  response: Response,
-  requestId: string,
-  resultJson: string | undefined,
-  onGivenBack: () => void,
-): void {
+/** A check that asked for denials is completed although no rule of it was read. */
+function isUndecided(check: ValidCheck, resultJson: string | undefined): boolean {
+  if (resultJson === undefined) return false;
+  if (check.onUndetermined !== 'deny') return isFailed(resultJson);
+  const { errors } = JSON.parse(resultJson) as { readonly errors: readonly unknown[] };
+  return errors.length === check.rules.length;
+}
+
+function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
   if (resultJson === undefined)
     throw new Problem('deadline-exceeded', 'The result is not there yet; it can be polled.', {
       members: { requestId },
@@ -122,8 +128,6 @@ function answerSync(
     sendJson(response, 200, resultJson);
     return;
   }
-  // Whoever saved a result without any decision gave the charge back with it.
-  onGivenBack();
   const { errors } = JSON.parse(resultJson) as { readonly errors: unknown };
   throw new Problem('evaluation-unavailable', 'No rule could be decided.', {
     members: { requestId, errors },

@@ -92,6 +92,17 @@ describe('a check', () => {
     });
   });
 
+  it('that denies what nobody could read tells that it cost no quota', async () => {
+    const errors = [{ ruleIndex: 0, roleId: 'holder', code: 'rpc-unavailable' }];
+    const roles = [{ id: 'holder', granted: false }];
+    const gateway = await start({
+      publish: async ({ requestId }) => gateway.complete(requestId, aResult(requestId, { roles, errors })),
+    });
+    const response = await gateway.post({ ...A_CHECK, onUndetermined: 'deny' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=10000;/);
+  });
+
   it('a role named "status":"failed" does not make a result a failed one', async () => {
     const roles = [{ id: '"status":"failed"', granted: true }];
     const gateway = await start({
