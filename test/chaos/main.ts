@@ -1,12 +1,20 @@
 // `npm run test:chaos`: runs rows of the fault matrix. The exit code says whether every promise was kept.
 import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import { ALL_FAULTS, SELECTION } from './all-faults.ts';
 import type { Fault } from './fault.ts';
 import { type ChaosOptions, parseOptions } from './options.ts';
-import { describeMachine, formatRow, formatTable } from './report.ts';
+import { plotSvg } from './plot-svg.ts';
+import { describeMachine, describeRun, formatRow, formatTable } from './report.ts';
 import { type BrokenResult, formatBroken, runBroken } from './run-broken.ts';
 import { isWell, type RowResult, runRows } from './run-rows.ts';
+import { makeSoak, type Sample } from './soak.ts';
+import { writeTable } from './write-table.ts';
+
+const SOAK_SVG = fileURLToPath(new URL('./soak.svg', import.meta.url));
+/** What a client waits may be the fault of others beside whom the selection runs. */
+const SELECTION_LOAD = { perSecond: 40, timesDecide: false } as const;
 
 try {
   process.exitCode = await main(parseOptions(process.argv.slice(2)));
@@ -20,23 +28,29 @@ process.exit();
 
 async function main(options: ChaosOptions): Promise<number> {
   console.log(`seed ${options.seed}, ${options.seconds} s`);
+  const samples: Sample[] = [];
   const run = {
     ...options,
+    ...(options.selection && SELECTION_LOAD),
     say: (line: string) => console.log(line),
     done: (row: RowResult) => console.log(formatRow(row)),
   };
-  const rows = await runRows(chosen(options), run);
+  const rows = await runRows(chosen(options, samples), run);
   const broken = await runBroken(options.all ? ['all'] : options.broken, run);
-  if (rows.length > 0) console.log(`\n${formatTable(rows)}`);
-  if (broken.length > 0) console.log(`\n${formatBroken(broken)}`);
-  write(options, rows, broken);
+  const tables = [
+    ...(rows.length > 0 ? [formatTable(rows)] : []),
+    ...(broken.length > 0 ? [formatBroken(broken)] : []),
+  ].join('\n\n');
+  console.log(`\n${tables}`);
+  write(options, { rows, broken, samples }, tables);
   const isProven = rows.every(isWell) && broken.every(({ isCaught }) => isCaught);
   // A broken variant by itself is a run like any other: what it breaks decides.
   return isProven && options.broken.length === 0 ? 0 : 1;
 }
 
-function chosen({ all, selection, faults }: ChaosOptions): readonly Fault[] {
+function chosen({ all, selection, soak, faults }: ChaosOptions, samples: Sample[]): readonly Fault[] {
   if (all) return ALL_FAULTS;
+  if (soak) return [makeSoak(samples)];
   const ids = selection ? SELECTION : faults;
   return ids.map((id) => {
     const found = ALL_FAULTS.find((fault) => fault.id === id);
@@ -45,14 +59,21 @@ function chosen({ all, selection, faults }: ChaosOptions): readonly Fault[] {
   });
 }
 
+type Seen = {
+  readonly rows: readonly RowResult[];
+  readonly broken: readonly BrokenResult[];
+  readonly samples: readonly Sample[];
+};
+
 function write(
-  { json, seed, seconds }: ChaosOptions,
-  rows: readonly RowResult[],
-  broken: readonly BrokenResult[],
+  { json, seed, seconds, soak, writeTable: wantsTable }: ChaosOptions,
+  seen: Seen,
+  tables: string,
 ): void {
-  writeFileSync(
-    json,
-    `${JSON.stringify({ machine: describeMachine(), seed, seconds, rows, broken }, null, 2)}\n`,
-  );
+  const machine = describeMachine();
+  writeFileSync(json, `${JSON.stringify({ machine, seed, seconds, ...seen }, null, 2)}\n`);
   console.log(`\nwritten to ${json}`);
+  if (!wantsTable) return;
+  writeTable(soak ? 'soak' : 'matrix', `\n${describeRun(machine, { seed, seconds })}\n\n${tables}\n`);
+  if (soak) writeFileSync(SOAK_SVG, plotSvg(seen.samples));
 }

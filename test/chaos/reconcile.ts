@@ -74,7 +74,7 @@ export async function reconcile(it: Case): Promise<Judgement> {
   };
   const broken = {
     ...reconciliation.faults,
-    late: ledger.attempts.filter(isLate).map(nameOf),
+    late: ledger.attempts.filter(isLate).map((attempt) => `${nameOf(attempt)} (${attempt.tookMs} ms)`),
     early: it.early,
     leaked: await findLeaks(it.stranger, [...polled.keys()].slice(0, STRANGE_POLLS_MAX)),
     miscounted: await judgeCounter(it, outcome),

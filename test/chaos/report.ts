@@ -1,4 +1,5 @@
-import { cpus, totalmem } from 'node:os';
+import { arch, cpus, release, totalmem, type } from 'node:os';
+import { loadToolchain } from '../../deploy/local/toolchain.ts';
 import type { RowReport } from './run-row.ts';
 import { isWell, type RowResult } from './run-rows.ts';
 
@@ -7,6 +8,8 @@ const BYTES_PER_GIB = 2 ** 30;
 const SHOWN_MAX = 3;
 const HEADINGS = ['row', 'fault', 'lost', 'unexpected', 'wrong', 'duplicates', 'measured (goal)', 'verdict'];
 
+export type Machine = ReturnType<typeof describeMachine>;
+
 /** Where and when a table was made. */
 export const describeMachine = () => ({
   at: new Date().toISOString(),
@@ -14,8 +17,20 @@ export const describeMachine = () => ({
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / BYTES_PER_GIB),
   node: process.version,
-  kernel: `${process.platform} ${process.arch}`,
+  system: `${type()} ${release()} ${arch()}`,
+  kafka: loadToolchain().kafka.version,
 });
+
+/** The same in a sentence, for a reader of the table. */
+export const describeRun = (machine: Machine, { seed, seconds }: { seed: number; seconds: number }): string =>
+  [
+    `${machine.at.slice(0, 16).replace('T', ' ')} UTC`,
+    `${machine.cores} cores of ${machine.cpu}, ${machine.memoryGiB} GiB`,
+    machine.system,
+    `Node ${machine.node}`,
+    `Kafka ${machine.kafka}`,
+    `seed ${seed}, ${seconds} s a row.`,
+  ].join(', ');
 
 /** Lost: no result, or no delivery. Wrong: everything else that may not be. */
 function cellsOf(row: RowResult): string[] {

@@ -5,10 +5,11 @@ import { startLoad } from '../support/load.ts';
 import { type Answer, receiveWebhooks } from '../support/receive-webhooks.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Finding, Scene } from './fault.ts';
+import { atMost } from './measure.ts';
 import { balance } from './parts/balance.ts';
 import { createApp } from './parts/create-app.ts';
 import { makeRandom } from './random.ts';
-import { type Broken, type Judgement, reconcile, topicEnds } from './reconcile.ts';
+import { type Judgement, reconcile, topicEnds } from './reconcile.ts';
 
 /** Load of the matrix. */
 const PER_SECOND = 100;
@@ -34,6 +35,10 @@ export type RowOptions = {
   readonly seed: number;
   /** Default 120 s. */
   readonly drainMsMax?: number;
+  /** Attempts a second, unless the row has its own; default 100. */
+  readonly perSecond?: number;
+  /** Whether an answer after its deadline breaks a promise; default true. Always shown. */
+  readonly timesDecide?: boolean;
 };
 
 /**
@@ -66,7 +71,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   const receiver = await receive();
   let urls: readonly string[] = [receiver.url];
   let sent = 0;
-  const perSecond = fault.perSecond ?? PER_SECOND;
+  const perSecond = fault.perSecond ?? options.perSecond ?? PER_SECOND;
   const load = startLoad({
     clients: [client],
     chain: system.chain,
@@ -104,20 +109,26 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
       return deliveries();
     },
   });
-  return report(fault, judged, await measure(judged.outcome));
+  return report(fault, judged, await measure(judged.outcome), options);
 }
 
-function report(fault: Fault, { outcome, broken }: Judgement, finding: Finding): RowReport {
+function report(
+  fault: Fault,
+  { outcome, broken }: Judgement,
+  finding: Finding,
+  { timesDecide = true }: RowOptions,
+): RowReport {
   const own = finding.broken ?? [];
+  const { late, ...promises } = broken;
   return {
     id: fault.id,
     title: fault.title,
     counts: { ...outcome.counts, evaluatedAgain: outcome.evaluatedAgain },
     drainMs: Math.round(outcome.drainMs),
-    figures: finding.figures,
-    broken: brokenOnly({ ...broken, ...(own.length > 0 && { own }) }),
+    figures: timesDecide ? finding.figures : [...finding.figures, atMost('answers too late', late.length, 0)],
+    broken: brokenOnly({ ...promises, ...(timesDecide && { late }), ...(own.length > 0 && { own }) }),
   };
 }
 
-const brokenOnly = (broken: Broken & { own?: readonly string[] }): RowReport['broken'] =>
+const brokenOnly = (broken: Readonly<Record<string, readonly string[]>>): RowReport['broken'] =>
   Object.fromEntries(Object.entries(broken).filter(([, offenders]) => offenders.length > 0));

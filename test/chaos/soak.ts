@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChaosSystem } from './chaos-system.ts';
+import type { Fault, Scene } from './fault.ts';
+import { atMost, type Figure } from './measure.ts';
+import { metricsOf, sumOf } from './parts/process-facts.ts';
+
+/** Pause between two crashes. */
+const EVERY_S_MIN = 10;
+const EVERY_S_MAX = 30;
+const SAMPLE_INTERVAL_MS = 5_000;
+/** Less than this and a process has told nothing about its growth. */
+const SAMPLES_MIN = 6;
+const BYTES_PER_MIB = 2 ** 20;
+
+/** What one process said of itself at one instant. */
+export type Sample = {
+  readonly atS: number;
+  readonly service: string;
+  readonly pid: number;
+  readonly rssMib: number;
+  readonly handles: number;
+  /** p99 of the event loop's delay, ms. */
+  readonly delayMs: number;
+};
+
+/** F24. What it sampled is in `samples` afterwards, for the plot. */
+export function makeSoak(samples: Sample[]): Fault {
+  return {
+    id: 'F24',
+    title: 'soak with F1, F2, F10 at random',
+    async run(scene) {
+      const { system, seconds, random } = scene;
+      const began = performance.now();
+      const endAt = began + seconds * 1_000;
+      const sampling = sampleUntil(system, samples, began, endAt);
+      while (performance.now() < endAt) {
+        await crash(scene);
+        const pauseS = EVERY_S_MIN + random.below(EVERY_S_MAX - EVERY_S_MIN);
+        await delay(Math.min(pauseS * 1_000, Math.max(0, endAt - performance.now())));
+      }
+      await sampling;
+      return () => ({ figures: growthOf(samples) });
+    },
+  };
+}
+
+async function crash({ system, random }: Scene): Promise<void> {
+  const victims = ['gateway', 'evaluator', 'redis'] as const;
+  const victim = victims[random.below(victims.length)] ?? 'evaluator';
+  await system.untilWhole();
+  system.signal(victim, 'SIGKILL', random.below(3));
+}
+
+async function sampleUntil(
+  system: ChaosSystem,
+  samples: Sample[],
+  began: number,
+  endAt: number,
+): Promise<void> {
+  while (performance.now() < endAt) {
+    for (const { service, pid, ops } of system.running()) {
+      const text = ops === null ? '' : await metricsOf(ops);
+      if (text === '') continue;
+      samples.push({
+        atS: (performance.now() - began) / 1_000,
+        service,
+        pid,
+        rssMib: sumOf(text, 'process_resident_memory_bytes') / BYTES_PER_MIB,
+        handles: sumOf(text, 'nodejs_active_handles_total'),
+        delayMs: sumOf(text, 'nodejs_eventloop_lag_p99_seconds') * 1_000,
+      });
+    }
+    await delay(SAMPLE_INTERVAL_MS);
+  }
+}
+
+/**
+ * The last third of each process's life against its first: memory and open handles. Only what lived through a good
+ * part of the run is looked at: a process that was killed has begun anew.
+ */
+export function growthOf(samples: readonly Sample[]): Figure[] {
+  const lives = Map.groupBy(samples, ({ service, pid }) => `${service} ${pid}`);
+  const worst = new Map<string, { rss: number; handles: number; length: number }>();
+  for (const life of lives.values()) {
+    const { service } = life[0] ?? { service: '' };
+    const known = worst.get(service);
+    if (life.length < SAMPLES_MIN || life.length < (known?.length ?? 0)) continue;
+    const third = Math.floor(life.length / 3);
+    const ratio = (of: (sample: Sample) => number): number =>
+      mean(life.slice(-third).map(of)) / mean(life.slice(0, third).map(of));
+    worst.set(service, {
+      rss: ratio(({ rssMib }) => rssMib),
+      handles: ratio(({ handles }) => handles),
+      length: life.length,
+    });
+  }
+  return [...worst].flatMap(([service, { rss, handles }]) => [
+    atMost(`${service}: memory, last third against first`, rss, 1.1, '×'),
+    atMost(`${service}: handles`, handles, 1.1, '×'),
+  ]);
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
