@@ -125,7 +125,7 @@ test('a failed attempt is made again with the same id and bytes until the receiv
   ]);
 });
 
-test('a 410 stops: it is not attempted again', async () => {
+test('a 410 stops: it is not attempted again until somebody sends all failed ones again', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   receiver.setAnswer(410);
   await publish(check);
@@ -133,6 +133,13 @@ test('a 410 stops: it is not attempted again', async () => {
   expect(received(check)).toHaveLength(1);
   const failed = await fixture.deliveries.failedSince(fixture.clientId, 0);
   expect(failed).toContain(check.requestId);
+  receiver.setAnswer(204);
+  expect((await resendWebhooks().resendFailed(fixture.clientId, 0)).count).toBeGreaterThanOrEqual(1);
+  await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
+  expect(received(check).map(({ id, body }) => [id, body])).toEqual([
+    [`msg_${check.requestId}`, check.resultJson],
+    [`msg_${check.requestId}`, check.resultJson],
+  ]);
 });
 
 test('after the eighth attempt a delivery is exhausted, and can be sent again: same id, same bytes', async () => {

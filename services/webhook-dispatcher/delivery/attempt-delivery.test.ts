@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Dispatcher } from 'undici';
 import { parseCidrs } from '#shared/contracts/callback-address.ts';
 import { connectDelivery, postOnce } from './attempt-delivery.ts';
@@ -10,18 +12,21 @@ import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
 // Scenario: receivers on loopback that do everything a receiver can do wrong. Every attempt has a class, ends in
 // time, and reads no more than it must.
 
+const connect = (attemptTimeoutMs: number) =>
+  connectDelivery({
+    connect: makeGuardedConnector({
+      allowed: parseCidrs('127.0.0.0/8'),
+      allowHttp: true,
+      connectTimeoutMs: attemptTimeoutMs,
+      resolve: makeResolveHost([]),
+    }),
+    attemptTimeoutMs,
+    connectionsPerOriginMax: 16,
+  });
+const delivery = connect(10_000);
+/** For receivers of which nothing but a timeout can come. */
 const ATTEMPT_TIMEOUT_MS = 400;
-
-const delivery = connectDelivery({
-  connect: makeGuardedConnector({
-    allowed: parseCidrs('127.0.0.0/8'),
-    allowHttp: true,
-    connectTimeoutMs: ATTEMPT_TIMEOUT_MS,
-    resolve: makeResolveHost([]),
-  }),
-  attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-  connectionsPerOriginMax: 16,
-});
+const hasty = connect(ATTEMPT_TIMEOUT_MS);
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
 
@@ -36,12 +41,12 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const post = (url: string) =>
-  delivery.attempt({ url, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
+const post = (url: string, over = delivery) =>
+  over.attempt({ url, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
 const attemptAt = async (listener: RequestListener) =>
   post(`http://127.0.0.1:${await listen(createServer(listener))}/hook?x=1`);
-const attemptAtRaw = async (onConnection: (socket: Socket) => void) =>
-  post(`http://127.0.0.1:${await listen(createTcpServer(onConnection))}/`);
+const attemptAtRaw = async (onConnection: (socket: Socket) => void, over = delivery) =>
+  post(`http://127.0.0.1:${await listen(createTcpServer(onConnection))}/`, over);
 
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
@@ -49,7 +54,9 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-afterAll(() => delivery[Symbol.asyncDispose]());
+afterAll(async () => {
+  await Promise.all([delivery, hasty].map((each) => each[Symbol.asyncDispose]()));
+});
 
 test('posts the body as it is to path and query, and a 204 is delivered', async () => {
   let seen = '';
@@ -114,14 +121,14 @@ test('an answer that drips past the bound in all is a timeout, in its headers an
     const timer = setInterval(() => socket.write('a'), 20);
     socket.on('close', () => clearInterval(timer));
   };
-  expect(await attemptAtRaw(drip('HTTP/1.1 200 OK\r\nx-drip: '))).toMatchObject({ class: 'timeout' });
-  expect(await attemptAtRaw(drip('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n'))).toMatchObject({
+  expect(await attemptAtRaw(drip('HTTP/1.1 200 OK\r\nx-drip: '), hasty)).toMatchObject({ class: 'timeout' });
+  expect(await attemptAtRaw(drip('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n'), hasty)).toMatchObject({
     class: 'timeout',
   });
 });
 
 test('a receiver that accepts and says nothing is a timeout', async () => {
-  const outcome = await attemptAtRaw(() => undefined);
+  const outcome = await attemptAtRaw(() => undefined, hasty);
   expect(outcome).toMatchObject({ class: 'timeout' });
   expect(outcome.durationMs).toBeGreaterThanOrEqual(ATTEMPT_TIMEOUT_MS - 5);
 });
@@ -197,6 +204,45 @@ test('a request that waits for a connection when its time runs out is never sent
   handlers[0]?.onRequestStart?.(controller, {});
   expect(aborted).toBe(1);
 });
+
+test('answers without end leave nothing in memory, whether in their body, their headers or in drops', async () => {
+  const endless = await listen(
+    createServer((_, response) => {
+      const write = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384, 'x')));
+      };
+      response.on('drain', write);
+      write();
+    }),
+  );
+  const headers = await listen(
+    createTcpServer(
+      (socket) => void socket.write(`HTTP/1.1 200 OK\r\nx-large: ${'a'.repeat(100_000)}\r\n\r\n`),
+    ),
+  );
+  const drops = await listen(
+    createTcpServer((socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\nx')),
+  );
+  const round = async (count: number) => {
+    const urls = [endless, headers, drops].map((port) => `http://127.0.0.1:${port}/`);
+    await Promise.all(Array.from({ length: count }, (_, i) => post(urls[i % urls.length] ?? '', hasty)));
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  await round(60);
+  const before = memoryInUse();
+  for (let i = 0; i < 5; i += 1) await round(120);
+  // What was read of the endless bodies alone is more than 13 MB.
+  expect(memoryInUse() - before).toBeLessThan(6 * 1024 * 1024);
+}, 30_000);
+
+/** Bytes in use once the garbage has been collected. */
+function memoryInUse(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
 
 /** Self-signed, for `receiver.example`, made for this test alone. */
 const TEST_KEY = `
