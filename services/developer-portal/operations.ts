@@ -61,7 +61,7 @@ export const OPERATIONS = {
     summary: 'Delete the account and its apps; their keys are refused within a second',
     body: api.DeleteAccountBody,
     status: 204,
-    codes: ['credentials-invalid', 'rate-limited'],
+    codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   listApps: {
     method: 'get',
@@ -206,7 +206,7 @@ export const OPERATIONS = {
     body: api.ResendFailedBody,
     status: 202,
     answer: answers.CountAnswer,
-    codes: ['not-found'],
+    codes: ['not-found', 'rate-limited'],
   },
   sendTestEvent: {
     method: 'post',
