@@ -164,7 +164,7 @@ function writeChains({ chains }: SystemOptions, portBase: number, dataDir: strin
 }
 
 /** A base whose ports are free now, for the largest system that the tests start. */
-async function findPortBase(): Promise<number> {
+export async function findPortBase(): Promise<number> {
   const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) % WORKERS_MAX;
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
     const place = worker * BASES_PER_WORKER + Math.floor(Math.random() * BASES_PER_WORKER);
