@@ -1,5 +1,5 @@
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
 
 const STEP_TIMEOUT_MS = 20_000;
@@ -92,9 +92,10 @@ async function visit(page: Page, path: string): Promise<void> {
 
 /** The policy forbids scripts of others, so axe comes through the debugger. */
 async function findBarriers(page: Page): Promise<AxeViolation[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
   const found = await page.evaluate<{
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-  }>(`${axe.source}; axe.run(document, { resultTypes: ['violations'] })`);
+  }>(`axe.run(document, { resultTypes: ['violations'] })`);
   return found.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, impact, nodes }) => ({
@@ -104,6 +105,12 @@ async function findBarriers(page: Page): Promise<AxeViolation[]> {
     }));
 }
 
+/** Whether an element has the focus. */
+export const isFocused = (element: Locator): Promise<boolean> =>
+  element.evaluate(
+    (node: { ownerDocument: { activeElement: unknown } }) => node === node.ownerDocument.activeElement,
+  );
+
 /** More than any page of the portal has places to stop at. */
 const STOPS_MAX = 80;
 
@@ -111,7 +118,7 @@ async function tabTo(page: Page, role: string, name: string | RegExp): Promise<v
   const wanted = page.getByRole(role as Parameters<Page['getByRole']>[0], { name }).first();
   await wanted.waitFor();
   for (let stops = 0; stops < STOPS_MAX; stops++) {
-    if (await wanted.evaluate('(element) => element === document.activeElement')) return;
+    if (await isFocused(wanted)) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`the focus never reached the ${role} ${name}`);

@@ -53,7 +53,7 @@ const Row = ({ data: { email, tier, operator, limits, apps }, onEdit }) => html`
   <div class="grow"><p class="row-title break">${email}</p>
     <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
   <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
-  <div class="row-actions"><button type="button" aria-label=${`Set the tier of ${email}`} onClick=${onEdit}>Set tier</button></div>
+  <div class="row-actions"><button type="button" aria-label=${`Set tier of ${email}`} onClick=${onEdit}>Set tier</button></div>
 </li>`;
 
 function SetTier({ data, onClose, onDone }) {

@@ -18,7 +18,7 @@ export function CopyButton({ text, what, label = 'Copy' }) {
       toast(`${what} copied`);
     } else toast('Your browser does not allow copying here: select the text and copy it.', 'bad');
   };
-  return html`<button type="button" class="copy" onClick=${copy} aria-label=${`Copy ${what}`}>
+  return html`<button type="button" class="copy" onClick=${copy} aria-label=${isCopied ? `✓ Copied ${what}` : `Copy ${what}`}>
     ${isCopied ? '✓ Copied' : label}
   </button>`;
 }

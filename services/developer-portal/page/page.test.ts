@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildCheck, newRule } from './core/build-check.js';
+import { formatCount, formatDistance, formatMs, formatPlural, formatShare } from './core/format.js';
+import { matchPath } from './core/match-path.js';
+
+const index = readFileSync(join(__dirname, 'index.html'), 'utf8');
+const modules = ['core', 'parts', 'pages'].flatMap((folder) =>
+  readdirSync(join(__dirname, folder)).map((name) => `${folder}/${name}`),
+);
+const textOf = (path: string): string => readFileSync(join(__dirname, path), 'utf8');
+
+test('every module is named in the document, so that a browser loads all of them at once', () => {
+  const preloaded = [...index.matchAll(/rel="modulepreload" href="\/assets\/([^"]+)"/g)].map(
+    ([, href]) => href,
+  );
+  expect(preloaded.filter((href) => !href?.startsWith('vendor/')).sort()).toEqual(modules.sort());
+});
+
+test('the document holds no script and no style of its own, and everything comes from the portal', () => {
+  expect(index).not.toMatch(/<style|style="|<script(?![^>]*\bsrc=)|\son[a-z]+=/);
+  expect([...index.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url?.[0])).not.toContain('h');
+});
+
+test('no module turns text into markup, and none is longer than 150 lines', () => {
+  const offenders = modules.filter((path) =>
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySet|\beval\(|new Function/.test(
+      textOf(path),
+    ),
+  );
+  expect(offenders).toEqual([]);
+  expect(modules.filter((path) => textOf(path).split('\n').length > 151)).toEqual([]);
+});
+
+test.each([
+  ['/apps/:id', '/apps/app_1', { id: 'app_1' }],
+  ['/apps/:id/:section', '/apps/a%20b/keys', { id: 'a b', section: 'keys' }],
+  ['/apps/:id', '/apps/', undefined],
+  ['/apps/:id', '/apps/a/keys', undefined],
+  ['/apps/:id', '/apps/%E0%A4%A', undefined],
+  ['/account', '/account', {}],
+])('the path %s against %s', (pattern, path, parts) => {
+  expect(matchPath(pattern, path)).toEqual(parts);
+});
+
+test('a check holds what a rule of its type has, and leaves out what was left empty', () => {
+  const rule = { ...newRule(1), contractAddress: ' 0x1 ', tokenId: '7', minToken: '2.5' };
+  const typed = {
+    account: ' 0x2 ',
+    onUndetermined: 'omit',
+    rules: [rule, { ...rule, type: 'NATIVE', chainId: 'x' }],
+  };
+  expect(buildCheck(typed)).toEqual({
+    account: '0x2',
+    rules: [
+      { type: 'ERC20', chainId: 1, contractAddress: '0x1', minToken: '2.5', roleId: 'role-1' },
+      { type: 'NATIVE', chainId: 'x', minToken: '2.5', roleId: 'role-1' },
+    ],
+  });
+  expect(buildCheck({ ...typed, onUndetermined: 'deny' })).toMatchObject({ onUndetermined: 'deny' });
+});
+
+test('figures read well', () => {
+  expect([null, 0.2, 7.4, 999, 1_200, 12_400].map(formatMs)).toEqual([
+    '–',
+    '< 1 ms',
+    '7 ms',
+    '999 ms',
+    '1.2 s',
+    '12 s',
+  ]);
+  expect([0, 0.0004, 0.042, 1].map(formatShare)).toEqual(['0%', '< 0.1%', '4.2%', '100%']);
+  expect(formatCount(1_234_567)).toBe('1,234,567');
+  expect([0, 1, 2].map((count) => formatPlural(count, 'key'))).toEqual(['0 keys', '1 key', '2 keys']);
+  const now = Date.parse('2026-11-21T12:00:00Z');
+  expect(formatDistance('2026-11-21T11:59:40Z', now)).toBe('just now');
+  expect(formatDistance('2026-11-21T09:00:00Z', now)).toBe('3 hours ago');
+  expect(formatDistance('2026-11-23T12:00:00Z', now)).toBe('in 2 days');
+});
