@@ -49,7 +49,8 @@ function endlessly(response: ServerResponse): void {
 /** A byte of the head at a time, and never the end of it. */
 function drip(response: ServerResponse): void {
   const { socket } = response;
-  const timer = setInterval(() => socket?.write('H'), DRIP_INTERVAL_MS);
+  const head = [...'HTTP/1.1 200 OK\r\nx-slow: '];
+  const timer = setInterval(() => socket?.write(head.shift() ?? 'x'), DRIP_INTERVAL_MS);
   socket?.on('close', () => clearInterval(timer));
 }
 
