@@ -5,6 +5,7 @@ import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/lifecycle.ts';
 import { unlessAborted, waitFor, within } from '#shared/wait-for.ts';
+import { startReachWatch } from '#shared/watch-reach.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { makeDeadLetter } from './dead-letter.ts';
@@ -13,7 +14,6 @@ import { makeKafkaInstruments } from './instruments.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
-import { startBrokerWatch } from './watch-broker.ts';
 import { startProgressWatch } from './watch-progress.ts';
 import { WindowConsumer } from './window-consumer.ts';
 import { type GiveUp, type Handler, makeLookAtRecord, makeWorkRecord } from './work-record.ts';
@@ -102,7 +102,7 @@ export async function connectKafka(
   const instruments = makeKafkaInstruments(context.metrics);
   const batching = new BatchingProducer(producer, context.log, instruments.countFailedPublish);
   instruments.watchPending(() => batching.pendingCount);
-  const brokerWatch = startBrokerWatch(admin);
+  const brokerWatch = startReachWatch('the broker', () => admin.describeCluster());
   context.readiness.add('broker', brokerWatch.check);
   const publish = makePublish(batching);
 

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/lifecycle.ts';
 import { waitFor } from '#shared/wait-for.ts';
+import { startReachWatch } from '#shared/watch-reach.ts';
 
 export type { Redis };
 
@@ -43,7 +44,8 @@ export async function connectRedis(options: Options, context: Context): Promise<
   };
   const redis = open('commands', COMMAND_TIMEOUT_MS);
   await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
-  context.readiness.add('redis', () => redis.status === 'ready' || 'Redis is away');
+  const watch = startReachWatch('Redis', () => redis.ping());
+  context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is away'));
   return {
     redis,
     async subscriber() {
@@ -52,6 +54,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
       return subscriber;
     },
     async [Symbol.asyncDispose]() {
+      await watch[Symbol.asyncDispose]();
       for (const connection of opened) connection.disconnect();
     },
   };

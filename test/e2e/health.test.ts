@@ -1,0 +1,62 @@
+// Broker and Redis are frozen and come back. Every process says that it is not ready, and none asks to be restarted.
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+let system: StartedSystem;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(async () => system?.[Symbol.asyncDispose]());
+
+type Process = { readonly pid: number; readonly ops: string | null };
+/** Of the services alone. */
+const pidsOf = (processes: readonly Process[]): number[] =>
+  processes.flatMap(({ pid, ops }) => (ops === null ? [] : [pid])).sort();
+
+type Answer = { readonly service: string; readonly status: number; readonly text: string };
+
+const ask = (path: string): Promise<Answer[]> =>
+  Promise.all(
+    system.ready.processes.flatMap(({ service, ops }) =>
+      ops === null
+        ? []
+        : fetch(`${ops}${path}`).then(async (answer) => ({
+            service,
+            status: answer.status,
+            text: await answer.text(),
+          })),
+    ),
+  );
+
+async function whileFrozen(service: 'kafka' | 'redis', work: () => Promise<void>): Promise<void> {
+  const [pid] = system.pidsOf(service);
+  if (pid === undefined) throw new Error(`no ${service} runs`);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await work();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
+test.each([
+  ['kafka', 'broker'],
+  ['redis', 'redis'],
+] as const)(
+  'while %s does not answer every process is live and not ready, and ready again after',
+  async (service, check) => {
+    const before = pidsOf(system.ready.processes);
+    expect((await ask('/readyz')).filter(({ status }) => status !== 200)).toEqual([]);
+    await whileFrozen(service, async () => {
+      await waitUntil('every process to be unready', async () =>
+        (await ask('/readyz')).every(({ status, text }) => status === 503 && text.includes(`"${check}":"`)),
+      );
+      expect((await ask('/livez')).filter(({ status }) => status !== 200)).toEqual([]);
+    });
+    await waitUntil('every process to be ready', async () =>
+      (await ask('/readyz')).every(({ status }) => status === 200),
+    );
+    const after = (await system.admin('status')).value as { processes: Process[] };
+    expect(pidsOf(after.processes)).toEqual(before);
+  },
+);

@@ -1,0 +1,75 @@
+// Scenario: consumers on a real broker whose work hangs, or is held because something is away.
+// The first is dead and a restart mends it; the second is well, for a restart would mend nothing.
+import { randomUUID } from 'node:crypto';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { Liveness } from '#shared/http/liveness.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { testConfig, testContext } from '../support/connections.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** Longer than the pause between two tries of a held record. */
+const STALL_MS = 3_000;
+
+async function consume(requestId: string, handle: (signal: AbortSignal) => Promise<void>) {
+  const stack = new AsyncDisposableStack();
+  const liveness = new Liveness();
+  const context = { ...testContext(), liveness };
+  const kafka = stack.use(
+    await connectKafka({ ...testConfig(2), livenessStallMs: STALL_MS }, 'test', context),
+  );
+  stack.use(
+    await kafka.consume<CheckCompleted>({
+      groupId: `test.${randomUUID()}`,
+      topics: [checkCompleted],
+      window: 64,
+      handle: async (message, { signal }) => {
+        if (message.requestId === requestId) await handle(signal);
+      },
+    }),
+  );
+  await kafka.publish(checkCompleted, {
+    requestId,
+    clientId: 'app_liveness',
+    delivery: { mode: 'poll' },
+    acceptedAt: '2026-11-21T10:00:00.000Z',
+    retainUntil: '2026-11-21T11:00:00.000Z',
+    decided: true,
+    resultJson: '{}',
+  });
+  const text = () => context.metrics.metrics();
+  return { liveness, kafka, text, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+test('a consumer with a record that hangs is dead, and says which one it is', async () => {
+  await using consumer = await consume(randomUUID(), (signal) => {
+    // It ends with the test alone.
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  });
+  const faults = await waitUntil('the fault', () => {
+    const found = consumer.liveness.faults();
+    return Object.keys(found).length > 0 && found;
+  });
+  expect(Object.keys(faults)).toEqual([expect.stringMatching(/^test\./)]);
+});
+
+test('a consumer that holds a record because a store is away is well', async () => {
+  let tries = 0;
+  await using consumer = await consume(randomUUID(), async () => {
+    tries++;
+    throw new ServiceError('store-unavailable', 'away');
+  });
+  const began = performance.now();
+  // For longer than a hanging one would have taken to be found out.
+  await waitUntil('tries', () => tries > 3 && performance.now() - began > 2 * STALL_MS);
+  expect(consumer.liveness.faults()).toEqual({});
+});
+
+test('a consumer shows that it is a member, what it has and how often that changed', async () => {
+  await using consumer = await consume(randomUUID(), async () => undefined);
+  const text = await consumer.text();
+  expect(text).toMatch(/rolecall_consumer_joined\{.*group="test\..*\} 1/);
+  expect(text).toMatch(/rolecall_consumer_partitions\{.*\} 24/);
+  expect(text).toMatch(/rolecall_consumer_rebalances_total\{.*\} [1-9]/);
+  expect(text).toMatch(/rolecall_consumer_crashes_total\{.*\} 0/);
+});
