@@ -40,7 +40,11 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const clock = scope.use(await startClock(store.redis));
   watchClock(context.metrics, clock);
   const deliveries = makeDeliveries(store.redis);
-  const signers = makeSigners({ readClientApp: makeClientApps(store.redis).read, open: config.box.open });
+  const signers = makeSigners({
+    readClientApp: makeClientApps(store.redis).read,
+    open: config.box.open,
+    now: clock.now,
+  });
   await subscribe(await store.subscriber(), CLIENT_APP_CHANGED, {
     onMessage: signers.forget,
     onGap: () => signers.forget(),

@@ -20,6 +20,9 @@ const secret = (encrypted: string, expiresAt?: string) => ({
   ...(expiresAt ? { expiresAt } : {}),
 });
 
+/** Sealed by a key that is gone. */
+const LOST = 'lost';
+
 /** Reads of the view so far, and signers over an app whose secrets may be changed. */
 function setUp(initial: ClientApp | undefined) {
   const state = { app: initial, readCount: 0 };
@@ -28,10 +31,21 @@ function setUp(initial: ClientApp | undefined) {
       state.readCount += 1;
       return state.app;
     },
-    open: (sealed, clientId) => `whsec_${Buffer.from(`${clientId}/${sealed}`).toString('base64')}`,
+    open: (sealed, clientId) => {
+      if (sealed === LOST) throw new Error('no key opens it');
+      return `whsec_${Buffer.from(`${clientId}/${sealed}`).toString('base64')}`;
+    },
+    now: () => Date.parse('2026-11-21T12:00:00.000Z'),
   });
   return { state, signers };
 }
+
+test('a secret that has expired is not opened: the key that sealed it may be gone', async () => {
+  const { signers } = setUp(app([secret('new'), secret(LOST, '2026-11-21T11:00:00.000Z')]));
+  expect(await signers.read('app_1')).toHaveLength(1);
+  const { signers: early } = setUp(app([secret('new'), secret(LOST, '2026-11-21T13:00:00.000Z')]));
+  await expect(early.read('app_1')).rejects.toThrow('no key opens it');
+});
 
 test('opens each secret for its app, newest first, with its end', async () => {
   const { signers } = setUp(app([secret('new'), secret('old', '2026-11-22T10:00:00.000Z')]));
