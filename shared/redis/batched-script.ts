@@ -1,20 +1,20 @@
 import { batchCalls } from './batch-calls.ts';
-import type { Redis } from './connect.ts';
+import { type Redis, storeErrorOf } from './connect.ts';
 import { makeScript, type Script } from './script.ts';
 
 /** Calls in one command: while its script runs Redis does nothing else (about 20 µs for each). */
 const CALLS_MAX = 128;
 
-/** Runs `one` for each call's own slice of keys and arguments; an error answer fails the whole batch. */
+/** Runs `one` for each call's own slice of keys and arguments. An error is the answer to its own call alone. */
 const runMany = (one: string): string => `
 local function one(KEYS, ARGV) ${one}
 end
 local keyCount, argCount = tonumber(ARGV[1]), tonumber(ARGV[2])
 local answers = {}
 for i = 0, #KEYS / keyCount - 1 do
-  local answer = one({ unpack(KEYS, i * keyCount + 1, (i + 1) * keyCount) },
+  local isDone, answer = pcall(one, { unpack(KEYS, i * keyCount + 1, (i + 1) * keyCount) },
     { unpack(ARGV, i * argCount + 3, (i + 1) * argCount + 2) })
-  if type(answer) == 'table' and answer.err then return answer end
+  if not isDone and type(answer) ~= 'table' then answer = redis.error_reply('ERR ' .. answer) end
   answers[i + 1] = answer
 end
 return answers
@@ -27,20 +27,21 @@ type Call = { readonly keys: readonly string[]; readonly args: readonly (string 
  * one command: many of their own cost client and Redis more than the script.
  *
  * Each call must have the same number of keys, at least one, and of arguments; the script must answer (`false` for
- * nothing) and bear being run again, since a failure of one call fails those that went with it, whether they were
- * carried out or not.
+ * nothing). A call that fails by its own script fails alone: one who writes everyday and one who rebuilds may share
+ * a command.
  *
  * @example
  * const add = makeBatchedScript<number>(redis, 'add', `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await Promise.all([add(['a'], [1]), add(['b'], [2])]); // one command
  */
 export function makeBatchedScript<T>(redis: Redis, name: string, lua: string): Script<T> {
-  const runBatch = makeScript<T[]>(redis, name, runMany(lua));
-  const call = batchCalls(CALLS_MAX, (calls: readonly Call[]) =>
-    runBatch(
+  const runBatch = makeScript<(T | Error)[]>(redis, name, runMany(lua));
+  const call = batchCalls(CALLS_MAX, async (calls: readonly Call[]) => {
+    const answers = await runBatch(
       calls.flatMap(({ keys }) => keys),
       [calls[0]?.keys.length ?? 0, calls[0]?.args.length ?? 0, ...calls.flatMap(({ args }) => args)],
-    ),
-  );
+    );
+    return answers.map((answer) => (answer instanceof Error ? storeErrorOf(answer) : answer));
+  });
   return (keys, args) => call({ keys, args });
 }

@@ -92,10 +92,14 @@ export async function inStore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    const { message } = describeError(error);
-    if (message.includes('VIEW_REBUILDING'))
-      throw new ServiceError('view-rebuilding', 'the views are being rebuilt', { cause: error });
-    throw new ServiceError('store-unavailable', 'Redis did not carry the command out', { cause: error });
+    throw storeErrorOf(error);
   }
+}
+
+/** The store's error for what Redis or its client said. */
+export function storeErrorOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (describeError(error).message.includes('VIEW_REBUILDING'))
+    return new ServiceError('view-rebuilding', 'the views are being rebuilt', { cause: error });
+  return new ServiceError('store-unavailable', 'Redis did not carry the command out', { cause: error });
 }

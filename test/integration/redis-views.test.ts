@@ -109,6 +109,27 @@ test('without the generation marker nothing is read and nothing is written', asy
   });
 });
 
+test('what shares a command with a rebuilder fails alone, as does a call that meets a broken key', async () => {
+  const results = makeResults(connection.redis);
+  const views = makeViewState(connection.redis);
+  await views.invalidate();
+  await views.lock('mine');
+  const [everyday, rebuilt] = await Promise.allSettled([
+    results.saveIfAbsent(savingOf(aResult())),
+    results.saveIfAbsent({ ...savingOf(aResult({ requestId: 'r-rebuilt' })), access: 'mine' }),
+  ]);
+  expect(everyday).toMatchObject({ reason: { code: 'view-rebuilding' } });
+  expect(rebuilt).toMatchObject({ value: '{"n":1}' });
+  await views.finish('mine');
+  await connection.redis.lpush('result:r-broken', 'not a text');
+  const [broken, whole] = await Promise.allSettled([
+    results.saveIfAbsent(savingOf(aResult({ requestId: 'r-broken' }))),
+    results.saveIfAbsent(savingOf(aResult({ requestId: 'r-whole' }))),
+  ]);
+  expect(broken).toMatchObject({ reason: { code: 'store-unavailable' } });
+  expect(whole).toMatchObject({ value: '{"n":1}' });
+});
+
 test('an older version of a client app never replaces a newer one', async () => {
   const apps = makeClientApps(connection.redis);
   expect(await apps.project(anApp(2, 'new'))).toBe(true);
