@@ -22,6 +22,7 @@ const KEEP_MS = 72 * 3_600_000;
 const UNDELIVERED_AGE_MS_MAX = 8 * 86_400_000;
 /** Most deliveries looked at for one page. */
 const LOOKED_MAX = 1_000;
+const PAGE_CHUNK_MIN = 50;
 /** Hashes read in one round trip. */
 const READ_CHUNK = 500;
 
@@ -164,10 +165,11 @@ export function makeDeliveries(redis: Redis): Deliveries {
         // Whoever has left the list stood at its end.
         if (beforeRank === null) return { deliveries: [], next: undefined };
         const found: DeliveryView[] = [];
+        const chunk = Math.max(countMax, PAGE_CHUNK_MIN);
         let last: string | undefined;
-        for (let looked = 0; looked < LOOKED_MAX; looked += countMax) {
+        for (let looked = 0; looked < LOOKED_MAX; looked += chunk) {
           const from = beforeRank + 1 + looked;
-          const flat = await redis.zrevrange(listKey(clientId), from, from + countMax - 1, 'WITHSCORES');
+          const flat = await redis.zrevrange(listKey(clientId), from, from + chunk - 1, 'WITHSCORES');
           const recent = idsSince(flat, sinceMs);
           for (const view of await readMany(recent)) {
             last = view.requestId;
@@ -175,7 +177,7 @@ export function makeDeliveries(redis: Redis): Deliveries {
             found.push(view);
             if (found.length === countMax) return { deliveries: found, next: last };
           }
-          if (recent.length < countMax) return { deliveries: found, next: undefined };
+          if (recent.length < chunk) return { deliveries: found, next: undefined };
         }
         return { deliveries: found, next: last };
       }),
