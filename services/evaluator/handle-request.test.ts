@@ -112,6 +112,19 @@ test.each([
     aCheck({ rules: [{ type: 'NATIVE', chainId: 2, roleId: 'a', minToken: '1' }] }),
   ],
   ['a malformed rule', aCheck({ rules: [{ type: 'ERC20', chainId: 1, roleId: 'a', minToken: '1' }] })],
+  [
+    'one with more reads than a check of its lane may have',
+    aCheck({
+      rules: Array.from({ length: 8 }, (_, index) => ({
+        type: 'ERC1155' as const,
+        chainId: 1,
+        roleId: 'a',
+        minToken: '1',
+        contractAddress: `0x${'ab'.repeat(20)}`,
+        tokenId: `${index * 256}-${index * 256 + 255}`,
+      })),
+    }),
+  ],
   ['a malformed amount', aCheck({ rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 'many' }] })],
 ])('%s is refused with its reason and never judged', async (_, check) => {
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));

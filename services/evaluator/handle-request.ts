@@ -1,5 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
+import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { type BlockReport, UNDETERMINED } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/work-record.ts';
@@ -32,7 +33,7 @@ type Dependencies = {
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
   return async function handleRequest(check, { traceparent, signal, park }) {
     const startedAt = deps.now();
-    const plan = planOrRefuse(check, deps);
+    const plan = planOrRefuse(check, READS_MAX[lane], deps);
     const endAt = endAtOf(check, startedAt, deps);
     const end = startEnd(endAt, startedAt);
     const observed = await deps.readBalances(plan.reads, {
@@ -58,8 +59,8 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
 const isOpen = (verdict: Verdict): boolean =>
   verdict.outcome === 'undetermined' && UNDETERMINED[verdict.code].retryable;
 
-function planOrRefuse(check: CheckRequested, deps: Dependencies): ReadPlan {
-  const plan = planReads(check.account, check.rules);
+function planOrRefuse(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
+  const plan = planReads(check.account, check.rules, readsMax);
   if ('fault' in plan) throw new ServiceError('message-unreadable', plan.fault);
   const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));
   if (unknown !== undefined)

@@ -1,13 +1,12 @@
 import { Contract, JsonRpcProvider } from 'ethers';
 import { createPublicClient, http, parseAbi } from 'viem';
-import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { startChain } from '../../deploy/local/chain.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
-import type { Read } from '../../services/evaluator/domain/read.ts';
-import { connectTestChains, type TestChains } from '../support/connect-test-chains.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { atOnce, CHECKS_AT_ONCE, newAccounts, readByRolecall } from './chain-readers.ts';
 import type { Row, Table } from './table.ts';
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
@@ -17,76 +16,22 @@ const CHAIN_ID = 31_337;
 const BALANCES = 60_000;
 const BALANCES_ONE_BY_ONE = 3_000;
 const AT_ONCE = 50;
-const CHECKS_AT_ONCE = 2_000;
 const BACKLOG = 10_000;
 const RPC_LATENCY_MS = 50;
 
 type Measured = { readonly perCpuSecond: number; readonly perSecond: number };
 
-/** How many balances a second of this process's CPU, and of the wall, reads. */
-async function measure(count: number, work: () => Promise<unknown>): Promise<Measured> {
+/** How many balances a second of this process's CPU, and of the wall, reads; of accounts that are new, made before. */
+async function measure(count: number, work: (accounts: string[]) => Promise<unknown>): Promise<Measured> {
+  const accounts = newAccounts(count);
   const startedMs = performance.now();
   const cpuBefore = process.cpuUsage();
-  await work();
+  await work(accounts);
   const cpu = process.cpuUsage(cpuBefore);
   return {
     perCpuSecond: count / ((cpu.user + cpu.system) / 1e6),
     perSecond: count / ((performance.now() - startedMs) / 1_000),
   };
-}
-
-let lastAccount = 2n ** 150n;
-/** Accounts that nobody asked for before, so that no cache helps. */
-const newAccounts = (count: number): string[] =>
-  Array.from({ length: count }, () => {
-    lastAccount += 1n;
-    return `0x${lastAccount.toString(16).padStart(40, '0')}`;
-  });
-
-async function atOnce<T>(
-  items: readonly T[],
-  workers: number,
-  work: (item: T) => Promise<unknown>,
-): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < items.length) await work(items[next++] as T);
-  };
-  await Promise.all(Array.from({ length: workers }, worker));
-}
-
-/** Our chain layer, asked as checks ask it: many at once, each for a few balances. */
-async function readByRolecall(
-  chains: TestChains,
-  token: string,
-  accounts: string[],
-  perCheck: number,
-): Promise<void> {
-  const checks: Read[][] = [];
-  for (let from = 0; from < accounts.length; from += perCheck)
-    checks.push(
-      accounts.slice(from, from + perCheck).map((account) => ({
-        chainId: CHAIN_ID,
-        kind: 'balance',
-        contract: token,
-        account,
-        id: 0n,
-        key: `${CHAIN_ID}/balance/${token}/${account}`,
-      })),
-    );
-  const { signal } = new AbortController();
-  await atOnce(checks, CHECKS_AT_ONCE, async (reads) => {
-    const observed = await chains.chains.readBalances(new Map([[CHAIN_ID, reads]]), {
-      lane: 'bulk',
-      clientId: 'app_1',
-      consistency: { blockTag: 'latest', minBlock: {} },
-      onWait: () => undefined,
-      traceparent: newTraceparent(),
-      signal,
-    });
-    for (const [answer] of observed.get(CHAIN_ID)?.observations.values() ?? [])
-      if (!answer?.ok) throw new Error('a balance could not be read');
-  });
 }
 
 async function readByEthers(
@@ -149,18 +94,14 @@ export async function benchChain(): Promise<Table> {
   const token = chain.erc20.toLowerCase();
   await using chains = connectTestChains([{ urls: [chain.rpc] }], { attemptTimeoutMs: 10_000 });
   const ours = (count: number, perCheck: number) =>
-    measure(count, () => readByRolecall(chains, token, newAccounts(count), perCheck));
+    measure(count, (accounts) => readByRolecall(chains, token, accounts, perCheck));
   const theirs = {
-    oneByOne: await measure(BALANCES_ONE_BY_ONE, () =>
-      readByEthers(chain.rpc, token, newAccounts(BALANCES_ONE_BY_ONE), 1),
+    oneByOne: await measure(BALANCES_ONE_BY_ONE, (accounts) => readByEthers(chain.rpc, token, accounts, 1)),
+    batching: await measure(BALANCES_ONE_BY_ONE * 2, (accounts) =>
+      readByEthers(chain.rpc, token, accounts, 100),
     ),
-    batching: await measure(BALANCES_ONE_BY_ONE * 2, () =>
-      readByEthers(chain.rpc, token, newAccounts(BALANCES_ONE_BY_ONE * 2), 100),
-    ),
-    viemDefault: await measure(BALANCES / 4, () => readByViem(chain.rpc, token, newAccounts(BALANCES / 4))),
-    viem100: await measure(BALANCES / 2, () =>
-      readByViem(chain.rpc, token, newAccounts(BALANCES / 2), 100 * 36),
-    ),
+    viemDefault: await measure(BALANCES / 4, (accounts) => readByViem(chain.rpc, token, accounts)),
+    viem100: await measure(BALANCES / 2, (accounts) => readByViem(chain.rpc, token, accounts, 100 * 36)),
   };
   await ours(BALANCES / 2, 3);
   const small = await ours(1_000, 3);

@@ -1,4 +1,4 @@
-// `npm run bench [-- system|gateway|chain|webhooks]`: prints a table and writes it to bench-results.json.
+// `npm run bench [-- system|gateway|chain|chain-memory|isolation|webhooks]`: prints a table and writes it to bench-results.json.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { formatTable, type Table } from './table.ts';
@@ -10,6 +10,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Table>>> = {
   system: async () => (await import('./system.ts')).benchSystem(),
   gateway: async () => (await import('./gateway.ts')).benchGateway(),
   chain: async () => (await import('./chain.ts')).benchChain(),
+  'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
+  isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
 };
 

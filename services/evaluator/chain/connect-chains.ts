@@ -57,25 +57,18 @@ export function connectChains({ chains }: ChainFile, options: ChainsOptions): Ch
   return {
     isConfigured: (chainId) => byId.has(chainId),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
-    async readBalances(reads, { lane, clientId, consistency, traceparent, onWait, signal }) {
-      const observed = await Promise.all(
-        [...reads].map(async ([chainId, ofChain]) => {
-          const minBlock = consistency.minBlock[String(chainId)] ?? 0;
-          const context = {
-            lane,
-            clientId,
-            traceparent,
-            blockTag: consistency.blockTag,
-            minBlock,
-            onWait,
-            signal,
-          };
-          const chain = byId.get(chainId)?.chain;
-          if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
-          return [chainId, await chain.read(ofChain, context)] as const;
-        }),
-      );
-      return new Map(observed);
+    async readBalances(reads, { consistency, ...context }) {
+      const { blockTag, minBlock } = consistency;
+      // All at once; each by itself never fails, so they can be waited for one after another.
+      const reading = [...reads].map(([chainId, ofChain]) => {
+        const chain = byId.get(chainId)?.chain;
+        if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
+        const own = { ...context, blockTag, minBlock: minBlock[String(chainId)] ?? 0 };
+        return { chainId, observed: chain.read(ofChain, own) };
+      });
+      const observations = new Map<number, ChainObservations>();
+      for (const { chainId, observed } of reading) observations.set(chainId, await observed);
+      return observations;
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...byId.values()].map(({ chain }) => chain[Symbol.asyncDispose]()));

@@ -35,7 +35,7 @@ export type RpcSettings = {
 };
 
 const Answer = z.object({
-  id: z.number(),
+  id: z.unknown().optional(),
   result: z.unknown().optional(),
   error: z.object({ code: z.number().catch(0), message: z.string().catch('') }).nullish(),
 });
@@ -134,28 +134,32 @@ function startAttempt(outer: AbortSignal, timeoutMs: number) {
 
 /** Some endpoints send JSON-RPC errors with a status of their own: the error says more than the status. */
 function parseBody(text: string, status: number, retryAfter: string | string[] | undefined): unknown {
-  if (status === 429) throw new RpcFailure('rate-limited', parseRetryAfter(retryAfter));
+  if (status === 429)
+    throw new RpcFailure('rate-limited', parseRetryAfter(retryAfter) ?? DEFAULT_RETRY_AFTER_MS);
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    throw new RpcFailure(status === 200 ? 'malformed' : kindOfStatus(status));
+    throw status === 200 ? new RpcFailure('malformed') : failureOf(status, retryAfter);
   }
   const isRpc = Array.isArray(json) || (typeof json === 'object' && json !== null && 'error' in json);
-  if (status !== 200 && !isRpc) throw new RpcFailure(kindOfStatus(status));
+  if (status !== 200 && !isRpc) throw failureOf(status, retryAfter);
   return json;
 }
 
-const kindOfStatus = (status: number) => (status === 413 ? 'too-large' : 'http-status');
+const failureOf = (status: number, retryAfter: string | string[] | undefined): RpcFailure =>
+  new RpcFailure(status === 413 ? 'too-large' : 'http-status', parseRetryAfter(retryAfter));
 
-function parseRetryAfter(value: string | string[] | undefined): number {
-  const seconds = typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : undefined;
-  return Math.min(seconds === undefined ? DEFAULT_RETRY_AFTER_MS : seconds * 1_000, RETRY_AFTER_MS_MAX);
+/** Seconds or a date (RFC 9110, 10.2.3), in ms from now; `undefined` where there is none or it is neither. */
+function parseRetryAfter(value: string | string[] | undefined): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ms = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
 }
 
 /** An answer with another id is an answer to something else: it decides nothing. */
 function outcomeOf(answer: unknown, id: number | undefined): RpcOutcome {
-  const parsed = Answer.partial({ id: true }).extend({ id: z.unknown() }).safeParse(answer);
+  const parsed = Answer.safeParse(answer);
   if (!parsed.success) return { ok: false, failure: new RpcFailure('malformed') };
   const { error, result } = parsed.data;
   if (error != null) {

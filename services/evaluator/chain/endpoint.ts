@@ -140,7 +140,8 @@ export class Endpoint {
       const failure = toRpcFailure(error);
       this.#breaker.fail(failure.strikes);
       if (this.#breaker.state === 'open' || failure.kind === 'override-refused') this.forget();
-      if (failure.kind === 'rate-limited') this.#backOff(failure.retryAfterMs ?? 0);
+      if (failure.kind === 'rate-limited') this.#bucket?.backOff();
+      this.#leaveAlone(failure.retryAfterMs ?? 0);
       throw failure;
     }
   }
@@ -182,8 +183,7 @@ export class Endpoint {
     return this.#bucket?.take() ?? 0;
   }
 
-  #backOff(retryAfterMs: number): void {
-    this.#bucket?.backOff();
+  #leaveAlone(retryAfterMs: number): void {
     this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.nowMs() + retryAfterMs);
   }
 }

@@ -131,6 +131,15 @@ describe('a head', () => {
     expect([await ended, (await other).number, state.tags.length]).toEqual(['deadline-exceeded', 7, 1]);
   });
 
+  test('tells a check that ends before it is there why the last attempt failed', async () => {
+    const { read, state, until } = makeHeads([new RpcFailure('malformed')]);
+    const controller = new AbortController();
+    const reading = codeOf(read({ signal: controller.signal }));
+    await until('a failed attempt', () => state.tags.length === 2);
+    controller.abort();
+    expect(await reading).toBe('rpc-unavailable');
+  });
+
   test('is not given to a check that has ended', async () => {
     const { read } = makeHeads([7]);
     await read();

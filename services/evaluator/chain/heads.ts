@@ -46,7 +46,13 @@ export type HeadRequest = {
 };
 
 type Breadth = 'narrowly' | 'widely';
-type Fetched = { readonly startedMs: number; readonly block: Promise<Block>; arrived: Block | undefined };
+type Fetched = {
+  readonly startedMs: number;
+  readonly block: Promise<Block>;
+  arrived: Block | undefined;
+  /** Why its last attempt failed, for those who must end before there is an answer. */
+  lastFailure: RpcFailure | undefined;
+};
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
@@ -72,7 +78,7 @@ export class Heads {
   async read({ tag, minBlock, startedMs, clientId, onWait, signal }: HeadRequest): Promise<Block> {
     const fetched = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
     let block = signal.aborted ? undefined : fetched.arrived;
-    block ??= await unlessAborted(fetched.block, signal);
+    block ??= await unlessAborted(fetched, signal);
     if (block.number >= minBlock) return block;
     const { room } = this.#options;
     if (!room.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
@@ -90,7 +96,7 @@ export class Heads {
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Block> {
     while (!signal.aborted) {
       const fetched = this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely');
-      const block = await unlessAborted(fetched.block, signal).catch((error) => {
+      const block = await unlessAborted(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
       if (block === undefined) break;
@@ -111,8 +117,11 @@ export class Heads {
     const key = `${tag} ${breadth}`;
     const known = this.#fetched.get(key);
     if (known !== undefined && known.startedMs >= notBeforeMs) return known;
-    const block = this.#ask(tag, breadth);
-    const fetched: Fetched = { startedMs: this.#options.nowMs(), block, arrived: undefined };
+    const block = this.#ask(tag, breadth, (failure) => {
+      fetched.lastFailure = failure;
+    });
+    const startedMs = this.#options.nowMs();
+    const fetched: Fetched = { startedMs, block, arrived: undefined, lastFailure: undefined };
     this.#fetched.set(key, fetched);
     block.then(
       (arrived) => {
@@ -126,7 +135,7 @@ export class Heads {
     return fetched;
   }
 
-  async #ask(tag: BlockTag, breadth: Breadth): Promise<Block> {
+  async #ask(tag: BlockTag, breadth: Breadth, onFailure: (failure: RpcFailure) => void): Promise<Block> {
     const { quorum, pool, onHead } = this.#options;
     const seen = breadth === 'widely' ? await this.#lookAtAll(tag) : [];
     const { answers, failure } =
@@ -140,6 +149,7 @@ export class Heads {
             hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
             readyInMs: () => pool.readyInMs,
             onHedge: () => pool.spendHedge(),
+            onFailure,
             signal: this.#controller.signal,
           });
     // The newest block that as many endpoints as the quorum wants have: whoever showed a later one has it too.
@@ -176,13 +186,13 @@ export class Heads {
 }
 
 /** Waits no longer than the check may: the fetch itself goes on for the others. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+async function unlessAborted(fetched: Fetched, signal: AbortSignal): Promise<Block> {
   if (signal.aborted) throw new RpcFailure('abandoned');
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new RpcFailure('abandoned'));
+  const abort = () => reject(fetched.lastFailure ?? new RpcFailure('abandoned'));
   signal.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([fetched.block, aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

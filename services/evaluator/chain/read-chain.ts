@@ -91,8 +91,10 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       const observation = [failed(code)];
       return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
     };
-    if (options.isQuiet()) context.onWait();
-    if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed('rpc-timeout');
+    if (options.isQuiet()) {
+      context.onWait();
+      if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed('rpc-timeout');
+    }
     const evicted = Promise.withResolvers<ChainObservations>();
     const { clientId, onWait } = context;
     const waiter = { clientId, onWait, evict: () => evicted.resolve(allFailed('rpc-timeout')) };

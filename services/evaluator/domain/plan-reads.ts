@@ -1,4 +1,5 @@
 import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { parseTokenIds } from '#shared/contracts/token-ids.ts';
 import type { Read, ReadKind } from './read.ts';
@@ -31,13 +32,18 @@ export type PlanFault = { readonly fault: string };
  * planReads('0xabc…', [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }]);
  * // { reads: Map { 1 => [{ kind: 'native', … }] }, needs: [{ kind: 'amount', balance: { kind: 'native', … } }] }
  */
-export function planReads(account: string, rules: readonly Rule[]): ReadPlan | PlanFault {
+export function planReads(
+  account: string,
+  rules: readonly Rule[],
+  readsMax: number = READS_MAX.bulk,
+): ReadPlan | PlanFault {
   if (!isAddressText(account)) return { fault: 'the account is not an address' };
   const collector = new ReadCollector(account.toLowerCase());
   const needs: RuleNeeds[] = [];
   for (const [index, rule] of rules.entries()) {
     const planned = planRule(rule, collector);
     if ('fault' in planned) return { fault: `rule ${index}: ${planned.fault}` };
+    if (collector.readCount > readsMax) return { fault: `more than ${readsMax} reads` };
     needs.push(planned);
   }
   return { reads: collector.reads, needs };
@@ -77,6 +83,8 @@ class ReadCollector {
   readonly reads = new Map<number, Read[]>();
   readonly #byKey = new Map<string, Read>();
   readonly #account: string;
+  /** Balances and owners: `decimals()` does not count. */
+  readCount = 0;
 
   constructor(account: string) {
     this.#account = account;
@@ -88,6 +96,7 @@ class ReadCollector {
     if (known !== undefined) return known;
     const read: Read = { chainId, kind, contract, account: this.#account, id, key };
     this.#byKey.set(key, read);
+    if (kind !== 'decimals') this.readCount += 1;
     const ofChain = this.reads.get(chainId);
     if (ofChain === undefined) this.reads.set(chainId, [read]);
     else ofChain.push(read);

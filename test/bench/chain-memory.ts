@@ -1,0 +1,69 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { startChain } from '../../deploy/local/chain.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
+import { newAccounts, readByRolecall } from './chain-readers.ts';
+import type { Row, Table } from './table.ts';
+
+const READS = 10_000_000;
+const READS_PER_STEP = 1_000_000;
+/** A part is what the measurement itself keeps in memory; a block lasts for ten of them. */
+const READS_PER_PART = 10_000;
+const READS_PER_BLOCK = 100_000;
+const READS_PER_CHECK = 100;
+const MIB = 2 ** 20;
+/** The steps before this one warm up caches and code. */
+const FIRST_STEP = 2;
+/** More growth than this, from the second million to the last, is a leak. */
+const GROWTH_MAX = 1.1;
+
+type Sample = { readonly heapMiB: number; readonly rssMiB: number };
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function takeSample(): Sample {
+  collectGarbage();
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heapMiB: heapUsed / MIB, rssMiB: rss / MIB };
+}
+
+/** Reads ten million balances of accounts that are always new, over many blocks, and looks at the memory. */
+export async function benchChainMemory(): Promise<Table> {
+  const [port = 0] = await findFreePorts(1);
+  await using chain = await startChain({ port });
+  const token = chain.erc20.toLowerCase();
+  await using chains = connectTestChains([{ urls: [chain.rpc] }], { attemptTimeoutMs: 20_000 });
+  const samples: Sample[] = [];
+  for (let count = 0; count < READS; count += READS_PER_PART) {
+    await readByRolecall(chains, token, newAccounts(READS_PER_PART), READS_PER_CHECK);
+    if (count % READS_PER_BLOCK === 0) await callJsonRpc(chain.rpc, 'anvil_mine', ['0x1']);
+    // What the test's own observer notes is none of the chain layer's memory.
+    chains.calls.length = 0;
+    chains.batches.length = 0;
+    if ((count + READS_PER_PART) % READS_PER_STEP === 0) {
+      samples.push(takeSample());
+      console.log(`  ${(count + READS_PER_PART) / 1e6} million reads`, samples.at(-1));
+    }
+  }
+  const first = samples[FIRST_STEP - 1] as Sample;
+  const last = samples.at(-1) as Sample;
+  const isFlat = last.heapMiB <= first.heapMiB * GROWTH_MAX && last.rssMiB <= first.rssMiB * GROWTH_MAX;
+  const row = (what: string, measured: number, before: number): Row => ({
+    what,
+    measured,
+    unit: 'MiB',
+    against: { what: `after ${FIRST_STEP} million`, measured: before },
+    goal: `≤ ${GROWTH_MAX} ×`,
+  });
+  return {
+    title: `chain-memory: ${READS / 1e6} million reads of accounts that are always new`,
+    rows: [row('heap', last.heapMiB, first.heapMiB), row('RSS', last.rssMiB, first.rssMiB)],
+    notes: [
+      isFlat ? 'Flat.' : 'NOT flat.',
+      `Heap by million: ${samples.map(({ heapMiB }) => heapMiB.toFixed(0)).join(', ')} MiB; RSS: ${samples.map(({ rssMiB }) => rssMiB.toFixed(0)).join(', ')} MiB.`,
+    ],
+  };
+}

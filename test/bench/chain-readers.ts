@@ -1,0 +1,63 @@
+import { newTraceparent } from '#shared/telemetry/traceparent.ts';
+import { LOCAL_CHAIN_ID as CHAIN_ID } from '../../deploy/local/chain.ts';
+import type { Read } from '../../services/evaluator/domain/read.ts';
+import type { TestChains } from '../support/connect-test-chains.ts';
+
+/** Checks that a backlog keeps open. */
+export const CHECKS_AT_ONCE = 2_000;
+
+let lastAccount = 2n ** 150n;
+/** Accounts that nobody asked for before, so that no cache helps. */
+export const newAccounts = (count: number): string[] =>
+  Array.from({ length: count }, () => {
+    lastAccount += 1n;
+    return `0x${lastAccount.toString(16).padStart(40, '0')}`;
+  });
+
+/** Works items with so many at a time. */
+export async function atOnce<T>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) await work(items[next++] as T);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}
+
+/** Our chain layer, asked as checks ask it: many at once, each for a few balances. */
+export async function readByRolecall(
+  chains: TestChains,
+  token: string,
+  accounts: string[],
+  perCheck: number,
+): Promise<void> {
+  const checks: Read[][] = [];
+  for (let from = 0; from < accounts.length; from += perCheck)
+    checks.push(
+      accounts.slice(from, from + perCheck).map((account) => ({
+        chainId: CHAIN_ID,
+        kind: 'balance',
+        contract: token,
+        account,
+        id: 0n,
+        key: `${CHAIN_ID}/balance/${token}/${account}`,
+      })),
+    );
+  const traceparent = newTraceparent();
+  await atOnce(checks, CHECKS_AT_ONCE, async (reads) => {
+    const observed = await chains.chains.readBalances(new Map([[CHAIN_ID, reads]]), {
+      lane: 'bulk',
+      clientId: 'app_1',
+      consistency: { blockTag: 'latest', minBlock: {} },
+      onWait: () => undefined,
+      traceparent,
+      // Each check has an end of its own.
+      signal: new AbortController().signal,
+    });
+    for (const [answer] of observed.get(CHAIN_ID)?.observations.values() ?? [])
+      if (!answer?.ok) throw new Error('a balance could not be read');
+  });
+}

@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { startChain } from '../../deploy/local/chain.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { connectTestChains, type TestChains, type TestCheck } from '../support/connect-test-chains.ts';
+import { deployHostileContracts } from '../support/hostile-contracts/hostile-contracts.ts';
+import type { Fault, FaultKind } from '../support/rpc-fault-proxy.ts';
+import type { Row, Table } from './table.ts';
+
+const SOUND = 31_337;
+const FAULTY = 5;
+const CHECKS_PER_SECOND = 100;
+const SECONDS = 3;
+/** The best of so many counts, both sides in turn: a machine that is busy with other things shows in single ones. */
+const ROUNDS = 3;
+/** Before the figures of a fault: its breakers open, its suspects are found out. */
+const SETTLE_SECONDS = 1;
+const RPC_LATENCY_MS = 20;
+const ATTEMPT_MS = 3_000;
+const EVALUATION_MS = 4_000;
+
+const FAULTS: readonly (readonly [string, Fault | FaultKind])[] = [
+  ['slow, 1.5 s a call', { kind: 'none', delayMs: 1_500 }],
+  ...(
+    [
+      'refuse',
+      'hang',
+      'reset',
+      'http-429',
+      'http-500',
+      'malformed',
+      'endless-body',
+      'rpc-error',
+      'short-batch',
+      'wrong-id',
+      'wrong-chain-id',
+      'stale-head',
+      'unknown-block',
+      'ignored-pin',
+      'altered-balance',
+    ] as const
+  ).map((kind) => [kind, kind] as const),
+];
+const HOSTILE = ['infiniteLoop', 'returnBomb', 'revertBomb', 'selfDestructs', 'decimals256'] as const;
+
+type FaultProxy = AsyncDisposable & {
+  readonly url: string;
+  setFault(fault: Fault | FaultKind): Promise<void>;
+};
+
+async function startProxy(target: string, chainId: number): Promise<FaultProxy> {
+  const worker = new Worker(new URL('./fault-proxy-worker.ts', import.meta.url), {
+    workerData: { target, chainId },
+  });
+  const [url] = (await once(worker, 'message')) as [string];
+  return {
+    url,
+    async setFault(fault) {
+      worker.postMessage(fault);
+      await once(worker, 'message');
+    },
+    async [Symbol.asyncDispose]() {
+      await worker.terminate();
+    },
+  };
+}
+
+let lastAccount = 2n ** 140n;
+const newAccount = (): string => {
+  lastAccount += 1n;
+  return `0x${lastAccount.toString(16).padStart(40, '0')}`;
+};
+
+/** Judges checks at a fixed rate, however long each takes; the ms of each. */
+async function judgeSteadily(chains: TestChains, seconds: number, next: () => TestCheck): Promise<number[]> {
+  const tookMs: number[] = [];
+  const open: Promise<void>[] = [];
+  const startedMs = performance.now();
+  for (let count = 0; count < seconds * CHECKS_PER_SECOND; count++) {
+    const dueMs = startedMs + (count * 1_000) / CHECKS_PER_SECOND;
+    await sleep(Math.max(0, dueMs - performance.now()));
+    open.push(chains.judge(next()).then(() => void tookMs.push(performance.now() - dueMs)));
+  }
+  await Promise.all(open);
+  return tookMs;
+}
+
+const quantile = (samples: readonly number[], part: number): number =>
+  samples.toSorted((a, b) => a - b)[Math.floor(samples.length * part)] ?? Number.NaN;
+
+/** One evaluator, a sound chain and a faulty one: what checks of the sound one take while the other fails. */
+export async function benchIsolation(): Promise<Table> {
+  const [soundPort = 0, faultyPort = 0] = await findFreePorts(2);
+  await using sound = await startChain({ port: soundPort });
+  await using faulty = await startChain({ port: faultyPort });
+  // A block of long ago is one that has none of the tokens' holders: it must exist to be shown.
+  for (const { rpc } of [sound, faulty]) await callJsonRpc(rpc, 'anvil_mine', ['0x40']);
+  const hostile = await deployHostileContracts(sound.rpc);
+  await using soundProxy = await startProxy(sound.rpc, SOUND);
+  await using faultyProxy = await startProxy(faulty.rpc, FAULTY);
+  await soundProxy.setFault({ kind: 'none', delayMs: RPC_LATENCY_MS });
+  const ruleOf = (chainId: number, over: Partial<Rule> = {}): Rule => ({
+    type: 'ERC20',
+    chainId,
+    contractAddress: sound.erc20,
+    roleId: 'r',
+    minToken: '1',
+    ...over,
+  });
+  const good = (): TestCheck => ({ account: newAccount(), clientId: 'app_good', rules: [ruleOf(SOUND)] });
+  const bad =
+    (rule: Rule, over: Partial<TestCheck> = {}) =>
+    (): TestCheck => ({
+      account: newAccount(),
+      clientId: 'app_bad',
+      rules: [rule],
+      ...over,
+    });
+
+  async function measure(beside: () => TestCheck): Promise<number> {
+    await using chains = connectTestChains(
+      [
+        { chainId: SOUND, urls: [soundProxy.url] },
+        { chainId: FAULTY, urls: [faultyProxy.url] },
+      ],
+      { attemptTimeoutMs: ATTEMPT_MS, evaluationMsMax: EVALUATION_MS },
+    );
+    const others = judgeSteadily(chains, SETTLE_SECONDS + SECONDS, beside);
+    await judgeSteadily(chains, SETTLE_SECONDS, good);
+    const tookMs = await judgeSteadily(chains, SECONDS, good);
+    await others;
+    return quantile(tookMs, 0.99);
+  }
+  async function compare(what: string, beside: () => TestCheck, fault: Fault | FaultKind): Promise<Row> {
+    const base: number[] = [];
+    const measured: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      await faultyProxy.setFault('none');
+      base.push(await measure(bad(ruleOf(FAULTY))));
+      await faultyProxy.setFault(fault);
+      measured.push(await measure(beside));
+    }
+    return {
+      what,
+      measured: Math.min(...measured),
+      unit: 'ms',
+      against: { what: 'both sound', measured: Math.min(...base) },
+      goal: '≤ 1.5 ×',
+    };
+  }
+
+  const rows: Row[] = [];
+  for (const [what, fault] of FAULTS) rows.push(await compare(what, bad(ruleOf(FAULTY)), fault));
+  const head = Number(await callJsonRpc(sound.rpc, 'eth_blockNumber', []));
+  const minBlock = { [String(SOUND)]: head + 8 };
+  const ahead = bad(ruleOf(SOUND), { consistency: { blockTag: 'latest', minBlock } });
+  rows.push(await compare('a block that does not come', ahead, 'none'));
+  for (const name of HOSTILE) {
+    const token = bad(ruleOf(SOUND, { contractAddress: hostile[name] }));
+    rows.push(await compare(`token on the same chain: ${name}`, token, 'none'));
+  }
+  return {
+    title: 'isolation: p99 of checks of a sound chain while another chain, or a token, fails',
+    rows,
+    notes: [
+      `${CHECKS_PER_SECOND} checks/s of each of two clients in one evaluator, ${SECONDS} s at a time, the best of ${ROUNDS}; the sound chain answers after ${RPC_LATENCY_MS} ms.`,
+    ],
+  };
+}
