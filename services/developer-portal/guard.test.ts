@@ -1,0 +1,50 @@
+import type { Request } from './answer.ts';
+import { requireIdempotencyKey, requireOwnOrigin, tokenOf } from './guard.ts';
+
+const aRequest = (headers: Record<string, string>) =>
+  ({ protocol: 'http', headers: { host: 'portal:8081', ...headers } }) as unknown as Request;
+const isOwn = (headers: Record<string, string>, origin?: string): boolean => {
+  try {
+    requireOwnOrigin(aRequest(headers), origin);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test('without a configured origin it is that of the host which the request names', () => {
+  expect(isOwn({ origin: 'http://portal:8081' })).toBe(true);
+  for (const origin of [
+    'https://portal:8081',
+    'http://portal',
+    'http://portal:8081.evil.example',
+    'null',
+    '',
+  ])
+    expect([origin, isOwn({ origin })]).toEqual([origin, false]);
+});
+
+test('with a configured origin the host that a request names counts for nothing', () => {
+  const own = 'https://portal.example.com';
+  expect(isOwn({ origin: own }, own)).toBe(true);
+  expect(isOwn({ origin: 'http://portal:8081' }, own)).toBe(false);
+});
+
+test('a write without an origin must be of the same origin by what the browser says', () => {
+  expect(isOwn({})).toBe(false);
+  expect(isOwn({ 'sec-fetch-site': 'same-origin' })).toBe(true);
+  for (const site of ['same-site', 'cross-site', 'none'])
+    expect(isOwn({ 'sec-fetch-site': site })).toBe(false);
+});
+
+test('the token is found among other cookies', () => {
+  expect(tokenOf(aRequest({ cookie: 'a=b; rolecall_session=token; c=d' }))).toBe('token');
+  for (const cookie of ['', 'rolecall_session=', 'xrolecall_session=token', 'a=rolecall_session'])
+    expect(tokenOf(aRequest({ cookie }))).toBeUndefined();
+});
+
+test('an idempotency key is a UUID', () => {
+  const key = '0198A1B2-C3D4-7E5F-8A9B-0C1D2E3F4A5B';
+  expect(requireIdempotencyKey(aRequest({ 'idempotency-key': key }))).toBe(key.toLowerCase());
+  expect(() => requireIdempotencyKey(aRequest({ 'idempotency-key': 'once' }))).toThrow(/UUID/);
+});

@@ -1,0 +1,68 @@
+import { hashApiKey } from '#shared/contracts/api-key.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { Call } from './call.ts';
+import { makeTryHandlers } from './try-check.ts';
+
+const KEY = 'rck_live_x';
+const call = (over: Partial<Call<'tryCheck'>> = {}) =>
+  ({
+    account: {},
+    param: () => 'app_1',
+    body: { apiKey: KEY, check: { rules: [] } },
+    ...over,
+  }) as Call<'tryCheck'>;
+
+function makeTry(answer: () => Promise<Response>) {
+  const sent: { url: string; init: RequestInit }[] = [];
+  const { tryCheck } = makeTryHandlers({
+    readOwn: async () => ({ keys: [{ hash: hashApiKey(KEY) }] }) as unknown as ClientApp,
+    gatewayUrl: 'http://gateway',
+    publicUrl: 'https://api.example.com',
+    fetch: async (url, init = {}) => {
+      sent.push({ url: String(url), init });
+      return answer();
+    },
+  });
+  return { tryCheck, sent };
+}
+
+test('the gateway gets the check and the key and nothing else of the request', async () => {
+  const { tryCheck, sent } = makeTry(async () => Response.json({ roles: [] }));
+  await tryCheck(call());
+  expect(sent[0]?.url).toBe('http://gateway/access-control/check-roles');
+  expect(sent[0]?.init).toMatchObject({
+    method: 'POST',
+    body: '{"rules":[]}',
+    headers: { 'content-type': 'application/json', 'x-api-key': KEY },
+    redirect: 'error',
+  });
+});
+
+test('only documented headers are shown, and a body that is no JSON as text', async () => {
+  const headers = { 'content-type': 'text/plain', 'set-cookie': 'a=b', server: 'x', 'retry-after': '1' };
+  const { tryCheck } = makeTry(async () => new Response('oops', { status: 500, headers }));
+  expect(await tryCheck(call())).toMatchObject({
+    status: 500,
+    body: 'oops',
+    headers: { 'content-type': 'text/plain', 'retry-after': '1' },
+  });
+  const shown = (await tryCheck(call())).headers;
+  expect(Object.keys(shown).sort()).toEqual(['content-type', 'retry-after']);
+});
+
+test('an answer that is too long, or none, is a problem that names no address', async () => {
+  const tooLong = makeTry(async () => new Response('x'.repeat(1024 * 1024 + 1)));
+  await expect(tooLong.tryCheck(call())).rejects.toMatchObject({ code: 'gateway-unavailable' });
+  const away = makeTry(() => Promise.reject(new TypeError('fetch failed: http://gateway:8080')));
+  await expect(away.tryCheck(call())).rejects.toMatchObject({
+    code: 'gateway-unavailable',
+    message: expect.not.stringContaining('gateway:8080'),
+  });
+});
+
+test('a key of another app is not sent anywhere', async () => {
+  const { tryCheck, sent } = makeTry(async () => Response.json({}));
+  const body = { apiKey: 'rck_live_another', check: {} };
+  await expect(tryCheck(call({ body }))).rejects.toMatchObject({ errors: [{ pointer: '/apiKey' }] });
+  expect(sent).toEqual([]);
+});
