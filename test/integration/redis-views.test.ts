@@ -238,6 +238,23 @@ test('a total that is read amid admissions tells by its instant which of them ar
     expect(instants.filter((atMs) => atMs < asOfMs)).toHaveLength(monthTotal);
 });
 
+test('of admissions that go to Redis together, one with a broken key fails alone', async () => {
+  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
+  const [sound, broken, other] = Array.from({ length: 3 }, () => `app_${randomUUID()}`);
+  await connection.redis.set(`rate:{${broken}}:per-second`, 'not a list');
+  const outcomes = await Promise.allSettled(
+    [sound, broken, other].map((clientId = '') =>
+      admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } }),
+    ),
+  );
+  expect(outcomes).toMatchObject([
+    { value: { outcome: 'fresh', second: { remaining: 9 }, month: { remaining: 9 } } },
+    { reason: { code: 'store-unavailable' } },
+    { value: { outcome: 'fresh', second: { remaining: 9 }, month: { remaining: 9 } } },
+  ]);
+});
+
 test('no total is read while the views are not whole', async () => {
   const clientId = `app_${randomUUID()}`;
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
