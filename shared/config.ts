@@ -67,6 +67,19 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
 /** Beyond what any work may take by itself: to wait for a broker that is away, twice a minute, is no stall. */
 export const LIVENESS_STALL_MS_MIN = 150_000;
 
+/**
+ * Refuses a liveness bound that would take the longest work of a process for a standstill.
+ *
+ * @throws ServiceError `config-invalid`
+ */
+export function requireLivenessBeyond(stallMs: number, workMsMax: number, workName: string): void {
+  if (stallMs < workMsMax + LIVENESS_STALL_MS_MIN)
+    throw new ServiceError(
+      'config-invalid',
+      `LIVENESS_STALL_MS must be at least ${workName} + ${LIVENESS_STALL_MS_MIN}: slow work is no standstill`,
+    );
+}
+
 /** The variables that every process reads. */
 export const commonEnvironment = {
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadChains, loadConfig } from './config.ts';
+import { loadChains, loadConfig, warningsOf } from './config.ts';
 
 /** As an operator writes it; in two parts, because it is no template of ours. */
 const KEY_NAME = ['$', '{RPC_KEY}'].join('');
@@ -28,6 +28,21 @@ test('every wrong variable is named, and no value', () => {
 test('an attempt that is longer than the whole evaluation is refused', () => {
   const env = { CHAINS_FILE: 'chains.json', RPC_ATTEMPT_TIMEOUT_MS: '5000', EVALUATION_DEADLINE_MS: '4000' };
   expect(() => loadConfig(env)).toThrow('RPC_ATTEMPT_TIMEOUT_MS');
+});
+
+test('a liveness bound that takes a slow evaluation for a standstill is refused', () => {
+  const env = { CHAINS_FILE: 'chains.json', EVALUATION_DEADLINE_MS: '100000' };
+  expect(() => loadConfig({ ...env, LIVENESS_STALL_MS: '249999' })).toThrow(
+    /LIVENESS_STALL_MS.*EVALUATION_DEADLINE_MS/,
+  );
+  expect(loadConfig({ ...env, LIVENESS_STALL_MS: '250000' }).livenessStallMs).toBe(250_000);
+});
+
+test('a stop that is too short for one attempt is warned of by name, and the defaults are not', () => {
+  const env = { CHAINS_FILE: 'chains.json' };
+  expect(warningsOf(loadConfig(env))).toEqual([]);
+  const short = loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '4000' });
+  expect(warningsOf(short)).toEqual([expect.stringMatching(/SHUTDOWN_TIMEOUT_MS.*RPC_ATTEMPT_TIMEOUT_MS/)]);
 });
 
 test('a name in the chain file is replaced from the environment', () => {

@@ -7,6 +7,7 @@ import {
   type Environment,
   integer,
   loadEnvironment,
+  requireLivenessBeyond,
 } from '#shared/config.ts';
 import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -43,6 +44,7 @@ export function loadConfig(env: Environment): EvaluatorConfig {
   const parsed = loadEnvironment(EvaluatorEnvironment, env);
   if (parsed.RPC_ATTEMPT_TIMEOUT_MS > parsed.EVALUATION_DEADLINE_MS)
     throw new ServiceError('config-invalid', 'RPC_ATTEMPT_TIMEOUT_MS must be at most EVALUATION_DEADLINE_MS');
+  requireLivenessBeyond(parsed.LIVENESS_STALL_MS, parsed.EVALUATION_DEADLINE_MS, 'EVALUATION_DEADLINE_MS');
   return {
     ...commonConfig(parsed),
     chainsFile: parsed.CHAINS_FILE,
@@ -54,6 +56,18 @@ export function loadConfig(env: Environment): EvaluatorConfig {
       max: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART),
     },
   };
+}
+
+/** Of a stop, work in hand has 70 %; an attempt that has just begun must find place in it. */
+const STOP_MARGIN = 0.7;
+
+/** What contradicts itself and still may be meant; logged at the start. */
+export function warningsOf({ shutdownTimeoutMs, attemptTimeoutMs }: EvaluatorConfig): string[] {
+  return shutdownTimeoutMs * STOP_MARGIN < attemptTimeoutMs
+    ? [
+        'SHUTDOWN_TIMEOUT_MS is too short for an attempt of RPC_ATTEMPT_TIMEOUT_MS: a stop repeats evaluations',
+      ]
+    : [];
 }
 
 /**

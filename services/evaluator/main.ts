@@ -6,7 +6,7 @@ import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
-import { loadChains, loadConfig } from './config.ts';
+import { loadChains, loadConfig, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
 import { makeGiveUp } from './give-up.ts';
 import { makeRequestHandler } from './handle-request.ts';
@@ -18,6 +18,7 @@ await runService(
   'evaluator',
   () => loadConfig(process.env),
   async (scope, context, config) => {
+    for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
     const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(redis));
     const kafka = scope.use(await connectKafka(config, 'evaluator', context));

@@ -1,4 +1,4 @@
-import { loadConfig, loadSecrets } from './config.ts';
+import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 
 const ID_KEYS = `1:${Buffer.alloc(32, 5).toString('base64')}`;
 const ENV = { CHAINS_FILE: '/etc/chains.json', ROLECALL_ID_KEYS: ID_KEYS };
@@ -29,6 +29,19 @@ describe('the configuration of the gateway', () => {
     const env = { ...ENV, SYNC_DEADLINE_MS: '20000' };
     expect(() => loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '23999' })).toThrow('SHUTDOWN_TIMEOUT_MS');
     expect(loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '24000' }).syncDeadlineMs).toBe(20_000);
+  });
+
+  it('warns by name of what contradicts itself or opens the guard, and of no default', () => {
+    expect(warningsOf(loadConfig(ENV))).toEqual([]);
+    const contrary = {
+      IN_FLIGHT_MAX: '100',
+      CONNECTIONS_MAX: '50',
+      RESULT_RETENTION_HOURS: '0.5',
+      WEBHOOK_ALLOW_HTTP: 'true',
+      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    };
+    const told = warningsOf(loadConfig({ ...ENV, ...contrary })).join('\n');
+    for (const name of Object.keys(contrary)) expect(told).toContain(name);
   });
 
   it('refuses less time for a request than for its headers', () => {

@@ -126,6 +126,24 @@ export function loadConfig(env: Environment): GatewayConfig {
   };
 }
 
+/** What contradicts itself and still may be meant; logged at the start. */
+export function warningsOf({ http, callback, retentionMs }: GatewayConfig): string[] {
+  return [
+    ...(callback.allowedCidrs.length > 0
+      ? [`callbacks to ${callback.allowedCidrs.length} blocks of WEBHOOK_ALLOWED_CIDRS are allowed`]
+      : []),
+    ...(callback.allowHttp ? ['callbacks over plain http are allowed (WEBHOOK_ALLOW_HTTP)'] : []),
+    ...(http.inFlightMax > http.connectionsMax
+      ? [
+          'IN_FLIGHT_MAX is above CONNECTIONS_MAX and never reached: a connection carries one request at a time',
+        ]
+      : []),
+    ...(retentionMs.interactive > retentionMs.bulk
+      ? ['SYNC_RESULT_RETENTION_HOURS is above RESULT_RETENTION_HOURS: results nobody polls are kept longest']
+      : []),
+  ];
+}
+
 /** @throws ServiceError `config-invalid` */
 export function loadSecrets(env: Environment): GatewaySecrets {
   const { ROLECALL_ID_KEYS } = loadEnvironment(GatewayEnvironment.pick({ ROLECALL_ID_KEYS: true }), env);

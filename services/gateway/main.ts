@@ -15,7 +15,7 @@ import { makeAdmitCheck } from './admit-check.ts';
 import { makeApp } from './app.ts';
 import { makeAuthenticator } from './authenticate.ts';
 import { makeWaiters } from './await-result.ts';
-import { loadConfig, loadSecrets } from './config.ts';
+import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { makeEnter } from './enter.ts';
 import { makeFailedKeyBudget } from './failed-keys.ts';
 import { makeGatewayMetrics } from './metrics.ts';
@@ -38,11 +38,7 @@ await runService(
     const { idKeys } = loadSecrets(process.env);
     const { chains } = parseChainFile(readFileSync(config.chainsFile, 'utf8'));
     const chainIds = new Set(chains.map(({ chainId }) => chainId));
-    if (config.callback.allowHttp || config.callback.allowedCidrs.length > 0)
-      context.log.warn(
-        { allowHttp: config.callback.allowHttp, allowedBlocks: config.callback.allowedCidrs.length },
-        'callback addresses beyond public https are allowed',
-      );
+    for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
 
     const connection = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(connection.redis));

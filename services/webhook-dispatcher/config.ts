@@ -9,6 +9,7 @@ import {
   type Environment,
   integer,
   loadEnvironment,
+  requireLivenessBeyond,
 } from '#shared/config.ts';
 import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
@@ -81,6 +82,7 @@ export function loadConfig(env: Environment): DispatcherConfig {
       'config-invalid',
       'WEBHOOK_CONNECT_TIMEOUT_MS must not exceed WEBHOOK_ATTEMPT_TIMEOUT_MS',
     );
+  requireLivenessBeyond(parsed.LIVENESS_STALL_MS, webhook.attemptTimeoutMs, 'WEBHOOK_ATTEMPT_TIMEOUT_MS');
   return { ...commonConfig(parsed), webhook };
 }
 

@@ -126,6 +126,8 @@ export async function connectKafka(
       fail: context.fail,
       onAssignment: () => {
         group.onAssignment();
+        if (consumer.partitionCount === 0)
+          log.warn({ topics: [...topics.keys()] }, 'no partition is left: more consumers than partitions');
         options.onAssignment?.();
       },
       onCrash: group.onCrash,

@@ -44,6 +44,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
   };
   const redis = open('commands', COMMAND_TIMEOUT_MS);
   await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
+  await warnOfEviction(redis, context);
   const watch = startReachWatch('Redis', () => redis.ping());
   context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is away'));
   return {
@@ -65,6 +66,15 @@ async function connectOnce(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
   else throw new ServiceError('store-unavailable', `Redis is ${redis.status}`);
+}
+
+/** A Redis that drops what it finds too much drops results that were accepted. */
+async function warnOfEviction(redis: Redis, { log }: Pick<Context, 'log'>): Promise<void> {
+  // An ACL may forbid the question.
+  const memory = await redis.info('memory').catch(() => '');
+  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'noeviction';
+  if (policy !== 'noeviction')
+    log.warn({ 'maxmemory-policy': policy }, 'Redis must have the policy noeviction');
 }
 
 function logConnection(redis: Redis, role: string, { log }: Context): void {

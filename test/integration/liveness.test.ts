@@ -2,10 +2,13 @@
 // The first is dead and a restart mends it; the second is well, for a restart would mend nothing.
 import { randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Liveness } from '#shared/http/liveness.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
-import { testConfig, testContext } from '../support/connections.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeLogger } from '#shared/telemetry/log.ts';
+import { connectTestRedis, testConfig, testContext } from '../support/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** Longer than the pause between two tries of a held record. */
@@ -63,6 +66,34 @@ test('a consumer that holds a record because a store is away is well', async () 
   // For longer than a hanging one would have taken to be found out.
   await waitUntil('tries', () => tries > 3 && performance.now() - began > 2 * STALL_MS);
   expect(consumer.liveness.faults()).toEqual({});
+});
+
+test('a consumer that is left without a partition says so by the names of its group and topic', async () => {
+  const lines: string[] = [];
+  const log = makeLogger('test', 'warn', { write: (line) => void lines.push(line) });
+  await using kafka = await connectKafka(testConfig(2), 'test', { ...testContext(), log });
+  await using stack = new AsyncDisposableStack();
+  const groupId = `test.${randomUUID()}`;
+  // The smallest topic that there is.
+  const topic = { ...checkCompleted, ...deadLetterSpecOf(checkCompleted) };
+  for (let count = 0; count <= topic.partitionCount; count++)
+    stack.use(await kafka.consume({ groupId, topics: [topic], window: 1, handle: async () => undefined }));
+  const said = await waitUntil('the warning', () => lines.find((line) => line.includes('no partition')));
+  expect(JSON.parse(said)).toMatchObject({ group: groupId, topics: [topic.name] });
+});
+
+test('a Redis that may drop results is warned of by the name of the setting', async () => {
+  const lines: string[] = [];
+  const log = makeLogger('test', 'warn', { write: (line) => void lines.push(line) });
+  const config = testConfig(2);
+  await using first = await connectTestRedis(config);
+  try {
+    await first.redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await using _ = await connectRedis({ ...config, ...config.redis }, { ...testContext(), log });
+    expect(lines.join()).toContain('"maxmemory-policy":"allkeys-lru"');
+  } finally {
+    await first.redis.config('SET', 'maxmemory-policy', 'noeviction');
+  }
 });
 
 test('a consumer shows that it is a member, what it has and how often that changed', async () => {
