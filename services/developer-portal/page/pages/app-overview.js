@@ -44,7 +44,10 @@ function Quota({ name, used, quota }) {
   return html`<div class="tile quota">
     <h2 id="quota-label">Checks in ${monthName(name)}</h2>
     <p class="figure">${formatCount(used)} <span class="of">of ${formatCount(quota)}</span></p>
-    <meter class=${share >= NEARLY_USED ? 'near' : ''} aria-labelledby="quota-label" min="0" max=${quota} value=${Math.min(used, quota)}></meter>
+    <div class=${share >= NEARLY_USED ? 'meter near' : 'meter'} role="meter" aria-labelledby="quota-label" aria-valuemin="0"
+      aria-valuemax=${quota} aria-valuenow=${used} aria-valuetext=${`${formatCount(used)} of ${formatCount(quota)}`}>
+      <div style=${{ width: `${share * 100}%` }}></div>
+    </div>
     <p class="sub">${share >= 1 ? 'Used up: checks are refused until next month.' : `${formatCount(quota - used)} left this month`}</p>
   </div>`;
 }

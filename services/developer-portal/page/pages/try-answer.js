@@ -1,15 +1,18 @@
 import { formatMs } from '../core/format.js';
-import { html } from '../core/html.js';
+import { html, useEffect, useRef } from '../core/html.js';
 import { CopyButton } from '../parts/copy.js';
 import { JsonView } from '../parts/json-view.js';
 import { Badge, Card } from '../parts/states.js';
 
 /** What a tried check gave: the verdicts at a glance, then request and answer as they were. */
 export function TryAnswer({ answer: { status, headers, body, durationMs, curl } }) {
+  const ref = useRef(null);
+  // Below a long form the answer would not be seen.
+  useEffect(() => ref.current.closest('.card').scrollIntoView({ block: 'start' }), []);
   const isGood = status >= 200 && status < 300;
   return html`
     <${Card} title="Answer" aside=${html`<${Badge} tone=${isGood ? 'good' : 'bad'}>${status}<//> <span class="sub">${formatMs(durationMs)}</span>`}>
-      <div role="status"><${Verdicts} body=${body} /></div>
+      <div role="status" ref=${ref}><${Verdicts} body=${body} /></div>
       <${JsonView} value=${body} label="Answer as JSON" />
       <details><summary>Headers</summary><dl class="facts-list headers">${Object.entries(headers).map(
         ([name, value]) =>
@@ -17,7 +20,7 @@ export function TryAnswer({ answer: { status, headers, body, durationMs, curl } 
       )}</dl></details>
     <//>
     <${Card} title="Request" aside=${html`<${CopyButton} text=${curl} what="Request" />`}>
-      <pre class="code" tabindex="0" aria-label="Request as curl">${curl}</pre>
+      <pre class="code wrap" tabindex="0" aria-label="Request as curl">${curl}</pre>
     <//>
   `;
 }

@@ -80,7 +80,9 @@ function draw(element, days, { series, isStacked }, format) {
         {
           ...axis,
           values: (_, ticks) =>
-            ticks.map((tick) => (Number.isInteger(tick) || !isStacked ? format(tick) : '')),
+            ticks.map((tick) =>
+              tick === 0 ? '0' : Number.isInteger(tick) || !isStacked ? format(tick) : '',
+            ),
           size: 64,
         },
       ],

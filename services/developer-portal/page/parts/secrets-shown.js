@@ -8,9 +8,8 @@ import { Copyable } from './copy.js';
  */
 export function SecretsShown({ secrets, note, onDone }) {
   return html`<div class="stack">
-    <p class="notice warn"><strong>Shown once.</strong> Only a fingerprint is kept here. Copy ${
-      secrets.length > 1 ? 'these' : 'this'
-    } to a safe place, such as your secret manager, before you go on.</p>
+    <p class="notice warn"><strong>Shown once.</strong> Nobody can show ${secrets.length > 1 ? 'these' : 'this'} again. Copy
+      ${secrets.length > 1 ? 'them' : 'it'} to a safe place, such as your secret manager, before you go on.</p>
     ${secrets.map(([label, value]) => html`<${Copyable} label=${label} value=${value} />`)}
     ${note && html`<p class="hint">${note}</p>`}
     <div class="actions"><button type="button" class="primary" onClick=${onDone}>I have stored ${
