@@ -43,6 +43,7 @@ const LABELS = [
   'lane',
   'method',
   'mode',
+  'operation',
   'outcome',
   'partition',
   'reason',
