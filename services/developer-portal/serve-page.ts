@@ -13,8 +13,8 @@ const VENDOR_FILES = {
   'inter.woff2': ['@fontsource-variable/inter', 'files/inter-latin-wght-normal.woff2'],
 } as const;
 
-/** Files change with a release alone, and are asked for again after five minutes. */
-const ASSET_CACHE = 'public, max-age=300';
+/** Kept by the browser and revalidated by their ETag: modules of two releases must never meet on one page. */
+const ASSET_CACHE = 'public, no-cache';
 
 /**
  * Serves the page: its files and those of its packages under `/assets`, and its one document wherever a person may have

@@ -91,6 +91,9 @@ test('a developer signs up, is approved, checks, sees usage and deliveries, rota
   });
   await page.getByRole('link', { name: String(first.body['requestId']) }).click();
   await page.getByText('Attempt 1').waitFor();
+  await page.getByRole('button', { name: 'Resend' }).click();
+  const isFirst = isOf(first.body['requestId']);
+  await waitUntil('the message to come again', () => receiver.deliveries.filter(isFirst).length === 2);
 
   await visit(`${app.path}/webhooks`);
   await page.getByRole('button', { name: 'Rotate…' }).click();
@@ -205,6 +208,22 @@ test('a double click, and a connection that is lost after the write, make one of
   const app = await readMadeApp(page);
   expect(app.apiKey).toMatch(/^rck_live_/);
   expect(await countApps(cat)).toBe(2);
+});
+
+test('when the session has ended, signing in again leads back to the same page', async () => {
+  await using fay = await open();
+  const { page } = fay;
+  await signUp(fay, 'fay@example.com');
+  const app = await createApp(fay, 'Interrupted');
+  await page.context().clearCookies();
+  await page.getByRole('link', { name: 'Snippets' }).click();
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  await page.getByText('Your session has ended').waitFor();
+  await page.getByLabel('E-mail address').fill('fay@example.com');
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`${app.path}/webhooks`);
 });
 
 test('wrong input is named beside its field, and the first field with a fault has the focus', async () => {

@@ -44,7 +44,7 @@ export function Delivery({ item }) {
       if (!error.isUncertain) key.current = makeUuid();
       toast(
         error.isUncertain
-          ? 'The connection was lost. Please try again: it never goes out twice.'
+          ? 'The connection was lost. Look at the attempts before you try again.'
           : error.message,
         'bad',
       );
