@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { WebhookState } from '#shared/contracts/webhook.ts';
+import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
 import * as accounts from './account-commands.ts';
 import * as apps from './app-commands.ts';
@@ -27,6 +28,15 @@ const emailAddress = (text: string): string => {
     throw new InvalidArgumentError('It must be an e-mail address.');
   return text;
 };
+/** The same bounds as the portal's own forms. */
+const textUpTo =
+  (charsMax: number) =>
+  (text: string): string => {
+    const length = [...text.trim()].length;
+    if (length < 1 || length > charsMax)
+      throw new InvalidArgumentError(`It must have 1 to ${charsMax} characters.`);
+    return text.trim();
+  };
 const duration = (text: string): number => {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('It must be a span such as 90s, 30m, 24h or 7d.');
@@ -58,7 +68,7 @@ function addApps(program: Command, run: Run): void {
     .command('create')
     .description('make a client app; its credentials are printed this once')
     .requiredOption('--email <address>', 'the account; made if it is missing', emailAddress)
-    .requiredOption('--name <name>', 'what the app is called')
+    .requiredOption('--name <name>', 'what the app is called', textUpTo(NAME_CHARS_MAX))
     .addOption(new Option('--tier <tier>', "the account's tier").choices(['free', 'paid', 'enterprise']))
     .option('--approve', 'approve the token-gating scope at once', false)
     .action((options) => run((opened) => apps.createApp(opened, options)));
@@ -83,7 +93,7 @@ function addApps(program: Command, run: Run): void {
   key
     .command('create <id>')
     .description('make an API key, printed this once')
-    .option('--name <name>', 'what the key is for', 'key')
+    .option('--name <name>', 'what the key is for', textUpTo(NAME_CHARS_MAX), 'key')
     .option('--marketplace', 'handed to a third party, counted per account', false)
     .action((id, options) => run((opened) => apps.createKey(opened, id, options)));
   key
@@ -115,7 +125,7 @@ function addApps(program: Command, run: Run): void {
   scope
     .command('reject <id>')
     .description('refuse the request, with a reason')
-    .requiredOption('--reason <text>', 'told to the developer')
+    .requiredOption('--reason <text>', 'told to the developer', textUpTo(REASON_CHARS_MAX))
     .action((id, { reason }) => run((opened) => apps.rejectScope(opened, id, reason)));
 
   program
