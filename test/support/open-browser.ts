@@ -41,7 +41,7 @@ export type TestBrowser = AsyncDisposable & {
  * await ada.visit('/sign-up');
  */
 export async function openBrowser(): Promise<TestBrowser> {
-  const { browser: executablePath } = loadToolchain();
+  const executablePath = process.env['CHROME_PATH'] || loadToolchain().browser;
   if (!executablePath) throw new Error('no browser: run `node deploy/local/setup.mjs --with-browser`');
   const browser = await chromium.launch({ executablePath });
   return {

@@ -25,7 +25,7 @@ export function TestEvent({ onSent }) {
     <//>
     ${
       sent &&
-      html`<p class="notice good" role="status">On its way:
+      html`<p class="notice good" role="status">On its way:${' '}
         <a class="mono" href=${`${base}/webhooks/${encodeURIComponent(sent)}`}>${sent}</a></p>`
     }
   <//>`;

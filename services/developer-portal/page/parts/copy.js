@@ -4,7 +4,7 @@ import { toast } from './toasts.js';
 
 const SAID_MS = 2_000;
 
-/** A button that copies a text and says so. */
+/** A button that copies a text and says so, beside itself: what is outside an open dialog is not read out. */
 export function CopyButton({ text, what, label = 'Copy' }) {
   const [isCopied, setIsCopied] = useState(false);
   useEffect(() => {
@@ -13,14 +13,12 @@ export function CopyButton({ text, what, label = 'Copy' }) {
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = async (event) => {
-    if (await copyText(text, event.currentTarget)) {
-      setIsCopied(true);
-      toast(`${what} copied`);
-    } else toast('Your browser does not allow copying here: select the text and copy it.', 'bad');
+    if (await copyText(text, event.currentTarget)) setIsCopied(true);
+    else toast('Your browser does not allow copying here: select the text and copy it.', 'bad');
   };
   return html`<button type="button" class="copy" onClick=${copy} aria-label=${isCopied ? `✓ Copied ${what}` : `Copy ${what}`}>
     ${isCopied ? '✓ Copied' : label}
-  </button>`;
+  </button><span class="visually-hidden" role="status">${isCopied ? `${what} copied` : ''}</span>`;
 }
 
 /** The clipboard is there on secure pages only; the older way works everywhere else. */

@@ -8,8 +8,7 @@ import { Copyable } from './copy.js';
  */
 export function SecretsShown({ secrets, note, onDone }) {
   return html`<div class="stack">
-    <p class="notice warn"><strong>Shown once.</strong> Nobody can show ${secrets.length > 1 ? 'these' : 'this'} again. Copy
-      ${secrets.length > 1 ? 'them' : 'it'} to a safe place, such as your secret manager, before you go on.</p>
+    <p class="notice warn"><strong>Shown once.</strong> ${warningOf(secrets.length)}</p>
     ${secrets.map(([label, value]) => html`<${Copyable} label=${label} value=${value} />`)}
     ${note && html`<p class="hint">${note}</p>`}
     <div class="actions"><button type="button" class="primary" onClick=${onDone}>I have stored ${
@@ -17,3 +16,8 @@ export function SecretsShown({ secrets, note, onDone }) {
     }</button></div>
   </div>`;
 }
+
+const warningOf = (count) =>
+  count > 1
+    ? 'Nobody can show these again. Copy them to a safe place, such as your secret manager, before you go on.'
+    : 'Nobody can show this again. Copy it to a safe place, such as your secret manager, before you go on.';
