@@ -1,7 +1,7 @@
 import { Readiness } from '#shared/http/ops-server.ts';
 import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
 import { makeRegistry, type Registry, watchClock, watchReadiness } from '#shared/telemetry/metrics.ts';
-import { makeMetrics as makePortalMetrics, makeMetrics as makePortalMetrics } from '../../services/developer-portal/metrics.ts';
+import { makeMetrics as makePortalMetrics } from '../../services/developer-portal/metrics.ts';
 import { makeMetrics as makeEvaluatorMetrics } from '../../services/evaluator/metrics.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makeMetrics as makeResultStoreMetrics } from '../../services/result-store/metrics.ts';
