@@ -55,3 +55,50 @@ test('a heartbeat that is too slow for the session is refused', () => {
   expect(load({ KAFKA_BROKERS: 'a:1' }).kafka.requestTimeoutMs).toBe(40_000);
   expect(load({ KAFKA_BROKERS: 'a:1,b:2,c:3' }).kafka.requestTimeoutMs).toBe(5_000);
 });
+
+describe('how brokers and Redis are reached', () => {
+  const common = (env: Record<string, string>) =>
+    commonConfig(loadEnvironment(z.object(commonEnvironment), env));
+  const login = { KAFKA_SASL_USERNAME: 'user', KAFKA_SASL_PASSWORD: 'hunter2' };
+
+  test('is in plain text and without a login unless it is said otherwise', () => {
+    const { kafka, redis } = common({ KAFKA_TLS: '', KAFKA_SASL_MECHANISM: '', REDIS_TLS_CA_FILE: '' });
+    expect(kafka).not.toHaveProperty('tls');
+    expect(kafka).not.toHaveProperty('sasl');
+    expect(redis).toEqual({ url: 'redis://localhost:6379' });
+  });
+
+  test('is by TLS with the authorities of the system where no file is named', () => {
+    const { kafka } = common({ KAFKA_TLS: 'true', KAFKA_SASL_MECHANISM: 'plain', ...login });
+    expect(kafka).toMatchObject({
+      tls: {},
+      sasl: { mechanism: 'plain', username: 'user', password: 'hunter2' },
+    });
+  });
+
+  test.each([
+    ['a mechanism without a user', { KAFKA_SASL_MECHANISM: 'scram-sha-512' }, 'KAFKA_SASL_USERNAME'],
+    ['a user without a mechanism', login, 'KAFKA_SASL_MECHANISM'],
+    ['a password in plain text', { KAFKA_SASL_MECHANISM: 'plain', ...login }, 'KAFKA_TLS=true'],
+    ['files of TLS without TLS', { KAFKA_TLS_CA_FILE: '/ca.pem' }, 'KAFKA_TLS=true'],
+    [
+      'a certificate without its key',
+      { KAFKA_TLS: 'true', KAFKA_TLS_CERT_FILE: '/c.pem' },
+      'KAFKA_TLS_KEY_FILE',
+    ],
+    [
+      'a file that is not there',
+      { KAFKA_TLS: 'true', KAFKA_TLS_CA_FILE: '/none' },
+      'KAFKA_TLS_CA_FILE: cannot be read',
+    ],
+    [
+      'a file that is not PEM',
+      { KAFKA_TLS: 'true', KAFKA_TLS_CA_FILE: __filename },
+      'KAFKA_TLS_CA_FILE: is not PEM',
+    ],
+    ['files of TLS for a Redis without it', { REDIS_TLS_CA_FILE: '/ca.pem' }, 'rediss://'],
+  ])('is refused by name with %s', (_, env: Record<string, string>, named) => {
+    expect(() => common(env)).toThrow(named);
+    expect(() => common(env)).not.toThrow('hunter2');
+  });
+});

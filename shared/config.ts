@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
+import { readTls, type TlsSettings } from './read-tls.ts';
 
 /** The environment as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,6 +31,13 @@ export const boolean = (fallback: boolean) =>
     .enum(['true', 'false', ''])
     .transform((text) => text === 'true')
     .default(fallback);
+
+/** A text; an empty one is none. */
+const text = () =>
+  z
+    .string()
+    .transform((given) => given || undefined)
+    .optional();
 
 /** Comma-separated, blanks around the parts ignored; an empty text is an empty list. */
 export const commaList = (fallback: string) =>
@@ -94,10 +102,20 @@ export const commonEnvironment = {
   KAFKA_SESSION_TIMEOUT_MS: integer({ min: 1_000, max: 300_000, default: 6_000 }),
   KAFKA_HEARTBEAT_INTERVAL_MS: integer({ min: 100, max: 100_000, default: 1_000 }),
   KAFKA_REQUEST_TIMEOUT_MS: integerWithin({ min: 1_000, max: 300_000 }).optional(),
+  KAFKA_TLS: boolean(false),
+  KAFKA_TLS_CA_FILE: text(),
+  KAFKA_TLS_CERT_FILE: text(),
+  KAFKA_TLS_KEY_FILE: text(),
+  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512', '']).optional(),
+  KAFKA_SASL_USERNAME: text(),
+  KAFKA_SASL_PASSWORD: text(),
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://')
     .default('redis://localhost:6379'),
+  REDIS_TLS_CA_FILE: text(),
+  REDIS_TLS_CERT_FILE: text(),
+  REDIS_TLS_KEY_FILE: text(),
   SHUTDOWN_TIMEOUT_MS: integer({ min: 1_000, max: 600_000, default: 20_000 }),
   DEPENDENCY_WAIT_MS: integer({ min: 1_000, max: 3_600_000, default: 120_000 }),
   LIVENESS_STALL_MS: integer({ min: LIVENESS_STALL_MS_MIN, max: 3_600_000, default: 240_000 }),
@@ -115,14 +133,29 @@ export type KafkaConfig = {
   readonly heartbeatIntervalMs: number;
   /** One broker: long, because a request that timed out is executed all the same. Several: short, to fail over. */
   readonly requestTimeoutMs: number;
+  /** Absent: plain text. */
+  readonly tls?: TlsSettings;
+  /** Holds a password: never logged. */
+  readonly sasl?: KafkaSasl;
+};
+
+export type KafkaSasl = {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  readonly username: string;
+  readonly password: string;
+};
+
+export type RedisConfig = {
+  /** May hold a password: never logged. `rediss://` speaks TLS. */
+  readonly url: string;
+  readonly tls?: TlsSettings;
 };
 
 export type CommonConfig = {
   readonly logLevel: string;
   readonly ops: { readonly host: string; readonly port: number };
   readonly kafka: KafkaConfig;
-  /** May hold a password: never logged. */
-  readonly redis: { readonly url: string };
+  readonly redis: RedisConfig;
   readonly shutdownTimeoutMs: number;
   /** How long a process waits at its start for a broker or store that is away. */
   readonly dependencyWaitMs: number;
@@ -137,7 +170,8 @@ const SEVERAL_BROKERS_REQUEST_TIMEOUT_MS = 5_000;
 /**
  * The settings that every process has.
  *
- * @throws ServiceError `config-invalid` where the heartbeat is not well below the session timeout.
+ * @throws ServiceError `config-invalid` where settings contradict each other: a heartbeat that is not well below the session
+ *   timeout, parts of a login or of TLS without the rest.
  */
 export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConfig {
   if (env.KAFKA_HEARTBEAT_INTERVAL_MS * 3 > env.KAFKA_SESSION_TIMEOUT_MS)
@@ -155,13 +189,54 @@ export function commonConfig(env: z.infer<typeof CommonEnvironment>): CommonConf
       requestTimeoutMs:
         env.KAFKA_REQUEST_TIMEOUT_MS ??
         (env.KAFKA_BROKERS.length > 1 ? SEVERAL_BROKERS_REQUEST_TIMEOUT_MS : ONE_BROKER_REQUEST_TIMEOUT_MS),
+      ...kafkaTls(env),
+      ...kafkaSasl(env),
     },
-    redis: { url: env.REDIS_URL },
+    redis: redisConfig(env),
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     dependencyWaitMs: env.DEPENDENCY_WAIT_MS,
     livenessStallMs: env.LIVENESS_STALL_MS,
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
   };
+}
+
+type CommonVariables = z.infer<typeof CommonEnvironment>;
+
+function kafkaTls(env: CommonVariables): Pick<KafkaConfig, 'tls'> {
+  const files = { ca: env.KAFKA_TLS_CA_FILE, cert: env.KAFKA_TLS_CERT_FILE, key: env.KAFKA_TLS_KEY_FILE };
+  if (env.KAFKA_TLS) return { tls: readTls('KAFKA_TLS', files) };
+  if (Object.values(files).some((file) => file !== undefined))
+    throw new ServiceError('config-invalid', 'KAFKA_TLS_…_FILE without KAFKA_TLS=true would be of no effect');
+  return {};
+}
+
+function kafkaSasl(env: CommonVariables): Pick<KafkaConfig, 'sasl'> {
+  const {
+    KAFKA_SASL_MECHANISM: mechanism,
+    KAFKA_SASL_USERNAME: username,
+    KAFKA_SASL_PASSWORD: password,
+  } = env;
+  if (!mechanism && !username && !password) return {};
+  if (!mechanism || !username || !password)
+    throw new ServiceError(
+      'config-invalid',
+      'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD must be set together',
+    );
+  if (mechanism === 'plain' && !env.KAFKA_TLS)
+    throw new ServiceError(
+      'config-invalid',
+      'KAFKA_SASL_MECHANISM=plain sends the password readable: set KAFKA_TLS=true, or use scram-sha-512',
+    );
+  return { sasl: { mechanism, username, password } };
+}
+
+function redisConfig(env: CommonVariables): RedisConfig {
+  const url = env.REDIS_URL;
+  const files = { ca: env.REDIS_TLS_CA_FILE, cert: env.REDIS_TLS_CERT_FILE, key: env.REDIS_TLS_KEY_FILE };
+  if (Object.values(files).every((file) => file === undefined)) return { url };
+  if (!url.startsWith('rediss://'))
+    throw new ServiceError('config-invalid', 'REDIS_TLS_…_FILE needs a REDIS_URL that begins with rediss://');
+  return { url, tls: readTls('REDIS_TLS', files) };
 }
 
 /** An instant or span given in hours, fractions allowed, as milliseconds. */

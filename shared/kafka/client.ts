@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Kafka, type LogEntry, logLevel } from 'kafkajs';
+import { Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
 import type { KafkaConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 
@@ -41,15 +41,29 @@ function makeLogCreator(log: Logger) {
   };
 }
 
+/** A handshake of TLS and a login come on top of the dial. */
+const CONNECT_TIMEOUT_MS = 1_000;
+const SECURE_CONNECT_TIMEOUT_MS = 5_000;
+
+/** How brokers are reached: where they are, and how one shows oneself. */
+function reach({ brokers, tls, sasl }: KafkaConfig) {
+  return {
+    brokers: [...brokers],
+    connectionTimeout: tls ? SECURE_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
+    ...(tls ? { ssl: { ...tls } } : {}),
+    // kafkajs asks for one shape per mechanism; they differ in the mechanism's name alone.
+    ...(sasl ? { sasl: { ...sasl } as NonNullable<KafkaSettings['sasl']> } : {}),
+  } satisfies KafkaSettings;
+}
+
 /** A kafkajs client with the settings that were measured to survive a broker's death. */
 export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): Kafka {
   patchRequestQueue();
   return new Kafka({
+    ...reach(config),
     clientId,
-    brokers: [...config.brokers],
     logLevel: logLevel.WARN,
     logCreator: makeLogCreator(log),
-    connectionTimeout: 1_000,
     requestTimeout: config.requestTimeoutMs,
     retry: { initialRetryTime: 100, multiplier: 1.5, maxRetryTime: 1_000, retries: 30 },
   });
@@ -62,16 +76,17 @@ export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): K
  *
  * @throws when none does
  */
-export async function probeBroker({ brokers }: KafkaConfig): Promise<void> {
+export async function probeBroker(config: KafkaConfig): Promise<void> {
   const kafka = new Kafka({
-    brokers: [...brokers],
+    ...reach(config),
     logLevel: logLevel.NOTHING,
-    connectionTimeout: 1_000,
     retry: { retries: 0 },
   });
   const admin = kafka.admin();
   try {
     await admin.connect();
+    // A broker that asks for a login takes the connection of one that has none, and answers nothing else.
+    await admin.describeCluster();
   } finally {
     await admin.disconnect();
   }

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/lifecycle.ts';
 import { waitFor } from '#shared/wait-for.ts';
@@ -18,7 +19,7 @@ export type RedisConnection = AsyncDisposable & {
   readonly subscriber: () => Promise<Redis>;
 };
 
-type Options = { readonly url: string; readonly dependencyWaitMs: number };
+type Options = RedisConfig & { readonly dependencyWaitMs: number };
 type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
 
 /**
@@ -31,6 +32,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
   const open = (role: string, commandTimeoutMs: number | undefined): Redis => {
     const redis = new Redis(options.url, {
       lazyConnect: true,
+      ...(options.tls ? { tls: { ...options.tls } } : {}),
       connectTimeout: CONNECT_TIMEOUT_MS,
       ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),
       enableAutoPipelining: true,
@@ -43,7 +45,13 @@ export async function connectRedis(options: Options, context: Context): Promise<
     return redis;
   };
   const redis = open('commands', COMMAND_TIMEOUT_MS);
-  await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
+  try {
+    await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
+  } catch (error) {
+    // Else it would go on trying for nobody.
+    redis.disconnect();
+    throw error;
+  }
   await warnOfEviction(redis, context);
   const watch = startReachWatch('Redis', () => redis.ping());
   context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is away'));

@@ -27,8 +27,11 @@ export function spawnProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
+  /** The name under which it is started, where that is another than the command's. */
+  argv0?: string,
 ): SpawnedProcess {
   const child = spawn(command, [...args], {
+    ...(argv0 === undefined ? {} : { argv0 }),
     cwd: ROOT,
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

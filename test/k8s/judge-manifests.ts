@@ -1,0 +1,183 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LANES } from '#shared/contracts/check-requested.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+type Container = {
+  readonly image: string;
+  readonly env?: readonly {
+    readonly name: string;
+    readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string } };
+  }[];
+  readonly envFrom?: readonly { readonly secretRef?: { readonly name: string } }[];
+  readonly livenessProbe?: { readonly httpGet: { readonly path: string } };
+  readonly readinessProbe?: { readonly httpGet: { readonly path: string } };
+  readonly lifecycle?: { readonly preStop?: { readonly sleep?: { readonly seconds: number } } };
+  readonly securityContext?: {
+    readonly readOnlyRootFilesystem?: boolean;
+    readonly allowPrivilegeEscalation?: boolean;
+  };
+  readonly resources?: { readonly requests?: object; readonly limits?: { readonly memory?: string } };
+};
+type Selector = {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly { readonly values: readonly string[] }[];
+};
+type Peer = { readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] } };
+
+/** As much of an object as is looked at here. */
+export type Manifest = {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector?: Selector;
+    readonly podSelector?: Selector;
+    readonly policyTypes?: readonly string[];
+    readonly egress?: readonly { readonly to?: readonly Peer[] }[];
+    readonly maxUnavailable?: number;
+    readonly scaleTargetRef?: { readonly name: string };
+    readonly minReplicaCount?: number;
+    readonly maxReplicaCount?: number;
+    readonly triggers?: readonly { readonly metadata: { readonly query?: string } }[];
+    readonly template?: {
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number;
+        readonly topologySpreadConstraints?: readonly { readonly topologyKey: string }[];
+        readonly securityContext?: { readonly runAsNonRoot?: boolean };
+        readonly containers: readonly Container[];
+      };
+    };
+  };
+};
+
+const NAME_LABEL = 'app.kubernetes.io/name';
+/** Who may leave the private network, and who is given which keys. */
+const MAY_LEAVE = ['evaluator', 'webhook-dispatcher'];
+const HOLDERS: Readonly<Record<string, readonly string[]>> = {
+  'rolecall-id-keys': ['gateway'],
+  'rolecall-secret-keys': ['developer-portal', 'webhook-dispatcher'],
+  'rolecall-rpc': ['evaluator'],
+};
+
+/** Holds the manifests to what the project promises of them: every fault in words, none where all is well. */
+export function judgeManifests(manifests: readonly Manifest[]): string[] {
+  const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+  const deployments = ofKind('Deployment');
+  const names = deployments.map(({ metadata }) => metadata.name);
+  const services = globSync('services/*/main.ts', { cwd: ROOT }).map((file) => basename(dirname(file)));
+  const settings =
+    ofKind('ConfigMap').find(({ metadata }) => metadata.name === 'rolecall-settings')?.data ?? {};
+  const scaled = ofKind('ScaledObject');
+  const drainS = Number(settings['SHUTDOWN_TIMEOUT_MS']) / 1_000;
+  return [
+    ...services.filter((name) => !names.includes(name)).map((name) => `${name}: is not deployed`),
+    ...judgeVariables('rolecall-settings', Object.keys(settings)),
+    ...deployments.flatMap((deployment) => judgePod(deployment, drainS)),
+    ...deployments.flatMap((deployment) => judgeCount(deployment, scaled, ofKind('PodDisruptionBudget'))),
+    ...deployments.flatMap(judgeSecrets),
+    ...judgePolicies(ofKind('NetworkPolicy'), names),
+    ...judgeScaling(scaled),
+  ];
+}
+
+/** The texts of what does not hold. */
+const faultsOf = (judged: Readonly<Record<string, boolean | undefined>>): string[] =>
+  Object.entries(judged).flatMap(([fault, holds]) => (holds ? [] : [fault]));
+
+function judgeVariables(owner: string, variables: readonly string[]): string[] {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  return variables
+    .filter((name) => !readme.includes(`\`${name}\``))
+    .map((name) => `${owner}: nobody reads ${name}`);
+}
+
+function judgePod({ metadata: { name }, spec }: Manifest, drainS: number): string[] {
+  const pod = spec.template?.spec;
+  const [container] = pod?.containers ?? [];
+  if (!pod || !container) return [`${name}: has no container`];
+  const { securityContext: rights, resources } = container;
+  const preStopS = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
+  const spread = (pod.topologySpreadConstraints ?? []).map(({ topologyKey }) => topologyKey);
+  const variables = (container.env ?? []).map((variable) => variable.name);
+  return [
+    ...judgeVariables(name, variables),
+    ...faultsOf({
+      [`${name}: is killed before it can have drained`]:
+        pod.terminationGracePeriodSeconds > drainS + preStopS,
+      [`${name}: liveness is not /livez`]: container.livenessProbe?.httpGet.path === '/livez',
+      [`${name}: readiness is not /readyz`]: container.readinessProbe?.httpGet.path === '/readyz',
+      [`${name}: may be root`]: pod.securityContext?.runAsNonRoot,
+      [`${name}: may write to its file system`]: rights?.readOnlyRootFilesystem,
+      [`${name}: may get more rights`]: rights?.allowPrivilegeEscalation === false,
+      [`${name}: has no bounds`]: resources?.requests !== undefined && resources.limits?.memory !== undefined,
+      [`${name}: is not spread over zones`]: spread.includes('topology.kubernetes.io/zone'),
+      [`${name}: is not spread over machines`]: spread.includes('kubernetes.io/hostname'),
+    }),
+  ];
+}
+
+function judgeCount(
+  { metadata: { name }, spec }: Manifest,
+  scaled: readonly Manifest[],
+  budgets: readonly Manifest[],
+): string[] {
+  const scaling = scaled.find((each) => each.spec.scaleTargetRef?.name === name);
+  const budget = budgets.find((each) => each.spec.selector?.matchLabels?.[NAME_LABEL] === name);
+  return faultsOf({
+    [`${name}: one process alone`]: (spec.replicas ?? scaling?.spec.minReplicaCount ?? 0) >= 2,
+    [`${name}: its number is set in two places`]: spec.replicas === undefined || scaling === undefined,
+    [`${name}: has no disruption budget`]: budget?.spec.maxUnavailable === 1,
+  });
+}
+
+function judgeSecrets({ metadata: { name }, spec }: Manifest): string[] {
+  const containers = spec.template?.spec.containers ?? [];
+  const given = containers.flatMap(({ env = [], envFrom = [] }) => [
+    ...env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name),
+    ...envFrom.map(({ secretRef }) => secretRef?.name),
+  ]);
+  return Object.entries(HOLDERS).flatMap(([secret, holders]) => {
+    const has = given.includes(secret);
+    return has === holders.includes(name) ? [] : [`${name}: ${has ? 'is given' : 'is not given'} ${secret}`];
+  });
+}
+
+function judgePolicies(policies: readonly Manifest[], names: readonly string[]): string[] {
+  const closes = ({ spec }: Manifest) =>
+    isForAll(spec.podSelector) && !spec.egress && spec.policyTypes?.length === 2;
+  return [
+    ...faultsOf({ 'nothing closes what is not opened': policies.some(closes) }),
+    ...policies.flatMap(({ metadata, spec }) => {
+      const whom = isForAll(spec.podSelector) ? names : namesOf(spec.podSelector);
+      const leaves = (spec.egress ?? []).some(({ to }) => !to || to.some(leadsOut));
+      return [
+        ...whom.filter((name) => !names.includes(name)).map((name) => `${metadata.name}: ${name} is nobody`),
+        ...whom.filter((name) => leaves && !MAY_LEAVE.includes(name)).map((name) => `${name}: may leave`),
+      ];
+    }),
+  ];
+}
+
+function judgeScaling(scaled: readonly Manifest[]): string[] {
+  const evaluator = scaled.find(({ spec }) => spec.scaleTargetRef?.name === 'evaluator');
+  const queries = (evaluator?.spec.triggers ?? []).map(({ metadata }) => metadata.query ?? '').join('\n');
+  return faultsOf({
+    'evaluators may be more than a lane has partitions':
+      evaluator?.spec.maxReplicaCount === LANES.bulk.partitionCount,
+    'evaluators are not sized by lag': queries.includes('rolecall_consumer_lag{'),
+    'evaluators are not sized by age': queries.includes('rolecall_oldest_unfinished_seconds{'),
+  });
+}
+
+const isForAll = (selector: Selector | undefined): boolean =>
+  selector !== undefined && !selector.matchLabels && !selector.matchExpressions;
+const namesOf = (selector: Selector | undefined): readonly string[] => [
+  ...Object.values(selector?.matchLabels ?? {}),
+  ...(selector?.matchExpressions ?? []).flatMap(({ values }) => values),
+];
+const leadsOut = ({ ipBlock }: Peer): boolean =>
+  ipBlock !== undefined && !/^(10\.|172\.(1[6-9]|2\d|3[01])\.|192\.168\.)/.test(ipBlock.cidr);
