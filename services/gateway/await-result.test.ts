@@ -46,6 +46,13 @@ describe('those who wait for a result', () => {
     expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBe('late');
   });
 
+  it('are let go when their time is up, also by a store that does not answer', async () => {
+    const readMany = () => new Promise<never>(() => undefined);
+    using waiters = makeWaiters({ readMany, want, waitersMax: 10 });
+    const waiting = waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false });
+    expect(await waiting.result).toBeUndefined();
+  });
+
   it('end without a result, and without a failure, while the store is away', async () => {
     using waiters = makeWaiters({ readMany: () => Promise.reject(new Error('away')), want, waitersMax: 10 });
     expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBeUndefined();

@@ -1,5 +1,9 @@
+import { within } from '#shared/wait-for.ts';
+
 /** How often all waiters look for themselves: the most that a lost notice can cost. */
 const REREAD_INTERVAL_MS = 1_000;
+/** The read before a 504. */
+const LAST_LOOK_MS_MAX = 100;
 
 /** Waiting for one result. */
 export type Waiting = {
@@ -97,7 +101,9 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
           resolve(result);
         },
       };
-      const deadline = setTimeout(() => void look([requestId]).then(() => waiter.end(undefined)), timeoutMs);
+      // A store that does not answer delays the answer by little: the deadline is the client's.
+      const lastLook = () => within(LAST_LOOK_MS_MAX, look([requestId])).then(() => waiter.end(undefined));
+      const deadline = setTimeout(() => void lastLook(), timeoutMs);
       add(waiter);
       // Then looked for once more: it may have been saved before anybody knew that it is wanted.
       if (isLongPoll)
