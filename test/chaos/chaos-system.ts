@@ -150,7 +150,7 @@ const SIZE = {
 
 /** A delivery that was put off comes again within the drain. */
 const USUAL_ENV = {
-  WEBHOOK_SCHEDULE_SCALE: '0.02',
+  WEBHOOK_SCHEDULE_SCALE: '0.1',
   WEBHOOK_CONNECT_TIMEOUT_MS: '1000',
   WEBHOOK_ATTEMPT_TIMEOUT_MS: '5000',
   NODE_OPTIONS: '',
