@@ -42,6 +42,7 @@ describeWithPrometheus('Prometheus', () => {
     await system.client.checkAndWait(aCheck());
     const { body } = await system.client.check({ ...aCheck(), callbackUrl: receiver.url });
     await receiver.waitFor(({ requestId }) => requestId === body.requestId);
+    await fetch(new URL('/api/session', system.ready.portal));
 
     const asked = [...loadRules(), ...loadDashboardQueries()].flatMap(
       ({ expr }) => parseQuery(expr).selectors,
