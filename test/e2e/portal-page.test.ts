@@ -336,6 +336,18 @@ describe('of somebody whose every text is a script', () => {
     await page.locator('.row-title', { hasText: HARM }).waitFor();
     await visit(`${app.path}/webhooks/${requestId}`);
     expect(await page.locator('pre').first().textContent()).toContain(HARM);
+
+    await approveScope(eve, HARM);
+    await visit(`${app.path}/try`);
+    await page.getByLabel('API key').fill(app.apiKey);
+    await page.getByLabel('Wallet').fill(system.chain.holder);
+    await page.getByLabel('Chain id').fill('31337');
+    await page.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
+    await page.getByLabel('Role id').fill(HARM);
+    await page.getByRole('button', { name: 'Run check' }).click();
+    await page.locator('.verdicts', { hasText: HARM }).waitFor();
+    await expectNoBarrier(eve, 'a tried check');
+    expect(eve.faults).toEqual([]);
   });
 
   test.each([
