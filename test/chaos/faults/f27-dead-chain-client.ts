@@ -1,13 +1,18 @@
+import { LANES } from '#shared/contracts/check-requested.ts';
 import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
 import { demoRules } from '../../support/demo-rules.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault } from '../fault.ts';
 import { begunIn, resultTimes, timesBaseline } from '../measure.ts';
 import { CHAINS } from '../parts/chaos-chains.ts';
 import { startFlood } from '../parts/flood.ts';
+import { lagOf } from '../parts/lag-of.ts';
 
 const PER_SECOND = 50;
 /** Within what may be waited for (10 s of blocks of one second), and never mined. */
 const BLOCKS_AHEAD = 8;
+/** What the load itself keeps under way. */
+const CAUGHT_UP_LAG = 100;
 
 export const f27DeadChainClient: Fault = {
   id: 'F27',
@@ -25,6 +30,9 @@ export const f27DeadChainClient: Fault = {
     }));
     const fire = await rest(seconds * 1_000);
     await endFlood();
+    // The next row shall not meet them.
+    const lag = () => lagOf(system, 'evaluator.bulk', LANES.bulk.name);
+    await waitUntil('the flood to be over', async () => (await lag()) < CAUGHT_UP_LAG);
     return () => {
       const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
       return { figures: [timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.5)] };
