@@ -29,11 +29,17 @@ process.exit();
 async function main(options: ChaosOptions): Promise<number> {
   console.log(`seed ${options.seed}, ${options.seconds} s`);
   const samples: Sample[] = [];
+  const done: RowResult[] = [];
   const run = {
     ...options,
     ...(options.selection && SELECTION_LOAD),
     say: (line: string) => console.log(line),
-    done: (row: RowResult) => console.log(formatRow(row)),
+    done(row: RowResult) {
+      console.log(formatRow(row));
+      // A run that is cut short has told what it saw.
+      done.push(row);
+      writeJson(options, { rows: done, broken: [], samples });
+    },
   };
   const rows = await runRows(chosen(options, samples), run);
   const broken = await runBroken(options.all ? ['all'] : options.broken, run);
@@ -42,7 +48,9 @@ async function main(options: ChaosOptions): Promise<number> {
     ...(broken.length > 0 ? [formatBroken(broken)] : []),
   ].join('\n\n');
   console.log(`\n${tables}`);
-  write(options, { rows, broken, samples }, tables);
+  writeJson(options, { rows, broken, samples });
+  console.log(`\nwritten to ${options.json}`);
+  if (options.writeTable) writeTables(options, { rows, broken, samples }, tables);
   const isProven = rows.every(isWell) && broken.every(({ isCaught }) => isCaught);
   // A broken variant by itself is a run like any other: what it breaks decides.
   return isProven && options.broken.length === 0 ? 0 : 1;
@@ -65,15 +73,14 @@ type Seen = {
   readonly samples: readonly Sample[];
 };
 
-function write(
-  { json, seed, seconds, soak, writeTable: wantsTable }: ChaosOptions,
-  seen: Seen,
-  tables: string,
-): void {
-  const machine = describeMachine();
-  writeFileSync(json, `${JSON.stringify({ machine, seed, seconds, ...seen }, null, 2)}\n`);
-  console.log(`\nwritten to ${json}`);
-  if (!wantsTable) return;
-  writeTable(soak ? 'soak' : 'matrix', `\n${describeRun(machine, { seed, seconds })}\n\n${tables}\n`);
-  if (soak) writeFileSync(SOAK_SVG, plotSvg(seen.samples));
+function writeJson({ json, seed, seconds }: ChaosOptions, seen: Seen): void {
+  writeFileSync(json, `${JSON.stringify({ machine: describeMachine(), seed, seconds, ...seen }, null, 2)}\n`);
+}
+
+function writeTables({ seed, seconds, soak }: ChaosOptions, { samples }: Seen, tables: string): void {
+  writeTable(
+    soak ? 'soak' : 'matrix',
+    `\n${describeRun(describeMachine(), { seed, seconds })}\n\n${tables}\n`,
+  );
+  if (soak) writeFileSync(SOAK_SVG, plotSvg(samples));
 }
