@@ -93,7 +93,7 @@ export function startLoad(options: LoadOptions): Load {
       if (answer?.status !== 202) await delay(PAUSE_MS);
     }
   };
-  const timer = setInterval(() => {
+  const tick = (): void => {
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
     for (; sent < due && underWay.size < inFlightMax; sent++) {
       const client = clients[sent % clients.length];
@@ -102,14 +102,17 @@ export function startLoad(options: LoadOptions): Load {
       const sending = send(client, mode).finally(() => underWay.delete(sending));
       underWay.add(sending);
     }
-  }, TICK_MS);
+  };
+  const timer = setInterval(tick, TICK_MS);
   let stoppedAt: number | undefined;
   return {
     count: () => sent,
     isStopped: () => stoppedAt !== undefined,
     shortOf: () => Math.floor((((stoppedAt ?? performance.now()) - began) / 1000) * perSecond) - sent,
     async stop() {
-      stoppedAt = performance.now();
+      // What was due in a turn that came late is sent, but not twice at a second stop.
+      if (stoppedAt === undefined) tick();
+      stoppedAt ??= performance.now();
       clearInterval(timer);
       await Promise.all(underWay);
       following.abort();
