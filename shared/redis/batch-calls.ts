@@ -1,5 +1,6 @@
 import { ServiceError } from '#shared/errors.ts';
-import { COMMAND_TIMEOUT_MS } from './connect.ts';
+import { answerMissing, COMMAND_TIMEOUT_MS } from './connect.ts';
+import { type PatientTimeout, startPatientTimeout } from './patient-timeout.ts';
 
 /** Calls that wait for their turn; each belongs to a request in flight, whose number is bounded too. */
 const WAITING_MAX = 100_000;
@@ -11,7 +12,7 @@ type Call<Q, A> = {
 };
 
 /** Calls that go out together, and are over together: at the latest `COMMAND_TIMEOUT_MS` after the first was made. */
-type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timer: NodeJS.Timeout };
+type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTimeout };
 
 /**
  * Gathers calls of one kind into few: what is asked while a call is unanswered goes out together in the next one, in
@@ -48,13 +49,14 @@ export function batchCalls<Q, A>(
     waitingCount -= batch.calls.length;
   };
   const open = (): Batch<Q, A> => {
-    const batch: Batch<Q, A> = { calls: [], timer: setTimeout(() => expire(batch), COMMAND_TIMEOUT_MS) };
+    const timeout = startPatientTimeout(COMMAND_TIMEOUT_MS, () => expire(batch));
+    const batch: Batch<Q, A> = { calls: [], timeout };
     waiting.push(batch);
     return batch;
   };
   const expire = (batch: Batch<Q, A>): void => {
     remove(batch);
-    const late = new ServiceError('store-unavailable', 'Redis did not answer in time');
+    const late = answerMissing();
     for (const { reject } of batch.calls) reject(late);
   };
   const send = async (): Promise<void> => {
@@ -73,7 +75,7 @@ export function batchCalls<Q, A>(
     } catch (error) {
       for (const { reject } of batch.calls) reject(error);
     } finally {
-      clearTimeout(batch.timer);
+      batch.timeout.clear();
       isUnanswered = false;
       schedule();
     }

@@ -4,11 +4,16 @@ import { describeError, ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/lifecycle.ts';
 import { waitFor } from '#shared/wait-for.ts';
 import { startReachWatch } from '#shared/watch-reach.ts';
+import { startPatientTimeout } from './patient-timeout.ts';
 
 export type { Redis };
 
-/** A command that takes longer has failed: nobody hangs on a store that is away. */
+/** What takes longer has failed: nobody hangs on a store that is away. */
 export const COMMAND_TIMEOUT_MS = 400;
+/** The same for what takes many round trips, or brings much. */
+export const LISTING_TIMEOUT_MS = 2_000;
+/** A command that nobody waits for any more is forgotten, so that the next ones are sent. */
+const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 const LOG_INTERVAL_MS = 1_000;
@@ -44,7 +49,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
     opened.push(redis);
     return redis;
   };
-  const redis = open('commands', COMMAND_TIMEOUT_MS);
+  const redis = open('commands', FORGET_MS);
   try {
     await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
   } catch (error) {
@@ -104,15 +109,26 @@ function logConnection(redis: Redis, role: string, { log }: Context): void {
 /**
  * Runs Redis commands, turning every failure of theirs into one of the store's errors.
  *
+ * Ends within `boundMs`; what has failed by then may still be carried out. (ioredis counts a command's time from when
+ * it is sent, and sends nothing while an automatic pipeline is unanswered.)
+ *
  * @throws ServiceError `view-rebuilding` where a script found no generation marker, else `store-unavailable`
  */
-export async function inStore<T>(work: () => Promise<T>): Promise<T> {
+export async function inStore<T>(work: () => Promise<T>, boundMs = COMMAND_TIMEOUT_MS): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timeout = startPatientTimeout(boundMs, () => reject(answerMissing()));
   try {
-    return await work();
+    return await Promise.race([work(), late]);
   } catch (error) {
     throw storeErrorOf(error);
+  } finally {
+    timeout.clear();
   }
 }
+
+/** What is said of a Redis that did not answer in time. */
+export const answerMissing = (): ServiceError =>
+  new ServiceError('store-unavailable', 'Redis did not answer in time');
 
 /** The store's error for what Redis or its client said. */
 export function storeErrorOf(error: unknown): ServiceError {

@@ -6,7 +6,7 @@ import {
 } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from './batched-script.ts';
-import { inStore, type Redis } from './connect.ts';
+import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { CLAIM, FAILED_MAX, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
@@ -157,7 +157,7 @@ export function makeDeliveries(redis: Redis): Deliveries {
           found.push(...views.filter((view) => state === undefined || view.state === state));
         }
         return found.slice(0, countMax);
-      }),
+      }, LISTING_TIMEOUT_MS),
     page: (clientId, { state, sinceMs = 0, before, countMax }) =>
       inStore(async () => {
         await requireView(redis);
@@ -180,7 +180,7 @@ export function makeDeliveries(redis: Redis): Deliveries {
           if (recent.length < chunk) return { deliveries: found, next: undefined };
         }
         return { deliveries: found, next: last };
-      }),
+      }, LISTING_TIMEOUT_MS),
     failedSince: (clientId, sinceMs) =>
       inStore(async () => {
         await requireView(redis);

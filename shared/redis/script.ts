@@ -1,5 +1,4 @@
-import { ServiceError } from '#shared/errors.ts';
-import { COMMAND_TIMEOUT_MS, inStore, type Redis } from './connect.ts';
+import { inStore, type Redis } from './connect.ts';
 
 /** A script with its keys and arguments; every failure is one of the store's errors. */
 export type Script<T> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<T>;
@@ -16,22 +15,5 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
 export function makeScript<T>(redis: Redis, name: string, lua: string): Script<T> {
   redis.defineCommand(name, { lua });
   const command = Reflect.get(redis, name) as (...args: (string | number)[]) => Promise<T>;
-  return (keys, args) => inStore(() => answeredInTime(command.call(redis, keys.length, ...keys, ...args)));
-}
-
-/**
- * ioredis counts a command's time from when it is sent, and sends nothing while an automatic pipeline is unanswered:
- * behind a frozen Redis a call would wait for its predecessors' time to pass, and then for its own.
- */
-async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new ServiceError('store-unavailable', 'Redis did not answer in time')),
-    COMMAND_TIMEOUT_MS,
-  );
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return (keys, args) => inStore(() => command.call(redis, keys.length, ...keys, ...args));
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { inStore, type Redis } from './connect.ts';
+import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
@@ -138,7 +138,8 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       const taken = await lease([GENERATION_KEY, key, leaseKey], [EVERYDAY, id, before, leaseMs, holder]);
       return taken === 1 ? () => release([leaseKey], [holder]) : undefined;
     },
-    list: async () => (await inStore(() => redis.hvals(key))).flatMap((stored) => open(stored) ?? []),
+    list: async () =>
+      (await inStore(() => redis.hvals(key), LISTING_TIMEOUT_MS)).flatMap((stored) => open(stored) ?? []),
     listSet: async (set) =>
       (await readSet([GENERATION_KEY, key, set], [EVERYDAY])).flatMap((stored) => open(stored) ?? []),
   };

@@ -1,11 +1,12 @@
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type RetryTier, type WebhookRetry, webhookRetry } from '#shared/contracts/webhook.ts';
 import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import type { SpawnedProcess } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
-// Scenario: a real dispatcher whose times are scaled down, seen from outside: what waits in a tier, and what was
-// given up.
+// Scenario: a real dispatcher whose times are scaled down, seen from outside: what waits in a tier, what was given
+// up, and a receiver that fails until its breaker opens.
 
 const SESSION_TIMEOUT_MS = 3_000;
 const HOUR_MS = 3_600_000;
@@ -27,6 +28,12 @@ async function publishRetry(tier: RetryTier, url: string, over: Partial<WebhookR
   await fixture.kafka.publish(webhookRetry[tier], { ...common, ...counts, ...over });
   return requestId;
 }
+
+const publishCheck = async (url: string): Promise<string> => {
+  const check = fixture.aWebhookCheck(url);
+  await fixture.kafka.publish(checkCompleted, check);
+  return check.requestId;
+};
 
 const stateOf = async (requestId: string) => (await fixture.deliveries.read(requestId))?.state;
 
@@ -81,4 +88,42 @@ test('40 h after it was first taken up a delivery is exhausted without another a
   await waitUntil('the exhausted state', async () => (await stateOf(over)) === 'exhausted');
   expect(receiver.deliveries.map(({ requestId }) => requestId)).toEqual([young]);
   expect(await fixture.deliveries.failedSince(fixture.clientId, 0)).toContain(over);
+});
+
+test('a receiver that fails gets ten attempts, then single probes ever further apart, then all that waited', async () => {
+  const scale = 0.05;
+  const openMs = [30_000, 60_000, 120_000].map((ms) => ms * scale);
+  await using receiver = await receiveWebhooks({ secret: fixture.secret, answer: 500 });
+  await using dispatcher = fixture.startDispatcher({ WEBHOOK_SCHEDULE_SCALE: String(scale) });
+  const opsPort = await untilReady(dispatcher);
+  const openBreakers = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+    return /rolecall_webhook_breakers\{state="open"[^}]*\} (\d+)/.exec(text)?.[1];
+  };
+  const ids = await Promise.all(Array.from({ length: 30 }, () => publishCheck(receiver.url)));
+  await waitUntil('an open breaker', async () => (await openBreakers()) === '1');
+  // Beside the ten those that were under way when it opened, at most the receiver's slots.
+  const opening = receiver.deliveries.length;
+  expect(opening).toBeLessThan(10 + 8);
+
+  // There is always one that would like to go. The third probe succeeds.
+  receiver.setAnswer((_, __, place) => (place < opening + openMs.length ? 500 : 204));
+  await waitUntil('three probes', async () => {
+    ids.push(await publishCheck(receiver.url));
+    return receiver.deliveries.length >= opening + openMs.length;
+  });
+  // It opened when the tenth had failed, and not before that one came.
+  const times = receiver.deliveries.filter((_, i) => i === 9 || i >= opening).map(({ atMs }) => atMs);
+  openMs.forEach((ms, i) => {
+    expect((times[i + 1] ?? 0) - (times[i] ?? 0)).toBeGreaterThanOrEqual(ms);
+  });
+
+  await waitUntil('all of them', async () => {
+    const states = await Promise.all(ids.map(stateOf));
+    return states.every((state) => state === 'delivered');
+  });
+  expect(await openBreakers()).not.toBe('1');
+  // Being put aside advanced no schedule: those that came later were delivered by their first attempt.
+  const attempts = receiver.deliveries.filter(({ requestId }) => requestId === ids.at(-1));
+  expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
 });

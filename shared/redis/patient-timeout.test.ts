@@ -1,0 +1,34 @@
+import { startPatientTimeout } from './patient-timeout.ts';
+
+describe('a patient timeout', () => {
+  it('ends after its time', () => {
+    jest.useFakeTimers();
+    try {
+      const expire = jest.fn();
+      startPatientTimeout(250, expire);
+      jest.advanceTimersByTime(249);
+      expect(expire).not.toHaveBeenCalled();
+      jest.advanceTimersByTime(1);
+      expect(expire).toHaveBeenCalledTimes(1);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('lets what arrived while the process stood still be read before it ends', async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      const timeout = startPatientTimeout(200, () => resolve(void order.push('expired')));
+      const standingStillUntil = performance.now() + 250;
+      while (performance.now() < standingStillUntil);
+      // The next turn of the event loop, as an answer's arrival is.
+      setImmediate(() => {
+        order.push('answered');
+        timeout.clear();
+        resolve();
+      });
+    });
+    expect(order).toEqual(['answered']);
+  });
+});
