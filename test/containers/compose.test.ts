@@ -90,6 +90,12 @@ test('a check is answered at once, to be polled and by a signed webhook, with th
   expect(JSON.parse(webhook.body)).toMatchObject({ roles, errors: [] });
 });
 
+test('the portal serves its page', async () => {
+  const page = await fetch(system.portal);
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-type')).toContain('text/html');
+});
+
 test('Prometheus reads every process, and none of its rules is broken', async () => {
   const up = await untilQuery(system.prometheus, 'up{job="rolecall"}', 'service', (values) =>
     SERVICES.every((service) => values.get(service) === 1),

@@ -16,6 +16,7 @@ export type ComposedSystem = AsyncDisposable & {
   readonly ready: { readonly app: App };
   readonly chain: DemoChain;
   readonly client: CheckClient;
+  readonly portal: string;
   readonly prometheus: string;
   /** Where containers find this machine. */
   readonly receiverHost: string;
@@ -76,6 +77,7 @@ export async function startCompose(): Promise<ComposedSystem> {
     ready: { app },
     chain: { ...demoTokens, chainId: CHAIN_ID, rpc: `http://127.0.0.1:${chainPort}` },
     client,
+    portal: `http://127.0.0.1:${portalPort}`,
     prometheus: `http://127.0.0.1:${prometheusPort}`,
     receiverHost,
     compose,
