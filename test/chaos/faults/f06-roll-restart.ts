@@ -2,7 +2,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault } from '../fault.ts';
 import { atMost } from '../measure.ts';
 
-const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher'] as const;
+const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'developer-portal'] as const;
 
 /** Every process of ours, one after the other; broker and store are one each here, and away while they restart. */
 export const f06RollRestart: Fault = {
