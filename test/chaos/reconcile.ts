@@ -46,6 +46,8 @@ type Case = {
   readonly ends: TopicEnds;
   /** Default 120 s. */
   readonly drainMsMax?: number | undefined;
+  /** The longest that this process itself stood still: no fault of those who answered it. */
+  readonly ownDelayMs: number;
 };
 
 /** Waits until everything that was acknowledged has its end, 120 s at most, and holds it against I1 to I7. */
@@ -74,7 +76,9 @@ export async function reconcile(it: Case): Promise<Judgement> {
   };
   const broken = {
     ...reconciliation.faults,
-    late: ledger.attempts.filter(isLate).map((attempt) => `${nameOf(attempt)} (${attempt.tookMs} ms)`),
+    late: ledger.attempts
+      .filter((attempt) => isLate(attempt, it.ownDelayMs))
+      .map((attempt) => `${nameOf(attempt)} (${attempt.tookMs} ms)`),
     early: it.early,
     leaked: await findLeaks(it.stranger, [...polled.keys()].slice(0, STRANGE_POLLS_MAX)),
     miscounted: await judgeCounter(it, outcome),
@@ -108,8 +112,8 @@ async function isGivenUp({ open }: ChaosSystem, requestId: string): Promise<bool
 }
 
 /** A cut connection is no answer, and a client sees that it was cut. */
-const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt): boolean =>
-  mode === 'sync' && status !== undefined && tookMs > SYNC_DEADLINE_MS + ANSWER_MARGIN_MS;
+const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt, ownDelayMs: number): boolean =>
+  mode === 'sync' && status !== undefined && tookMs > SYNC_DEADLINE_MS + ANSWER_MARGIN_MS + ownDelayMs;
 
 const nameOf = ({ requestId, rules }: Attempt): string => requestId ?? rules[0]?.roleId ?? '';
 

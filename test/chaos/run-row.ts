@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeCheckClient } from '../support/check-client.ts';
 import { Ledger } from '../support/ledger.ts';
@@ -19,6 +20,8 @@ const IN_FLIGHT_MAX = 2_000;
 const RATE_SHARE_MIN = 0.95;
 /** Before the harm, so that there is something to lose. */
 const WARM_UP_MS = 1_500;
+
+const NS_PER_MS = 1_000_000;
 
 export type RowReport = {
   readonly id: string;
@@ -75,6 +78,9 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   let urls: readonly string[] = [receiver.url];
   let sent = 0;
   const perSecond = fault.perSecond ?? options.perSecond ?? PER_SECOND;
+  const ownDelay = monitorEventLoopDelay({ resolution: 10 });
+  ownDelay.enable();
+  scope.defer(() => void ownDelay.disable());
   const load = startLoad({
     clients: [client],
     chain: system.chain,
@@ -108,6 +114,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
     ...{ system, ledger, client, stranger, ends, early },
     clientId: app.clientId,
     drainMsMax: options.drainMsMax,
+    ownDelayMs: ownDelay.max / NS_PER_MS,
     get deliveries() {
       return deliveries();
     },
