@@ -56,7 +56,7 @@ export async function benchChainMemory(): Promise<Table> {
     measured,
     unit: 'MiB',
     against: { what: `after ${FIRST_STEP} million`, measured: before },
-    goal: `≤ ${GROWTH_MAX} ×`,
+    goal: { of: 'ratio', max: GROWTH_MAX },
   });
   return {
     title: `chain-memory: ${READS / 1e6} million reads of accounts that are always new`,

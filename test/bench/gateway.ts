@@ -131,7 +131,7 @@ export async function benchGateway(): Promise<Table> {
       measured: measured.perCpu,
       unit: '1/CPU s',
       against: { what: 'bare Express 5 JSON POST', measured: against.perCpu },
-      goal: '≥ 0.5 ×',
+      goal: { of: 'ratio', min: 0.5 },
     });
   }
   const steady = await shoot(
@@ -148,7 +148,7 @@ export async function benchGateway(): Promise<Table> {
     what: 'event-loop delay p99 at that load',
     measured: (await parts.readMetric(gateway, 'nodejs_eventloop_lag_p99_seconds')) * 1_000,
     unit: 'ms',
-    goal: '≤ 20',
+    goal: { of: 'value', max: 20 },
   });
   return {
     title: 'gateway',

@@ -148,7 +148,7 @@ export async function benchIsolation(): Promise<Table> {
       measured: Math.min(...measured),
       unit: 'ms',
       against: { what: 'both sound', measured: Math.min(...base) },
-      goal: '≤ 1.5 ×',
+      goal: { of: 'ratio', max: 1.5 },
     };
   }
 

@@ -1,48 +1,80 @@
-// `npm run bench [-- system|gateway|chain|chain-memory|isolation|webhooks]`: prints a table and writes it to bench-results.json.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part of it.
+import { formatFigures, writeFigures } from './readme-figures.ts';
+import { loadResults, writeResults } from './results.ts';
 import { formatTable, type Table } from './table.ts';
 
-const RESULTS_FILE = 'bench-results.json';
-const BYTES_PER_GIB = 2 ** 30;
+type Bench = () => Promise<Table>;
 
-const BENCHES: Readonly<Record<string, () => Promise<Table>>> = {
-  system: async () => (await import('./system.ts')).benchSystem(),
-  gateway: async () => (await import('./gateway.ts')).benchGateway(),
+/** In the order of a whole run. */
+const WHOLE: Readonly<Record<string, Bench>> = {
   chain: async () => (await import('./chain.ts')).benchChain(),
-  'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
-  isolation: async () => (await import('./isolation.ts')).benchIsolation(),
+  gateway: async () => (await import('./gateway.ts')).benchGateway(),
+  latency: async () => (await import('./latency.ts')).benchLatency(),
+  checks: async () => (await import('./checks.ts')).benchChecks(),
   webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
+  'growth-ends': async () => (await import('./growth.ts')).benchGrowthEnds(),
+  idle: async () => (await import('./idle.ts')).benchIdle(),
 };
 
-const [name = 'system'] = process.argv.slice(2);
-const bench = BENCHES[name];
-if (bench) {
-  const table = await bench();
-  console.log(formatTable(table));
-  writeResults(name, table);
-} else {
-  console.error(`bench: there is no ${name}; there are ${Object.keys(BENCHES).join(', ')}`);
+/** Asked for by name alone. */
+const FURTHER: Readonly<Record<string, Bench>> = {
+  'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
+  isolation: async () => (await import('./isolation.ts')).benchIsolation(),
+};
+
+/** They write files of their own. */
+const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
+  growth: async () => (await import('./growth.ts')).benchGrowth(),
+  scale: async () => console.log(formatTable((await (await import('./scale.ts')).benchScale()).table)),
+  readme: async () => writeFigures(loadResults()),
+};
+
+const [name, flag] = process.argv.slice(2);
+const bench = name === undefined ? undefined : (WHOLE[name] ?? FURTHER[name]);
+const other = name === undefined ? undefined : OTHERS[name];
+if (name === undefined) await runWhole();
+else if (bench) await runPart(name, bench, flag === '--write');
+else if (other) await other();
+else {
+  const known = [...Object.keys(WHOLE), ...Object.keys(FURTHER), ...Object.keys(OTHERS)];
+  console.error(`bench: there is no ${name}; there are ${known.join(', ')}`);
   process.exitCode = 1;
 }
 
-/** One table per bench, the newest; those of the other benches stay. */
-function writeResults(of: string, table: Table): void {
-  const machine = {
-    cpu: cpus()[0]?.model,
-    cores: cpus().length,
-    memoryGiB: Math.round(totalmem() / BYTES_PER_GIB),
-    node: process.version,
-  };
-  const results = { ...readResults(), [of]: { at: new Date().toISOString(), machine, ...table } };
-  writeFileSync(RESULTS_FILE, `${JSON.stringify(results, null, 2)}\n`);
-  console.log(`\n  written to ${RESULTS_FILE}`);
+/** Every part; what failed leaves no figure, and then nothing is written. */
+async function runWhole(): Promise<void> {
+  const tables: Record<string, Table> = {};
+  for (const [part, run] of Object.entries(WHOLE)) {
+    const table = await attempt(part, run);
+    if (table) tables[part] = table;
+  }
+  const rows = Object.values(tables).flatMap((table) => table.rows);
+  console.log(formatTable({ title: 'All of it', rows }));
+  if (process.exitCode) console.error('\n  something failed: nothing is written');
+  else keep(tables, true);
 }
 
-function readResults(): Record<string, unknown> {
+async function runPart(part: string, run: Bench, isKept: boolean): Promise<void> {
+  const table = await attempt(part, run);
+  if (table && isKept) keep({ [part]: table }, false);
+}
+
+async function attempt(part: string, run: Bench): Promise<Table | undefined> {
   try {
-    return JSON.parse(readFileSync(RESULTS_FILE, 'utf8')) as Record<string, unknown>;
-  } catch {
-    return {};
+    const table = await run();
+    console.log(formatTable(table));
+    return table;
+  } catch (error) {
+    console.error(`\nbench ${part} failed and has no figures:`, error);
+    process.exitCode = 1;
+    return undefined;
   }
+}
+
+function keep(tables: Readonly<Record<string, Table>>, isWhole: boolean): void {
+  const results = writeResults(tables, isWhole);
+  writeFigures(results);
+  console.log(
+    `\n  written to test/bench/results/latest.json and the README (${formatFigures(results).length} characters)`,
+  );
 }

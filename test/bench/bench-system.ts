@@ -1,0 +1,98 @@
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { LOCAL_CHAIN_ID } from '../../deploy/local/chain.ts';
+import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import { makeTestApp } from '../support/start-gateway.ts';
+import {
+  findPortBase,
+  type StartedSystem,
+  type SystemOptions,
+  startSystem,
+} from '../support/start-system.ts';
+import { cpuSecondsOf } from './cpu-seconds.ts';
+import { startChild } from './start-child.ts';
+
+/** Everything that Rolecall is made of; neither the chain nor what loads it. */
+export const PROCESSES = [
+  'gateway',
+  'evaluator',
+  'result-store',
+  'webhook-dispatcher',
+  'developer-portal',
+  'kafka',
+  'redis',
+] as const;
+export type ProcessName = (typeof PROCESSES)[number];
+export type CpuSeconds = Readonly<Record<ProcessName, number>>;
+
+export type BenchSystem = AsyncDisposable & {
+  readonly system: StartedSystem;
+  readonly open: OpenSystem;
+  /** Where the evaluators read: the chain, behind its latency. */
+  readonly rpc: string;
+  readonly cpuSeconds: () => CpuSeconds;
+  /** The keys of new client apps without limits to speak of. */
+  readonly makeApps: (count: number) => Promise<string[]>;
+};
+
+export type BenchSystemOptions = Pick<SystemOptions, 'args' | 'env' | 'dataDir'> & {
+  /** What each call to the chain takes longer; default 0. */
+  readonly rpcLatencyMs?: number;
+};
+
+/** Starts the whole system as `npm start` does, with one process of each service unless told otherwise. */
+export async function startBenchSystem(options: BenchSystemOptions = {}): Promise<BenchSystem> {
+  const { rpcLatencyMs = 0, env = {}, ...rest } = options;
+  await using scope = new AsyncDisposableStack();
+  const portBase = await findPortBase();
+  const chainRpc = `http://127.0.0.1:${portBase + 5}`;
+  const proxy =
+    rpcLatencyMs > 0
+      ? scope.use(await startChild('latency-proxy.ts', [chainRpc, String(rpcLatencyMs)]))
+      : undefined;
+  const rpc = proxy?.url ?? chainRpc;
+  const system = scope.use(
+    await startSystem({
+      ...rest,
+      portBase,
+      env: { LOG_LEVEL: 'warn', ...env },
+      chains: () => ({ chains: [{ ...CHAIN, endpoints: [{ url: rpc }] }] }),
+    }),
+  );
+  const open = scope.use(await openSystem(system.environment()));
+  const running = scope.move();
+  return {
+    system,
+    open,
+    rpc,
+    cpuSeconds: () =>
+      Object.fromEntries(PROCESSES.map((name) => [name, cpuSecondsOf(system.pidsOf(name))])) as Record<
+        ProcessName,
+        number
+      >,
+    async makeApps(count) {
+      const clientApps = makeClientApps(open.redis);
+      const apps = Array.from({ length: count }, () => makeTestApp());
+      for (const { document } of apps) await clientApps.project(document);
+      return apps.map(({ apiKey }) => apiKey);
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+const CHAIN = {
+  chainId: LOCAL_CHAIN_ID,
+  name: 'Demo chain',
+  nativeSymbol: 'ETH',
+  nativeDecimals: 18,
+  blockTimeMs: 1_000,
+} as const;
+
+/** What was used between two looks, by process. */
+export const usedBetween = (before: CpuSeconds, after: CpuSeconds): CpuSeconds =>
+  Object.fromEntries(PROCESSES.map((name) => [name, after[name] - before[name]])) as Record<
+    ProcessName,
+    number
+  >;
+
+export const sumOf = (used: CpuSeconds): number =>
+  Object.values(used).reduce((sum, seconds) => sum + seconds, 0);

@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BenchSystem, type CpuSeconds, usedBetween } from './bench-system.ts';
+import { postChecks } from './post-checks.ts';
+import type { Workload } from './workload.ts';
+
+const LOOK_INTERVAL_MS = 50;
+const LOOKED_AT = 200;
+/** A result that is not there so long after the one before it is lost. */
+const RESULT_WAIT_MS_MAX = 60_000;
+/** What passes over a result without storing it is done by then too. */
+const TRAIL_MS = 300;
+
+export type Completed = {
+  readonly used: CpuSeconds;
+  /** From the first request to the last stored result. */
+  readonly seconds: number;
+  readonly count: number;
+  /** Of the requests, sorted. */
+  readonly tookMs: readonly number[];
+};
+
+export type CompleteOptions = {
+  readonly workload: Workload;
+  readonly from: number;
+  readonly count: number;
+  readonly mode?: 'sync' | 'poll';
+  /** Default: the demo app alone. */
+  readonly apiKeys?: readonly string[];
+};
+
+/**
+ * Sends checks to a system and waits for every result, each of which is looked at.
+ *
+ * @throws Error if a check is refused, lost or wrong: there is no figure then
+ */
+export async function completeChecks(bench: BenchSystem, options: CompleteOptions): Promise<Completed> {
+  const { workload, from, count, mode = 'poll' } = options;
+  const { ready } = bench.system;
+  const { apiKeys = [ready.app.apiKey] } = options;
+  const before = bench.cpuSeconds();
+  const began = performance.now();
+  const { requestIds, tookMs } = await postChecks({
+    url: ready.gateways[0] ?? '',
+    apiKeys,
+    workload,
+    from,
+    count,
+    mode,
+  });
+  const results = await readResults(bench, requestIds);
+  const seconds = (performance.now() - began) / 1_000;
+  await delay(TRAIL_MS);
+  const used = usedBetween(before, bench.cpuSeconds());
+  for (const [place, result] of results.entries()) workload.verify(from + place, result);
+  return { used, seconds, count, tookMs };
+}
+
+/** The results of the ids, in their order, read as they come. @throws Error where one does not come */
+export async function readResults(
+  { open }: Pick<BenchSystem, 'open'>,
+  requestIds: readonly string[],
+): Promise<string[]> {
+  const results: string[] = [];
+  let movedAt = performance.now();
+  while (results.length < requestIds.length) {
+    const asked = requestIds.slice(results.length, results.length + LOOKED_AT);
+    const found = await open.results.readMany(asked);
+    const whole = found.indexOf(undefined);
+    const there = found.slice(0, whole < 0 ? found.length : whole);
+    results.push(...there.flatMap((result) => result ?? []));
+    if (there.length > 0) movedAt = performance.now();
+    else if (performance.now() - movedAt > RESULT_WAIT_MS_MAX)
+      throw new Error(`${requestIds.length - results.length} checks have no result`);
+    else await delay(LOOK_INTERVAL_MS);
+  }
+  return results;
+}

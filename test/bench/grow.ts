@@ -1,0 +1,112 @@
+import { type BenchSystem, PROCESSES, startBenchSystem, sumOf, usedBetween } from './bench-system.ts';
+import { type Completed, completeChecks, readResults } from './complete-checks.ts';
+import type { Curve, Point } from './draw-curves.ts';
+import { publishRequests } from './publish-requests.ts';
+import { makeWorkload, type Workload } from './workload.ts';
+
+const RPC_LATENCY_MS = 20;
+const WARM_UP_COUNT = 3_000;
+const COUNT = 3_000;
+const RULES = 3;
+const CPU_LABEL = 'CPU ms of one check, by process';
+const FILL_BATCH = 10_000;
+const FILL_TTL_S = 7_200;
+/** As long as a stored result of three rules. */
+const FILLER = 'x'.repeat(380);
+
+/** Places that no other measurement of this process uses. */
+let lastPlace = 1e7;
+export const newPlaces = (count: number): number => {
+  lastPlace += count;
+  return lastPlace - count;
+};
+
+/** CPU ms of one check: in all, and of each process. */
+export const valuesOf = ({ used, count }: Pick<Completed, 'used' | 'count'>): Point['values'] => ({
+  all: (1_000 * sumOf(used)) / count,
+  ...Object.fromEntries(PROCESSES.map((name) => [name, (1_000 * used[name]) / count])),
+});
+
+const startWarm = async (): Promise<{ bench: BenchSystem; workload: Workload }> => {
+  const bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
+  const workload = await makeWorkload(bench.system.chain, RULES);
+  await completeChecks(bench, { workload, from: newPlaces(WARM_UP_COUNT), count: WARM_UP_COUNT });
+  return { bench, workload };
+};
+
+/** What a check costs as it has more rules. */
+export async function growRules(sizes: readonly number[]): Promise<Curve> {
+  const started = await startWarm();
+  await using bench = started.bench;
+  const points: Point[] = [];
+  for (const x of sizes) {
+    const count = Math.max(500, Math.round(COUNT / Math.sqrt(x)));
+    const workload = await makeWorkload(bench.system.chain, x);
+    await completeChecks(bench, { workload, from: newPlaces(count), count: count / 4 });
+    points.push({
+      x,
+      values: valuesOf(await completeChecks(bench, { workload, from: newPlaces(count), count })),
+    });
+  }
+  return { title: 'Rules of a check', xLabel: 'rules', yLabel: CPU_LABEL, points };
+}
+
+/** What a check costs as it is one of more client apps that send. */
+export async function growApps(sizes: readonly number[]): Promise<Curve> {
+  const { bench: started, workload } = await startWarm();
+  await using bench = started;
+  const apps = await bench.makeApps(Math.max(...sizes));
+  const points: Point[] = [];
+  for (const x of sizes) {
+    const options = { workload, count: COUNT, apiKeys: apps.slice(0, x) };
+    await completeChecks(bench, { ...options, from: newPlaces(COUNT), count: Math.max(x, COUNT / 4) });
+    points.push({
+      x,
+      values: valuesOf(await completeChecks(bench, { ...options, from: newPlaces(COUNT) })),
+    });
+  }
+  return { title: 'Client apps that send', xLabel: 'client apps', yLabel: CPU_LABEL, points };
+}
+
+/** What a check costs from its partition on, as more partitions are busy. */
+export async function growPartitions(sizes: readonly number[]): Promise<Curve> {
+  const { bench: started, workload } = await startWarm();
+  await using bench = started;
+  const brokers = bench.system.environment()['KAFKA_BROKERS'] ?? '';
+  const work = async (x: number, count: number): Promise<Point> => {
+    const partitions = Array.from({ length: x }, (_, i) => i);
+    const from = newPlaces(count);
+    const before = bench.cpuSeconds();
+    const ids = await publishRequests({ brokers, workload, from, count, partitions });
+    const results = await readResults(bench, ids);
+    const used = usedBetween(before, bench.cpuSeconds());
+    for (const [place, result] of results.entries()) workload.verify(from + place, result);
+    return { x, values: valuesOf({ used, count }) };
+  };
+  await work(24, COUNT);
+  const points: Point[] = [];
+  for (const x of sizes) points.push(await work(x, 2 * COUNT));
+  const note = 'Published straight into the lane, so the gateway has no part in it.';
+  return { title: 'Partitions busy', xLabel: 'partitions of the bulk lane', yLabel: CPU_LABEL, points, note };
+}
+
+/** What a check costs as Redis holds more results. */
+export async function growResults(sizes: readonly number[]): Promise<Curve> {
+  const { bench: started, workload } = await startWarm();
+  await using bench = started;
+  const points: Point[] = [];
+  let filled = 0;
+  for (const x of sizes) {
+    for (; filled < x; filled += FILL_BATCH) {
+      const pipeline = bench.open.redis.pipeline();
+      for (let i = 0; i < FILL_BATCH; i++)
+        pipeline.set(`result:filler-${filled + i}`, FILLER, 'EX', FILL_TTL_S);
+      await pipeline.exec();
+    }
+    points.push({
+      x,
+      values: valuesOf(await completeChecks(bench, { workload, from: newPlaces(COUNT), count: COUNT })),
+    });
+  }
+  return { title: 'Results stored', xLabel: 'results in Redis', yLabel: CPU_LABEL, points };
+}

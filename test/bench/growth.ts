@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Curve, drawCurves } from './draw-curves.ts';
+import { growApps, growPartitions, growResults, growRules } from './grow.ts';
+import { growMessages } from './grow-messages.ts';
+import { describeRun, RESULTS_DIR } from './results.ts';
+import { benchScale } from './scale.ts';
+import { formatNumber, formatTable, type Row, type Table } from './table.ts';
+
+const RULES = [1, 2, 5, 10, 20, 50, 100];
+const APPS = [1, 10, 100, 1_000];
+const PARTITIONS = [1, 2, 4, 8, 12, 24];
+const RESULTS = [10_000, 100_000, 1_000_000];
+const MESSAGES = [1_000_000, 3_000_000, 10_000_000];
+/** What repeated measurements of the same differ by on a quiet machine. */
+const FLAT = 1.2;
+
+/** The curves: written as numbers and as a picture. */
+export async function benchGrowth(): Promise<void> {
+  const curves: Curve[] = [];
+  const add = (curve: Curve): void => {
+    curves.push(curve);
+    console.log(formatCurve(curve));
+  };
+  add(await growRules(RULES));
+  add(await growApps(APPS));
+  add(await growPartitions(PARTITIONS));
+  add(await growResults(RESULTS));
+  const { table, curve } = await benchScale();
+  console.log(formatTable(table));
+  add(curve);
+  add(await growMessages(MESSAGES));
+  const growth = { at: new Date().toISOString(), ...describeRun(), scale: table, curves };
+  writeFileSync(join(RESULTS_DIR, 'growth.json'), `${JSON.stringify(growth, null, 2)}\n`);
+  writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawCurves(curves));
+  console.log('\n  written to test/bench/results/growth.json and growth.svg');
+}
+
+/** The ends of three curves, as rows: what grows with the work, and what must not. */
+export async function benchGrowthEnds(): Promise<Table> {
+  const rules = await growRules([1, 100]);
+  const apps = await growApps([1, 1_000]);
+  const results = await growResults([10_000, 1_000_000]);
+  const row = ({ points, xLabel }: Curve, max: number): Row => {
+    const [first, last] = [points[0], points.at(-1)];
+    return {
+      what: `CPU per check, ${last?.x} ${xLabel}`,
+      measured: last?.values['all'] ?? Number.NaN,
+      unit: 'ms',
+      against: { what: String(first?.x), measured: first?.values['all'] ?? Number.NaN },
+      goal: { of: 'ratio', max },
+    };
+  };
+  return {
+    title: 'growth-ends: CPU of all processes per check, as work grows',
+    rows: [row(rules, 100), row(apps, FLAT), row(results, FLAT)],
+    notes: [`sub-linear in rules: less than 100 × for 100 ×; flat in the others: at most ${FLAT} ×`],
+  };
+}
+
+function formatCurve({ title, points, note }: Curve): string {
+  const lines = points.map(
+    ({ x, values }) =>
+      `  ${String(x).padStart(9)}  ${Object.entries(values)
+        .map(([name, value]) => `${name} ${formatNumber(value)}`)
+        .join(', ')}`,
+  );
+  return ['', title, ...lines, ...(note ? [`  ${note}`] : [])].join('\n');
+}

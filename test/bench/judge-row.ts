@@ -1,0 +1,50 @@
+import type { Goal, Row } from './table.ts';
+
+export type Judgement = {
+  /** Absent where there is nothing to compare with. */
+  readonly ratio?: number;
+  /** The goal in words, empty where there is none. */
+  readonly goal: string;
+  /** `met`, or by how much it is missed; empty where there is no goal. */
+  readonly verdict: string;
+};
+
+/**
+ * Holds a row against its goal.
+ *
+ * @throws Error where the goal compares and there is no other side, or where a figure is none: nothing is printed then.
+ *
+ * @example
+ * judgeRow({ what: 'w', measured: 30, unit: '1/s', against: { what: 'a', measured: 1 }, goal: { of: 'ratio', min: 40 } });
+ * // { ratio: 30, goal: '≥ 40 ×', verdict: 'missed by 25 %' }
+ */
+export function judgeRow(row: Row): Judgement {
+  const { what, measured, against, goal } = row;
+  for (const value of [measured, against?.measured ?? 0])
+    if (!Number.isFinite(value)) throw new Error(`${what}: ${value} is no figure`);
+  const ratio = against && against.measured > 0 ? measured / against.measured : undefined;
+  const compared = ratio === undefined ? {} : { ratio };
+  if (!goal) return { ...compared, goal: '', verdict: '' };
+  const value = boundedOf(row, goal, ratio);
+  return { ...compared, goal: describeGoal(goal, row.unit), verdict: describeVerdict(value, goal) };
+}
+
+function boundedOf({ what, measured, against }: Row, goal: Goal, ratio: number | undefined): number {
+  if (goal.of === 'value') return measured;
+  if (goal.of === 'ratio' && ratio !== undefined) return ratio;
+  if (goal.of === 'difference' && against) return measured - against.measured;
+  throw new Error(`${what}: there is nothing to compare with`);
+}
+
+const describeGoal = ({ of, min, max }: Goal, unit: string): string => {
+  const bound = min === undefined ? `≤ ${of === 'difference' ? '+ ' : ''}${max}` : `≥ ${min}`;
+  return `${bound} ${of === 'ratio' ? '×' : unit}`;
+};
+
+function describeVerdict(value: number, { min, max }: Goal): string {
+  const short = min === undefined ? 0 : (min - value) / min;
+  const over = max === undefined ? 0 : (value - max) / max;
+  const miss = Math.max(short, over);
+  if (miss <= 0) return 'met';
+  return `missed by ${miss < 0.01 ? 'less than 1' : Math.round(miss * 100)} %`;
+}

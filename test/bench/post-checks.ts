@@ -1,0 +1,60 @@
+import { Pool } from 'undici';
+import type { Workload } from './workload.ts';
+
+const CONNECTIONS = 64;
+const PATH = '/access-control/check-roles';
+
+export type PostOptions = {
+  readonly url: string;
+  /** Used in turn. */
+  readonly apiKeys: readonly string[];
+  readonly workload: Workload;
+  /** Places of the workload: from this one on. */
+  readonly from: number;
+  readonly count: number;
+  readonly mode: 'sync' | 'poll';
+};
+
+export type Posted = {
+  /** Of the poll mode: the ids by place, from `from` on. */
+  readonly requestIds: readonly string[];
+  /** From sending to the whole answer, sorted. */
+  readonly tookMs: readonly number[];
+};
+
+/**
+ * Posts checks as fast as 64 connections can.
+ *
+ * @throws Error at the first that is not accepted, or whose result is wrong (sync)
+ */
+export async function postChecks(options: PostOptions): Promise<Posted> {
+  const { url, apiKeys, workload, from, count, mode } = options;
+  const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
+  const requestIds: string[] = [];
+  const tookMs: number[] = [];
+  let next = 0;
+  const post = async (): Promise<void> => {
+    while (next < count) {
+      const place = next++;
+      const body = JSON.stringify({
+        ...workload.checkAt(from + place),
+        ...(mode === 'poll' && { async: true }),
+      });
+      const headers = {
+        'x-api-key': apiKeys[place % apiKeys.length] ?? '',
+        'content-type': 'application/json',
+      };
+      const began = performance.now();
+      const answer = await pool.request({ method: 'POST', path: PATH, headers, body });
+      const text = await answer.body.text();
+      tookMs.push(performance.now() - began);
+      const expected = mode === 'poll' ? 202 : 200;
+      if (answer.statusCode !== expected)
+        throw new Error(`a check was answered with ${answer.statusCode}: ${text.slice(0, 300)}`);
+      if (mode === 'sync') workload.verify(from + place, text);
+      else requestIds[place] = (JSON.parse(text) as { requestId: string }).requestId;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, post)).finally(() => pool.close());
+  return { requestIds, tookMs: tookMs.sort((a, b) => a - b) };
+}

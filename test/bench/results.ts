@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import type { Table } from './table.ts';
+
+export const RESULTS_DIR = join(import.meta.dirname, 'results');
+export const LATEST_FILE = join(RESULTS_DIR, 'latest.json');
+const ROOT = join(import.meta.dirname, '..', '..');
+const BYTES_PER_GIB = 2 ** 30;
+/** The packages whose speed is in the figures, on either side. */
+const PACKAGES = ['kafkajs', 'ioredis', 'express', 'ethers', 'viem', '@foundry-rs/anvil'] as const;
+
+export type Machine = {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGiB: number;
+};
+
+/** What `npm run bench` keeps: the tables of the newest run, and of what. */
+export type Results = {
+  readonly machine: Machine;
+  readonly versions: Readonly<Record<string, string>>;
+  /** Each part with the instant of its end, so that one that was run alone shows. */
+  readonly parts: Readonly<Record<string, Table & { readonly at: string }>>;
+};
+
+/** This machine and what runs on it. */
+export function describeRun(): Pick<Results, 'machine' | 'versions'> {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
+  };
+  const toolchain = loadToolchain();
+  const known = { ...devDependencies, ...dependencies };
+  return {
+    machine: {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      memoryGiB: Math.round(totalmem() / BYTES_PER_GIB),
+    },
+    versions: {
+      commit: firstLineOf('git', ['-C', ROOT, 'rev-parse', '--short', 'HEAD']),
+      node: process.version,
+      kafka: toolchain.kafka.version,
+      redis: /v=(\S+)/.exec(firstLineOf(toolchain.redis, ['--version'], 'redis-server'))?.[1] ?? 'unknown',
+      ...Object.fromEntries(PACKAGES.map((name) => [name, known[name] ?? 'unknown'])),
+    },
+  };
+}
+
+function firstLineOf(command: string, args: readonly string[], argv0 = command): string {
+  const { stdout } = spawnSync(command, args, { encoding: 'utf8', argv0 });
+  return stdout?.split('\n')[0] || 'unknown';
+}
+
+export const loadResults = (): Results => JSON.parse(readFileSync(LATEST_FILE, 'utf8')) as Results;
+
+/** Puts parts in the place of older ones; the whole run replaces everything. */
+export function writeResults(parts: Readonly<Record<string, Table>>, isWhole: boolean): Results {
+  const at = new Date().toISOString();
+  const fresh = Object.fromEntries(Object.entries(parts).map(([name, table]) => [name, { at, ...table }]));
+  const results = { ...describeRun(), parts: { ...(isWhole ? {} : olderParts()), ...fresh } };
+  writeFileSync(LATEST_FILE, `${JSON.stringify(results, null, 2)}\n`);
+  return results;
+}
+
+function olderParts(): Results['parts'] {
+  try {
+    return loadResults().parts;
+  } catch {
+    return {};
+  }
+}
