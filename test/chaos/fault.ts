@@ -19,6 +19,8 @@ export type Scene = {
   /** How long the harm lasts, unless the row says longer. */
   readonly seconds: number;
   readonly random: Random;
+  /** False beside other loads, where a process may stand still long enough to be taken for dead. */
+  readonly timesDecide: boolean;
   /** Waits, and says from when to when. */
   readonly rest: (ms: number) => Promise<Span>;
   /** Receivers of the row's own, counted with the usual one; ended when the row is over. */

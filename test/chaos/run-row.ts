@@ -101,6 +101,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
     ...{ system, app, client, ledger, load, receiver, rest, receive, scope },
     seconds: options.seconds,
     random: makeRandom(options.seed),
+    timesDecide: options.timesDecide ?? true,
     sendTo: (next) => {
       urls = next;
     },
