@@ -26,7 +26,7 @@ const POLL_FACTOR = 5;
 /** A clock read before the script may be behind Redis's by a little: which months are offered allows for it. */
 const MONTH_EDGE_MS = 60_000;
 /** Admissions in one call: as long as it takes, Redis does nothing else (about 20 µs for each). */
-const ADMISSIONS_MAX = 64;
+const ADMISSIONS_MAX = 256;
 
 /** POST of a check, or any authenticated GET: each has a log of its own. */
 export type Bucket = 'per-second' | 'per-second-poll';

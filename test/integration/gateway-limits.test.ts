@@ -111,7 +111,8 @@ describe('the limits over two gateways', () => {
     const app = await anApp({ requestsPerMonth: 1_000 });
     const { clientId, limits } = app.document;
     const spent = { clientId, limits, bucket: 'per-second' as const, check: { seed: '1.00' } };
-    await Promise.all(Array.from({ length: 900 }, () => admitter.admit(spent)));
+    for (let hundred = 0; hundred < 9; hundred += 1)
+      await Promise.all(Array.from({ length: 100 }, () => admitter.admit(spent)));
     const answers = await Promise.all(
       Array.from({ length: 500 }, async (_, index) => gateways[index % 2]?.post(app, A_POLL_CHECK)),
     );
