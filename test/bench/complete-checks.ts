@@ -24,6 +24,8 @@ export type CompleteOptions = {
   readonly from: number;
   readonly count: number;
   readonly mode?: 'sync' | 'poll';
+  /** Results are sent there as well. */
+  readonly callbackUrl?: string;
   /** Default: the demo app alone. */
   readonly apiKeys?: readonly string[];
 };
@@ -34,7 +36,7 @@ export type CompleteOptions = {
  * @throws Error if a check is refused, lost or wrong: there is no figure then
  */
 export async function completeChecks(bench: BenchSystem, options: CompleteOptions): Promise<Completed> {
-  const { workload, from, count, mode = 'poll' } = options;
+  const { workload, from, count, mode = 'poll', callbackUrl } = options;
   const { ready } = bench.system;
   const { apiKeys = [ready.app.apiKey] } = options;
   const before = bench.cpuSeconds();
@@ -46,6 +48,7 @@ export async function completeChecks(bench: BenchSystem, options: CompleteOption
     from,
     count,
     mode,
+    callbackUrl,
   });
   const results = await readResults(bench, requestIds);
   const seconds = (performance.now() - began) / 1_000;

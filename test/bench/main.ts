@@ -26,6 +26,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
 const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
   growth: async () => (await import('./growth.ts')).benchGrowth(),
   scale: async () => console.log(formatTable((await (await import('./scale.ts')).benchScale()).table)),
+  profile: async () => (await import('./profile.ts')).benchProfile(),
   readme: async () => writeFigures(loadResults()),
 };
 

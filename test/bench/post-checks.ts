@@ -13,6 +13,8 @@ export type PostOptions = {
   readonly from: number;
   readonly count: number;
   readonly mode: 'sync' | 'poll';
+  /** Of the poll mode: where results are sent as well. */
+  readonly callbackUrl?: string | undefined;
 };
 
 export type Posted = {
@@ -28,7 +30,7 @@ export type Posted = {
  * @throws Error at the first that is not accepted, or whose result is wrong (sync)
  */
 export async function postChecks(options: PostOptions): Promise<Posted> {
-  const { url, apiKeys, workload, from, count, mode } = options;
+  const { url, apiKeys, workload, from, count, mode, callbackUrl } = options;
   const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
   const requestIds: string[] = [];
   const tookMs: number[] = [];
@@ -38,7 +40,7 @@ export async function postChecks(options: PostOptions): Promise<Posted> {
       const place = next++;
       const body = JSON.stringify({
         ...workload.checkAt(from + place),
-        ...(mode === 'poll' && { async: true }),
+        ...(mode === 'poll' && (callbackUrl === undefined ? { async: true } : { callbackUrl })),
       });
       const headers = {
         'x-api-key': apiKeys[place % apiKeys.length] ?? '',

@@ -12,6 +12,9 @@ type SpanOnTheWire = {
   readonly parentSpanId?: string;
   readonly name: string;
   readonly kind: number;
+  /** Nanoseconds since the epoch, as text: too long for a number. */
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
   readonly attributes?: readonly KeyValue[];
   readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly status?: { readonly code?: number };

@@ -1,0 +1,117 @@
+import type { HeapProfiler, Profiler } from 'node:inspector';
+import { type CpuSeconds, PROCESSES, sumOf } from './bench-system.ts';
+import type { Hop } from './hops.ts';
+import type { Results } from './results.ts';
+import { allocations, type Cost, selfTimes, totalOf } from './summarise-profile.ts';
+
+export type ServiceProfile = {
+  readonly service: string;
+  readonly cpu: Profiler.Profile;
+  readonly heap: HeapProfiler.SamplingHeapProfile;
+};
+
+export type Profile = Pick<Results, 'machine' | 'versions'> & {
+  readonly at: string;
+  readonly services: readonly ServiceProfile[];
+  readonly used: CpuSeconds;
+  /** Checks that were completed meanwhile. */
+  readonly count: number;
+  readonly hops: readonly Hop[];
+};
+
+const TOP = 10;
+const TOP_OF_SERVICE = 6;
+const ALLOCATING = ['gateway', 'evaluator'];
+const BYTES_PER_KIB = 1_024;
+
+/** The outcome of a profile as a page to read. */
+export function formatProfile(profile: Profile): string {
+  const { at, machine, versions, services, used, count, hops } = profile;
+  const all = sumOf(used);
+  const perCheck = (ms: number): string => `${((1_000 * ms) / count).toFixed(1)}`;
+  const everywhere = services
+    .flatMap(({ service, cpu }) =>
+      selfTimes(cpu, 'place').map(({ what, amount }) => ({ what: `${service}: ${what}`, amount })),
+    )
+    .sort((a, b) => b.amount - a.amount);
+  const times = (costs: readonly Cost[], top: number): string[] =>
+    costs.slice(0, top).map(({ what, amount }) => line([what, amount.toFixed(0), perCheck(amount)]));
+  return [
+    '# Where the time goes',
+    '',
+    'Written by `npm run bench -- profile`. Do not edit.',
+    '',
+    `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${versions['node']}: ${count} checks of 3 rules (40 % polled, 40 % by webhook,`,
+    '20 % sync), RPC latency 20 ms, every process sampled. Sampling itself costs a part of what it shows.',
+    '',
+    '## Shares of the processes',
+    '',
+    ...table(
+      ['process', 'CPU s', 'share', 'CPU µs a check'],
+      PROCESSES.map((name) => [
+        name,
+        used[name].toFixed(2),
+        `${((100 * used[name]) / all).toFixed(0)} %`,
+        perCheck(1_000 * used[name]),
+      ]),
+    ),
+    '## The ten top costs',
+    '',
+    'Self time by package, file or part of Node, in any service. `(program)` is native code: sockets, the kernel, TLS, hashing.',
+    '',
+    ...table(['what', 'ms', 'µs a check'], []).slice(0, 2),
+    ...times(everywhere, TOP),
+    '',
+    '## By service',
+    '',
+    ...services.flatMap(({ service, cpu }) => [
+      `### ${service}`,
+      '',
+      ...table(['function', 'ms', 'µs a check'], []).slice(0, 2),
+      ...times(selfTimes(cpu), TOP_OF_SERVICE),
+      '',
+    ]),
+    '## What is allocated',
+    '',
+    ...services
+      .filter(({ service }) => ALLOCATING.includes(service))
+      .flatMap(({ service, heap }) => formatAllocations(service, allocations(heap), count)),
+    '## The budget of a sync check',
+    '',
+    'Sync checks over an idle system, one after another, from their traces: medians, in the order in which they begin. What lies',
+    'between the end of one and the beginning of the next is the way through the broker, Redis or the event loop.',
+    '',
+    ...table(
+      ['process', 'span', 'begins, ms', 'ends, ms', 'lasts, ms', 'p99, ms'],
+      hops.map(({ service, name, beginsMs, lastsMs, lastsP99Ms }) => [
+        service,
+        name,
+        beginsMs.toFixed(2),
+        (beginsMs + lastsMs).toFixed(2),
+        lastsMs.toFixed(2),
+        lastsP99Ms.toFixed(2),
+      ]),
+    ),
+  ].join('\n');
+}
+
+function formatAllocations(service: string, costs: readonly Cost[], count: number): string[] {
+  const kib = (bytes: number): string => (bytes / BYTES_PER_KIB / count).toFixed(2);
+  return [
+    `### ${service}: ${kib(totalOf(costs))} KiB a check`,
+    '',
+    ...table(
+      ['function', 'KiB a check'],
+      costs.slice(0, TOP_OF_SERVICE).map(({ what, amount }) => [what, kib(amount)]),
+    ),
+  ];
+}
+
+const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+
+const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string[] => [
+  line(headings),
+  line(headings.map(() => '---')),
+  ...rows.map(line),
+  '',
+];

@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { HeapProfiler, Profiler } from 'node:inspector';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { waitUntil } from '../support/wait-until.ts';
+import {
+  type BenchSystem,
+  type CpuSeconds,
+  PROCESSES,
+  startBenchSystem,
+  usedBetween,
+} from './bench-system.ts';
+import { completeChecks } from './complete-checks.ts';
+import { formatProfile, type ServiceProfile } from './format-profile.ts';
+import { newPlaces } from './grow.ts';
+import { describeRun, RESULTS_DIR } from './results.ts';
+import { traceChecks } from './trace-checks.ts';
+import { makeWorkload } from './workload.ts';
+
+const PRELOAD = new URL('./profile-preload.ts', import.meta.url).href;
+const RPC_LATENCY_MS = 20;
+/** Of each mode, in the proportion of the fault matrix: 40 % polled, 40 % by webhook, 20 % sync. */
+const COUNTS = { poll: 2_400, webhook: 2_400, sync: 1_200 } as const;
+const WARM_UP_PARTS = 2;
+const BEGIN_MS = 500;
+const SERVICES = PROCESSES.filter((name) => name !== 'kafka' && name !== 'redis');
+
+/** Profiles every process under load and follows a sync check by its trace; writes profile.md. */
+export async function benchProfile(): Promise<void> {
+  const { services, used, count } = await profileLoad();
+  const hops = await traceChecks();
+  const text = formatProfile({ ...describeRun(), at: new Date().toISOString(), services, used, count, hops });
+  writeFileSync(join(RESULTS_DIR, 'profile.md'), text);
+  console.log(text);
+}
+
+type Profiled = { readonly services: ServiceProfile[]; readonly used: CpuSeconds; readonly count: number };
+
+async function profileLoad(): Promise<Profiled> {
+  await using stack = new AsyncDisposableStack();
+  const dir = mkdtempSync(join(tmpdir(), 'rolecall-profile-'));
+  stack.defer(() => rmSync(dir, { recursive: true, force: true }));
+  const bench = stack.use(
+    await startBenchSystem({
+      rpcLatencyMs: RPC_LATENCY_MS,
+      env: { NODE_OPTIONS: `--import=${PRELOAD}`, BENCH_PROFILE_DIR: dir },
+    }),
+  );
+  const receiver = stack.use(await startReceiver());
+  const rounds = async (parts: number): Promise<number> => {
+    let sum = 0;
+    for (const mode of ['poll', 'webhook', 'sync'] as const) {
+      const count = Math.round(COUNTS[mode] / parts);
+      await completeMode(bench, mode, count, receiver);
+      sum += count;
+    }
+    return sum;
+  };
+  await rounds(WARM_UP_PARTS);
+  const pids = SERVICES.flatMap((name) => bench.system.pidsOf(name));
+  const signal = (): void => {
+    for (const pid of pids) process.kill(pid, 'SIGUSR2');
+  };
+  signal();
+  await delay(BEGIN_MS);
+  const before = bench.cpuSeconds();
+  const count = await rounds(1);
+  const used = usedBetween(before, bench.cpuSeconds());
+  signal();
+  await waitUntil('the profiles', () => filesOf(dir, '.done').length === pids.length);
+  return { services: SERVICES.map((service) => loadProfile(dir, service)), used, count };
+}
+
+type Receiver = AsyncDisposable & { readonly url: string; readonly arrived: () => number };
+
+async function completeMode(
+  bench: BenchSystem,
+  mode: 'poll' | 'webhook' | 'sync',
+  count: number,
+  receiver: Receiver,
+): Promise<void> {
+  const workload = await makeWorkload(bench.system.chain, 3);
+  const already = receiver.arrived();
+  await completeChecks(bench, {
+    workload,
+    from: newPlaces(count),
+    count,
+    mode: mode === 'sync' ? 'sync' : 'poll',
+    ...(mode === 'webhook' && { callbackUrl: receiver.url }),
+  });
+  if (mode === 'webhook')
+    await waitUntil('the webhooks', () => receiver.arrived() - already >= count || undefined);
+}
+
+async function startReceiver(): Promise<Receiver> {
+  let arrived = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      arrived += 1;
+      response.writeHead(204).end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    arrived: () => arrived,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const filesOf = (dir: string, ending: string): string[] =>
+  readdirSync(dir).filter((file) => file.endsWith(ending));
+
+function loadProfile(dir: string, service: string): ServiceProfile {
+  const load = (ending: string): unknown => {
+    const file = filesOf(dir, ending).find((name) => name.startsWith(`${service}-`));
+    if (!file) throw new Error(`there is no profile of ${service}`);
+    return JSON.parse(readFileSync(join(dir, file), 'utf8'));
+  };
+  return {
+    service,
+    cpu: load('.cpu.json') as Profiler.Profile,
+    heap: load('.heap.json') as HeapProfiler.SamplingHeapProfile,
+  };
+}
