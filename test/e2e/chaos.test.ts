@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { spawnNode } from '../support/spawn-process.ts';
 import { findPortBase } from '../support/start-system.ts';
 
-const RUN_TIMEOUT_MS = 420_000;
+const RUN_TIMEOUT_MS = 900_000;
 const OUTPUT_TAIL_CHARS = 4_000;
 
 type Row = { readonly id: string; readonly failed?: string; readonly broken?: Record<string, string[]> };
