@@ -30,13 +30,14 @@ export function makeAuditedWrites(deps: Dependencies) {
   const { accounts, clientApps } = deps;
   const appStore = { ...clientApps, topic: clientApp };
   const accountStore = { ...accounts, topic: account };
-  const record = async (entry: Omit<Audit, 'at'>) => {
-    const dated = { ...entry, at: new Date(deps.now()).toISOString() };
+  const record = async (entry: Omit<Audit, 'at'> & Partial<Audit>) => {
+    const dated = { at: new Date(deps.now()).toISOString(), ...entry };
     await deps.publish(audit, dated);
     await deps.auditTrail.record(dated);
   };
 
   return {
+    /** One that is repeated with the same `at` is the same entry. */
     record,
     /** @throws ServiceError `not-found` where a change is asked of an app that does not exist */
     async app(

@@ -2,11 +2,10 @@ import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { KeyUse } from '#shared/redis/key-use.ts';
-import type { Call, Handlers } from './call.ts';
+import type { Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
-import type { Once } from './once.ts';
-import type { OperationId } from './operations.ts';
+import { type Once, requestOf } from './once.ts';
 import { invalid } from './problem.ts';
 import { showApp, showAppSummary } from './show.ts';
 
@@ -52,19 +51,13 @@ export function makeAppHandlers(
   const readOwn = makeReadOwn(deps);
   const show = async (app: ClientApp, owner: Account) =>
     showApp(app, owner, await keyUse.read(app.clientId), now());
-  const plan = <Id extends OperationId, T>(
-    operation: Id,
-    { account, idempotencyKey: key, body }: Call<Id>,
-    about: readonly string[],
-    make: () => T,
-  ): Promise<T> => once.plan({ accountId: account.accountId, operation, key, about: [about, body] }, make);
 
   return {
     listApps: async ({ account }) =>
       (await clientApps.listOwned(account.accountId)).map((app) => showAppSummary(app, now())),
     async createApp(call) {
       const { account, body } = call;
-      const { keyId, ...credentials } = await plan('createApp', call, [], () => ({
+      const { keyId, ...credentials } = await once.plan(requestOf('createApp', call), () => ({
         ...newCredentials(),
         keyId: newKey().keyId,
       }));
@@ -90,7 +83,7 @@ export function makeAppHandlers(
     async createKey(call) {
       const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
-      const key = await plan('createKey', call, [clientId], newKey);
+      const key = await once.plan(requestOf('createKey', call, [clientId]), newKey);
       const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
       await apps.createKey(account.email, clientId, key, { ...body, expiresAt });
       return key;
@@ -104,14 +97,14 @@ export function makeAppHandlers(
       const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
       const keyId = param('keyId');
-      const fresh = await plan('rollKey', call, [clientId, keyId], newKey);
+      const fresh = await once.plan(requestOf('rollKey', call, [clientId, keyId]), newKey);
       await apps.rollKey(account.email, clientId, keyId, fresh, body.overlapHours * HOUR_MS);
       return fresh;
     },
     async rotateSecret(call) {
       const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
-      const { webhookSecret, sealed } = await plan('rotateSecret', call, [clientId], () => {
+      const { webhookSecret, sealed } = await once.plan(requestOf('rotateSecret', call, [clientId]), () => {
         const made = newWebhookSecret();
         return { webhookSecret: made, sealed: apps.seal(clientId, made) };
       });

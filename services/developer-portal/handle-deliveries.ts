@@ -8,6 +8,7 @@ import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import type { Call, Handlers } from './call.ts';
 import type { ReadOwn } from './handle-apps.ts';
+import { type Once, requestOf } from './once.ts';
 import { invalid } from './problem.ts';
 import { showDelivery, showDeliverySummary } from './show.ts';
 import type { Throttle } from './throttle.ts';
@@ -27,6 +28,7 @@ export type Dependencies = {
   readonly publishDelivery: (message: WebhookRetry) => Promise<void>;
   readonly writes: Pick<AuditedWrites, 'record'>;
   readonly throttle: Throttle;
+  readonly once: Once;
   readonly callbackPolicy: CallbackPolicy;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -36,20 +38,22 @@ type Ids = 'listDeliveries' | 'readDelivery' | 'resendDelivery' | 'resendFailed'
 
 /** What developers see of their webhooks, and how they send them again. */
 export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
-  const { readOwn, deliveries, resends, writes, throttle, now } = deps;
+  const { readOwn, deliveries, resends, writes, throttle, once, now } = deps;
+  const nowIso = () => new Date(now()).toISOString();
   const ownApp = ({ account, param }: Call<Ids>) => readOwn(account, param('clientId'));
   const ownDelivery = async (call: Call<'readDelivery' | 'resendDelivery'>): Promise<DeliveryView> => {
     const [{ clientId }, view] = await Promise.all([ownApp(call), deliveries.read(call.param('requestId'))]);
     if (!view || view.clientId !== clientId) throw new ServiceError('not-found', 'there is no such delivery');
     return view;
   };
-  const record = (call: Call<Ids>, clientId: string, action: string, subject: string) =>
+  const record = (call: Call<Ids>, clientId: string, action: string, subject: string, at: string) =>
     writes.record({
       accountId: call.account.accountId,
       clientId,
       actor: call.account.email,
       action,
       subject,
+      at,
     });
 
   return {
@@ -65,57 +69,68 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     readDelivery: async (call) => showDelivery(await ownDelivery(call)),
     async resendDelivery(call) {
-      const { requestId, clientId } = await ownDelivery(call);
-      const sent = await resends.resend(requestId);
-      await record(call, clientId, 'webhook-resent', requestId);
+      const { requestId, clientId, chain: last } = await ownDelivery(call);
+      const { chain, at } = await once.plan(requestOf('resendDelivery', call, [clientId, requestId]), () => ({
+        chain: last + 1,
+        at: nowIso(),
+      }));
+      const sent = await resends.resend(requestId, chain);
+      await record(call, clientId, 'webhook-resent', requestId, at);
       return sent;
     },
     async resendFailed(call) {
       const { clientId } = await ownApp(call);
       await throttle.take([{ budget: BULK_RESENDS, whose: clientId }]);
-      const sent = await resends.resendFailed(clientId, Date.parse(call.body.since));
-      await record(call, clientId, 'webhooks-resent', `${sent.count} since ${call.body.since}`);
-      return sent;
+      const { since } = call.body;
+      const { at } = await once.plan(requestOf('resendFailed', call, [clientId]), () => ({ at: nowIso() }));
+      const sent = await resends.resendFailed(clientId, Date.parse(since), Date.parse(at));
+      // Who asks again has nothing left to send, and is told what was sent.
+      const told = await once.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
+      await record(call, clientId, 'webhooks-resent', `${told.count} since ${since}`, at);
+      return told;
     },
     async sendTestEvent(call) {
       const { clientId } = await ownApp(call);
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
       if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
-      await throttle.take([{ budget: TEST_EVENTS, whose: clientId }]);
-      const event = testEvent(clientId, judged.href, now());
-      const { requestId, resultJson, retainUntil } = event;
+      const { requestId, at } = await once.plan(requestOf('sendTestEvent', call, [clientId]), () => ({
+        requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`,
+        at: nowIso(),
+      }));
+      await throttle.take([{ budget: TEST_EVENTS, whose: clientId }], requestId);
+      const event = testEvent({ requestId, clientId, callbackUrl: judged.href }, at);
+      const { resultJson, retainUntil } = event;
       // Stored as a result is, so that it can be sent again like any other.
       await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
       await deps.publishDelivery(event);
-      await record(call, clientId, 'test-event-sent', requestId);
+      await record(call, clientId, 'test-event-sent', requestId, at);
       return { requestId };
     },
   };
 }
 
 /** A delivery in the shape of a result that decides nothing, told from results by its `type`. */
-function testEvent(clientId: string, callbackUrl: string, nowMs: number): WebhookRetry {
-  const requestId = `test_${randomBytes(ID_BYTES).toString('hex')}`;
-  const nowIso = new Date(nowMs).toISOString();
+function testEvent(
+  about: Pick<WebhookRetry, 'requestId' | 'clientId' | 'callbackUrl'>,
+  at: string,
+): WebhookRetry {
   const event = {
     type: 'test',
-    requestId,
+    requestId: about.requestId,
     status: 'completed',
     roles: [],
     errors: [],
-    evaluatedAt: nowIso,
+    evaluatedAt: at,
     blocks: {},
   };
   return {
-    requestId,
-    clientId,
-    callbackUrl,
+    ...about,
     resultJson: JSON.stringify(event),
-    acceptedAt: nowIso,
-    retainUntil: new Date(nowMs + TEST_EVENT_KEPT_MS).toISOString(),
+    acceptedAt: at,
+    retainUntil: new Date(Date.parse(at) + TEST_EVENT_KEPT_MS).toISOString(),
     attemptCount: 0,
     asideCount: 0,
-    dueAt: nowIso,
+    dueAt: at,
     chain: 0,
   };
 }

@@ -44,6 +44,7 @@ await runService(
     const work = makeWork({ redis, store, publish: kafka.publish, box, now });
     const sessions = makeSessions({ redis, readAccount: store.accounts.read, ...config.session });
     const throttle = makeThrottle(redis);
+    const once = makeOnce(redis, box);
     const readOwn = makeReadOwn(work);
     const handlers = {
       ...makeAccountHandlers({
@@ -54,12 +55,13 @@ await runService(
         throttle,
         signUpsPerHour: config.signUpsPerHour,
       }),
-      ...makeAppHandlers({ ...store, ...work, keyUse: makeKeyUse(redis), once: makeOnce(redis, box), now }),
+      ...makeAppHandlers({ ...store, ...work, keyUse: makeKeyUse(redis), once, now }),
       ...makeDeliveryHandlers({
         ...store,
         ...work,
         readOwn,
         throttle,
+        once,
         publishDelivery: (message) => kafka.publish(webhookRequested, message),
         callbackPolicy: config.callback,
         now,

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '#shared/errors.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
+import type { Call } from './call.ts';
+import type { OperationId } from './operations.ts';
 import { Problem } from './problem.ts';
 
 /** How long the same request is known again. */
@@ -53,5 +55,16 @@ export function makeOnce(redis: Redis, box: SecretBox): Once {
     },
   };
 }
+
+/**
+ * The request that a call of an operation is.
+ *
+ * @param about what the call is about beside its body: the ids of its path
+ */
+export const requestOf = <Id extends OperationId>(
+  operation: string,
+  { account, idempotencyKey: key, body }: Call<Id>,
+  about: readonly string[] = [],
+): OnceRequest => ({ accountId: account.accountId, operation, key, about: [about, body] });
 
 const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

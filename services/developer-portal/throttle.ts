@@ -3,16 +3,24 @@ import type { Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
 import { Problem, retryAfter } from './problem.ts';
 
-/** KEYS: counters. ARGV: for each its maximum and its window in ms. Nothing is counted where one is full. */
+/**
+ * KEYS: counters, then perhaps the mark of what is drawn for. ARGV: for each counter its maximum and its window in ms.
+ * Nothing is counted where one is full, or where it was drawn for the same already.
+ */
 const TAKE = `
-for i, key in ipairs(KEYS) do
+local counters = #ARGV / 2
+local mark = KEYS[counters + 1]
+if mark and redis.call('EXISTS', mark) == 1 then return 0 end
+for i = 1, counters do
+  local key = KEYS[i]
   if tonumber(redis.call('GET', key) or '0') >= tonumber(ARGV[2 * i - 1]) then
     return math.max(1, redis.call('PTTL', key))
   end
 end
-for i, key in ipairs(KEYS) do
-  if redis.call('INCR', key) == 1 then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+for i = 1, counters do
+  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[2 * i]) end
 end
+if mark then redis.call('SET', mark, '1', 'PX', ARGV[2]) end
 return 0
 `;
 
@@ -31,8 +39,11 @@ export type Budget = { readonly name: string; readonly countMax: number; readonl
 export type Draw = { readonly budget: Budget; readonly whose: string };
 
 export type Throttle = {
-  /** @throws Problem `rate-limited` with `Retry-After` where one of the budgets is used up; then none is drawn from */
-  readonly take: (draws: readonly Draw[]) => Promise<void>;
+  /**
+   * @param drawnFor what it is drawn for: who draws for the same again within the first window draws nothing
+   * @throws Problem `rate-limited` with `Retry-After` where one of the budgets is used up; then none is drawn from
+   */
+  readonly take: (draws: readonly Draw[], drawnFor?: string) => Promise<void>;
   /** Gives back what turned out to be none of what is counted. */
   readonly giveBack: (draws: readonly Draw[]) => Promise<void>;
 };
@@ -47,9 +58,12 @@ export function makeThrottle(redis: Redis): Throttle {
   const take = makeScript<number>(redis, 'takeAttempt', TAKE);
   const giveBack = makeScript<number>(redis, 'giveAttemptBack', GIVE_BACK);
   return {
-    async take(draws) {
+    async take(draws, drawnFor) {
       const limits = draws.flatMap(({ budget }) => [budget.countMax, budget.windowMs]);
-      const waitMs = await take(draws.map(keyOf), limits);
+      const waitMs = await take(
+        [...draws.map(keyOf), ...(drawnFor === undefined ? [] : [markOf(drawnFor)])],
+        limits,
+      );
       if (waitMs > 0)
         throw new Problem('rate-limited', 'Too many attempts; try again later.', {
           headers: retryAfter(waitMs),
@@ -62,5 +76,6 @@ export function makeThrottle(redis: Redis): Throttle {
 }
 
 /** What people type is not kept, not even here. */
-const keyOf = ({ budget, whose }: Draw): string =>
-  `throttle:${budget.name}:${createHash('sha256').update(whose).digest('hex').slice(0, 32)}`;
+const keyOf = ({ budget, whose }: Draw): string => `throttle:${budget.name}:${digest(whose)}`;
+const markOf = (drawnFor: string): string => `throttle-drawn:${digest(drawnFor)}`;
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);

@@ -8,6 +8,7 @@ const call = (over: Partial<Call<'tryCheck'>> = {}) =>
   ({
     account: {},
     param: () => 'app_1',
+    idempotencyKey: 'once',
     body: { apiKey: KEY, check: { rules: [] } },
     ...over,
   }) as Call<'tryCheck'>;
@@ -26,14 +27,14 @@ function makeTry(answer: () => Promise<Response>) {
   return { tryCheck, sent };
 }
 
-test('the gateway gets the check and the key and nothing else of the request', async () => {
+test('the gateway gets the check, the key and the idempotency key, and nothing else of the request', async () => {
   const { tryCheck, sent } = makeTry(async () => Response.json({ roles: [] }));
   await tryCheck(call());
   expect(sent[0]?.url).toBe('http://gateway/access-control/check-roles');
   expect(sent[0]?.init).toMatchObject({
     method: 'POST',
     body: '{"rules":[]}',
-    headers: { 'content-type': 'application/json', 'x-api-key': KEY },
+    headers: { 'content-type': 'application/json', 'x-api-key': KEY, 'idempotency-key': 'once' },
     redirect: 'error',
   });
 });

@@ -31,7 +31,8 @@ export type Dependencies = {
 };
 
 /**
- * Sends a check for a developer, with a key of theirs that is kept nowhere, and shows what came.
+ * Sends a check for a developer, with a key of theirs that is kept nowhere, and shows what came. Sent again with the
+ * same idempotency key it is the same check to the gateway, and charged once.
  *
  * @throws Problem `gateway-unavailable` where no whole answer came within 30 s; `validation-failed` for a key that is
  *   not one of the app's
@@ -43,14 +44,17 @@ export function makeTryHandlers({
   fetch,
 }: Dependencies): Handlers<'tryCheck'> {
   return {
-    async tryCheck({ account, param, body: { apiKey, check } }) {
+    async tryCheck({ account, param, idempotencyKey, body: { apiKey, check } }) {
       const { keys } = await readOwn(account, param('clientId'));
       const hash = hashApiKey(apiKey);
       if (!keys.some((key) => key.hash === hash))
         throw invalid([{ pointer: '/apiKey', code: 'not-of-app', detail: 'This is not a key of this app.' }]);
       const json = JSON.stringify(check);
       const began = performance.now();
-      const { status, headers, text } = await send(fetch, `${gatewayUrl}${CHECK_PATH}`, apiKey, json);
+      const { status, headers, text } = await send(fetch, `${gatewayUrl}${CHECK_PATH}`, json, {
+        'x-api-key': apiKey,
+        'idempotency-key': idempotencyKey,
+      });
       return {
         status,
         headers: Object.fromEntries([...headers].filter(([name]) => SHOWN_HEADERS.has(name))),
@@ -62,11 +66,16 @@ export function makeTryHandlers({
   };
 }
 
-async function send(fetch: typeof globalThis.fetch, url: string, apiKey: string, body: string) {
+async function send(
+  fetch: typeof globalThis.fetch,
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+) {
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
+      headers: { 'content-type': 'application/json', ...headers },
       body,
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -102,8 +102,8 @@ export type Deliveries = {
    * fewer than asked for although `next` says that there are more.
    */
   readonly page: (clientId: string, options: PageOptions) => Promise<DeliveryPage>;
-  /** Ids of a client app's deliveries that were exhausted or stopped at `sinceMs` or later, oldest first. */
-  readonly failedSince: (clientId: string, sinceMs: number) => Promise<string[]>;
+  /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`, oldest first. */
+  readonly failedSince: (clientId: string, sinceMs: number, untilMs?: number) => Promise<string[]>;
   /** When the oldest undelivered webhook was accepted, epoch ms. */
   readonly oldestUndeliveredAt: (nowMs: number) => Promise<number | undefined>;
 };
@@ -181,10 +181,10 @@ export function makeDeliveries(redis: Redis): Deliveries {
         }
         return { deliveries: found, next: last };
       }, LISTING_TIMEOUT_MS),
-    failedSince: (clientId, sinceMs) =>
+    failedSince: (clientId, sinceMs, untilMs) =>
       inStore(async () => {
         await requireView(redis);
-        return redis.zrangebyscore(failedKey(clientId), sinceMs, '+inf', 'LIMIT', 0, FAILED_MAX);
+        return redis.zrangebyscore(failedKey(clientId), sinceMs, untilMs ?? '+inf', 'LIMIT', 0, FAILED_MAX);
       }),
     oldestUndeliveredAt: (nowMs) =>
       inStore(async () => {

@@ -17,13 +17,16 @@ type Dependencies = {
 
 /** Sends webhooks again on somebody's wish: the same id, the same bytes, the whole schedule anew. */
 export type ResendWebhooks = {
-  /** @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired */
-  readonly resend: (requestId: string) => Promise<{ requestId: string }>;
   /**
-   * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later. Those
-   * whose result has expired are left out.
+   * @param chain which resend it is, so that one that is asked for again is sent once; default: the next
+   * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
    */
-  readonly resendFailed: (clientId: string, sinceMs: number) => Promise<{ count: number }>;
+  readonly resend: (requestId: string, chain?: number) => Promise<{ requestId: string }>;
+  /**
+   * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
+   * after `untilMs`. Those whose result has expired are left out.
+   */
+  readonly resendFailed: (clientId: string, sinceMs: number, untilMs?: number) => Promise<{ count: number }>;
 };
 
 /**
@@ -33,22 +36,22 @@ export type ResendWebhooks = {
  * await resend(requestId);
  */
 export function makeResendWebhooks({ deliveries, results, publish, now }: Dependencies): ResendWebhooks {
-  const tryResend = async (requestId: string): Promise<boolean> => {
+  const tryResend = async (requestId: string, chain?: number): Promise<boolean> => {
     const [view, resultJson] = await Promise.all([deliveries.read(requestId), results.read(requestId)]);
     if (view === undefined || resultJson === undefined) return false;
-    await publish(resendOf(view, resultJson, new Date(now()).toISOString()));
+    await publish(resendOf(view, chain ?? view.chain + 1, resultJson, new Date(now()).toISOString()));
     return true;
   };
   return {
-    async resend(requestId) {
-      if (await tryResend(requestId)) return { requestId };
+    async resend(requestId, chain) {
+      if (await tryResend(requestId, chain)) return { requestId };
       throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
     },
-    async resendFailed(clientId, sinceMs) {
-      const ids = await deliveries.failedSince(clientId, sinceMs);
+    async resendFailed(clientId, sinceMs, untilMs) {
+      const ids = await deliveries.failedSince(clientId, sinceMs, untilMs);
       let count = 0;
       for (let i = 0; i < ids.length; i += CHUNK) {
-        const sent = await Promise.all(ids.slice(i, i + CHUNK).map(tryResend));
+        const sent = await Promise.all(ids.slice(i, i + CHUNK).map((id) => tryResend(id)));
         count += sent.filter(Boolean).length;
       }
       return { count };
@@ -57,7 +60,7 @@ export function makeResendWebhooks({ deliveries, results, publish, now }: Depend
 }
 
 /** The next chain of a delivery; it supersedes the one before once it is taken up. */
-const resendOf = (view: DeliveryView, resultJson: string, nowIso: string): WebhookRetry => ({
+const resendOf = (view: DeliveryView, chain: number, resultJson: string, nowIso: string): WebhookRetry => ({
   requestId: view.requestId,
   clientId: view.clientId,
   callbackUrl: view.callbackUrl,
@@ -67,5 +70,5 @@ const resendOf = (view: DeliveryView, resultJson: string, nowIso: string): Webho
   attemptCount: 0,
   asideCount: 0,
   dueAt: nowIso,
-  chain: view.chain + 1,
+  chain,
 });

@@ -139,6 +139,47 @@ test('a test event is signed like a webhook, told by its type, and sent at most 
   expect(Number(again.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
+test('a resend and a test event that are asked for again, as after a lost answer, are sent once', async () => {
+  const attemptsOf = async (requestId: string) =>
+    (await developer.get<{ attempts: unknown[] }>(own(`/deliveries/${requestId}`))).body.attempts.length;
+  const twice = async (path: string, body?: unknown, isSettled = async () => true) => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const one = await developer.send<{ requestId: string }>('POST', own(path), body, headers);
+    await waitUntil('what was sent to arrive', isSettled);
+    const two = await developer.send('POST', own(path), body, headers);
+    expect([two.status, two.body]).toEqual([202, one.body]);
+    return one.body;
+  };
+  receiver.setAnswer(410);
+  const { requestId } = (await (await post({ callbackUrl: receiver.url })).json()) as { requestId: string };
+  await waitUntil('the delivery to stop', async () =>
+    (await listDeliveries('?state=stopped')).deliveries.some((one) => one.requestId === requestId),
+  );
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const attemptsAre = (count: number) => async () => (await attemptsOf(requestId)) === count;
+  await twice(`/deliveries/${requestId}/resend`, undefined, attemptsAre(2));
+  expect(await twice('/deliveries/resend-failed', { since }, attemptsAre(3))).toEqual({ count: 1 });
+  receiver.setAnswer(204);
+  const callbackUrl = `${receiver.url}?once`;
+  const sent = await waitUntil('a test event to be allowed', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const answers = await Promise.all(
+      [1, 2].map(() =>
+        developer.send<{ requestId: string }>('POST', own('/test-event'), { callbackUrl }, headers),
+      ),
+    );
+    return answers.every(({ status }) => status === 202) && answers.map(({ body }) => body.requestId);
+  });
+  expect(new Set(sent).size).toBe(1);
+  // What is published to a topic later is delivered later, so nothing of the ones before is still to come.
+  expect((await developer.send('POST', own(`/deliveries/${requestId}/resend`))).status).toBe(202);
+  await waitUntil('the last one to arrive', attemptsAre(4));
+  expect(await attemptsOf(sent[0] ?? '')).toBe(1);
+  const { body: trail } = await developer.get<{ action: string }[]>(own('/audit'));
+  const count = (action: string) => trail.filter((entry) => entry.action === action).length;
+  expect([count('webhooks-resent'), count('test-event-sent')]).toEqual([1, 2]);
+});
+
 test('a wiped Redis shows the same usage, apps and trail once it is rebuilt, and holds no secret', async () => {
   const connection = stack.use(
     await connectRedis({ url: system.ready.redis, dependencyWaitMs: 5_000 }, testContext()),

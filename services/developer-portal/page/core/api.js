@@ -24,7 +24,7 @@ export class ApiError extends Error {
 
   /** Whether the write may have happened although no answer says so. */
   get isUncertain() {
-    return this.status === 0 || this.status >= 500 || this.code === 'idempotency-key-in-use';
+    return this.status === 0 || this.status >= 500;
   }
 
   /** The faults of the fields, by JSON pointer. */

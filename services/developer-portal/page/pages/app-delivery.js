@@ -43,9 +43,7 @@ export function Delivery({ item }) {
     } catch (error) {
       if (!error.isUncertain) key.current = makeUuid();
       toast(
-        error.isUncertain
-          ? 'The connection was lost. Look at the attempts before you try again.'
-          : error.message,
+        error.isUncertain ? 'The connection was lost. Trying again is safe: it is sent once.' : error.message,
         'bad',
       );
     }

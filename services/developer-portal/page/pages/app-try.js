@@ -25,10 +25,11 @@ export function Try() {
   const [onUndetermined, setPolicy] = useState('omit');
   const [rules, setRules] = useState(() => [newRule(1)]);
   const [answer, setAnswer] = useState(undefined);
-  const form = useSubmit(() => {
+  const form = useSubmit((_, idempotencyKey) => {
     setAnswer(undefined);
     return ask('POST', `${api}/try`, {
       body: { apiKey: apiKey.trim(), check: buildCheck({ account, onUndetermined, rules }) },
+      idempotencyKey,
     });
   }, setAnswer);
   const faults = {

@@ -25,7 +25,7 @@ export function ResendFailed({ onClose, onDone }) {
     });
   const form = useSubmit(send, ({ count }) => onDone(count));
   return html`<${Dialog} title="Resend what failed" onClose=${onClose}>
-    <${Form} form=${form} submit="Resend" again="Trying again may send messages twice, under the same ids." onCancel=${onClose}>
+    <${Form} form=${form} submit="Resend" onCancel=${onClose}>
       <p class="prose">Every delivery that was given up, or stopped by a 410, is sent again with the same id and body.
         Your receiver should ignore ids it has handled.</p>
       <${Field} label="Failed within" as="select" name="hours" fault=${form.faults['/since']}>

@@ -18,7 +18,7 @@ export function TestEvent({ onSent }) {
     },
   );
   return html`<${Card} title="Test event">
-    <${Form} form=${form} submit="Send test event" label="Test event" again="Look at the deliveries below before you try again.">
+    <${Form} form=${form} submit="Send test event" label="Test event">
       <${Field} label="Callback URL" name="callbackUrl" type="url" inputmode="url" required maxlength="2048"
         placeholder="https://example.com/hooks/rolecall" hint="A signed example message; one every 20 seconds at most."
         fault=${form.faults['/callbackUrl']} />

@@ -4,15 +4,13 @@ const NEVER_TWICE = 'Trying again is safe: it never happens twice.';
 
 /**
  * A form that is sent by `useSubmit`. After a lost connection its fields rest and the button sends the very same
- * again.
- *
- * @param again what trying again may do, where it is not safe
+ * again, which is done once whatever became of the first try.
  */
-export function Form({ form, submit, tone = '', children, onCancel, label, again = NEVER_TWICE }) {
+export function Form({ form, submit, tone = '', children, onCancel, label }) {
   const { busy, isUncertain, onSubmit, formRef } = form;
   return html`<form ref=${formRef} onSubmit=${onSubmit} novalidate aria-busy=${busy} aria-label=${label}>
     <fieldset disabled=${isUncertain}>${children}</fieldset>
-    <${FormError} form=${form} again=${again} />
+    <${FormError} form=${form} />
     <div class="actions">
       ${onCancel && html`<button type="button" onClick=${onCancel}>Cancel</button>`}
       <button type="submit" class=${`primary ${tone}`} aria-disabled=${busy ? 'true' : undefined}>
@@ -23,14 +21,14 @@ export function Form({ form, submit, tone = '', children, onCancel, label, again
 }
 
 /** What is wrong with the whole of a form; a fault of one field stands beside that field. */
-export function FormError({ form: { error, faults, isUncertain }, again = NEVER_TWICE }) {
+export function FormError({ form: { error, faults, isUncertain } }) {
   if (!error) return null;
   const known = Object.keys(faults).filter((pointer) => pointer !== '');
   if (known.length > 0 && error.status === 422) return null;
-  return html`<p class="notice bad" role="alert" tabindex="-1">${isUncertain ? uncertain(error, again) : error.message}</p>`;
+  return html`<p class="notice bad" role="alert" tabindex="-1">${isUncertain ? uncertain(error) : error.message}</p>`;
 }
 
-const uncertain = ({ status, message }, again) =>
+const uncertain = ({ status, message }) =>
   status === 0
-    ? `The connection was lost, so it is not known whether this arrived. ${again}`
-    : `${message} ${again}`;
+    ? `The connection was lost, so it is not known whether this arrived. ${NEVER_TWICE}`
+    : `${message} ${NEVER_TWICE}`;
