@@ -15,7 +15,10 @@ export const OVERLAP_HOURS_MAX = 168;
 export const CALLBACK_URL_CHARS_MAX = 2_048;
 export const PAGE_COUNT_MAX = 100;
 
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+/** Bidirectional controls too: they let a text look like another one. */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+/** Something to be seen, beside blanks and what has no width. */
+const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const length = (text: string): number => [...text].length;
 
 /** One line of text, blanks around it dropped; a length counts code points. */
@@ -25,7 +28,7 @@ const line = (charsMax: number) =>
     .max(charsMax * 4)
     .trim()
     .refine((text) => text.isWellFormed() && !CONTROL.test(text), 'Control characters are not allowed.')
-    .refine((text) => length(text) >= 1, 'Must not be empty.')
+    .refine((text) => VISIBLE.test(text), 'Must not be empty.')
     .refine((text) => length(text) <= charsMax, `At most ${charsMax} characters.`)
     .meta({ minLength: 1, maxLength: charsMax });
 
@@ -39,7 +42,7 @@ const lines = (charsMax: number) =>
       (text) => text.isWellFormed() && !CONTROL.test(text.replace(/[\n\r\t]/g, '')),
       'Control characters are not allowed.',
     )
-    .refine((text) => length(text) >= 1, 'Must not be empty.')
+    .refine((text) => VISIBLE.test(text), 'Must not be empty.')
     .refine((text) => length(text) <= charsMax, `At most ${charsMax} characters.`)
     .meta({ minLength: 1, maxLength: charsMax });
 

@@ -55,14 +55,17 @@ export function makeApp(deps: Dependencies): Express {
   const document = makeOpenApi();
   app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
   app.use('/api', () => {
-    throw new Problem('route-not-found', 'There is nothing at this path.');
+    throw nothingHere();
   });
   servePage(app);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
-    fail(deps, response, error),
+    // The router's word for a percent-escape that is none.
+    fail(deps, response, error instanceof URIError ? nothingHere() : error),
   );
   return app;
 }
+
+const nothingHere = () => new Problem('route-not-found', 'There is nothing at this path.');
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */
 function makeGate({ metrics, inFlightMax }: Dependencies) {
@@ -145,7 +148,7 @@ function setCookie(
     httpOnly: true,
     sameSite: 'strict',
     path: '/',
-    secure: origin?.startsWith('https:') ?? false,
+    secure: origin?.startsWith('https:') ?? response.req.secure,
     maxAge: token === undefined ? 0 : sessionMsMax,
     encode: (value) => value,
   });

@@ -27,6 +27,8 @@ export function servePage(app: Express): void {
       response.set('cache-control', ASSET_CACHE);
       response.sendFile(file, { ...sendOptions, root: packageRoot(from) }, passOn(next));
     });
+  // Tests stand beside the modules, and are no part of the page.
+  app.use(/^\/assets\/.*\.ts$/, notFound);
   app.use(
     '/assets',
     express.static(PAGE, {
@@ -37,17 +39,17 @@ export function servePage(app: Express): void {
       setHeaders: (response: Response) => response.set('cache-control', ASSET_CACHE),
     }),
   );
-  app.use('/assets', (_request, response) => {
-    response.status(404).type('text/plain').send('not found\n');
-  });
+  app.use('/assets', notFound);
   app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response, next) => {
     response.set('cache-control', 'no-cache');
     response.sendFile('index.html', { ...sendOptions, root: PAGE }, passOn(next));
   });
-  app.use((_request, response) => {
-    response.status(404).type('text/plain').send('not found\n');
-  });
+  app.use(notFound);
 }
+
+const notFound = (_request: unknown, response: Response): void => {
+  response.status(404).type('text/plain').send('not found\n');
+};
 
 /** A browser that went away in the middle is nothing to report. */
 const passOn = (next: (error?: unknown) => void) => (error?: NodeJS.ErrnoException) => {

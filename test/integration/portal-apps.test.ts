@@ -296,6 +296,8 @@ test.each([
   ['an app without a name', '', { name: ' ' }, '/name'],
   ['an app with too long a name', '', { name: long(65) }, '/name'],
   ['a name with a control character', '', { name: 'a\u0000b' }, '/name'],
+  ['a name that runs backwards', '', { name: '\u202eevil' }, '/name'],
+  ['a name of which nothing is seen', '', { name: '\u200b\u2060 \u3164' }, '/name'],
   ['a name with a lone surrogate', '', { name: 'a\ud800' }, '/name'],
   ['a name that is no text', '', { name: 5 }, '/name'],
   ['a member that nobody knows', '', { name: 'x', __proto__x: 1 }, '/__proto__x'],
@@ -326,24 +328,40 @@ test('bodies that are no JSON, of another type, or too large are refused', async
   expect((await send(JSON.stringify({ name: long(64) }))).status).toBe(201);
 });
 
+test('a path that is none is not found, and neither is a source file that is no part of the page', async () => {
+  for (const path of ['/api/apps/%zz', '/apps/%zz', '/assets/%zz', '/assets/page.test.ts'])
+    expect([path, (await fetch(portal.url + path)).status]).toEqual([path, 404]);
+  expect(portal.process.stdout()).not.toContain('"msg":"bug"');
+});
+
 test('whoever did something stands in the trail, newest first; operators stand there as such', async () => {
   const client = await signUp(portal.url);
   const { clientId, keyId } = await createApp(client);
   await client.send('PATCH', `/api/apps/${clientId}`, { name: 'renamed' });
   await client.send('PATCH', `/api/apps/${clientId}`, { name: 'renamed' });
   await client.send('DELETE', `/api/apps/${clientId}/keys/${keyId}`);
-  await operate().apps.suspend('somebody@operators.example', clientId);
+  const { apps, accountWork } = operate();
+  await apps.suspend('somebody@operators.example', clientId);
   type Entry = { actor: string; action: string; subject: string };
   const trail = async (path: string) =>
     (await client.get<Entry[]>(path)).body.map(({ actor, action, subject }) => [actor, action, subject]);
+  const { accountId } = (await client.get<{ account: { accountId: string } }>('/api/session')).body.account;
+  for (const _ of ['sent', 'sent again']) {
+    await apps.rejectScope('operator', clientId, 'too vague');
+    await accountWork.setTier('operator', accountId, 'paid', undefined);
+  }
   const ofApp = [
+    ['operator', 'limits-set', clientId],
+    ['operator', 'scope-rejected', clientId],
     ['operator', 'app-suspended', clientId],
     [client.email, 'key-revoked', keyId],
     [client.email, 'app-renamed', clientId],
     [client.email, 'app-created', clientId],
   ];
   expect(await trail(`/api/apps/${clientId}/audit`)).toEqual(ofApp);
-  expect((await trail('/api/audit')).slice(0, 4)).toEqual(ofApp);
+  const ofAccount = (await trail('/api/audit')).filter(([, action]) => action !== 'tier-paid');
+  expect(ofAccount.slice(0, 6)).toEqual(ofApp);
+  expect((await trail('/api/audit')).filter(([, action]) => action === 'tier-paid')).toHaveLength(1);
 });
 
 test('a wiped Redis comes back as it was: accounts, apps, keys, secrets, scopes, limits and trails', async () => {
