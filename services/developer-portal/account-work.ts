@@ -58,7 +58,8 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     limits: Account['limits'],
   ): Promise<Account> => {
     const owner = await changeAccount(actor, accountId, `tier-${tier}`, (current) => {
-      const { limits: _, ...rest } = current;
+      const { limits: before, ...rest } = current;
+      if (tier === current.tier && JSON.stringify(limits) === JSON.stringify(before)) return undefined;
       return { ...rest, tier, ...(limits && { limits }) };
     });
     for (const { clientId } of await clientApps.listOwned(accountId))

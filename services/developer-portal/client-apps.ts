@@ -60,16 +60,14 @@ export function makeClientAppWork(deps: Dependencies) {
       return by(current);
     });
   /** Tier or account may have changed while the app was being made: then it follows now. */
-  const settle = async (actor: string, { clientId, accountId, limits }: ClientApp) => {
+  const settle = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
     if (!owner) return;
     if (owner.deletedAt !== undefined) {
       await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
       throw new ServiceError('not-found', 'the account was deleted');
     }
-    const wanted = appLimitsOf(owner);
-    if (JSON.stringify(wanted) !== JSON.stringify(limits))
-      await changeApp(actor, clientId, 'limits-set', change.setLimits(wanted));
+    await changeApp(actor, clientId, 'limits-set', change.setLimits(appLimitsOf(owner)));
   };
   const takeMarketplacePlace = async (accountId: string, keyId: string) => {
     const owner = await accounts.read(accountId);
@@ -81,9 +79,11 @@ export function makeClientAppWork(deps: Dependencies) {
   const withRoom =
     (by: change.ChangeApp): change.ChangeApp =>
     (app) => {
-      if (!change.hasRoomForKey(app, now()))
+      const changed = by(app);
+      // What is there already needs no room.
+      if (changed && !change.hasRoomForKey(app, now()))
         throw new ServiceError('limit-reached', 'this client app has too many keys that can be used');
-      return by(app);
+      return changed;
     };
 
   return {

@@ -11,6 +11,7 @@ import {
   revokeKey,
   rollKey,
   rotateSecret,
+  setLimits,
   suspend,
 } from './change-app.ts';
 
@@ -127,4 +128,13 @@ test('a scope is asked for again after a rejection, and not once it is approved'
   expect(asked).not.toHaveProperty('scopeReason');
   expect(asked && requestScope('gate a forum', at(1))(asked)).toBeUndefined();
   expect(requestScope('more', at(1))(anApp({ scope: 'approved' }))).toBeUndefined();
+});
+
+test('what is so already is not changed again', () => {
+  const rejected = anApp({ scope: 'rejected', scopeReason: 'too vague' });
+  expect(rejectScope('too vague')(rejected)).toBeUndefined();
+  expect(rejectScope('still too vague')(rejected)).toMatchObject({ scopeReason: 'still too vague' });
+  const app = anApp();
+  expect(setLimits({ ...app.limits })(app)).toBeUndefined();
+  expect(setLimits({ ...app.limits, requestsPerSecond: 11 })(app)?.limits.requestsPerSecond).toBe(11);
 });

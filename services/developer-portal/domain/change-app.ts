@@ -31,11 +31,20 @@ export const rename =
 
 export const rejectScope =
   (scopeReason: string): ChangeApp =>
-  (app) => ({ ...app, scope: 'rejected', scopeReason });
+  (app) =>
+    app.scope === 'rejected' && app.scopeReason === scopeReason
+      ? undefined
+      : { ...app, scope: 'rejected', scopeReason };
 
 export const setLimits =
   (limits: AppLimits): ChangeApp =>
-  (app) => ({ ...app, limits });
+  (app) =>
+    areSameLimits(app.limits, limits) ? undefined : { ...app, limits };
+
+const areSameLimits = (one: AppLimits, other: AppLimits): boolean =>
+  one.tier === other.tier &&
+  one.requestsPerSecond === other.requestsPerSecond &&
+  one.requestsPerMonth === other.requestsPerMonth;
 
 /** A document that is full forgets its oldest ended keys; see `hasRoomForKey`. */
 export function addKey(key: ApiKeyRecord, nowMs: number): ChangeApp {

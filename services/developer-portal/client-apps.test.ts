@@ -1,0 +1,27 @@
+import { type ClientApp, KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { makeClientAppWork } from './client-apps.ts';
+import { keyRecord, newKey } from './credentials.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+const createdAt = new Date(NOW).toISOString();
+const facts = { name: 'k', marketplace: false };
+
+test('a key that filled its app can be asked for again, and no other one', async () => {
+  const last = newKey();
+  const keys = Array.from({ length: KEYS_MAX }, (_, i) =>
+    keyRecord(i === 0 ? last : { ...last, keyId: `key_${i}` }, { ...facts, createdAt }),
+  );
+  const full = { clientId: 'app_1', accountId: 'acc_1', keys } as unknown as ClientApp;
+  const { createKey } = makeClientAppWork({
+    accounts: { read: async () => undefined },
+    clientApps: { read: async () => full },
+    places: { take: async () => true },
+    writes: { app: async (_clientId, _deed, change) => change(full) ?? full },
+    box: { seal: (text) => text },
+    now: () => NOW,
+  });
+  await createKey('dev@example.com', 'app_1', last, facts);
+  await expect(createKey('dev@example.com', 'app_1', newKey(), facts)).rejects.toMatchObject({
+    code: 'limit-reached',
+  });
+});
