@@ -9,7 +9,9 @@ const PASSWORD_BYTES = 15;
 /** Commands about accounts of the portal; each value is what `--json` prints. */
 
 export async function listAccounts({ accounts, clientApps }: OpenSystem, query = '') {
-  const found = (await accounts.list()).filter(({ email }) => email.includes(query.toLowerCase()));
+  const found = (await accounts.list()).filter(({ email }) =>
+    email.toLowerCase().includes(query.toLowerCase()),
+  );
   return Promise.all(
     found.map(async (account) => ({
       accountId: account.accountId,

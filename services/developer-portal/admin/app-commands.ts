@@ -102,9 +102,15 @@ export type TierFigures = {
   readonly keys?: number;
 };
 
-/** An enterprise account's own figures; what is not given is the tier's default. */
+/**
+ * An enterprise account's own figures; what is not given is the tier's default.
+ *
+ * @throws ServiceError `usage-invalid` for figures of another tier, `not-found`
+ */
 export async function setTier(system: OpenSystem, email: string, tier: Tier, figures: TierFigures) {
   const { rps, month, apps, keys } = figures;
+  if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
+    throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
   const given = { requestsPerSecond: rps, requestsPerMonth: month, clientApps: apps, marketplaceKeys: keys };
   const owner = await requireAccount(system, email);
   const limits = tier === 'enterprise' ? figuresWith(given) : undefined;

@@ -25,10 +25,14 @@ function reportFailure(error: unknown, isJson: boolean): void {
   process.exitCode = 1;
   if (isUsage && !isJson) return;
   const { code, message } = isUsage
-    ? { code: 'usage-invalid', message: error.message }
+    ? { code: 'usage-invalid', message: wordsOf(error) }
     : describeError(error);
   process.stderr.write(isJson ? `${JSON.stringify({ error: { code, message } })}\n` : `admin: ${message}\n`);
 }
+
+/** Where no subcommand was named, Commander's message is the name of what it did. */
+const wordsOf = ({ code, message }: CommanderError): string =>
+  code === 'commander.help' ? 'no command was named; --help lists them' : message;
 
 // The operator's command: opens the system, does one thing, prints one value.
 const args = globalsFirst(process.argv.slice(2));

@@ -17,6 +17,12 @@ const wholeNumber = (text: string): number => {
   if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 };
+/** A limit of nothing would be a suspension by another name. */
+const figure = (text: string): number => {
+  const count = wholeNumber(text);
+  if (count < 1) throw new InvalidArgumentError('It must be at least 1.');
+  return count;
+};
 const instant = (text: string): number => {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be an ISO instant, 2026-11-21T10:00:00Z.');
@@ -138,10 +144,10 @@ function addApps(program: Command, run: Run): void {
         throw new InvalidArgumentError('It must be free, paid or enterprise.');
       return text;
     })
-    .option('--rps <n>', 'enterprise: requests per second of each app', wholeNumber)
-    .option('--month <n>', 'enterprise: checks per month of each app', wholeNumber)
-    .option('--apps <n>', 'enterprise: client apps', wholeNumber)
-    .option('--keys <n>', 'enterprise: marketplace keys', wholeNumber)
+    .option('--rps <n>', 'enterprise: requests per second of each app', figure)
+    .option('--month <n>', 'enterprise: checks per month of each app', figure)
+    .option('--apps <n>', 'enterprise: client apps', figure)
+    .option('--keys <n>', 'enterprise: marketplace keys', figure)
     .action((email, tier, figures) => run((opened) => apps.setTier(opened, email, tier, figures)));
 }
 

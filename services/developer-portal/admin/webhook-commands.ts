@@ -12,10 +12,11 @@ export async function showWebhook(system: OpenSystem, requestId: string) {
 }
 
 export async function listWebhooks(
-  { deliveries }: OpenSystem,
+  { deliveries, clientApps }: OpenSystem,
   clientId: string,
   state: WebhookState | undefined,
 ) {
+  await requireApp(clientApps, clientId);
   const found = await deliveries.list(clientId, { state, countMax: LISTED_MAX });
   return found.map((delivery) => ({ requestId: delivery.requestId, ...shownOf(delivery) }));
 }
@@ -24,8 +25,16 @@ export async function listWebhooks(
 export const resendWebhook = ({ resends }: OpenSystem, requestId: string) => resends.resend(requestId);
 
 /** Sends again all that were exhausted or stopped at `sinceMs` or later. */
-export const resendFailed = ({ resends }: OpenSystem, clientId: string, sinceMs: number) =>
-  resends.resendFailed(clientId, sinceMs);
+export async function resendFailed({ resends, clientApps }: OpenSystem, clientId: string, sinceMs: number) {
+  await requireApp(clientApps, clientId);
+  return resends.resendFailed(clientId, sinceMs);
+}
+
+/** A mistyped id is not an app without deliveries. One that was deleted may have some. */
+async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string): Promise<void> {
+  if (!(await clientApps.read(clientId)))
+    throw new ServiceError('not-found', `there is no client app ${clientId}`);
+}
 
 async function readDelivery({ deliveries }: OpenSystem, requestId: string): Promise<DeliveryView> {
   const delivery = await deliveries.read(requestId);

@@ -1,0 +1,37 @@
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { OpenSystem } from './open-system.ts';
+import { makeProgram } from './program.ts';
+
+const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
+const opened = {
+  accounts: { findByEmail: async () => account },
+  accountWork: { setTier: async (_actor: string, _id: string, tier: string) => ({ ...account, tier }) },
+  clientApps: { read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined) },
+  deliveries: { list: async () => [] },
+  resends: { resendFailed: async () => ({ count: 0 }) },
+} as unknown as OpenSystem;
+
+/** What a command line prints. */
+async function run(line: string): Promise<unknown> {
+  let printed: unknown;
+  const program = makeProgram(async (work) => {
+    printed = await work(opened, undefined);
+  }, true);
+  await program.parseAsync(line.split(' '), { from: 'user' });
+  return printed;
+}
+
+test('an account has figures of its own on the enterprise tier alone, and none of them is nothing', async () => {
+  expect(await run('tier set dev@example.com enterprise --rps 1')).toMatchObject({ tier: 'enterprise' });
+  expect(await run('tier set dev@example.com paid')).toMatchObject({ tier: 'paid' });
+  await expect(run('tier set dev@example.com paid --rps 5')).rejects.toMatchObject({ code: 'usage-invalid' });
+  await expect(run('tier set dev@example.com enterprise --month 0')).rejects.toThrow('at least 1');
+});
+
+test.each(['webhook list', 'webhook resend-failed --since 2026-11-21T00:00:00Z'])(
+  '%s of an app that does not exist is an error, and no empty answer',
+  async (command) => {
+    await expect(run(`${command} app_2`)).rejects.toMatchObject({ code: 'not-found' });
+    expect(await run(`${command} app_1`)).toBeDefined();
+  },
+);
