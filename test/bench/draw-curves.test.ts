@@ -1,4 +1,6 @@
-import { drawCurves } from './draw-curves.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Curve, drawCurves } from './draw-curves.ts';
 
 const curve = {
   title: 'rules < 100',
@@ -13,6 +15,12 @@ const curve = {
 test('each series is a line through its own points, the highest at the top and the last at the right', () => {
   const lines = [...drawCurves([curve]).matchAll(/<polyline points="([^"]*)"/g)].map(([, points]) => points);
   expect(lines).toEqual(['0.0,95.0 430.0,0.0', '0.0,142.5']);
+});
+
+test('the picture that is kept is drawn from the figures that are kept', () => {
+  const kept = (name: string): string => readFileSync(join(import.meta.dirname, 'results', name), 'utf8');
+  const { curves } = JSON.parse(kept('growth.json')) as { readonly curves: readonly Curve[] };
+  expect(kept('growth.svg')).toBe(drawCurves(curves));
 });
 
 test('what is text is no markup', () => {

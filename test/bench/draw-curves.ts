@@ -40,6 +40,7 @@ export function drawCurves(curves: readonly Curve[]): string {
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" font-size="12">`,
+    `<title>${textOf(`How the cost of a check grows: ${curves.map(({ title }) => title).join(', ')}`)}</title>`,
     '<rect width="100%" height="100%" fill="white"/>',
     ...curves.map((curve, i) => {
       const at = `${(i % COLUMNS) * CELL.width + MARGIN.left} ${Math.floor(i / COLUMNS) * CELL.height + MARGIN.top}`;

@@ -42,7 +42,7 @@ export function formatProfile(profile: Profile): string {
     'Written by `npm run bench -- profile`. Do not edit.',
     '',
     `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${versions['node']}: ${count} checks of 3 rules (40 % polled, 40 % by webhook,`,
-    '20 % sync), RPC latency 20 ms, every process sampled. Sampling itself costs a part of what it shows.',
+    '20 % sync), RPC latency 20 ms. The shares are of a round that nobody sampled, the costs of the round after it, sampled, which adds to each.',
     '',
     '## Shares of the processes',
     '',

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Curve, drawCurves } from './draw-curves.ts';
 import { growApps, growPartitions, growResults, growRules } from './grow.ts';
@@ -7,6 +7,7 @@ import { describeRun, RESULTS_DIR } from './results.ts';
 import { benchScale } from './scale.ts';
 import { formatNumber, formatTable, type Row, type Table } from './table.ts';
 
+const GROWTH_FILE = join(RESULTS_DIR, 'growth.json');
 const RULES = [1, 2, 5, 10, 20, 50, 100];
 const APPS = [1, 10, 100, 1_000];
 const PARTITIONS = [1, 2, 4, 8, 12, 24];
@@ -15,25 +16,43 @@ const MESSAGES = [1_000_000, 3_000_000, 10_000_000];
 /** What repeated measurements of the same differ by on a quiet machine. */
 const FLAT = 1.2;
 
-/** The curves: written as numbers and as a picture. */
+/** The curves: written as numbers and as a picture, each as soon as it is there. One that fails leaves none. */
 export async function benchGrowth(): Promise<void> {
   const curves: Curve[] = [];
-  const add = (curve: Curve): void => {
-    curves.push(curve);
-    console.log(formatCurve(curve));
+  const add = async (make: () => Promise<Curve>): Promise<void> => {
+    try {
+      const curve = await make();
+      curves.push(curve);
+      console.log(formatCurve(curve));
+      write(curves);
+    } catch (error) {
+      console.error('\nbench growth: a curve failed and is not drawn:', error);
+      process.exitCode = 1;
+    }
   };
-  add(await growRules(RULES));
-  add(await growApps(APPS));
-  add(await growPartitions(PARTITIONS));
-  add(await growResults(RESULTS));
-  const { table, curve } = await benchScale();
-  console.log(formatTable(table));
-  add(curve);
-  add(await growMessages(MESSAGES));
-  const growth = { at: new Date().toISOString(), ...describeRun(), scale: table, curves };
-  writeFileSync(join(RESULTS_DIR, 'growth.json'), `${JSON.stringify(growth, null, 2)}\n`);
+  await add(() => growRules(RULES));
+  await add(() => growApps(APPS));
+  await add(() => growPartitions(PARTITIONS));
+  await add(() => growResults(RESULTS));
+  await add(async () => {
+    const { table, curve } = await benchScale();
+    console.log(formatTable(table));
+    return curve;
+  });
+  await add(() => growMessages(MESSAGES));
+}
+
+function write(curves: readonly Curve[]): void {
+  const growth = { at: new Date().toISOString(), ...describeRun(), curves };
+  writeFileSync(GROWTH_FILE, `${JSON.stringify(growth, null, 2)}\n`);
+  redrawGrowth();
+  console.log('  written to test/bench/results/growth.json and growth.svg');
+}
+
+/** Draws the picture of the newest curves anew. */
+export function redrawGrowth(): void {
+  const { curves } = JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as { readonly curves: readonly Curve[] };
   writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawCurves(curves));
-  console.log('\n  written to test/bench/results/growth.json and growth.svg');
 }
 
 /** The ends of three curves, as rows: what grows with the work, and what must not. */

@@ -27,7 +27,10 @@ const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
   growth: async () => (await import('./growth.ts')).benchGrowth(),
   scale: async () => console.log(formatTable((await (await import('./scale.ts')).benchScale()).table)),
   profile: async () => (await import('./profile.ts')).benchProfile(),
-  readme: async () => writeFigures(loadResults()),
+  readme: async () => {
+    writeFigures(loadResults());
+    (await import('./growth.ts')).redrawGrowth();
+  },
 };
 
 const [name, flag] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 // the second ends them and writes them; the done file comes last.
 
 const SAMPLING_INTERVAL_BYTES = 32 * 1024;
-const SAMPLING_INTERVAL_US = 500;
+const SAMPLING_INTERVAL_US = 1_000;
 
 const dir = process.env['BENCH_PROFILE_DIR'];
 const service = basename(dirname(process.argv[1] ?? ''));

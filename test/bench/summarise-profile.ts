@@ -4,6 +4,9 @@ export type Cost = { readonly what: string; readonly amount: number };
 type Frame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 
 const ROOT = new URL('../..', import.meta.url).href;
+/** No work, and the work of the profiler itself. */
+const UNCOUNTED = new Set(['(idle)', '(root)']);
+const INSTRUMENT = 'node:inspector';
 const US_PER_MS = 1_000;
 
 /** The package, the part of Node, or the project's file that a frame belongs to. */
@@ -26,7 +29,7 @@ export function selfTimes(profile: Profiler.Profile, by: 'function' | 'place' = 
   const sums = new Map<string, number>();
   for (const [index, id] of (profile.samples ?? []).entries()) {
     const frame = frames.get(id);
-    if (!frame || frame.functionName === '(idle)' || frame.functionName === '(root)') continue;
+    if (!frame || UNCOUNTED.has(frame.functionName) || frame.url === INSTRUMENT) continue;
     const name = by === 'place' && frame.url !== '' ? placeOf(frame.url) : nameOf(frame);
     sums.set(name, (sums.get(name) ?? 0) + (profile.timeDeltas?.[index] ?? 0) / US_PER_MS);
   }
