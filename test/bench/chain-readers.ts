@@ -27,13 +27,14 @@ export async function atOnce<T>(
   await Promise.all(Array.from({ length: workers }, worker));
 }
 
-/** Our chain layer, asked as checks ask it: many at once, each for a few balances. */
+/** Our chain layer, asked as checks ask it: many at once, each for a few balances. The sum of all. */
 export async function readByRolecall(
   chains: TestChains,
   token: string,
   accounts: string[],
   perCheck: number,
-): Promise<void> {
+): Promise<bigint> {
+  let sum = 0n;
   const checks: Read[][] = [];
   for (let from = 0; from < accounts.length; from += perCheck)
     checks.push(
@@ -57,7 +58,12 @@ export async function readByRolecall(
       // Each check has an end of its own.
       signal: new AbortController().signal,
     });
-    for (const [answer] of observed.get(CHAIN_ID)?.observations.values() ?? [])
+    const answers = [...(observed.get(CHAIN_ID)?.observations.values() ?? [])];
+    if (answers.length !== reads.length) throw new Error('a balance is missing');
+    for (const [answer] of answers) {
       if (!answer?.ok) throw new Error('a balance could not be read');
+      sum += answer.value;
+    }
   });
+  return sum;
 }

@@ -1,6 +1,7 @@
 import { Contract, JsonRpcProvider } from 'ethers';
 import { createPublicClient, http, parseAbi } from 'viem';
 import { startChain } from '../../deploy/local/chain.ts';
+import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
@@ -15,19 +16,27 @@ const CHAIN_ID = 31_337;
 /** Balances of one measurement; one call each is so slow that fewer must do. */
 const BALANCES = 60_000;
 const BALANCES_ONE_BY_ONE = 3_000;
+/** Of the holder, in the ERC20's smallest units. */
+const HELD = 1_500_500_000n;
 const AT_ONCE = 50;
 const BACKLOG = 10_000;
 const RPC_LATENCY_MS = 50;
 
 type Measured = { readonly perCpuSecond: number; readonly perSecond: number };
 
-/** How many balances a second of this process's CPU, and of the wall, reads; of accounts that are new, made before. */
-async function measure(count: number, work: (accounts: string[]) => Promise<unknown>): Promise<Measured> {
-  const accounts = newAccounts(count);
+/**
+ * How many balances a second of this process's CPU, and of the wall, reads: of accounts that are new, made before, and
+ * of one that holds tokens.
+ *
+ * @throws Error unless the balances add up to what that one holds
+ */
+async function measure(count: number, work: (accounts: string[]) => Promise<bigint>): Promise<Measured> {
+  const accounts = [...newAccounts(count - 1), demoTokens.holder.toLowerCase()];
   const startedMs = performance.now();
   const cpuBefore = process.cpuUsage();
-  await work(accounts);
+  const sum = await work(accounts);
   const cpu = process.cpuUsage(cpuBefore);
+  if (sum !== HELD) throw new Error(`the balances add up to ${sum}, not ${HELD}`);
   return {
     perCpuSecond: count / ((cpu.user + cpu.system) / 1e6),
     perSecond: count / ((performance.now() - startedMs) / 1_000),
@@ -39,22 +48,34 @@ async function readByEthers(
   token: string,
   accounts: string[],
   batchMaxCount: number,
-): Promise<void> {
+): Promise<bigint> {
+  let sum = 0n;
   const provider = new JsonRpcProvider(rpc, CHAIN_ID, { staticNetwork: true, batchMaxCount });
   const contract = new Contract(token, ERC20, provider);
   const balanceOf = contract.getFunction('balanceOf');
-  await atOnce(accounts, batchMaxCount === 1 ? AT_ONCE : 10 * batchMaxCount, (account) => balanceOf(account));
+  await atOnce(accounts, batchMaxCount === 1 ? AT_ONCE : 10 * batchMaxCount, async (account) => {
+    const balance: bigint = await balanceOf(account);
+    sum += balance;
+  });
   provider.destroy();
+  return sum;
 }
 
 /** @param batchSize bytes of calldata in one multicall; viem's default is 1 024, which is 28 balances */
-async function readByViem(rpc: string, token: string, accounts: string[], batchSize?: number): Promise<void> {
+async function readByViem(
+  rpc: string,
+  token: string,
+  accounts: string[],
+  batchSize?: number,
+): Promise<bigint> {
+  let sum = 0n;
   const client = createPublicClient({ transport: http(rpc) });
   const abi = parseAbi(ERC20);
   const parts: string[][] = [];
   for (let from = 0; from < accounts.length; from += 1_000) parts.push(accounts.slice(from, from + 1_000));
-  await atOnce(parts, 4, (part) =>
-    client.multicall({
+  await atOnce(parts, 4, async (part) => {
+    const balances = await client.multicall({
+      allowFailure: false,
       multicallAddress: MULTICALL3,
       ...(batchSize === undefined ? {} : { batchSize }),
       contracts: part.map((account) => ({
@@ -63,8 +84,10 @@ async function readByViem(rpc: string, token: string, accounts: string[], batchS
         functionName: 'balanceOf' as const,
         args: [account as `0x${string}`] as const,
       })),
-    }),
-  );
+    });
+    for (const balance of balances) sum += balance;
+  });
+  return sum;
 }
 
 /** RPC calls of a backlog of checks with three rules each, behind an endpoint that takes 50 ms. */
@@ -73,16 +96,17 @@ async function callsPerThousandChecks(rpc: string, token: string): Promise<numbe
   await proxy.setFault({ kind: 'none', delayMs: RPC_LATENCY_MS });
   await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 5_000 });
   const rule = { type: 'ERC20', chainId: CHAIN_ID, minToken: '1', contractAddress: token } as const;
-  await atOnce(newAccounts(BACKLOG), CHECKS_AT_ONCE, (account) =>
-    chains.judge({
+  await atOnce(newAccounts(BACKLOG), CHECKS_AT_ONCE, async (account) => {
+    const { roles } = await chains.judge({
       account,
       rules: [
         { ...rule, roleId: 'amount' },
         { ...rule, type: 'ERC721', roleId: 'count' },
         { type: 'NATIVE', chainId: CHAIN_ID, minToken: '1', roleId: 'native' },
       ],
-    }),
-  );
+    });
+    if (roles.length !== 3 || roles.some(({ granted }) => granted)) throw new Error('a verdict is wrong');
+  });
   return proxy.calls.requestCount / (BACKLOG / 1_000);
 }
 

@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeTestApp, startGateway, type TestApp } from '../support/start-gateway.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
 import { startGatewayParts } from './gateway-parts.ts';
+import { makeKafka } from './make-kafka.ts';
 import type { Row, Table } from './table.ts';
 
 const AUTOCANNON = fileURLToPath(new URL('../../node_modules/autocannon/autocannon.js', import.meta.url));
@@ -79,11 +81,12 @@ async function shoot(dir: string, load: Load, seconds: number): Promise<Shot> {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let printed = '';
   for await (const chunk of child.stdout) printed += String(chunk);
-  const result = JSON.parse(printed) as Record<'2xx' | 'non2xx', number> & {
+  const result = JSON.parse(printed) as Record<'2xx' | 'non2xx' | 'errors' | 'timeouts', number> & {
     readonly requests: { readonly average: number };
     readonly latency: { readonly p99: number };
   };
   if (result.non2xx > 0) throw new Error(`${result.non2xx} answers were not 2xx`);
+  if (result.errors + result.timeouts > 0) throw new Error(`${result.errors} requests had no answer`);
   return { accepted: result['2xx'], perSecond: result.requests.average, p99Ms: result.latency.p99 };
 }
 
@@ -97,6 +100,15 @@ async function perCpuSecond(
   const before = cpuSecondsOf([pid]);
   const shot = await shoot(dir, load, SECONDS);
   return { ...shot, perCpu: shot.accepted / (cpuSecondsOf([pid]) - before) };
+}
+
+/** The checks that the broker holds. */
+async function countPublished(brokers: readonly string[]): Promise<number> {
+  const admin = makeKafka(brokers.join(',')).admin();
+  await admin.connect();
+  const ends = await admin.fetchTopicOffsets(checkRequestedBulk.name);
+  await admin.disconnect();
+  return ends.reduce((sum, { high }) => sum + Number(high), 0);
 }
 
 /** What one gateway process costs and how fast it answers, beside a bare Express server in the same run. */
@@ -124,7 +136,11 @@ export async function benchGateway(): Promise<Table> {
   ]) {
     const own = apps.slice(0, count);
     const against = await perCpuSecond(dir, bare.pid ?? 0, { url: bareUrl, rules, apps: own.slice(0, 1) });
+    const before = await countPublished(parts.config.kafka.brokers);
     const measured = await perCpuSecond(dir, gateway.process.pid, { url: gateway.url, rules, apps: own });
+    const published = (await countPublished(parts.config.kafka.brokers)) - before;
+    if (published < measured.accepted)
+      throw new Error(`${measured.accepted - published} accepted checks are lost`);
     if (rules === 1 && count === 1) highest = measured.perSecond;
     rows.push({
       what: `accepted async checks, ${rules} rules, ${count} client apps`,
