@@ -226,6 +226,24 @@ test('when the session has ended, signing in again leads back to the same page',
   expect(new URL(page.url()).pathname).toBe(`${app.path}/webhooks`);
 });
 
+test('on a narrow screen the menu shows where one is', async () => {
+  await using ada = await open({ viewport: { width: 360, height: 740 } });
+  await signUp(ada, 'narrow@example.com');
+  const { path } = await createApp(ada, 'Narrow');
+  for (const [section, name] of [
+    ['', 'Overview'],
+    ['/try', 'Try it'],
+    ['/settings', 'Settings'],
+  ]) {
+    await ada.visit(path + section);
+    const place = await ada.page.getByRole('link', { name, exact: true }).boundingBox();
+    expect([name, (place?.x ?? -1) >= 0 && (place?.x ?? 0) + (place?.width ?? 0) <= 360]).toEqual([
+      name,
+      true,
+    ]);
+  }
+});
+
 test('wrong input is named beside its field, and the first field with a fault has the focus', async () => {
   await using dan = await open();
   const { page, visit } = dan;

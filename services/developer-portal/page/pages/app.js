@@ -1,4 +1,4 @@
-import { html } from '../core/html.js';
+import { html, useLayoutEffect, useRef } from '../core/html.js';
 import { CurrentApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
 import { Identifier } from '../parts/copy.js';
@@ -48,13 +48,26 @@ export function App({ id, section = '', item }) {
         whoever runs this service.</p>`
     }
     <div class="app-body">
-      <nav class="side" aria-label=${`Pages of ${app.name}`}>
-        ${SECTIONS.map(
-          ([path, name]) => html`<a key=${path} href=${path ? `${base}/${path}` : base}
-            aria-current=${path === section ? 'page' : undefined}>${name}</a>`,
-        )}
-      </nav>
+      <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section} />
       <div class="app-page"><${Page} key=${`${section}/${item}`} item=${item} /></div>
     </div>
   <//>`}<//>`;
+}
+
+/** On a narrow screen it is a strip that is wider than the screen: the current page's name is brought into sight. */
+function Menu({ label, base, section }) {
+  const strip = useRef(null);
+  useLayoutEffect(() => {
+    const { current: nav } = strip;
+    const link = nav.querySelector('[aria-current]');
+    if (link)
+      nav.scrollLeft +=
+        link.getBoundingClientRect().right - nav.getBoundingClientRect().right + link.offsetWidth / 2;
+  }, [section]);
+  return html`<nav ref=${strip} class="side" aria-label=${label}>
+    ${SECTIONS.map(
+      ([path, name]) => html`<a key=${path} href=${path ? `${base}/${path}` : base}
+        aria-current=${path === section ? 'page' : undefined}>${name}</a>`,
+    )}
+  </nav>`;
 }
