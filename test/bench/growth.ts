@@ -16,43 +16,55 @@ const MESSAGES = [1_000_000, 3_000_000, 10_000_000];
 /** What repeated measurements of the same differ by on a quiet machine. */
 const FLAT = 1.2;
 
-/** The curves: written as numbers and as a picture, each as soon as it is there. One that fails leaves none. */
-export async function benchGrowth(): Promise<void> {
-  const curves: Curve[] = [];
-  const add = async (make: () => Promise<Curve>): Promise<void> => {
-    try {
-      const curve = await make();
-      curves.push(curve);
-      console.log(formatCurve(curve));
-      write(curves);
-    } catch (error) {
-      console.error('\nbench growth: a curve failed and is not drawn:', error);
-      process.exitCode = 1;
-    }
-  };
-  await add(() => growRules(RULES));
-  await add(() => growApps(APPS));
-  await add(() => growPartitions(PARTITIONS));
-  await add(() => growResults(RESULTS));
-  await add(async () => {
+const CURVES: Readonly<Record<string, () => Promise<Curve>>> = {
+  rules: () => growRules(RULES),
+  apps: () => growApps(APPS),
+  partitions: () => growPartitions(PARTITIONS),
+  results: () => growResults(RESULTS),
+  scale: async () => {
     const { table, curve } = await benchScale();
     console.log(formatTable(table));
     return curve;
-  });
-  await add(() => growMessages(MESSAGES));
+  },
+  messages: () => growMessages(MESSAGES),
+};
+
+type Growth = {
+  readonly curves: Readonly<Record<string, Curve & { readonly at: string }>>;
+};
+
+/**
+ * The curves that are named, or all: written as numbers and as a picture, each as soon as it is there. One that fails
+ * leaves none.
+ */
+export async function benchGrowth(names: readonly string[]): Promise<void> {
+  for (const [name, make] of Object.entries(CURVES)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    try {
+      const curve = await make();
+      console.log(formatCurve(curve));
+      write(name, curve);
+    } catch (error) {
+      console.error(`\nbench growth: ${name} failed and is not drawn:`, error);
+      process.exitCode = 1;
+    }
+  }
 }
 
-function write(curves: readonly Curve[]): void {
-  const growth = { at: new Date().toISOString(), ...describeRun(), curves };
+function write(name: string, curve: Curve): void {
+  const known = { ...loadGrowth().curves, [name]: { at: new Date().toISOString(), ...curve } };
+  const inOrder = Object.keys(CURVES).flatMap((each) => (known[each] ? [[each, known[each]]] : []));
+  const growth = { ...describeRun(), curves: Object.fromEntries(inOrder) };
   writeFileSync(GROWTH_FILE, `${JSON.stringify(growth, null, 2)}\n`);
   redrawGrowth();
   console.log('  written to test/bench/results/growth.json and growth.svg');
 }
 
+const loadGrowth = (): Growth => JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as Growth;
+
 /** Draws the picture of the newest curves anew. */
 export function redrawGrowth(): void {
-  const { curves } = JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as { readonly curves: readonly Curve[] };
-  writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawCurves(curves));
+  writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawCurves(Object.values(loadGrowth().curves)));
 }
 
 /** The ends of three curves, as rows: what grows with the work, and what must not. */

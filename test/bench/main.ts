@@ -24,7 +24,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
 
 /** They write files of their own. */
 const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
-  growth: async () => (await import('./growth.ts')).benchGrowth(),
+  growth: async () => (await import('./growth.ts')).benchGrowth(process.argv.slice(3)),
   scale: async () => console.log(formatTable((await (await import('./scale.ts')).benchScale()).table)),
   profile: async () => (await import('./profile.ts')).benchProfile(),
   readme: async () => {
