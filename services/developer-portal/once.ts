@@ -28,7 +28,7 @@ export type Once = {
 };
 
 /**
- * Decides what a request makes before anything is made: ids and credentials are drawn first and kept, encrypted, for
+ * Decides what a request makes or sends before anything is done: ids and credentials are drawn first and kept, encrypted, for
  * ten minutes. Whoever asks again, after a double submit or a lost answer, makes the same ones, which changes nothing
  * where they are there already. So nothing is made twice, whatever fell over in between.
  *
