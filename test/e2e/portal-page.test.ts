@@ -234,7 +234,7 @@ test('on a narrow screen the menu shows where one is', async () => {
     ['', 'Overview'],
     ['/try', 'Try it'],
     ['/settings', 'Settings'],
-  ]) {
+  ] as const) {
     await ada.visit(path + section);
     const place = await ada.page.getByRole('link', { name, exact: true }).boundingBox();
     expect([name, (place?.x ?? -1) >= 0 && (place?.x ?? 0) + (place?.width ?? 0) <= 360]).toEqual([
