@@ -10,3 +10,5 @@ app.post('/access-control/check-roles', (request, response) => {
   response.status(isCheck ? 202 : 422).json({ requestId: randomUUID() });
 });
 const server = app.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+// It ends with the benchmark, however that ends.
+process.on('disconnect', () => process.exit());

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { readLag } from '#shared/kafka/lag.ts';
 import { type BenchSystem, type CpuSeconds, usedBetween } from './bench-system.ts';
 import { postChecks } from './post-checks.ts';
 import type { Workload } from './workload.ts';
@@ -72,9 +73,19 @@ export async function readResults(
     const there = found.slice(0, whole < 0 ? found.length : whole);
     results.push(...there.flatMap((result) => result ?? []));
     if (there.length > 0) movedAt = performance.now();
-    else if (performance.now() - movedAt > RESULT_WAIT_MS_MAX)
-      throw new Error(`${requestIds.length - results.length} checks have no result`);
+    else if (performance.now() - movedAt > RESULT_WAIT_MS_MAX) throw await describeMissing(open, requestIds);
     else await delay(LOOK_INTERVAL_MS);
   }
   return results;
+}
+
+/** Which checks have no result, and what the groups still have before them: a stall is told from a loss by it. */
+async function describeMissing(
+  { results, kafka }: BenchSystem['open'],
+  requestIds: readonly string[],
+): Promise<Error> {
+  const found = await results.readMany(requestIds);
+  const missing = requestIds.filter((_, place) => found[place] === undefined);
+  const lag = JSON.stringify(await readLag(kafka.admin));
+  return new Error(`${missing.length} checks have no result, the first of them ${missing[0]}; lag ${lag}`);
 }

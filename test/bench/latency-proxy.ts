@@ -25,3 +25,5 @@ const server = createServer((incoming, outgoing) => {
 });
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+// It ends with the benchmark, however that ends.
+process.on('disconnect', () => process.exit());

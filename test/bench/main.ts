@@ -1,12 +1,11 @@
 // `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part of it.
 import { formatFigures, writeFigures } from './readme-figures.ts';
-import { loadResults, writeResults } from './results.ts';
+import { loadResults, WHOLE_PARTS, type WholePart, writeResults } from './results.ts';
 import { formatTable, type Table } from './table.ts';
 
 type Bench = () => Promise<Table>;
 
-/** In the order of a whole run. */
-const WHOLE: Readonly<Record<string, Bench>> = {
+const WHOLE: Readonly<Record<WholePart, Bench>> = {
   chain: async () => (await import('./chain.ts')).benchChain(),
   gateway: async () => (await import('./gateway.ts')).benchGateway(),
   latency: async () => (await import('./latency.ts')).benchLatency(),
@@ -15,6 +14,8 @@ const WHOLE: Readonly<Record<string, Bench>> = {
   'growth-ends': async () => (await import('./growth.ts')).benchGrowthEnds(),
   idle: async () => (await import('./idle.ts')).benchIdle(),
 };
+
+const PARTS: Readonly<Record<string, Bench>> = WHOLE;
 
 /** Asked for by name alone. */
 const FURTHER: Readonly<Record<string, Bench>> = {
@@ -34,7 +35,7 @@ const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 const [name, flag] = process.argv.slice(2);
-const bench = name === undefined ? undefined : (WHOLE[name] ?? FURTHER[name]);
+const bench = name === undefined ? undefined : (PARTS[name] ?? FURTHER[name]);
 const other = name === undefined ? undefined : OTHERS[name];
 if (name === undefined) await runWhole();
 else if (bench) await runPart(name, bench, flag === '--write');
@@ -48,8 +49,8 @@ else {
 /** Every part; what failed leaves no figure, and then nothing is written. */
 async function runWhole(): Promise<void> {
   const tables: Record<string, Table> = {};
-  for (const [part, run] of Object.entries(WHOLE)) {
-    const table = await attempt(part, run);
+  for (const part of WHOLE_PARTS) {
+    const table = await attempt(part, WHOLE[part]);
     if (table) tables[part] = table;
   }
   const rows = Object.values(tables).flatMap((table) => table.rows);
@@ -60,7 +61,7 @@ async function runWhole(): Promise<void> {
 
 async function runPart(part: string, run: Bench, isKept: boolean): Promise<void> {
   const table = await attempt(part, run);
-  if (table && isKept) keep({ [part]: table }, false);
+  if (table && isKept && part in WHOLE) keep({ [part]: table }, false);
 }
 
 async function attempt(part: string, run: Bench): Promise<Table | undefined> {

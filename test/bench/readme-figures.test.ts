@@ -20,6 +20,11 @@ test('figures of several days say so', () => {
   expect(text).toContain('| a\\|b | 1 s |');
 });
 
+test('a part without figures is named', () => {
+  const text = formatFigures({ machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4 }, versions: {}, parts: {} });
+  expect(text).toContain('Not measured yet: chain, gateway,');
+});
+
 test('a README without the marks is refused', () => {
   expect(() => readFigures('# Rolecall')).toThrow('no place');
 });

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Results } from './results.ts';
+import { type Results, WHOLE_PARTS } from './results.ts';
 import { cellsOf } from './table.ts';
 
 export const README = join(import.meta.dirname, '..', '..', 'README.md');
@@ -15,6 +15,7 @@ export function formatFigures({ machine, versions, parts }: Results): string {
     .sort();
   const when = dates[0] === dates.at(-1) ? dates[0] : `${dates[0]} to ${dates.at(-1)}`;
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const missing = WHOLE_PARTS.filter((name) => !(name in parts));
   const tables = Object.values(parts).flatMap(({ rows }) => rows.map((row) => lineOf(cellsOf(row))));
   return [
     `Measured ${when} on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGiB} GiB); ${list.join(', ')}.`,
@@ -23,6 +24,7 @@ export function formatFigures({ machine, versions, parts }: Results): string {
     lineOf(COLUMNS.map(() => '---')),
     ...tables,
     '',
+    ...(missing.length > 0 ? [`Not measured yet: ${missing.join(', ')}.`, ''] : []),
   ].join('\n');
 }
 

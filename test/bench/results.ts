@@ -12,6 +12,18 @@ const BYTES_PER_GIB = 2 ** 30;
 /** The packages whose speed is in the figures, on either side. */
 const PACKAGES = ['kafkajs', 'ioredis', 'express', 'ethers', 'viem', '@foundry-rs/anvil'] as const;
 
+/** The parts of a whole run, in its order. */
+export const WHOLE_PARTS = [
+  'chain',
+  'gateway',
+  'latency',
+  'checks',
+  'webhooks',
+  'growth-ends',
+  'idle',
+] as const;
+export type WholePart = (typeof WHOLE_PARTS)[number];
+
 export type Machine = {
   readonly cpu: string;
   readonly cores: number;
@@ -61,7 +73,9 @@ export const loadResults = (): Results => JSON.parse(readFileSync(LATEST_FILE, '
 export function writeResults(parts: Readonly<Record<string, Table>>, isWhole: boolean): Results {
   const at = new Date().toISOString();
   const fresh = Object.fromEntries(Object.entries(parts).map(([name, table]) => [name, { at, ...table }]));
-  const results = { ...describeRun(), parts: { ...(isWhole ? {} : olderParts()), ...fresh } };
+  const known: Results['parts'] = { ...(isWhole ? {} : olderParts()), ...fresh };
+  const inOrder = WHOLE_PARTS.flatMap((name) => (known[name] ? [[name, known[name]] as const] : []));
+  const results = { ...describeRun(), parts: Object.fromEntries(inOrder) };
   writeFileSync(LATEST_FILE, `${JSON.stringify(results, null, 2)}\n`);
   return results;
 }

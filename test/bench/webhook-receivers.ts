@@ -33,3 +33,5 @@ process.send?.({
   healthy: await listenMany(healthyCount, true),
   hanging: await listenMany(hangingCount, false),
 });
+// It ends with the benchmark, however that ends.
+process.on('disconnect', () => process.exit());
