@@ -19,6 +19,8 @@ const SECONDS = 6;
 const APPS = 1_000;
 /** The share of the highest rate at which latency is measured. */
 const LOAD_SHARE = 0.7;
+/** Node's histogram of the event loop's delay counts its own sampling interval in: an idle process has a mean of 10.3 ms. */
+const SAMPLING_MS = 10;
 const PATH = '/access-control/check-roles';
 
 type Load = {
@@ -162,7 +164,7 @@ export async function benchGateway(): Promise<Table> {
   });
   rows.push({
     what: 'event-loop delay p99 at that load',
-    measured: (await parts.readMetric(gateway, 'nodejs_eventloop_lag_p99_seconds')) * 1_000,
+    measured: (await parts.readMetric(gateway, 'nodejs_eventloop_lag_p99_seconds')) * 1_000 - SAMPLING_MS,
     unit: 'ms',
     goal: { of: 'value', max: 20 },
   });
