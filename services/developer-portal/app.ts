@@ -1,6 +1,8 @@
 import express, { type Express } from 'express';
 import type { Account } from '#shared/contracts/client-app.ts';
 import { describeError } from '#shared/errors.ts';
+import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
 import { ClientId } from './api.ts';
@@ -10,7 +12,7 @@ import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
-import { Problem, problemOf, retryAfter } from './problem.ts';
+import { Problem, problemOf } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { servePage } from './serve-page.ts';
 import type { Sessions } from './sessions.ts';
@@ -69,16 +71,10 @@ const nothingHere = () => new Problem('route-not-found', 'There is nothing at th
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */
 function makeGate({ metrics, inFlightMax }: Dependencies) {
-  let inFlight = 0;
+  const countIn = makeInFlightCount((count) => metrics.inFlight.set(count));
   return (_request: Request, response: Response, next: () => void): void => {
     response.set(COMMON_HEADERS);
-    inFlight += 1;
-    metrics.inFlight.set(inFlight);
-    response.once('close', () => {
-      inFlight -= 1;
-      metrics.inFlight.set(inFlight);
-    });
-    if (inFlight > inFlightMax)
+    if (countIn(response) > inFlightMax)
       throw new Problem('overloaded', 'Too many requests are being answered.', {
         headers: retryAfter(1_000),
       });

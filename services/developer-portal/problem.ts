@@ -1,4 +1,5 @@
 import { ServiceError } from '#shared/errors.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 
 /** Every problem the portal can answer with: the one place where a code gets its status and title. */
 export const PROBLEMS = {
@@ -65,10 +66,6 @@ export function invalid(errors: readonly Fault[]): Problem {
   const code = only?.code === 'callback-url-refused' ? only.code : 'validation-failed';
   return new Problem(code, only?.detail ?? `The request has ${errors.length} faults.`, { errors });
 }
-
-export const retryAfter = (ms: number): { 'retry-after': string } => ({
-  'retry-after': String(Math.max(1, Math.ceil(ms / 1000))),
-});
 
 export const typeOf = (code: ProblemCode): string => `urn:rolecall:problem:${code}`;
 

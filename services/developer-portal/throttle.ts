@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeScript } from '#shared/redis/script.ts';
-import { Problem, retryAfter } from './problem.ts';
+import { Problem } from './problem.ts';
 
 /**
  * KEYS: counters, then perhaps the mark of what is drawn for. ARGV: for each counter its maximum and its window in ms.

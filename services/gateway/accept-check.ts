@@ -1,11 +1,12 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import { type AdmitCheck, type AdmittedCheck, isFailed, laneOf } from './admit-check.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import type { Enter } from './enter.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson, traceOf } from './exchange.ts';
-import { Problem, retryAfter } from './problem.ts';
+import { Problem } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
 import { rateHeadersGivenBack } from './rate-headers.ts';
 import { takeIn } from './take-in.ts';

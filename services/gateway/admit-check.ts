@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, Admitter, Claim } from '#shared/redis/admit.ts';
 import type { Retention } from './domain/judge-poll.ts';
 import { type Enter, refuseOverLimit } from './enter.ts';
 import type { Response } from './exchange.ts';
-import { Problem, retryAfter } from './problem.ts';
+import { Problem } from './problem.ts';
 import type { RequestIds } from './request-ids.ts';
 import type { ValidCheck } from './validate-check.ts';
 

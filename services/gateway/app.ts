@@ -1,5 +1,7 @@
 import express, { type Express } from 'express';
 import { describeError } from '#shared/errors.ts';
+import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
@@ -18,7 +20,7 @@ import {
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
-import { Problem, problemBody, retryAfter } from './problem.ts';
+import { Problem, problemBody } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
 
@@ -92,15 +94,9 @@ export function makeApp(deps: Dependencies): Express {
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */
 function makeGate({ metrics, inFlightMax }: Dependencies) {
-  let inFlight = 0;
+  const countIn = makeInFlightCount((count) => metrics.inFlight.set(count));
   return (_request: Request, response: Response, next: () => void): void => {
-    inFlight += 1;
-    metrics.inFlight.set(inFlight);
-    response.once('close', () => {
-      inFlight -= 1;
-      metrics.inFlight.set(inFlight);
-    });
-    if (inFlight > inFlightMax)
+    if (countIn(response) > inFlightMax)
       throw new Problem('overloaded', 'Too many requests are being answered.', {
         headers: retryAfter(1_000),
       });

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/api-key.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
-import { Problem, retryAfter } from './problem.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem } from './problem.ts';
 
 /** Who is calling: a client app by one of its live keys. */
 export type Caller = { readonly app: ClientApp; readonly keyId: string };

@@ -1,8 +1,9 @@
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
 import { addHeaders, type Response } from './exchange.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { Problem, retryAfter } from './problem.ts';
+import { Problem } from './problem.ts';
 import { rateHeaders } from './rate-headers.ts';
 
 export type Dependencies = {

@@ -1,5 +1,6 @@
 import { ServiceError } from '#shared/errors.ts';
-import { dependencyUnavailable, Problem, retryAfter } from './problem.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import { dependencyUnavailable, Problem } from './problem.ts';
 
 /**
  * The problem that a failure is to the client. What nobody foresaw is `internal`: its own words stay inside.

@@ -1,3 +1,4 @@
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Fault } from './domain/fault.ts';
 
 /** Every problem the gateway can answer with: the one place where a code gets its status and title. */
@@ -71,11 +72,6 @@ export class Problem extends Error {
     return PROBLEMS[this.code].status;
   }
 }
-
-/** The seconds of a `Retry-After`: whole, rounded up, at least one. */
-export const retryAfter = (ms: number): { 'retry-after': string } => ({
-  'retry-after': String(Math.max(1, Math.ceil(ms / 1000))),
-});
 
 /** A dependency did not answer; nothing was accepted for sure unless the detail says otherwise. */
 export const dependencyUnavailable = (detail: string): Problem =>

@@ -1,3 +1,4 @@
+import { retryAfter } from '#shared/http/retry-after.ts';
 import { RESPONSES_PATH } from './accept-check.ts';
 import { type Authenticator, judgeAccess } from './authenticate.ts';
 import type { Waiters } from './await-result.ts';
@@ -5,7 +6,7 @@ import { judgePoll, type Retention } from './domain/judge-poll.ts';
 import { parsePreferWait } from './domain/parse-prefer.ts';
 import type { Enter } from './enter.ts';
 import { addHeaders, type Request, type Response, sendJson } from './exchange.ts';
-import { Problem, retryAfter } from './problem.ts';
+import { Problem } from './problem.ts';
 import type { RequestIds } from './request-ids.ts';
 
 export type Dependencies = {
