@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Dispatcher } from 'undici';
 import { parseCidrs } from '#shared/contracts/callback-address.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery, postOnce } from './attempt-delivery.ts';
 import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
 
@@ -232,9 +233,10 @@ test('answers without end leave nothing in memory, whether in their body, their 
   await round(60);
   const before = memoryInUse();
   for (let i = 0; i < 5; i += 1) await round(120);
-  // What was read of the endless bodies alone is more than 13 MB.
-  expect(memoryInUse() - before).toBeLessThan(6 * 1024 * 1024);
-}, 30_000);
+  // What was read of the endless bodies alone is more than 13 MB. What a connection that is still being closed holds
+  // is no leak: it goes, however late a busy machine comes to it.
+  await waitUntil('the memory to be free again', async () => memoryInUse() - before < 6 * 1024 * 1024);
+}, 120_000);
 
 /** Bytes in use once the garbage has been collected. */
 function memoryInUse(): number {
