@@ -1,6 +1,7 @@
 import { type ChaosSystem, type Needs, startChaosSystem } from './chaos-system.ts';
 import type { Fault } from './fault.ts';
 import { type RowOptions, type RowReport, runRow } from './run-row.ts';
+import { warmUp } from './warm-up.ts';
 
 /** A row that could not be run at all proves nothing, and fails. */
 export type RowResult = RowReport | { readonly id: string; readonly title: string; readonly failed: string };
@@ -30,7 +31,9 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
     if (needs !== has) await end();
     has = needs;
     const result = await tryRow(fault, options, async () => {
-      system ??= await startChaosSystem(options.portBase, fault.needs ?? {});
+      if (system) return system;
+      system = await startChaosSystem(options.portBase, fault.needs ?? {});
+      await warmUp(system);
       return system;
     });
     results.push(result);

@@ -126,7 +126,7 @@ export function startLoad(options: LoadOptions): Load {
  */
 export async function gatherEvidence(
   ledger: Ledger,
-  client: CheckClient,
+  client: Client,
   receiver: Pick<WebhookReceiver, 'deliveries'>,
   timeoutMs = DRAIN_TIMEOUT_MS,
 ): Promise<Pick<Evidence, 'polled' | 'deliveries'>> {

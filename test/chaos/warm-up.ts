@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Ledger } from '../support/ledger.ts';
+import { gatherEvidence, startLoad } from '../support/load.ts';
+import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import type { ChaosSystem } from './chaos-system.ts';
+import { balance } from './parts/balance.ts';
+import { createApp } from './parts/create-app.ts';
+
+const WARM_UP_MS = 8_000;
+const PER_SECOND = 100;
+const IN_FLIGHT_MAX = 2_000;
+
+/**
+ * Puts a new system through some seconds of load: code that was just loaded runs slowly, and a row's figures are those
+ * of a system that runs.
+ */
+export async function warmUp(system: ChaosSystem): Promise<void> {
+  await using scope = new AsyncDisposableStack();
+  const app = await createApp(system, 'Warm up');
+  const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
+  const client = scope.use(balance(system.gateways, app.apiKey));
+  const ledger = new Ledger();
+  const load = startLoad({
+    clients: [client],
+    chain: system.chain,
+    ledger,
+    callbackUrl: () => receiver.url,
+    perSecond: PER_SECOND,
+    follow: true,
+    inFlightMax: IN_FLIGHT_MAX,
+  });
+  await delay(WARM_UP_MS);
+  await load.stop();
+  // Nothing of it is left to be delivered into a row.
+  await gatherEvidence(ledger, client, receiver);
+}
