@@ -74,10 +74,13 @@ function endAtOf(check: CheckRequested, startedAt: number, { evaluationMsMax }: 
   return planEnd({ acceptedAtMs, ...deadline }, startedAt, evaluationMsMax);
 }
 
+/** One for all: a reason made for every check, with its stack, would be a tenth of what the evaluator spends. */
+const ENDED = new Error('the check has ended');
+
 /** A signal that says when to end with what there is; it is aborted already where that time has passed. */
 function startEnd(endAt: number, startedAt: number) {
   const controller = new AbortController();
-  const abort = () => controller.abort();
+  const abort = () => controller.abort(ENDED);
   const timer = setTimeout(abort, Math.max(0, endAt - startedAt));
   if (endAt <= startedAt) abort();
   return {
