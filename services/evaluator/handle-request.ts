@@ -74,7 +74,7 @@ function endAtOf(check: CheckRequested, startedAt: number, { evaluationMsMax }: 
   return planEnd({ acceptedAtMs, ...deadline }, startedAt, evaluationMsMax);
 }
 
-/** One for all: a reason made for every check, with its stack, would be a tenth of what the evaluator spends. */
+/** One for all: making a reason with its stack for every check costs as much as all the rest of the signal. */
 const ENDED = new Error('the check has ended');
 
 /** A signal that says when to end with what there is; it is aborted already where that time has passed. */

@@ -9,9 +9,10 @@ import type { Row, Table } from './table.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const RPC_LATENCY_MS = 20;
+/** Both sides are warmed by as much: five processes and a JVM compile what they run long after the first thousand. */
 const SIZES = [
-  { rules: 3, count: 6_000, warmUp: 3_000, min: 2 },
-  { rules: 20, count: 1_500, warmUp: 600, min: 8 },
+  { rules: 3, count: 6_000, warmUp: 9_000, min: 2 },
+  { rules: 20, count: 1_500, warmUp: 1_500, min: 8 },
 ] as const;
 const PLAIN_KEY = 'rck_of_the_plain_server';
 /** Between the sides, so that neither works while the other is measured. */
