@@ -19,6 +19,15 @@ test('a new key seals while the old one still opens', () => {
   expect(both.seal('s', 'a').startsWith('2.')).toBe(true);
 });
 
+test('a secret that is sealed anew opens without the key before, and not a second time anew', () => {
+  const sealed = makeSecretBox(parseKeyRing(first)).seal('s', 'a');
+  const both = makeSecretBox(parseKeyRing(`${first},${second}`));
+  const anew = both.reseal(sealed, 'a');
+  expect(makeSecretBox(parseKeyRing(second)).open(anew, 'a')).toBe('s');
+  expect(both.reseal(anew, 'a')).toBe(anew);
+  expect(() => both.reseal(sealed, 'b')).toThrow();
+});
+
 test('a key that waits opens what others sealed with it, and seals nothing', () => {
   const waiting = makeSecretBox(parseKeyRing(`${first},${second.replace(':', '?:')}`));
   const sealed = makeSecretBox(parseKeyRing(`${first},${second}`)).seal('s', 'a');

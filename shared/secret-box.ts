@@ -38,6 +38,8 @@ export function parseKeyRing(text: string): KeyRing {
 export type SecretBox = {
   readonly seal: (plain: string, associated: string) => string;
   readonly open: (sealed: string, associated: string) => string;
+  /** The same secret sealed with the key that seals now; as it is where that one sealed it. */
+  readonly reseal: (sealed: string, associated: string) => string;
 };
 
 /**
@@ -48,7 +50,7 @@ export type SecretBox = {
  * box.open(box.seal('whsec_…', 'app_1'), 'app_1'); // 'whsec_…'
  */
 export function makeSecretBox(keys: KeyRing): SecretBox {
-  return {
+  const box: SecretBox = {
     seal(plain, associated) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', keys.current.key, nonce).setAAD(Buffer.from(associated));
@@ -66,5 +68,8 @@ export function makeSecretBox(keys: KeyRing): SecretBox {
       const body = bytes.subarray(NONCE_BYTES + TAG_BYTES);
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     },
+    reseal: (sealed, associated) =>
+      sealed.startsWith(`${keys.current.number}.`) ? sealed : box.seal(box.open(sealed, associated), associated),
   };
+  return box;
 }

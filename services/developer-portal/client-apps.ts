@@ -14,7 +14,7 @@ type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'read'>;
   readonly places: Places;
   readonly writes: Pick<AuditedWrites, 'app'>;
-  readonly box: Pick<SecretBox, 'seal'>;
+  readonly box: Pick<SecretBox, 'seal' | 'reseal'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -170,6 +170,14 @@ export function makeClientAppWork(deps: Dependencies) {
     /** `sealed` comes from `seal`. */
     rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>
       changeApp(actor, clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs)),
+    /** Seals the app's secrets with the key that seals now. They stay what they are. */
+    resealSecrets: (actor: string, clientId: string) =>
+      changeApp(
+        actor,
+        clientId,
+        'secrets-resealed',
+        change.resealSecrets((encrypted) => box.reseal(encrypted, clientId)),
+      ),
   };
 }
 

@@ -13,7 +13,7 @@ type Dependencies = {
   readonly redis: Redis;
   readonly store: ReturnType<typeof openViews>;
   readonly publish: KafkaConnection['publish'];
-  readonly box: Pick<SecretBox, 'seal'>;
+  readonly box: Pick<SecretBox, 'seal' | 'reseal'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };

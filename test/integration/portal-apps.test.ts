@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { audit } from '#shared/contracts/audit.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
@@ -17,6 +18,7 @@ import {
   PASSWORD,
   type PortalClient,
   type RunningPortal,
+  SECRET_KEYS,
   signUp,
   startPortal,
 } from '../support/start-portal.ts';
@@ -50,12 +52,12 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 /** What an operator does, by the operator's own means. */
-const operate = () =>
+const operate = (box = makeSecretBox(parseKeyRing(SECRET_KEYS))) =>
   makeWork({
     redis: connection.redis,
     store: openViews(connection.redis),
     publish: kafka.publish,
-    box: { seal: () => '' },
+    box,
     now: Date.now,
   });
 const ask = (apiKey: string) =>
@@ -119,6 +121,19 @@ test('50 marketplace keys at once, over two apps, with a limit of 5 make exactly
   const live = keys.filter((key) => key.revokedAt === undefined).at(-1);
   await client.send('DELETE', `/api/apps/${apps[made % 2]?.clientId}/keys/${live?.keyId}`);
   expect((await create(0)).status).toBe(201);
+});
+
+test('secrets are sealed anew with a new key and stay what they are, whatever the key before becomes', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, webhookSecret } = await createApp(client);
+  const anew = `200:${randomBytes(32).toString('base64')}`;
+  const { apps } = operate(makeSecretBox(parseKeyRing(`${SECRET_KEYS},${anew}`)));
+  await apps.resealSecrets('operator', clientId);
+  const { version, webhookSecrets } = await apps.read(clientId);
+  const opened = makeSecretBox(parseKeyRing(anew)).open(webhookSecrets[0]?.encrypted ?? '', clientId);
+  expect(opened).toBe(webhookSecret);
+  await apps.resealSecrets('operator', clientId);
+  expect((await apps.read(clientId)).version).toBe(version);
 });
 
 test('no update is lost: 20 keys made at once at two portals are all there', async () => {

@@ -95,6 +95,13 @@ export async function rotateSecret({ apps }: OpenSystem, clientId: string, overl
   return { webhookSecret };
 }
 
+/** Seals every app's secrets with the key that seals now; nobody needs a new one for it. */
+export async function resealSecrets({ apps, clientApps }: OpenSystem) {
+  const found = await clientApps.list();
+  for (const { clientId } of found) await apps.resealSecrets(ACTOR, clientId);
+  return { count: found.length };
+}
+
 export type TierFigures = {
   readonly rps?: number;
   readonly month?: number;

@@ -52,7 +52,10 @@ export async function openSystem(env: Environment) {
       store,
       publish: kafka.publish,
       // Looked at when it is used: most commands need no key.
-      box: { seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated) },
+      box: {
+        seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated),
+        reseal: (sealed, associated) => makeSecretBox(secretKeysOf(env)).reseal(sealed, associated),
+      },
       now: clock.now,
     }),
     keyUse: makeKeyUse(redis),

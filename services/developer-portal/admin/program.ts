@@ -111,9 +111,14 @@ function addApps(program: Command, run: Run): void {
     .description('refuse the key within a second')
     .action((id, keyId) => run((opened) => apps.revokeKey(opened, id, keyId)));
 
-  program
-    .command('secret')
-    .description('webhook secrets')
+  const secret = program.command('secret').description('webhook secrets');
+  secret
+    .command('reseal')
+    .description(
+      'seal all secrets at rest with the newest key of ROLECALL_SECRET_KEYS; they stay what they are',
+    )
+    .action(() => run(apps.resealSecrets));
+  secret
     .command('rotate <id>')
     .description('make a new webhook secret, printed this once; the ones before it sign on for a while')
     .option('--overlap <span>', 'how long the secrets before it sign on', duration, 86_400_000)

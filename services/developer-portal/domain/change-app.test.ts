@@ -7,6 +7,7 @@ import {
   remove,
   rename,
   requestScope,
+  resealSecrets,
   resume,
   revokeKey,
   rollKey,
@@ -85,6 +86,22 @@ test('at most three secrets live at a time, expired ones go, and no rotation pro
     ['c', at(24)],
     ['b', at(1)],
   ]);
+});
+
+test('secrets that are sealed anew keep their order and their ends, and what needs nothing is left', () => {
+  const app = anApp({
+    webhookSecrets: [
+      { encrypted: '2.b', createdAt: at(-1) },
+      { encrypted: '1.a', createdAt: at(-2), expiresAt: at(1) },
+    ],
+  });
+  const reseal = (encrypted: string) => encrypted.replace('1.', '2.');
+  const anew = resealSecrets(reseal)(app);
+  expect(anew?.webhookSecrets).toEqual([
+    { encrypted: '2.b', createdAt: at(-1) },
+    { encrypted: '2.a', createdAt: at(-2), expiresAt: at(1) },
+  ]);
+  expect(anew && resealSecrets(reseal)(anew)).toBeUndefined();
 });
 
 test('a rolled key lives for the overlap and no longer than before, and the one before it ends at once', () => {

@@ -106,6 +106,18 @@ export function rotateSecret(encrypted: string, nowMs: number, overlapMs: number
   };
 }
 
+/** Seals the secrets anew, each as it is otherwise; `reseal` returns one that needs nothing as it is. */
+export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp {
+  return (app) => {
+    const webhookSecrets = app.webhookSecrets.map((secret) => ({
+      ...secret,
+      encrypted: reseal(secret.encrypted),
+    }));
+    const isSame = webhookSecrets.every(({ encrypted }, i) => encrypted === app.webhookSecrets[i]?.encrypted);
+    return isSame ? undefined : { ...app, webhookSecrets };
+  };
+}
+
 /** Longer than a delivery may be under way: what was accepted is still signed. */
 const SIGNS_AFTER_DELETION_MS = 48 * 3_600_000;
 

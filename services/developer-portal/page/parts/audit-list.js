@@ -18,6 +18,7 @@ const ACTIONS = {
   'key-revoked': 'revoked a key',
   'key-rolled': 'rolled a key',
   'secret-rotated': 'rotated the signing secret',
+  'secrets-resealed': 'sealed the secrets at rest with a new key',
   'limits-set': 'set the limits',
   'account-deleted': 'deleted the account',
   'test-event-sent': 'sent a test event',
