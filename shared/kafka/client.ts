@@ -1,27 +1,7 @@
-import { createRequire } from 'node:module';
 import { Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
 import type { KafkaConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-
-type RequestQueue = { prototype: { pending: unknown[]; scheduleCheckPendingRequests: () => void } };
-
-let patched = false;
-
-/**
- * Stops kafkajs 2.2.4 from waking 880 times a second on every connection: its request queue re-arms a timer
- * with a negative delay although nothing is pending (tulios/kafkajs #1704, #1751). Whatever becomes pending
- * calls the method again, so nothing can be forgotten.
- */
-export function patchRequestQueue(): void {
-  if (patched) return;
-  patched = true;
-  const load = createRequire(import.meta.url);
-  const { prototype } = load('kafkajs/src/network/requestQueue') as RequestQueue;
-  const schedule = prototype.scheduleCheckPendingRequests;
-  prototype.scheduleCheckPendingRequests = function scheduleIfPending() {
-    if (this.pending.length > 0) schedule.call(this);
-  };
-}
+import { mendKafkajs } from './mend-kafkajs.ts';
 
 /** Most lines a second that kafkajs may write while a broker is away. */
 const LOG_LINES_PER_SECOND_MAX = 3;
@@ -58,7 +38,7 @@ function reach({ brokers, tls, sasl }: KafkaConfig) {
 
 /** A kafkajs client with the settings that were measured to survive a broker's death. */
 export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): Kafka {
-  patchRequestQueue();
+  mendKafkajs();
   return new Kafka({
     ...reach(config),
     clientId,

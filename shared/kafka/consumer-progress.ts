@@ -21,5 +21,7 @@ export function progressOf(
   let silentWorkMs = 0;
   const nowMs = performance.now();
   for (const { aliveAtMs = nowMs } of working) silentWorkMs = Math.max(silentWorkMs, nowMs - aliveAtMs);
-  return { isJoined, silentWorkMs, fetching: windows.filter(({ paused }) => !paused) };
+  // Outside of the group whatever it may still fetch is not worked: only commits tell there.
+  const fetching = isJoined ? windows.filter(({ paused }) => !paused) : [];
+  return { isJoined, silentWorkMs, fetching };
 }

@@ -106,7 +106,7 @@ export class WindowConsumer<M> {
   }
 
   get progress(): ConsumerProgress {
-    return progressOf(this.#joined, this.#working, this.#order);
+    return progressOf(this.#joined && !this.#rebalancing, this.#working, this.#order);
   }
 
   /** Whether the process is a member of its group, as far as it knows. */

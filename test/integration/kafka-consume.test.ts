@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { KafkaJSError } from 'kafkajs';
 import type { z } from 'zod';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { usage } from '#shared/contracts/usage.ts';
@@ -7,6 +9,10 @@ import type { ConsumeOptions, KafkaConnection } from '#shared/kafka/connect.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
 import { connectTestKafka, testConfig } from '../support/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
+
+/** kafkajs's own, of which its consumers are made. */
+type Broker = { joinGroup: (options: { readonly groupId: string }) => Promise<unknown> };
+const Broker = createRequire(import.meta.url)('kafkajs/src/broker') as { readonly prototype: Broker };
 
 // Scenario: a producer and consumer groups of this file's own on a real broker; the topics are shared with other
 // files, so every test looks at the records of its own run alone.
@@ -67,6 +73,31 @@ test('a slow record holds neither its partition nor its own place: it is worked 
   const again: string[] = [];
   await using _ = await consume({ groupId, handle: async ({ requestId }) => void again.push(requestId) });
   await waitUntil('the slow record again', () => again.includes(key));
+});
+
+test('a member whose join is refused when it must join again tries until it is in, and works what came', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const seen = new Set<string>();
+  const handle = async ({ requestId }: CheckCompleted) => void seen.add(requestId);
+  await using _ = await consume({ groupId, handle });
+  const other = await consume({ groupId, handle });
+  const { joinGroup } = Broker.prototype;
+  const refusals = ['UNKNOWN_MEMBER_ID', 'GROUP_LOAD_IN_PROGRESS', 'GROUP_LOAD_IN_PROGRESS'];
+  const refuse = jest.spyOn(Broker.prototype, 'joinGroup').mockImplementation(function (
+    this: Broker,
+    options,
+  ) {
+    const type = options.groupId === groupId ? refusals.shift() : undefined;
+    if (type) throw Object.assign(new KafkaJSError(type, { retriable: true }), { type });
+    return joinGroup.call(this, options);
+  });
+  // One leaves, so the other must join again.
+  await other[Symbol.asyncDispose]();
+  await waitUntil('the joins to be refused', () => refusals.length === 0);
+  const many = Array.from({ length: 30 }, (_, i) => aResult(`meanwhile${i}`));
+  await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
+  await waitUntil('all records', () => many.every(({ requestId }) => seen.has(requestId)));
+  refuse.mockRestore();
 });
 
 test('parked records hold no place of others, and are left at once when the process stops', async () => {

@@ -1,0 +1,58 @@
+import { createRequire } from 'node:module';
+import { KafkaJSError } from 'kafkajs';
+
+type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
+type ConsumerGroup = {
+  joinAndSync: () => Promise<void>;
+  heartbeat: (options: { readonly interval: number }) => Promise<void>;
+};
+
+const load = createRequire(import.meta.url);
+let mended = false;
+
+/** Mends two faults of kafkajs 2.2.4 in its own classes, once for the process; before the first client is made. */
+export function mendKafkajs(): void {
+  if (mended) return;
+  mended = true;
+  mendRequestQueue((load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
+  mendMembership((load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup }).prototype);
+}
+
+/**
+ * Its request queue re-arms a timer with a negative delay although nothing is pending, 880 times a second on every
+ * connection (tulios/kafkajs #1704, #1751). Whatever becomes pending calls the method again, so nothing can be
+ * forgotten.
+ */
+function mendRequestQueue(prototype: RequestQueue): void {
+  const schedule = prototype.scheduleCheckPendingRequests;
+  prototype.scheduleCheckPendingRequests = function scheduleIfPending() {
+    if (this.pending.length > 0) schedule.call(this);
+  };
+}
+
+/**
+ * A member that is told to join again, and whose join fails for anything but another rebalance (a coordinator that is
+ * loading, a connection that broke), fetches on outside of its group: it has no member id, without one a heartbeat
+ * does nothing, so nobody ever tells it. It reads what is another's by then, and none of its commits counts.
+ *
+ * Here a heartbeat of one that is outside says that a rejoin is needed, as the coordinator would: its loop joins
+ * again, and after as many failures as any request may have, the consumer crashes and is started anew.
+ */
+function mendMembership(prototype: ConsumerGroup): void {
+  const { joinAndSync, heartbeat } = prototype;
+  const outside = new WeakSet<ConsumerGroup>();
+  prototype.joinAndSync = async function joinAgain() {
+    outside.add(this);
+    await joinAndSync.call(this);
+    outside.delete(this);
+  };
+  prototype.heartbeat = async function heartbeatInside(options) {
+    if (outside.has(this)) throw rejoinNeeded();
+    return heartbeat.call(this, options);
+  };
+}
+
+const rejoinNeeded = (): Error =>
+  Object.assign(new KafkaJSError('the last join failed', { retriable: true }), {
+    type: 'REBALANCE_IN_PROGRESS',
+  });
