@@ -160,7 +160,7 @@ const preload = (name: string): string => fileURLToPath(new URL(`./preload/${nam
 /** They do nothing until a row asks for it. */
 const USUAL_PRELOADS: readonly Preload[] = [
   { file: preload('handler-bug'), into: ['evaluator'] },
-  { file: preload('fail-fetch'), into: ['evaluator-1'] },
+  { file: preload('fail-fetch'), into: ['evaluator'] },
 ];
 
 function preloadEnvironment({ service, name }: PlannedProcess, preloads: readonly Preload[]): Environment {

@@ -6,7 +6,7 @@ import { lagOf } from '../parts/lag-of.ts';
 
 const CAUGHT_UP_LAG = 100;
 
-/** The broker's answer is made by `preload/fail-fetch.ts`, in the first evaluator. */
+/** The broker's answer is made by `preload/fail-fetch.ts`, in the evaluator that is told to. */
 export const f19ConsumerCrash: Fault = {
   id: 'F19',
   title: "a consumer's non-retriable crash",
