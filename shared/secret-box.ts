@@ -69,7 +69,9 @@ export function makeSecretBox(keys: KeyRing): SecretBox {
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     },
     reseal: (sealed, associated) =>
-      sealed.startsWith(`${keys.current.number}.`) ? sealed : box.seal(box.open(sealed, associated), associated),
+      sealed.startsWith(`${keys.current.number}.`)
+        ? sealed
+        : box.seal(box.open(sealed, associated), associated),
   };
   return box;
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { KafkaJSError } from 'kafkajs';
+import type { KafkaJSError } from 'kafkajs';
 
 type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
 type ConsumerGroup = {
@@ -8,6 +8,7 @@ type ConsumerGroup = {
 };
 
 const load = createRequire(import.meta.url);
+const errors = load('kafkajs/src/errors') as { readonly KafkaJSError: typeof KafkaJSError };
 let mended = false;
 
 /** Mends two faults of kafkajs 2.2.4 in its own classes, once for the process; before the first client is made. */
@@ -53,6 +54,6 @@ function mendMembership(prototype: ConsumerGroup): void {
 }
 
 const rejoinNeeded = (): Error =>
-  Object.assign(new KafkaJSError('the last join failed', { retriable: true }), {
+  Object.assign(new errors.KafkaJSError('the last join failed', { retriable: true }), {
     type: 'REBALANCE_IN_PROGRESS',
   });

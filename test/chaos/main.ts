@@ -30,8 +30,11 @@ async function main(options: ChaosOptions): Promise<number> {
   console.log(`seed ${options.seed}, ${options.seconds} s`);
   const samples: Sample[] = [];
   const done: RowResult[] = [];
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
   const run = {
     ...options,
+    interrupted: interruption.signal,
     ...(options.selection && SELECTION_LOAD),
     say: (line: string) => console.log(line),
     done(row: RowResult) {

@@ -12,7 +12,12 @@ type Options = RowOptions & {
   readonly portBase: number;
   readonly say: (line: string) => void;
   readonly done: (row: RowResult) => void;
+  /** Aborted where a person wants the run to end: what was started is taken down, and the process ends. */
+  readonly interrupted: AbortSignal;
 };
+
+/** As a shell says that a program ended by Ctrl-C. */
+const INTERRUPTED = 130;
 
 /**
  * Runs rows one after the other; those of equal needs share a system, those that spoil theirs come last on it. After a
@@ -20,20 +25,21 @@ type Options = RowOptions & {
  */
 export async function runRows(faults: readonly Fault[], options: Options): Promise<RowResult[]> {
   const results: RowResult[] = [];
-  let system: ChaosSystem | undefined;
+  let system: Promise<ChaosSystem> | undefined;
   let has = '';
   const end = async (): Promise<void> => {
-    await system?.[Symbol.asyncDispose]();
+    // One that did not come up has taken itself down.
+    const started = await system?.catch(() => undefined);
     system = undefined;
+    await started?.[Symbol.asyncDispose]();
   };
+  options.interrupted.addEventListener('abort', () => void end().finally(() => process.exit(INTERRUPTED)));
   for (const fault of inOrder(faults)) {
     const needs = needsOf(fault);
     if (needs !== has) await end();
     has = needs;
-    const result = await tryRow(fault, options, async () => {
-      if (system) return system;
-      system = await startChaosSystem(options.portBase, fault.needs ?? {});
-      await warmUp(system);
+    const result = await tryRow(fault, options, () => {
+      system ??= startWarm(options.portBase, fault.needs ?? {});
       return system;
     });
     results.push(result);
@@ -42,6 +48,14 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
   }
   await end();
   return results;
+}
+
+async function startWarm(portBase: number, needs: Needs): Promise<ChaosSystem> {
+  await using scope = new AsyncDisposableStack();
+  const system = scope.use(await startChaosSystem(portBase, needs));
+  await warmUp(system);
+  scope.move();
+  return system;
 }
 
 async function tryRow(fault: Fault, options: Options, start: () => Promise<ChaosSystem>): Promise<RowResult> {
