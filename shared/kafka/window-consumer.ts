@@ -4,6 +4,7 @@ import { within } from '#shared/wait-for.ts';
 import { commitPrefixes } from './commit-prefixes.ts';
 import { type ConsumerProgress, progressOf } from './consumer-progress.ts';
 import { makeFetchPause } from './fetch-pause.ts';
+import { makeNextPump, type NextPump } from './next-pump.ts';
 import { bytesOf, detached, PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
@@ -17,8 +18,8 @@ const PARKED_PER_WINDOW = 4;
 const PARKED_BYTES_MAX = 16 * 1024 * 1024;
 /** How far a partition runs past its oldest unfinished record, as parts of the window: more than can be parked. */
 const AHEAD_PER_WINDOW = 8;
-/** The longest single timer; a later due time is looked at again then (setTimeout itself ends at 24 days). */
-const WAKE_MS_MAX = 60_000;
+/** Records begun before the event loop has its turn: what else the process does is not kept waiting by a backlog. */
+const STARTS_PER_TURN = 64;
 
 /** What the window needs of kafkajs's consumer. */
 export type WindowSource = Pick<
@@ -76,7 +77,7 @@ export class WindowConsumer<M> {
   #joined = false;
   #rebalancing = false;
   #commitTimer: NodeJS.Timeout | undefined;
-  #wakeTimer: NodeJS.Timeout | undefined;
+  readonly #next: NextPump;
   #committing: Promise<void> | undefined;
   #idle: (() => void)[] = [];
 
@@ -85,6 +86,7 @@ export class WindowConsumer<M> {
     this.#options = options;
     this.#backlogMax = 2 * options.window;
     this.#aheadMax = AHEAD_PER_WINDOW * options.window;
+    this.#next = makeNextPump(() => this.#pump(), options.now);
     this.#places = new WorkPlaces({
       runningMax: options.window,
       parkedMax: PARKED_PER_WINDOW * options.window,
@@ -156,7 +158,7 @@ export class WindowConsumer<M> {
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#commitTimer);
-    clearTimeout(this.#wakeTimer);
+    this.#next.cancel();
     for (const window of this.#order) this.#flow(window, true);
     this.#places.leaveAll();
     if (!this.#isIdle) await within(drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
@@ -222,6 +224,7 @@ export class WindowConsumer<M> {
   /** Starts records until the window is full, a turn of each partition after the other. */
   #pump(): void {
     let earliest = Number.POSITIVE_INFINITY;
+    let starts = 0;
     for (let misses = 0; !this.#stopping && !this.#rebalancing && !this.#places.isFull; ) {
       const window = this.#order[this.#turn++ % this.#order.length];
       if (!window || misses >= this.#order.length) break;
@@ -240,8 +243,11 @@ export class WindowConsumer<M> {
       )
         this.#flow(window, false);
       if (entry) void this.#run(window, entry);
+      if (++starts < STARTS_PER_TURN) continue;
+      this.#next.soon();
+      break;
     }
-    this.#wakeAt(earliest);
+    if (!this.#stopping) this.#next.at(earliest);
   }
 
   /** 0 where the head can be worked now, its due time where it is later, nothing where there is none to work. */
@@ -250,13 +256,6 @@ export class WindowConsumer<M> {
     if (!head || window.aheadCount >= this.#aheadMax || !this.#places.mayRun(window.places)) return undefined;
     head.parsed ??= this.#options.look(head.record, window.topic);
     return head.parsed.dueAt > this.#options.now() ? head.parsed.dueAt : 0;
-  }
-
-  #wakeAt(dueAt: number): void {
-    clearTimeout(this.#wakeTimer);
-    if (dueAt === Number.POSITIVE_INFINITY || this.#stopping) return;
-    const waitMs = Math.min(Math.max(dueAt - this.#options.now(), 1), WAKE_MS_MAX);
-    this.#wakeTimer = setTimeout(() => this.#pump(), waitMs);
   }
 
   async #run(window: PartitionWindow<M>, first: WindowRecord<M>): Promise<void> {
@@ -279,7 +278,8 @@ export class WindowConsumer<M> {
     const place = this.#places.enter(window.places, bytesOf(entry.record));
     const park = (leave: () => void): boolean => {
       const isParked = !this.#stopping && place.park(leave);
-      if (isParked) this.#pump();
+      // Not at once: work that begins by waiting would be begun inside of the work before it, as deep as the backlog is long.
+      if (isParked) this.#next.soon();
       return isParked;
     };
     const passed = await this.#options.work(entry, window.topic, window.partition, park);
