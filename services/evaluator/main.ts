@@ -1,4 +1,4 @@
-import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -38,22 +38,23 @@ await runService(
         now: clock.now,
       }),
     );
-    const dependencies = {
+    const dependenciesOf = (lane: Lane) => ({
       ...chains,
-      publish: (completed, traceparent) => kafka.publish(checkCompleted, completed, { traceparent }),
+      publish: (completed: CheckCompleted, traceparent: string) =>
+        kafka.publish(checkCompleted, completed, { traceparent, isUrgent: lane === 'interactive' }),
       observe: metrics.observeCheck,
       now: clock.now,
       evaluationMsMax: config.evaluationMsMax,
-    } satisfies Parameters<typeof makeRequestHandler>[0];
+    });
     // A group and a window per lane: a bulk backlog fills its own window, and never the one of those who wait.
     const consume = (lane: Lane) =>
       kafka.consume({
         groupId: `evaluator.${lane}`,
         topics: [LANES[lane]],
         window: config.window,
-        handle: makeRequestHandler(dependencies, lane),
+        handle: makeRequestHandler(dependenciesOf(lane), lane),
         onAssignment: () => void pool.look(),
-        giveUp: makeGiveUp({ ...dependencies, ...metrics }),
+        giveUp: makeGiveUp({ ...dependenciesOf(lane), ...metrics }),
       });
     const consumers = [await consume('interactive'), await consume('bulk')];
     // Together, because each may take the time that the stop allows for work in hand.

@@ -62,9 +62,11 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
     const quietly = (error: unknown) =>
       deps.log.warn({ traceId, error: describeError(error) }, 'claim not settled');
     try {
-      await deps.publish(LANES[laneOf(check)], messageOf(wish, deps.retentionMs), {
+      const lane = laneOf(check);
+      await deps.publish(LANES[lane], messageOf(wish, deps.retentionMs), {
         traceparent: wish.traceparent,
         isValidated: true,
+        isUrgent: lane === 'interactive',
         fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - wish.elapsedMs),
       });

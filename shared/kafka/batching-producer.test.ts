@@ -40,6 +40,27 @@ test('what is published while requests are in flight goes out together in the ne
   await Promise.all([second, ...rest]);
 });
 
+test('what is urgent goes before all that waits', async () => {
+  const broker = makeBroker();
+  const producer = new BatchingProducer(broker, makeSilentLogger());
+  const publish = (value: string, isUrgent = false) => producer.send('a', { value }, LONG_MS, isUrgent);
+  const all = [publish('1')];
+  await broker.requests(1);
+  all.push(publish('2'));
+  await broker.requests(2);
+  // More than one request carries: what is urgent is in the next one all the same.
+  all.push(...Array.from({ length: 1_500 }, (_, i) => publish(`backlog ${i}`)), publish('now', true));
+  broker.sent[0]?.answer();
+  await broker.requests(3);
+  const next = values(broker.sent[2]?.batch as ProducerBatch);
+  expect(next.slice(0, 2)).toEqual(['now', 'backlog 0']);
+  expect(next).toHaveLength(1_000);
+  broker.sent[1]?.answer();
+  await broker.requests(4);
+  for (const request of broker.sent) request.answer();
+  await Promise.all(all);
+});
+
 test('a batch that was not acknowledged is sent again whole', async () => {
   const broker = makeBroker();
   const producer = new BatchingProducer(broker, makeSilentLogger());

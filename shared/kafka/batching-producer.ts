@@ -35,7 +35,8 @@ type Item = {
 };
 
 /**
- * Gathers what is published while a request is in flight into the next request (kafkajs has no linger).
+ * Gathers what is published while a request is in flight into the next request (kafkajs has no linger). What is
+ * urgent goes before all that waits: it stands behind no backlog.
  *
  * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again. The whole
  * batch is sent again, with kafkajs's own retry off: kafkajs 2.2.4 asks only the brokers that have not answered
@@ -46,7 +47,9 @@ export class BatchingProducer {
   readonly #producer: SendBatch;
   readonly #log: Logger;
   readonly #onFailure: (code: PublishFailure) => void;
-  #queue: Item[] = [];
+  /** Somebody waits for these. */
+  readonly #urgent: Item[] = [];
+  readonly #queue: Item[] = [];
   #queuedBytes = 0;
   #inFlight = 0;
   #scheduled = false;
@@ -60,7 +63,11 @@ export class BatchingProducer {
 
   /** Messages that wait or are on their way. */
   get pendingCount(): number {
-    return this.#queue.length + this.#inFlight;
+    return this.#queuedCount + this.#inFlight;
+  }
+
+  get #queuedCount(): number {
+    return this.#urgent.length + this.#queue.length;
   }
 
   /**
@@ -69,9 +76,9 @@ export class BatchingProducer {
    * @throws ServiceError after `timeoutMs`: `broker-unavailable` if it surely was not sent, else `publish-unknown`;
    *   `overloaded` at once where too much is queued already.
    */
-  send(topic: string, message: Message, timeoutMs: number): Promise<void> {
+  send(topic: string, message: Message, timeoutMs: number, isUrgent = false): Promise<void> {
     const bytes = sizeOf(message);
-    if (this.#queue.length >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
+    if (this.#queuedCount >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
       this.#onFailure('overloaded');
       return Promise.reject(new ServiceError('overloaded', 'too many messages wait for the broker'));
     }
@@ -92,7 +99,7 @@ export class BatchingProducer {
         },
       };
       const timer = setTimeout(() => this.#giveUp(item), timeoutMs);
-      this.#queue.push(item);
+      (isUrgent ? this.#urgent : this.#queue).push(item);
       this.#queuedBytes += bytes;
       this.#schedule();
     });
@@ -100,7 +107,7 @@ export class BatchingProducer {
 
   /** Resolves when nothing is queued or in flight. */
   drain(): Promise<void> {
-    if (this.#queue.length === 0 && this.#inFlight === 0) return Promise.resolve();
+    if (this.#queuedCount === 0 && this.#inFlight === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -124,24 +131,29 @@ export class BatchingProducer {
   }
 
   #flush(): void {
-    while (this.#inFlight < IN_FLIGHT_MAX && this.#queue.length > 0) {
+    while (this.#inFlight < IN_FLIGHT_MAX && this.#queuedCount > 0) {
       const batch = this.#take();
       if (batch.length > 0) void this.#ship(batch);
     }
-    if (this.#queue.length === 0 && this.#inFlight === 0)
+    if (this.#queuedCount === 0 && this.#inFlight === 0)
       for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Item[] {
-    let count = 0;
+    const taken: Item[] = [];
     let bytes = 0;
-    for (const item of this.#queue) {
-      if (count > 0 && (count >= BATCH_MESSAGES_MAX || bytes + item.bytes > BATCH_BYTES_MAX)) break;
-      count++;
-      bytes += item.bytes;
+    for (const queue of [this.#urgent, this.#queue]) {
+      let count = 0;
+      for (const item of queue) {
+        const place = taken.length + count;
+        if (place > 0 && (place >= BATCH_MESSAGES_MAX || bytes + item.bytes > BATCH_BYTES_MAX)) break;
+        count++;
+        bytes += item.bytes;
+      }
+      taken.push(...queue.splice(0, count));
     }
     this.#queuedBytes -= bytes;
-    return this.#queue.splice(0, count).filter((item) => !item.abandoned);
+    return taken.filter((item) => !item.abandoned);
   }
 
   async #ship(batch: Item[]): Promise<void> {

@@ -30,6 +30,8 @@ export type PublishOptions = {
   readonly traceparent?: string;
   /** Sends the message to the client's own share of the partitions, least loaded first. */
   readonly fairness?: Fairness;
+  /** Whether somebody waits for what comes of it: it goes before all that waits for the broker in this process. */
+  readonly isUrgent?: boolean;
   /** Whether the message was just made of values that were validated: then it is not looked through once more. */
   readonly isValidated?: boolean;
   /** Default 60 s. */
@@ -188,7 +190,7 @@ export async function connectKafka(
 }
 
 function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
-  return async (topic, message, { traceparent: parent, fairness, isValidated, timeoutMs } = {}) => {
+  return async (topic, message, { traceparent: parent, fairness, isUrgent, isValidated, timeoutMs } = {}) => {
     // Checked before writing as well as when reading: a message that its consumers would refuse never leaves.
     const parsed = isValidated
       ? ({ success: true, data: message } as const)
@@ -207,7 +209,7 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
       ...(fairness ? { fairness } : {}),
     });
     const send = (traceparent?: string) =>
-      batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS);
+      batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS, isUrgent);
     // What belongs to no trace, such as an hourly total, begins none.
     await (parent === undefined ? send() : inProducerSpan(topic.name, key, parent, send));
   };
