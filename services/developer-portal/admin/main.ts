@@ -50,3 +50,5 @@ try {
 } catch (error) {
   reportFailure(error, isJson);
 }
+// A connection that a client did not get closed in time must not keep a command that is done.
+process.exit();
