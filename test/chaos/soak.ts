@@ -8,8 +8,9 @@ import { metricsOf, sumOf } from './parts/process-facts.ts';
 const EVERY_S_MIN = 10;
 const EVERY_S_MAX = 30;
 const SAMPLE_INTERVAL_MS = 5_000;
-/** Less than this and a process has told nothing about its growth. */
-const SAMPLES_MIN = 6;
+/** Fewer than this in a third and a service has told nothing about its growth. */
+const SAMPLES_MIN = 2;
+const GROWTH_MAX = 1.1;
 const BYTES_PER_MIB = 2 ** 20;
 
 /** What one process said of itself at one instant. */
@@ -75,29 +76,31 @@ async function sampleUntil(
 }
 
 /**
- * The last third of each process's life against its first: memory and open handles. Only what lived through a good
- * part of the run is looked at: a process that was killed has begun anew.
+ * The last third of the run against its first, of each service: memory and open handles. A process that was killed is
+ * followed by the one in its place, so both thirds have young ones and old ones.
  */
 export function growthOf(samples: readonly Sample[]): Figure[] {
-  const lives = Map.groupBy(samples, ({ service, pid }) => `${service} ${pid}`);
-  const worst = new Map<string, { rss: number; handles: number; length: number }>();
-  for (const life of lives.values()) {
-    const { service } = life[0] ?? { service: '' };
-    const known = worst.get(service);
-    if (life.length < SAMPLES_MIN || life.length < (known?.length ?? 0)) continue;
-    const third = Math.floor(life.length / 3);
-    const ratio = (of: (sample: Sample) => number): number =>
-      mean(life.slice(-third).map(of)) / mean(life.slice(0, third).map(of));
-    worst.set(service, {
-      rss: ratio(({ rssMib }) => rssMib),
-      handles: ratio(({ handles }) => handles),
-      length: life.length,
-    });
-  }
-  return [...worst].flatMap(([service, { rss, handles }]) => [
-    atMost(`${service}: memory, last third against first`, rss, 1.1, '×'),
-    atMost(`${service}: handles`, handles, 1.1, '×'),
-  ]);
+  const endS = Math.max(...samples.map(({ atS }) => atS));
+  return [...Map.groupBy(samples, ({ service }) => service)].flatMap(([service, all]) => {
+    const first = all.filter(({ atS }) => atS < endS / 3);
+    const last = all.filter(({ atS }) => atS >= (2 * endS) / 3);
+    if (Math.min(first.length, last.length) < SAMPLES_MIN) return [];
+    const ratio = (of: (sample: Sample) => number): number => mean(last.map(of)) / mean(first.map(of));
+    return [
+      atMost(
+        `${service}: memory, last third against first`,
+        ratio(({ rssMib }) => rssMib),
+        GROWTH_MAX,
+        '×',
+      ),
+      atMost(
+        `${service}: handles`,
+        ratio(({ handles }) => handles),
+        GROWTH_MAX,
+        '×',
+      ),
+    ];
+  });
 }
 
 const mean = (values: readonly number[]): number =>
