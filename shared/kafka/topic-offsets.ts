@@ -19,7 +19,8 @@ export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map
       const offsets = await admin.fetchTopicOffsets(topic);
       return new Map(offsets.map((o) => [o.partition, { low: Number(o.low), high: Number(o.high) }]));
     } catch (error) {
-      const retriable = (error as { retriable?: boolean }).retriable === true;
+      // Where no partition has a leader yet, kafkajs takes the empty answer apart and ends in a TypeError.
+      const retriable = error instanceof TypeError || (error as { retriable?: boolean }).retriable === true;
       if (!retriable || tries >= TRIES_MAX) throw error;
       await delay(RETRY_MS);
       await admin.fetchTopicMetadata({ topics: [topic] });

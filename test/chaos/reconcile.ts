@@ -3,6 +3,7 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
+import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { monthCounterKey } from '#shared/redis/admit.ts';
 import { makeChainOracle } from '../support/chain-oracle.ts';
 import type { Attempt, Faults, Ledger } from '../support/ledger.ts';
@@ -140,8 +141,8 @@ export type TopicEnds = { readonly requested: number; readonly completed: number
 /** How many records the topics of checks have ever had. */
 export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {
   const endOf = async (topic: Pick<Topic<unknown>, 'name'>): Promise<number> => {
-    const offsets = await open.kafka.admin.fetchTopicOffsets(topic.name);
-    return offsets.reduce((sum, { high }) => sum + Number(high), 0);
+    const offsets = await readTopicOffsets(open.kafka.admin, topic.name);
+    return [...offsets.values()].reduce((sum, { high }) => sum + high, 0);
   };
   const [interactive, bulk, completed] = await Promise.all(
     [LANES.interactive, LANES.bulk, checkCompleted].map(endOf),
