@@ -49,11 +49,11 @@ async function readSubscriptions(admin: Admin, groupIds: string[]): Promise<Map<
   return new Map(
     groups.map(({ groupId, members }) => [
       groupId,
-      [
-        ...new Set(
-          members.flatMap((m) => AssignerProtocol.MemberMetadata.decode(m.memberMetadata)?.topics ?? []),
-        ),
-      ],
+      [...new Set(members.flatMap(({ memberMetadata }) => topicsIn(memberMetadata)))],
     ]),
   );
 }
+
+/** Of a group that is rebalancing the broker does not tell what its members subscribe to. */
+const topicsIn = (memberMetadata: Buffer): readonly string[] =>
+  memberMetadata.length === 0 ? [] : (AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics ?? []);

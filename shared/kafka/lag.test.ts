@@ -1,0 +1,14 @@
+import type { Admin } from 'kafkajs';
+import { readLag } from './lag.ts';
+
+test('the lag of a group that is rebalancing comes from its commits: of its members the broker tells nothing', async () => {
+  const admin = {
+    listGroups: async () => ({ groups: [{ groupId: 'g', protocolType: 'consumer' }] }),
+    describeGroups: async () => ({
+      groups: [{ groupId: 'g', members: [{ memberMetadata: Buffer.alloc(0) }] }],
+    }),
+    fetchOffsets: async () => [{ topic: 't', partitions: [{ partition: 0, offset: '4', metadata: null }] }],
+    fetchTopicOffsets: async () => [{ partition: 0, low: '0', high: '9', offset: '9' }],
+  } as unknown as Admin;
+  expect(await readLag(admin)).toEqual({ g: { t: 5 } });
+});
