@@ -44,6 +44,7 @@ export function plotSvg(samples: readonly Sample[]): string {
   const height = PANELS.length * (PANEL_HEIGHT + MARGIN.top + MARGIN.bottom);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">`,
+    '<title>Memory, handles and event-loop delay of every process in the soak</title>',
     '<rect width="100%" height="100%" fill="white"/>',
     ...panels,
     ...legend,
