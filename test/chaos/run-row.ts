@@ -13,9 +13,9 @@ import { makeRandom } from './random.ts';
 import { type Judgement, reconcile, topicEnds } from './reconcile.ts';
 
 /** Load of the matrix. */
-const PER_SECOND = 100;
+export const PER_SECOND = 100;
 /** Attempts under way while everything waits: at 100 a second, 20 s of them. */
-const IN_FLIGHT_MAX = 2_000;
+export const IN_FLIGHT_MAX = 2_000;
 /** Of the attempts that were due, this share was sent, or the row has proved nothing. */
 const RATE_SHARE_MIN = 0.95;
 /** Before the harm, so that there is something to lose. */

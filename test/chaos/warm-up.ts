@@ -5,10 +5,9 @@ import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import { balance } from './parts/balance.ts';
 import { createApp } from './parts/create-app.ts';
+import { IN_FLIGHT_MAX, PER_SECOND } from './run-row.ts';
 
 const WARM_UP_MS = 8_000;
-const PER_SECOND = 100;
-const IN_FLIGHT_MAX = 2_000;
 
 /**
  * Puts a new system through some seconds of load: code that was just loaded runs slowly, and a row's figures are those

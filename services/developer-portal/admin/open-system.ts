@@ -40,6 +40,7 @@ export async function openSystem(env: Environment) {
   const clock = opened.use(await startClock(redis));
   const kafka = opened.use(await connectKafka(config, 'admin', context, { mustHaveTopics: false }));
   const store = openViews(redis);
+  const box = () => makeSecretBox(secretKeysOf(env));
   const scope = opened.move();
   return {
     redis,
@@ -53,8 +54,8 @@ export async function openSystem(env: Environment) {
       publish: kafka.publish,
       // Looked at when it is used: most commands need no key.
       box: {
-        seal: (plain, associated) => makeSecretBox(secretKeysOf(env)).seal(plain, associated),
-        reseal: (sealed, associated) => makeSecretBox(secretKeysOf(env)).reseal(sealed, associated),
+        seal: (plain, associated) => box().seal(plain, associated),
+        reseal: (sealed, associated) => box().reseal(sealed, associated),
       },
       now: clock.now,
     }),
