@@ -22,7 +22,7 @@ const settingsOf = (topic: TopicSpec): Record<string, string> => ({
 /**
  * Creates the topics that are missing and brings the settings of the others to what is declared.
  *
- * A partition count is never changed: keys would move, and with them the order of what is in flight.
+ * Partitions are added where more are declared, and never to a compacted topic: there a key must stay where it is.
  * `replicationFactor` -1 is the broker's default.
  */
 export async function applyTopics(
@@ -37,6 +37,7 @@ export async function applyTopics(
     await admin.createTopics({ topics: batch, timeout: APPLY_TIMEOUT_MS, waitForLeaders: true });
   }
   const present = topics.filter(({ name }) => existing.has(name));
+  const grown = await addPartitions(admin, present);
   const drifted = await findDrift(admin, present);
   if (drifted.length > 0) {
     await admin.alterConfigs({
@@ -48,10 +49,11 @@ export async function applyTopics(
       })),
     });
   }
+  const changed = new Set([...grown, ...drifted].map(({ name }) => name));
   return {
     created: missing.map(({ name }) => name),
-    changed: drifted.map(({ name }) => name),
-    unchanged: present.length - drifted.length,
+    changed: [...changed],
+    unchanged: present.length - changed.size,
   };
 }
 
@@ -62,9 +64,10 @@ export async function applyTopics(
  */
 export async function verifyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<void> {
   const existing = new Set(await admin.listTopics());
-  const present = topics.filter(({ name }) => existing.has(name));
-  const { topics: found } = await admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) });
-  const counts = new Map(found.map(({ name, partitions }) => [name, partitions.length]));
+  const counts = await countPartitions(
+    admin,
+    topics.filter(({ name }) => existing.has(name)),
+  );
   const faults = topics.flatMap(({ name, partitionCount }) => {
     const count = counts.get(name);
     if (count === undefined) return [`${name} is missing`];
@@ -75,6 +78,26 @@ export async function verifyTopics(admin: Admin, topics: readonly TopicSpec[]): 
 }
 
 const TOPIC_RESOURCE = 2;
+
+async function countPartitions(admin: Admin, topics: readonly TopicSpec[]): Promise<Map<string, number>> {
+  const { topics: found } = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) });
+  return new Map(found.map(({ name, partitions }) => [name, partitions.length]));
+}
+
+async function addPartitions(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicSpec[]> {
+  if (topics.length === 0) return [];
+  const counts = await countPartitions(admin, topics);
+  const grown = topics.filter(
+    ({ name, cleanup, partitionCount }) =>
+      cleanup === 'delete' && (counts.get(name) ?? partitionCount) < partitionCount,
+  );
+  if (grown.length > 0)
+    await admin.createPartitions({
+      timeout: APPLY_TIMEOUT_MS,
+      topicPartitions: grown.map(({ name, partitionCount }) => ({ topic: name, count: partitionCount })),
+    });
+  return grown;
+}
 
 const creationOf = (topic: TopicSpec, replicationFactor: number): ITopicConfig => ({
   topic: topic.name,

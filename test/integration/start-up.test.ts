@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { verifyTopics } from '#shared/kafka/topics-admin.ts';
+import { applyTopics, verifyTopics } from '#shared/kafka/topics-admin.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { connectTestKafka, testConfig } from '../support/connections.ts';
 import { infrastructure } from '../support/infrastructure.ts';
@@ -99,4 +100,16 @@ test('a topic that is missing is named together with the command that makes it',
     /never\.made\.v1 is missing; check\.completed\.v1 has 24 partitions and not 7/,
   );
   await expect(verifyTopics(kafka.admin, [missing])).rejects.toThrow('npm run admin -- topics apply');
+});
+
+test('partitions that a newer version declares are added, and never to a compacted topic', async () => {
+  await using kafka = await connectTestKafka(testConfig(3));
+  const name = `grows.${randomUUID()}`;
+  const first = { name, partitionCount: 2, cleanup: 'delete', messageBytesMax: 1_000 } as const;
+  const compacted = { ...first, name: `${name}.compacted`, cleanup: 'compact' } as const;
+  await applyTopics(kafka.admin, [first, compacted]);
+  const declared = [first, compacted].map((topic) => ({ ...topic, partitionCount: 3 }));
+  expect(await applyTopics(kafka.admin, declared)).toEqual({ created: [], changed: [name], unchanged: 1 });
+  const verified = verifyTopics(kafka.admin, declared);
+  await expect(verified).rejects.toThrow(`topics: ${name}.compacted has 2 partitions and not 3 (`);
 });
