@@ -69,6 +69,8 @@ test('a backlog is begun in parts: the event loop has its turns between them', a
     return true;
   });
   consumer.accept(1_000);
+  // All that follows in this turn: a record that ends makes room for the next one.
+  for (let i = 0; i < 10_000; i++) await undefined;
   expect(begun).toBeLessThan(1_000);
   await waitUntil('all to be begun', () => begun === 1_000);
 });

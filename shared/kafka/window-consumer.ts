@@ -73,6 +73,8 @@ export class WindowConsumer<M> {
   /** Running and parked. */
   readonly #working = new Set<WindowRecord<M>>();
   #turn = 0;
+  /** Since the pump last had a turn of its own. */
+  #starts = 0;
   #stopping = false;
   #joined = false;
   #rebalancing = false;
@@ -86,7 +88,10 @@ export class WindowConsumer<M> {
     this.#options = options;
     this.#backlogMax = 2 * options.window;
     this.#aheadMax = AHEAD_PER_WINDOW * options.window;
-    this.#next = makeNextPump(() => this.#pump(), options.now);
+    this.#next = makeNextPump(() => {
+      this.#starts = 0;
+      this.#pump();
+    }, options.now);
     this.#places = new WorkPlaces({
       runningMax: options.window,
       parkedMax: PARKED_PER_WINDOW * options.window,
@@ -224,7 +229,7 @@ export class WindowConsumer<M> {
   /** Starts records until the window is full, a turn of each partition after the other. */
   #pump(): void {
     let earliest = Number.POSITIVE_INFINITY;
-    let starts = 0;
+    if (this.#starts >= STARTS_PER_TURN) return;
     for (let misses = 0; !this.#stopping && !this.#rebalancing && !this.#places.isFull; ) {
       const window = this.#order[this.#turn++ % this.#order.length];
       if (!window || misses >= this.#order.length) break;
@@ -243,7 +248,7 @@ export class WindowConsumer<M> {
       )
         this.#flow(window, false);
       if (entry) void this.#run(window, entry);
-      if (++starts < STARTS_PER_TURN) continue;
+      if (++this.#starts < STARTS_PER_TURN) continue;
       this.#next.soon();
       break;
     }
