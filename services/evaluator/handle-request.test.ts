@@ -60,6 +60,7 @@ function makeHandler(readBalances: ReadBalances) {
       nativeDecimals: () => 18,
       publish: async (completed) => void published.push(completed),
       observe: () => undefined,
+      pass: () => undefined,
       now: () => NOW,
       evaluationMsMax: 30_000,
     },

@@ -21,6 +21,8 @@ type Dependencies = {
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
   readonly evaluationMsMax: number;
+  /** Waited for before a check that was read is ended; see `turn-gate.ts`. */
+  readonly pass: (lane: Lane) => Promise<void> | undefined;
 };
 
 /**
@@ -45,6 +47,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
       signal: end.signal,
     });
     end.finish();
+    await deps.pass(lane);
     const readings = agree(observed.values());
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
     if (signal.aborted && deps.now() < endAt && verdicts.some(isOpen))

@@ -12,6 +12,7 @@ import { makeGiveUp } from './give-up.ts';
 import { makeRequestHandler } from './handle-request.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
+import { makeTurnGate } from './turn-gate.ts';
 
 // Composition root: the only file that knows every part of the evaluator.
 await runService(
@@ -38,23 +39,24 @@ await runService(
         now: clock.now,
       }),
     );
-    const dependenciesOf = (lane: Lane) => ({
+    const dependencies = {
       ...chains,
       publish: (completed: CheckCompleted, traceparent: string) =>
-        kafka.publish(checkCompleted, completed, { traceparent, isUrgent: lane === 'interactive' }),
+        kafka.publish(checkCompleted, completed, { traceparent }),
       observe: metrics.observeCheck,
       now: clock.now,
       evaluationMsMax: config.evaluationMsMax,
-    });
+      pass: makeTurnGate().pass,
+    };
     // A group and a window per lane: a bulk backlog fills its own window, and never the one of those who wait.
     const consume = (lane: Lane) =>
       kafka.consume({
         groupId: `evaluator.${lane}`,
         topics: [LANES[lane]],
         window: config.window,
-        handle: makeRequestHandler(dependenciesOf(lane), lane),
+        handle: makeRequestHandler(dependencies, lane),
         onAssignment: () => void pool.look(),
-        giveUp: makeGiveUp({ ...dependenciesOf(lane), ...metrics }),
+        giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
     const consumers = [await consume('interactive'), await consume('bulk')];
     // Together, because each may take the time that the stop allows for work in hand.

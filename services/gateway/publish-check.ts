@@ -66,7 +66,6 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       await deps.publish(LANES[lane], messageOf(wish, deps.retentionMs), {
         traceparent: wish.traceparent,
         isValidated: true,
-        isUrgent: lane === 'interactive',
         fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - wish.elapsedMs),
       });

@@ -24,6 +24,7 @@ export const checkCompleted = defineTopic({
   name: 'check.completed.v1',
   schema: CheckCompleted,
   keyOf: (message) => message.requestId,
+  urgent: { is: ({ delivery }) => delivery.mode === 'sync', partitionCount: 6 },
   partitionCount: 24,
   retentionDays: 7,
   messageMibMax: 4,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Delivery } from './delivery.ts';
 import { Consistency, OnUndetermined, Rule } from './rule.ts';
-import { defineTopic } from './topic.ts';
+import { defineTopic, type Urgent } from './topic.ts';
 
 /** Gateway → evaluator: judge each rule against what `account` holds. */
 export const CheckRequested = z.object({
@@ -25,9 +25,10 @@ export const CheckRequested = z.object({
 });
 export type CheckRequested = z.infer<typeof CheckRequested>;
 
-const lane = (name: string) =>
+const lane = (name: string, urgent?: Urgent<CheckRequested>) =>
   defineTopic({
     name,
+    ...(urgent ? { urgent } : {}),
     schema: CheckRequested,
     keyOf: (message) => message.requestId,
     partitionCount: 24,
@@ -36,7 +37,7 @@ const lane = (name: string) =>
   });
 
 /** The lane of sync checks: a bulk backlog cannot delay them. */
-export const checkRequestedInteractive = lane('check.requested.interactive.v1');
+export const checkRequestedInteractive = lane('check.requested.interactive.v1', { is: () => true });
 /** The lane of asynchronous checks. */
 export const checkRequestedBulk = lane('check.requested.bulk.v1');
 

@@ -22,12 +22,22 @@ export type Topic<M> = TopicSpec & {
   readonly schemaVersion: number;
   readonly schema: z.ZodType<M>;
   readonly keyOf: (message: M) => string;
+  readonly urgent?: Urgent<M>;
+};
+
+/** What somebody waits for: it goes to the broker before all that waits in the same process. */
+export type Urgent<M> = {
+  /** The same for every message of a key: a key has one partition. */
+  readonly is: (message: M) => boolean;
+  /** The last so many partitions are for these messages alone, so that they stand behind no backlog. Default none. */
+  readonly partitionCount?: number;
 };
 
 type TopicOptions<M> = {
   readonly name: string;
   readonly schema: z.ZodType<M>;
   readonly keyOf: (message: M) => string;
+  readonly urgent?: Urgent<M>;
   readonly partitionCount: number;
   readonly cleanup?: Cleanup;
   readonly retentionDays?: number;
@@ -46,6 +56,7 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     name: options.name,
     schema: options.schema,
     keyOf: options.keyOf,
+    ...(options.urgent ? { urgent: options.urgent } : {}),
     schemaVersion: 1,
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',

@@ -9,7 +9,7 @@ import { startReachWatch } from '#shared/watch-reach.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { makeDeadLetter } from './dead-letter.ts';
-import { type FairMessage, type Fairness, FairPartitioner } from './fair-partitioner.ts';
+import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
@@ -30,8 +30,6 @@ export type PublishOptions = {
   readonly traceparent?: string;
   /** Sends the message to the client's own share of the partitions, least loaded first. */
   readonly fairness?: Fairness;
-  /** Whether somebody waits for what comes of it: it goes before all that waits for the broker in this process. */
-  readonly isUrgent?: boolean;
   /** Whether the message was just made of values that were validated: then it is not looked through once more. */
   readonly isValidated?: boolean;
   /** Default 60 s. */
@@ -190,7 +188,7 @@ export async function connectKafka(
 }
 
 function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
-  return async (topic, message, { traceparent: parent, fairness, isUrgent, isValidated, timeoutMs } = {}) => {
+  return async (topic, message, { traceparent: parent, fairness, isValidated, timeoutMs } = {}) => {
     // Checked before writing as well as when reading: a message that its consumers would refuse never leaves.
     const parsed = isValidated
       ? ({ success: true, data: message } as const)
@@ -201,18 +199,29 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
     if (Buffer.byteLength(value) > topic.messageBytesMax)
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);
+    const isUrgent = topic.urgent?.is(parsed.data) ?? false;
+    const range = rangeOf(topic, isUrgent);
     const version = { [SCHEMA_HEADER]: String(topic.schemaVersion) };
     const record = (traceparent?: string): FairMessage => ({
       key,
       value,
       headers: traceparent === undefined ? version : { traceparent, ...version },
       ...(fairness ? { fairness } : {}),
+      ...(range ? { range } : {}),
     });
     const send = (traceparent?: string) =>
       batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS, isUrgent);
     // What belongs to no trace, such as an hourly total, begins none.
     await (parent === undefined ? send() : inProducerSpan(topic.name, key, parent, send));
   };
+}
+
+/** The last partitions of some topics are for urgent messages alone. */
+function rangeOf<M>({ partitionCount, urgent }: Topic<M>, isUrgent: boolean): PartitionRange | undefined {
+  const urgentCount = urgent?.partitionCount;
+  if (urgentCount === undefined) return undefined;
+  const othersCount = partitionCount - urgentCount;
+  return isUrgent ? { first: othersCount, count: urgentCount } : { first: 0, count: othersCount };
 }
 
 /** The part of the stop that work in hand may take: what is not done by then is left to the next owner. */

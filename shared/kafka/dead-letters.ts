@@ -65,7 +65,11 @@ export async function redriveDeadLetter(kafka: Kafka, topic: string, letter: Dea
   const headers = Object.fromEntries(
     Object.entries(letter.record.headers ?? {}).filter(([name]) => !own.has(name)),
   );
-  await kafka.publishRecord(topic, { key: letter.record.key, value: letter.record.value, headers });
+  const { key, value } = letter.record;
+  // Where it was before: all records of a key are worked in the order of one partition.
+  const partition = Number.parseInt(letter.origin.split('/')[1] ?? '', 10);
+  const place = Number.isNaN(partition) ? {} : { partition };
+  await kafka.publishRecord(topic, { key, value, headers, ...place });
   await settleDeadLetter(kafka, topic, letter, 'redriven');
 }
 

@@ -38,6 +38,21 @@ test('records go round the shard, and avoid a partition with a backlog', () => {
   expect(new Set(sent)).toEqual(new Set(shard.slice(1)));
 });
 
+test('a key has one place in the range that is given, and nothing goes beside the range', () => {
+  const fair = new FairPartitioner();
+  const sendByKey = (key: string, first: number) =>
+    fair.create()({
+      topic: 't',
+      partitionMetadata: metadata,
+      message: { key, value: '', range: { first, count: 6 } } as FairMessage,
+    });
+  const keys = Array.from({ length: 200 }, (_, index) => `req_${index}`);
+  const places = keys.map((key) => sendByKey(key, 18));
+  expect(new Set(places)).toEqual(new Set([18, 19, 20, 21, 22, 23]));
+  expect(keys.map((key) => sendByKey(key, 18))).toEqual(places);
+  expect(keys.map((key) => sendByKey(key, 0))).toEqual(places.map((place) => place - 18));
+});
+
 test('a partition without a leader is never chosen', () => {
   const fair = new FairPartitioner();
   const lost = shardOf('app_1', 4, 24)[1] ?? 0;

@@ -5,7 +5,10 @@ import { type ICustomPartitioner, type Message, Partitioners, type PartitionMeta
 export type Fairness = { readonly clientId: string; readonly partitionShare: number };
 
 /** A message of a lane. kafkajs hands the partitioner the very object, so this needs not travel as headers. */
-export type FairMessage = Message & { readonly fairness?: Fairness };
+export type FairMessage = Message & { readonly fairness?: Fairness; readonly range?: PartitionRange };
+
+/** The partitions that a record's key chooses from. */
+export type PartitionRange = { readonly first: number; readonly count: number };
 
 /**
  * The partitions a client's records go to: always the same `share` of `partitionCount`.
@@ -37,7 +40,10 @@ type Share = {
   leftCount: number;
 };
 
-/** Sends a client's records to the least loaded partition of its shard, and all other records by their key. */
+/**
+ * Sends a client's records to the least loaded partition of its shard, and all other records by their key: to any
+ * partition of the topic or of the range that is given.
+ */
 export class FairPartitioner {
   readonly #lag = new Map<string, number[]>();
   readonly #shares = new Map<string, Share>();
@@ -49,7 +55,12 @@ export class FairPartitioner {
   }
 
   readonly create: ICustomPartitioner = () => (args) => {
-    const { fairness } = args.message as FairMessage;
+    const { fairness, range } = args.message as FairMessage;
+    if (range !== undefined) {
+      const { first, count } = range;
+      const among = args.partitionMetadata.slice(0, count);
+      return first + this.#byKey({ ...args, partitionMetadata: among });
+    }
     if (fairness === undefined) return this.#byKey(args);
     const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
     if (share.leftCount === 0) {

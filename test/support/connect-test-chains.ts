@@ -97,6 +97,7 @@ export function connectTestChains(
             result = CheckResult.parse(JSON.parse(resultJson));
           },
           observe: () => undefined,
+          pass: () => undefined,
           now: Date.now,
           evaluationMsMax,
         },
