@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { countRecords } from '../support/count-records.ts';
 import { makeTestApp, startGateway, type TestApp } from '../support/start-gateway.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
 import { startGatewayParts } from './gateway-parts.ts';
@@ -108,9 +109,9 @@ async function perCpuSecond(
 async function countPublished(brokers: readonly string[]): Promise<number> {
   const admin = makeKafka(brokers.join(',')).admin();
   await admin.connect();
-  const ends = await admin.fetchTopicOffsets(checkRequestedBulk.name);
+  const count = await countRecords(admin, [checkRequestedBulk]);
   await admin.disconnect();
-  return ends.reduce((sum, { high }) => sum + Number(high), 0);
+  return count;
 }
 
 /** What one gateway process costs and how fast it answers, beside a bare Express server in the same run. */

@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
-import type { Topic } from '#shared/contracts/topic.ts';
-import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { monthCounterKey } from '#shared/redis/admit.ts';
 import { makeChainOracle } from '../support/chain-oracle.ts';
+import { countRecords } from '../support/count-records.ts';
 import type { Attempt, Faults, Ledger } from '../support/ledger.ts';
 import { pollAll } from '../support/load.ts';
 import type { ReceivedWebhook } from '../support/receive-webhooks.ts';
@@ -140,12 +139,10 @@ export type TopicEnds = { readonly requested: number; readonly completed: number
 
 /** How many records the topics of checks have ever had. */
 export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {
-  const endOf = async (topic: Pick<Topic<unknown>, 'name'>): Promise<number> => {
-    const offsets = await readTopicOffsets(open.kafka.admin, topic.name);
-    return [...offsets.values()].reduce((sum, { high }) => sum + high, 0);
-  };
-  const [interactive, bulk, completed] = await Promise.all(
-    [LANES.interactive, LANES.bulk, checkCompleted].map(endOf),
-  );
-  return { requested: (interactive ?? 0) + (bulk ?? 0), completed: completed ?? 0 };
+  const { admin } = open.kafka;
+  const [requested, completed] = await Promise.all([
+    countRecords(admin, Object.values(LANES)),
+    countRecords(admin, [checkCompleted]),
+  ]);
+  return { requested, completed };
 }

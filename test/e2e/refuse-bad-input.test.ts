@@ -1,9 +1,9 @@
 // Clients send what they must not, and ask for what is not theirs.
 // Each gets the documented problem, nothing is published, and the process lives on.
 import { LANES } from '#shared/contracts/check-requested.ts';
-import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { type Answer, type CheckClient, makeCheckClient } from '../support/check-client.ts';
+import { countRecords } from '../support/count-records.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
@@ -32,12 +32,7 @@ const urlOf = () => system.ready.gateways[0] ?? '';
 const clientOf = (apiKey: string): CheckClient => makeCheckClient({ url: urlOf(), apiKey });
 const goodCheck = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
 
-async function publishedCount(): Promise<number> {
-  let sum = 0;
-  for (const { name } of Object.values(LANES))
-    for (const { high } of (await readTopicOffsets(open.kafka.admin, name)).values()) sum += high;
-  return sum;
-}
+const publishedCount = (): Promise<number> => countRecords(open.kafka.admin, Object.values(LANES));
 
 function expectProblem({ status, headers, body }: Answer, expected: { status: number; code: string }): void {
   expect({ status, code: body.code }).toEqual(expected);

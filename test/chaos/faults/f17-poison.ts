@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
+import { countRecords } from '../../support/count-records.ts';
 import { demoRules } from '../../support/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
@@ -77,11 +78,11 @@ async function meetBug({ system, scope }: Scene): Promise<{ requestId: string; c
   return { requestId, code: result.errors?.[0]?.code };
 }
 
-async function deadLetters({ open }: ChaosSystem): Promise<number> {
-  const topics = WORK.map(({ topic }) => deadLetterSpecOf(topic).name);
-  const ends = await Promise.all(topics.map((topic) => open.kafka.admin.fetchTopicOffsets(topic)));
-  return ends.flat().reduce((sum, { high }) => sum + Number(high), 0);
-}
+const deadLetters = ({ open }: ChaosSystem): Promise<number> =>
+  countRecords(
+    open.kafka.admin,
+    WORK.map(({ topic }) => deadLetterSpecOf(topic)),
+  );
 
 /** How often a record failed, as the log tells. */
 const triesOf = ({ logFile }: ChaosSystem, key: string): number =>
