@@ -11,6 +11,7 @@ import { makeKafka, probeBroker } from './client.ts';
 import { makeDeadLetter } from './dead-letter.ts';
 import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
+import { settleBeforeJoin } from './mend-kafkajs.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
@@ -151,6 +152,7 @@ export async function connectKafka(
       }),
     });
     group.watch(consumer);
+    const endSettling = settleBeforeJoin(options.groupId, () => consumer.settle());
     context.readiness.add(options.groupId, () => consumer.isJoined || 'not a member of its consumer group');
     await unlessAborted(consumer.start(), context.stopping);
     const watch = startProgressWatch({
@@ -166,6 +168,7 @@ export async function connectKafka(
       async [Symbol.asyncDispose]() {
         await watch[Symbol.asyncDispose]();
         stop.abort();
+        endSettling();
         await consumer.stop(drainMsOf(config.shutdownTimeoutMs));
       },
     };

@@ -3,6 +3,9 @@ import type { KafkaJSError } from 'kafkajs';
 
 type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
 type ConsumerGroup = {
+  readonly groupId: string;
+  /** Absent until the first join. */
+  readonly memberId: string | null;
   joinAndSync: () => Promise<void>;
   heartbeat: (options: { readonly interval: number }) => Promise<void>;
 };
@@ -10,6 +13,8 @@ type ConsumerGroup = {
 const load = createRequire(import.meta.url);
 const errors = load('kafkajs/src/errors') as { readonly KafkaJSError: typeof KafkaJSError };
 let mended = false;
+/** By group: what its consumers in this process do before they join again. */
+const settling = new Map<string, Set<() => Promise<void>>>();
 
 /** Mends two faults of kafkajs 2.2.4 in its own classes, once for the process; before the first client is made. */
 export function mendKafkajs(): void {
@@ -43,6 +48,7 @@ function mendMembership(prototype: ConsumerGroup): void {
   const { joinAndSync, heartbeat } = prototype;
   const outside = new WeakSet<ConsumerGroup>();
   prototype.joinAndSync = async function joinAgain() {
+    if (this.memberId) await settle(this.groupId);
     outside.add(this);
     await joinAndSync.call(this);
     outside.delete(this);
@@ -51,6 +57,26 @@ function mendMembership(prototype: ConsumerGroup): void {
     if (outside.has(this)) throw rejoinNeeded();
     return heartbeat.call(this, options);
   };
+}
+
+/**
+ * Has `work` waited for whenever consumers of a group in this process are about to join again: until they do, their
+ * commits count. kafkajs tells of a rebalance and joins at once. Meanwhile it sends no heartbeat, so `work` must end
+ * well within the session's timeout.
+ *
+ * @returns what ends it
+ */
+export function settleBeforeJoin(groupId: string, work: () => Promise<void>): () => void {
+  const works = settling.get(groupId) ?? new Set();
+  settling.set(groupId, works.add(work));
+  return () => {
+    works.delete(work);
+    if (works.size === 0) settling.delete(groupId);
+  };
+}
+
+async function settle(groupId: string): Promise<void> {
+  await Promise.all([...(settling.get(groupId) ?? [])].map((work) => work()));
 }
 
 const rejoinNeeded = (): Error =>

@@ -1,16 +1,18 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
-import { commitPrefixes } from './commit-prefixes.ts';
+import { type Committer, makeCommitter } from './committer.ts';
+import { makeCondition } from './condition.ts';
 import { type ConsumerProgress, progressOf } from './consumer-progress.ts';
 import { makeFetchPause } from './fetch-pause.ts';
 import { makeNextPump, type NextPump } from './next-pump.ts';
 import { bytesOf, detached, PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
-const COMMIT_INTERVAL_MS = 200;
 /** The last commit and the farewell to the group. */
 const LEAVE_MS_MAX = 3_000;
+/** What runs has this long to end when partitions are shared out anew; a third of the shortest session. */
+const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of a partition that may wait before it is paused. */
 const BACKLOG_BYTES_MAX = 1024 * 1024;
 /** Records whose work waits, beside those of the window, as parts of it; and their bytes. */
@@ -78,10 +80,10 @@ export class WindowConsumer<M> {
   #stopping = false;
   #joined = false;
   #rebalancing = false;
-  #commitTimer: NodeJS.Timeout | undefined;
+  readonly #committer: Committer;
   readonly #next: NextPump;
-  #committing: Promise<void> | undefined;
-  #idle: (() => void)[] = [];
+  readonly #idle = makeCondition(() => this.#places.runningCount + this.#places.parkedCount === 0);
+  readonly #settled = makeCondition(() => this.#places.runningCount === 0);
 
   constructor(source: WindowSource, options: Options<M>) {
     this.#source = source;
@@ -92,6 +94,7 @@ export class WindowConsumer<M> {
       this.#starts = 0;
       this.#pump();
     }, options.now);
+    this.#committer = makeCommitter(source, () => this.#order);
     this.#places = new WorkPlaces({
       runningMax: options.window,
       parkedMax: PARKED_PER_WINDOW * options.window,
@@ -136,11 +139,6 @@ export class WindowConsumer<M> {
       // kafkajs has given up for good: the process would live on and read nothing.
       if (!payload.restart) this.#options.fail(payload.error);
     });
-    this.#source.on(events.REBALANCING, () => {
-      // What is begun or left uncommitted now may be somebody else's in a moment, and would be done twice.
-      this.#rebalancing = true;
-      void this.#commit();
-    });
     this.#source.on(events.FETCH_START, this.#fetchPause.onFetch);
     await this.#source.connect();
     await this.#source.subscribe({ topics: [...this.#options.topics], fromBeginning: true });
@@ -152,7 +150,7 @@ export class WindowConsumer<M> {
         await this.#fetchPause.rest(this.#places.runningCount);
       },
     });
-    this.#commitTimer = setInterval(() => void this.#commit(), COMMIT_INTERVAL_MS);
+    this.#committer.start();
     await joined;
   }
 
@@ -162,19 +160,24 @@ export class WindowConsumer<M> {
    */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
-    clearInterval(this.#commitTimer);
+    this.#committer.stop();
     this.#next.cancel();
     for (const window of this.#order) this.#flow(window, true);
     this.#places.leaveAll();
-    if (!this.#isIdle) await within(drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
+    await within(drainMs, this.#idle.wait());
     // A broker that is away answers neither: then the next owner works on from the last commit.
-    await within(LEAVE_MS_MAX, this.#leave());
+    const leave = this.#committer.commitAll().then(() => this.#source.disconnect());
+    await within(LEAVE_MS_MAX, leave);
   }
 
-  async #leave(): Promise<void> {
-    await this.#committing;
-    await this.#commit();
-    await this.#source.disconnect();
+  /**
+   * Begins nothing more, ends what runs, 1 s at most, and commits: after the join it may be somebody else's, and would
+   * be done twice. What is parked stays.
+   */
+  async settle(): Promise<void> {
+    this.#rebalancing = true;
+    await within(SETTLE_MS_MAX, this.#settled.wait());
+    await within(SETTLE_MS_MAX, this.#committer.commitAll());
   }
 
   #assign(assignment: Record<string, number[]>): void {
@@ -274,7 +277,8 @@ export class WindowConsumer<M> {
       // Left: the prefix ends here, and the records of its key behind it stay too.
       entry = passed ? window.finish(entry) : undefined;
     }
-    if (this.#isIdle) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#settled.look();
+    this.#idle.look();
     this.#pump();
   }
 
@@ -290,16 +294,5 @@ export class WindowConsumer<M> {
     const passed = await this.#options.work(entry, window.topic, window.partition, park);
     place.end();
     return passed;
-  }
-
-  get #isIdle(): boolean {
-    return this.#places.runningCount + this.#places.parkedCount === 0;
-  }
-
-  async #commit(): Promise<void> {
-    this.#committing ??= commitPrefixes(this.#source, this.#order).finally(() => {
-      this.#committing = undefined;
-    });
-    return this.#committing;
   }
 }

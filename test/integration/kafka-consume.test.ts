@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
 import { KafkaJSError } from 'kafkajs';
 import type { z } from 'zod';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
@@ -7,7 +8,9 @@ import { usage } from '#shared/contracts/usage.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ConsumeOptions, KafkaConnection } from '#shared/kafka/connect.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
+import { settleBeforeJoin } from '#shared/kafka/mend-kafkajs.ts';
 import { connectTestKafka, testConfig } from '../support/connections.ts';
+import { waitUntilWorked } from '../support/topic-work.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** kafkajs's own, of which its consumers are made. */
@@ -98,6 +101,28 @@ test('a member whose join is refused when it must join again tries until it is i
   await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
   await waitUntil('all records', () => many.every(({ requestId }) => seen.has(requestId)));
   refuse.mockRestore();
+});
+
+test('what runs when a member comes is ended and committed first, and done once', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const handle = async ({ requestId }: CheckCompleted) => {
+    if (!isOurs(requestId) || !requestId.startsWith('running')) return;
+    await told;
+    // What a chain needs for an answer.
+    await delay(100);
+    done.push(requestId);
+  };
+  await using _ = await consume({ groupId, window: 100, handle });
+  const many = Array.from({ length: 60 }, (_, i) => aResult(`running${i}`));
+  await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
+  const forget = settleBeforeJoin(groupId, async () => tell());
+  await using __ = await consume({ groupId, window: 100, handle });
+  await waitUntil('all records', () => new Set(done).size === many.length);
+  forget();
+  await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+  expect(done).toHaveLength(many.length);
 });
 
 test('parked records hold no place of others, and are left at once when the process stops', async () => {
