@@ -111,6 +111,7 @@ await runService(
       log: context.log,
     });
     const server = scope.use(await startServer(app, { ...config.http, readinessLeadMs: READINESS_LEAD_MS }));
+    metrics.watchConnections(server.countConnections);
     context.log.info({ httpPort: server.port }, 'listening');
   },
 );

@@ -16,6 +16,15 @@ export function makeGatewayMetrics(registry: Registry) {
       this.set(countWaiters());
     },
   });
+  let countConnections = async () => 0;
+  new Gauge({
+    name: 'rolecall_http_connections',
+    help: 'Connections that clients have open.',
+    registers,
+    async collect() {
+      this.set(await countConnections());
+    },
+  });
   const checksAccepted = new Counter({
     name: 'rolecall_checks_accepted_total',
     help: 'Checks that the broker has acknowledged.',
@@ -51,6 +60,9 @@ export function makeGatewayMetrics(registry: Registry) {
   return {
     watchWaiters(count: () => number) {
       countWaiters = count;
+    },
+    watchConnections(count: () => Promise<number>) {
+      countConnections = count;
     },
     checksAccepted,
     limitDecisions,

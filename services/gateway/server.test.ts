@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/fake-gateway.ts';
+import { waitUntil } from '../../test/support/wait-until.ts';
 import { type Server, startServer } from './server.ts';
 
 /** What clients do to a socket: every such thing gets an answer or a closed connection, never a hang or a crash. */
@@ -59,6 +60,14 @@ const post = (headers: string, body: string): string =>
   `POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${HEAD}${headers}\r\n${body}`;
 
 describe('the server', () => {
+  it('knows how many connections clients have open', async () => {
+    expect(await server.countConnections()).toBe(0);
+    const socket = connect(server.port, '127.0.0.1');
+    await waitUntil('the connection', async () => (await server.countConnections()) === 1);
+    socket.destroy();
+    await waitUntil('its end', async () => (await server.countConnections()) === 0);
+  });
+
   it.each([
     ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', '400'],
     ['an unknown method', 'FOO / HTTP/1.1\r\nhost: x\r\n\r\n', '400'],

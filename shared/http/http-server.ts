@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 export const HTTP_TIMEOUTS_MS = {
   /** By then a request's headers must be there, counted from its first byte, or the connection's beginning. */
@@ -18,7 +19,11 @@ const HEADERS_MAX = 100;
 const SWEEP_MS_MAX = 1_000;
 const IDLE_SWEEP_MS = 50;
 
-export type HttpServer = AsyncDisposable & { readonly port: number };
+export type HttpServer = AsyncDisposable & {
+  readonly port: number;
+  /** Connections that clients have open now. */
+  readonly countConnections: () => Promise<number>;
+};
 
 export type HttpServerOptions = {
   readonly host: string;
@@ -76,6 +81,7 @@ export async function startHttpServer(
   });
   return {
     port: (server.address() as AddressInfo).port,
+    countConnections: () => promisify(server.getConnections).call(server),
     async [Symbol.asyncDispose]() {
       await delay(options.readinessLeadMs);
       const closed = new Promise((resolve) => server.close(resolve));

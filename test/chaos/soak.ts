@@ -19,6 +19,7 @@ export type Sample = {
   readonly service: string;
   readonly pid: number;
   readonly rssMib: number;
+  /** Without the connections of clients, which are theirs to open. */
   readonly handles: number;
   /** p99 of the event loop's delay, ms. */
   readonly delayMs: number;
@@ -67,7 +68,7 @@ async function sampleUntil(
         service,
         pid,
         rssMib: sumOf(text, 'process_resident_memory_bytes') / BYTES_PER_MIB,
-        handles: sumOf(text, 'nodejs_active_handles_total'),
+        handles: sumOf(text, 'nodejs_active_handles_total') - sumOf(text, 'rolecall_http_connections'),
         delayMs: sumOf(text, 'nodejs_eventloop_lag_p99_seconds') * 1_000,
       });
     }
@@ -76,8 +77,8 @@ async function sampleUntil(
 }
 
 /**
- * The last third of the run against its first, of each service: memory and open handles. A process that was killed is
- * followed by the one in its place, so both thirds have young ones and old ones.
+ * The last third of the run against its first, of each service: memory, and open handles but for the connections of
+ * clients. A process that was killed is followed by the one in its place, so both thirds have young ones and old ones.
  */
 export function growthOf(samples: readonly Sample[]): Figure[] {
   const endS = Math.max(...samples.map(({ atS }) => atS));
