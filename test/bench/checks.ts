@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BenchSystem, PROCESSES, startBenchSystem, sumOf } from './bench-system.ts';
-import { type Completed, completeChecks } from './complete-checks.ts';
+import { type BenchSystem, PROCESSES, startBenchSystem } from './bench-system.ts';
+import { type Completed, completeChecks, cpuOf } from './complete-checks.ts';
 import { cpuSecondsOf } from './cpu-seconds.ts';
-import { type Posted, postChecks } from './post-checks.ts';
+import { newPlaces } from './grow.ts';
+import { inRounds, leastOf } from './least-of.ts';
+import { postChecks } from './post-checks.ts';
 import { quantile } from './quantile.ts';
 import { startChild } from './start-child.ts';
 import type { Row, Table } from './table.ts';
@@ -27,12 +29,7 @@ export async function benchChecks(): Promise<Table> {
   const notes: string[] = [];
   for (const { rules, count, warmUp, min } of SIZES) {
     const workload = await makeWorkload(bench.system.chain, rules);
-    const plain = await measurePlain(bench, workload, count, warmUp);
-    await delay(REST_MS);
-    await completeChecks(bench, { workload, from: 1e6, count: warmUp });
-    const polled = await completeChecks(bench, { workload, from: 2e6, count });
-    await completeChecks(bench, { workload, from: 3e6, count: warmUp / 3, mode: 'sync' });
-    const sync = await completeChecks(bench, { workload, from: 4e6, count: count / 2, mode: 'sync' });
+    const { plain, polled, sync } = await measureInTurn(bench, workload, { count, warmUp });
     const than = 'Express + ethers';
     rows.push(
       {
@@ -65,6 +62,7 @@ export async function benchChecks(): Promise<Table> {
     notes: [
       ...notes,
       'Every result was read and compared with what the chain holds; CPU is of all services, Kafka and Redis.',
+      'Three rounds in which both sides are measured; of each the one that cost least.',
       'Express + ethers: one process, ethers as it comes (batches of 100), decimals kept; it stores nothing and proves no block.',
     ],
   };
@@ -77,27 +75,66 @@ const latencyRow = (rules: number, share: number, sync: Completed, plain: Side):
   against: { what: 'Express + ethers', measured: quantile(plain.tookMs, share) },
 });
 
-const perCpuSecondOf = ({ count, used }: Completed): number => count / sumOf(used);
+const perCpuSecondOf = (completed: Completed): number => 1 / cpuOf(completed);
 
 /** What each process took of one check. */
 export const shares = ({ used, count }: Completed): string =>
   PROCESSES.map((name) => `${name} ${((1_000 * used[name]) / count).toFixed(2)}`).join(', ');
 
+/** Both sides in the same rounds, after both are warm; of each the round that cost least. */
+async function measureInTurn(
+  bench: BenchSystem,
+  workload: Workload,
+  { count, warmUp }: { readonly count: number; readonly warmUp: number },
+): Promise<{ plain: Side; polled: Completed; sync: Completed }> {
+  const { chainId } = bench.system.chain;
+  await using server = await startChild('plain-server.ts', [bench.rpc, String(chainId), PLAIN_KEY]);
+  const polled = (many: number) => completeChecks(bench, { workload, from: newPlaces(many), count: many });
+  const sync = (many: number) =>
+    completeChecks(bench, { workload, from: newPlaces(many), count: many, mode: 'sync' });
+  await measurePlain(server, workload, warmUp);
+  await polled(warmUp);
+  await sync(warmUp / 3);
+  const rounds = await inRounds(async () => {
+    await delay(REST_MS);
+    const plain = await measurePlain(server, workload, count);
+    await delay(REST_MS);
+    return { plain, polled: await polled(count), sync: await sync(count / 2) };
+  });
+  return {
+    plain: leastOf(
+      rounds.map((round) => round.plain),
+      ({ perCpuSecond }) => 1 / perCpuSecond,
+    ),
+    polled: leastOf(
+      rounds.map((round) => round.polled),
+      cpuOf,
+    ),
+    sync: leastOf(
+      rounds.map((round) => round.sync),
+      cpuOf,
+    ),
+  };
+}
+
 async function measurePlain(
-  { rpc, system }: BenchSystem,
+  { url, pid }: { readonly url: string; readonly pid: number },
   workload: Workload,
   count: number,
-  warmUp: number,
 ): Promise<Side> {
-  await using plain = await startChild('plain-server.ts', [rpc, String(system.chain.chainId), PLAIN_KEY]);
-  const post = (from: number, many: number): Promise<Posted> =>
-    postChecks({ url: plain.url, apiKeys: [PLAIN_KEY], workload, from, count: many, mode: 'sync' });
-  await post(5e6, warmUp);
-  const before = cpuSecondsOf([plain.pid]);
+  const before = cpuSecondsOf([pid]);
   const began = performance.now();
-  const { tookMs } = await post(6e6, count);
+  const apiKeys = [PLAIN_KEY];
+  const { tookMs } = await postChecks({
+    url,
+    apiKeys,
+    workload,
+    from: newPlaces(count),
+    count,
+    mode: 'sync',
+  });
   return {
-    perCpuSecond: count / (cpuSecondsOf([plain.pid]) - before),
+    perCpuSecond: count / (cpuSecondsOf([pid]) - before),
     perSecond: count / ((performance.now() - began) / 1_000),
     tookMs,
   };

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readLag } from '#shared/kafka/lag.ts';
-import { type BenchSystem, type CpuSeconds, usedBetween } from './bench-system.ts';
+import { type BenchSystem, type CpuSeconds, sumOf, usedBetween } from './bench-system.ts';
 import { postChecks } from './post-checks.ts';
 import type { Workload } from './workload.ts';
 
@@ -30,6 +30,9 @@ export type CompleteOptions = {
   /** Default: the demo app alone. */
   readonly apiKeys?: readonly string[];
 };
+
+/** CPU seconds of one check, of all processes. */
+export const cpuOf = ({ used, count }: Pick<Completed, 'used' | 'count'>): number => sumOf(used) / count;
 
 /**
  * Sends checks to a system and waits for every result, each of which is looked at.

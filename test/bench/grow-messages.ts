@@ -5,7 +5,7 @@ import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { startBenchSystem } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
 import type { Curve, Point } from './draw-curves.ts';
-import { newPlaces, valuesOf } from './grow.ts';
+import { measureChecks, newPlaces } from './grow.ts';
 import { makeKafka } from './make-kafka.ts';
 import { publishRequests } from './publish-requests.ts';
 import { makeWorkload } from './workload.ts';
@@ -37,8 +37,7 @@ export async function growMessages(sizes: readonly number[]): Promise<Curve> {
     starts.push(`${((performance.now() - began) / 1_000).toFixed(1)} s`);
     const workload = await makeWorkload(bench.system.chain, 3);
     await completeChecks(bench, { workload, from: newPlaces(COUNT), count: COUNT });
-    const completed = await completeChecks(bench, { workload, from: newPlaces(COUNT), count: COUNT });
-    points.push({ x: held, values: valuesOf(completed) });
+    points.push({ x: held, values: await measureChecks(bench, { workload, count: COUNT }) });
     if (held < size) break;
   }
   const short = held < (sizes.at(-1) ?? 0) ? ` Producing ended after ${FILL_MS_MAX / 60_000} minutes.` : '';
