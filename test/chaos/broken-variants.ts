@@ -15,7 +15,7 @@ export type BrokenVariant = {
 
 /** So slow a chain, nearly from one block to the next, that every kill meets checks in hand. */
 const SLOW_RPC_MS = 900;
-const KILL_EVERY_S = 3;
+const KILL_EVERY_S = 6;
 const STORE_AWAY_MS = 4_000;
 
 const killOnSlowChain: Fault = {
