@@ -10,7 +10,7 @@ const BACKLOG = 15_000;
 /** A consumer that was assigned one partition, and what hands it a batch. */
 async function startConsumer(work: WindowWork<unknown>['work']) {
   let eachBatch = async (_: EachBatchPayload): Promise<void> => undefined;
-  const events = { GROUP_JOIN: 'join', CRASH: 'crash', REBALANCING: 'rebalancing', FETCH_START: 'fetch' };
+  const events = { GROUP_JOIN: 'join', CRASH: 'crash', FETCH_START: 'fetch' };
   const source = {
     events,
     on: (event: string, listen: (of: unknown) => void) => {

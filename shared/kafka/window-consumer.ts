@@ -11,7 +11,7 @@ import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
 /** The last commit and the farewell to the group. */
 const LEAVE_MS_MAX = 3_000;
-/** What runs has this long to end when partitions are shared out anew; a third of the shortest session. */
+/** What runs has this long to end when partitions are shared out anew, and its commit as long: no session is so short. */
 const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of a partition that may wait before it is paused. */
 const BACKLOG_BYTES_MAX = 1024 * 1024;
@@ -171,7 +171,7 @@ export class WindowConsumer<M> {
   }
 
   /**
-   * Begins nothing more, ends what runs, 1 s at most, and commits: after the join it may be somebody else's, and would
+   * Begins nothing more, ends what runs, 1 s at most, and commits it: after the join it may be somebody else's, and would
    * be done twice. What is parked stays.
    */
   async settle(): Promise<void> {
