@@ -18,7 +18,7 @@ const CELL = {
   width: PANEL.width + MARGIN.left + MARGIN.right,
   height: PANEL.height + MARGIN.top + MARGIN.bottom,
 } as const;
-const LEGEND_HEIGHT = 28;
+const LEGEND = { columns: 6, rowHeight: 20, bottom: 8 } as const;
 const COLOURS = ['#000000', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#888888'];
 
 /**
@@ -33,11 +33,16 @@ export function drawCurves(curves: readonly Curve[]): string {
   ];
   const colourOf = (name: string): string => COLOURS[series.indexOf(name) % COLOURS.length] ?? 'black';
   const rows = Math.ceil(curves.length / COLUMNS);
-  const size = { width: COLUMNS * CELL.width, height: rows * CELL.height + LEGEND_HEIGHT };
-  const legend = series.map(
-    (name, i) =>
-      `<text x="${MARGIN.left + i * ((size.width - MARGIN.left) / series.length)}" y="${size.height - 8}" fill="${colourOf(name)}">■ ${textOf(name)}</text>`,
-  );
+  const legendRows = Math.ceil(series.length / LEGEND.columns);
+  const size = {
+    width: COLUMNS * CELL.width,
+    height: rows * CELL.height + legendRows * LEGEND.rowHeight + LEGEND.bottom,
+  };
+  const legend = series.map((name, i) => {
+    const x = MARGIN.left + (i % LEGEND.columns) * Math.floor((size.width - MARGIN.left) / LEGEND.columns);
+    const y = rows * CELL.height + (Math.floor(i / LEGEND.columns) + 1) * LEGEND.rowHeight;
+    return `<text x="${x}" y="${y}" fill="${colourOf(name)}">■ ${textOf(name)}</text>`;
+  });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" font-size="12">`,
     `<title>${textOf(`How the cost of a check grows: ${curves.map(({ title }) => title).join(', ')}`)}</title>`,
