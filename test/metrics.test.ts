@@ -7,6 +7,7 @@ const GAUGE_ENDINGS = [
   'seconds',
   'bytes',
   // things that are counted
+  'connections',
   'waiters',
   'reads',
   'contracts',
