@@ -231,8 +231,8 @@ export class WindowConsumer<M> {
 
   /** Starts records until the window is full, a turn of each partition after the other. */
   #pump(): void {
-    let earliest = Number.POSITIVE_INFINITY;
     if (this.#starts >= STARTS_PER_TURN) return;
+    let earliest = Number.POSITIVE_INFINITY;
     for (let misses = 0; !this.#stopping && !this.#rebalancing && !this.#places.isFull; ) {
       const window = this.#order[this.#turn++ % this.#order.length];
       if (!window || misses >= this.#order.length) break;

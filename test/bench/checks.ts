@@ -102,18 +102,9 @@ async function measureInTurn(
     return { plain, polled: await polled(count), sync: await sync(count / 2) };
   });
   return {
-    plain: leastOf(
-      rounds.map((round) => round.plain),
-      ({ perCpuSecond }) => 1 / perCpuSecond,
-    ),
-    polled: leastOf(
-      rounds.map((round) => round.polled),
-      cpuOf,
-    ),
-    sync: leastOf(
-      rounds.map((round) => round.sync),
-      cpuOf,
-    ),
+    plain: leastOf(rounds, ({ plain }) => 1 / plain.perCpuSecond).plain,
+    polled: leastOf(rounds, (round) => cpuOf(round.polled)).polled,
+    sync: leastOf(rounds, (round) => cpuOf(round.sync)).sync,
   };
 }
 
@@ -124,15 +115,8 @@ async function measurePlain(
 ): Promise<Side> {
   const before = cpuSecondsOf([pid]);
   const began = performance.now();
-  const apiKeys = [PLAIN_KEY];
-  const { tookMs } = await postChecks({
-    url,
-    apiKeys,
-    workload,
-    from: newPlaces(count),
-    count,
-    mode: 'sync',
-  });
+  const own = { url, apiKeys: [PLAIN_KEY], workload };
+  const { tookMs } = await postChecks({ ...own, from: newPlaces(count), count, mode: 'sync' });
   return {
     perCpuSecond: count / (cpuSecondsOf([pid]) - before),
     perSecond: count / ((performance.now() - began) / 1_000),

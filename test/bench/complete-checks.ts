@@ -31,8 +31,11 @@ export type CompleteOptions = {
   readonly apiKeys?: readonly string[];
 };
 
+/** What so many checks took of each process. */
+export type Used = Pick<Completed, 'used' | 'count'>;
+
 /** CPU seconds of one check, of all processes. */
-export const cpuOf = ({ used, count }: Pick<Completed, 'used' | 'count'>): number => sumOf(used) / count;
+export const cpuOf = ({ used, count }: Used): number => sumOf(used) / count;
 
 /**
  * Sends checks to a system and waits for every result, each of which is looked at.

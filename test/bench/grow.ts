@@ -1,12 +1,6 @@
 import { waitUntil } from '../support/wait-until.ts';
 import { type BenchSystem, PROCESSES, startBenchSystem, usedBetween } from './bench-system.ts';
-import {
-  type Completed,
-  type CompleteOptions,
-  completeChecks,
-  cpuOf,
-  readResults,
-} from './complete-checks.ts';
+import { type CompleteOptions, completeChecks, cpuOf, readResults, type Used } from './complete-checks.ts';
 import type { Curve, Point } from './draw-curves.ts';
 import { inRounds, leastOf } from './least-of.ts';
 import { publishRequests } from './publish-requests.ts';
@@ -31,7 +25,7 @@ export const newPlaces = (count: number): number => {
 };
 
 /** CPU ms of one check: in all, and of each process. */
-const valuesOf = ({ used, count }: Pick<Completed, 'used' | 'count'>): Point['values'] => ({
+const valuesOf = ({ used, count }: Used): Point['values'] => ({
   all: 1_000 * cpuOf({ used, count }),
   ...Object.fromEntries(PROCESSES.map((name) => [name, (1_000 * used[name]) / count])),
 });
@@ -85,7 +79,7 @@ export async function growPartitions(sizes: readonly number[]): Promise<Curve> {
   const { bench: started, workload } = await startWarm();
   await using bench = started;
   const brokers = bench.system.environment()['KAFKA_BROKERS'] ?? '';
-  const work = async (x: number, count: number): Promise<Pick<Completed, 'used' | 'count'>> => {
+  const work = async (x: number, count: number): Promise<Used> => {
     const partitions = Array.from({ length: x }, (_, i) => i);
     const from = newPlaces(count);
     const before = bench.cpuSeconds();
