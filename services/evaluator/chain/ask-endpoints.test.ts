@@ -88,6 +88,23 @@ test('an endpoint that asked to be left alone is waited for', async () => {
   expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
 });
 
+test('an endpoint that asked to be left alone is waited for where the others do not settle it', async () => {
+  const endpoints = named('a', 'b', 'c');
+  const isSettled = (answers: readonly string[]) => new Set(answers).size < answers.length;
+  let isBusy = true;
+  const question = {
+    quorum: 2,
+    isSettled,
+    candidates: () => endpoints.filter(({ name }) => name !== 'c' || !isBusy),
+    readyInMs: (answered: ReadonlySet<Endpoint>) => {
+      isBusy = false;
+      return endpoints.every((endpoint) => answered.has(endpoint)) ? undefined : 1;
+    },
+    ask: async ({ name }: Endpoint) => (name === 'a' ? 'a lie' : 'the truth'),
+  };
+  expect(await ask({}, question)).toMatchObject({ answers: ['a lie', 'the truth', 'the truth'] });
+});
+
 test('it ends with what there is when nobody waits any more', async () => {
   const end = new AbortController();
   const never = new Promise<string>(() => undefined);

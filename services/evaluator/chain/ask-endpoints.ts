@@ -19,8 +19,8 @@ export type Question<T> = {
   readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
   /** After how many ms without an answer another endpoint is asked as well; `undefined`: never. */
   readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
-  /** After how many ms one that only asked to be left alone may be asked; `undefined`: there is none. */
-  readonly readyInMs?: () => number | undefined;
+  /** After how many ms one of the others that only asked to be left alone may be asked; `undefined`: there is none. */
+  readonly readyInMs?: (answered: ReadonlySet<Endpoint>) => number | undefined;
   readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
@@ -79,7 +79,7 @@ class Asking<T> {
         this.#take(await this.#nextEvent());
         continue;
       }
-      const readyInMs = this.#question.candidates().length > 0 ? undefined : this.#question.readyInMs?.();
+      const readyInMs = this.#isAnyoneLeft ? undefined : this.#question.readyInMs?.(this.#answered);
       if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
         await this.#pause(readyInMs);
         waits += 1;
@@ -95,6 +95,11 @@ class Asking<T> {
 
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#question.signal }).catch(() => undefined);
+  }
+
+  /** Whether somebody may be asked now who has not answered yet. */
+  get #isAnyoneLeft(): boolean {
+    return this.#question.candidates().some((endpoint) => !this.#answered.has(endpoint));
   }
 
   /** Whether an endpoint of this round gave no answer, so that asking it again may help. */

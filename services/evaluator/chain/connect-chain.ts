@@ -77,7 +77,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     quorum,
     agreeOn: options.agreeOn,
     hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-    readyInMs: () => pool.readyInMs,
+    readyInMs: (answered) => pool.readyInMs(answered),
     onHedge: () => pool.spendHedge(),
     onBatch: (readCount) => observer.onBatch(chainId, readCount),
     readFrom: makeReadFromEndpoint({

@@ -73,10 +73,11 @@ test('an endpoint that fails falls behind, is left out, and comes back by one go
 test('one that asked to be left alone is left alone for as long, and is told apart from a dead one', async () => {
   const { pool, names, call, clock } = makePool(1);
   await call(0, 0, new RpcFailure('rate-limited', 700))?.catch(() => undefined);
-  expect({ candidates: names(pool.candidates()), readyInMs: pool.readyInMs }).toEqual({
+  expect({ candidates: names(pool.candidates()), readyInMs: pool.readyInMs(new Set()) }).toEqual({
     candidates: '',
     readyInMs: 700,
   });
+  expect(pool.readyInMs(new Set(pool.endpoints))).toBeUndefined();
   clock.ms += 700;
   expect(names(pool.candidates())).toBe('0');
   await pool[Symbol.asyncDispose]();

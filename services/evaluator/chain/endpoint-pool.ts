@@ -74,10 +74,13 @@ export class EndpointPool implements AsyncDisposable {
       .map(({ endpoint }) => endpoint);
   }
 
-  /** After how many ms an endpoint that only asked to be left alone may be asked; `undefined`: none did. */
-  get readyInMs(): number | undefined {
+  /**
+   * After how many ms an endpoint that only asked to be left alone may be asked; `undefined`: none did, those that
+   * have answered passed over.
+   */
+  readyInMs(answered: ReadonlySet<Endpoint>): number | undefined {
     const waits = this.endpoints
-      .filter(({ breakerState }) => breakerState === 'closed')
+      .filter((endpoint) => endpoint.breakerState === 'closed' && !answered.has(endpoint))
       .map(({ waitMs }) => waitMs);
     return waits.length === 0 ? undefined : Math.min(...waits);
   }

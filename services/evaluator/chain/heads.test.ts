@@ -47,7 +47,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
       candidates: () => endpoints,
       capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }),
       hedgeAfterMs: () => undefined,
-      readyInMs: undefined,
+      readyInMs: () => undefined,
       spendHedge: () => undefined,
     },
     quorum: 1,

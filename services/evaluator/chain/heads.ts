@@ -147,7 +147,7 @@ export class Heads {
             isSettled: () => true,
             ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
             hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
-            readyInMs: () => pool.readyInMs,
+            readyInMs: (answered) => pool.readyInMs(answered),
             onHedge: () => pool.spendHedge(),
             onFailure,
             signal: this.#controller.signal,

@@ -14,7 +14,7 @@ export type BatchReaderOptions = {
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
-  readonly readyInMs: () => number | undefined;
+  readonly readyInMs: (answered: ReadonlySet<Endpoint>) => number | undefined;
   readonly onHedge: () => void;
   readonly onBatch: (readCount: number) => void;
 };
