@@ -105,6 +105,19 @@ test('an endpoint that asked to be left alone is waited for where the others do 
   expect(await ask({}, question)).toMatchObject({ answers: ['a lie', 'the truth', 'the truth'] });
 });
 
+test('an endpoint that asked to be left alone is waited for where another one keeps failing', async () => {
+  const endpoints = named('a', 'b');
+  let isBusy = true;
+  const question = {
+    candidates: () => endpoints.filter(({ name }) => name !== 'b' || !isBusy),
+    readyInMs: () => {
+      isBusy = false;
+      return 1;
+    },
+  };
+  expect(await ask({ a: ['!block-unavailable'], b: ['2'] }, question)).toMatchObject({ answers: ['2'] });
+});
+
 test('it ends with what there is when nobody waits any more', async () => {
   const end = new AbortController();
   const never = new Promise<string>(() => undefined);

@@ -79,7 +79,8 @@ class Asking<T> {
         this.#take(await this.#nextEvent());
         continue;
       }
-      const readyInMs = this.#isAnyoneLeft ? undefined : this.#question.readyInMs?.(this.#answered);
+      const isHopeless = !this.#isAnyoneLeft || round >= ROUNDS_MAX;
+      const readyInMs = isHopeless ? this.#question.readyInMs?.(this.#answered) : undefined;
       if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
         await this.#pause(readyInMs);
         waits += 1;

@@ -79,7 +79,10 @@ test('one that asked to be left alone is left alone for as long, and is told apa
   });
   expect(pool.readyInMs(new Set(pool.endpoints))).toBeUndefined();
   clock.ms += 700;
-  expect(names(pool.candidates())).toBe('0');
+  expect({ candidates: names(pool.candidates()), readyInMs: pool.readyInMs(new Set()) }).toEqual({
+    candidates: '0',
+    readyInMs: undefined,
+  });
   await pool[Symbol.asyncDispose]();
 });
 

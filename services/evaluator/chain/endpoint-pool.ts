@@ -81,7 +81,8 @@ export class EndpointPool implements AsyncDisposable {
   readyInMs(answered: ReadonlySet<Endpoint>): number | undefined {
     const waits = this.endpoints
       .filter((endpoint) => endpoint.breakerState === 'closed' && !answered.has(endpoint))
-      .map(({ waitMs }) => waitMs);
+      .map(({ waitMs }) => waitMs)
+      .filter((waitMs) => waitMs > 0);
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
