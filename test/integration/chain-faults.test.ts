@@ -3,6 +3,7 @@ import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
+import { deployCode, HOSTILE_CODE } from '../support/hostile-contracts/hostile-contracts.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import type { FaultKind } from '../support/rpc-fault-proxy.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -76,6 +77,17 @@ describe.each(FAULTS)('an endpoint with %s', (kind, code) => {
         errors: [],
       });
     }
+  });
+});
+
+test('an endpoint that was ill when it was looked at is not taken for a lesser one', async () => {
+  const proxy = await aProxy({ kind: 'rpc-error', methods: ['eth_call'] });
+  await using chains = connectTestChains([{ urls: [proxy.url] }]);
+  expect(codesOf(await chains.judge({ account, rules: [aRule()] }))).toEqual(['rpc-unavailable']);
+  await proxy.setFault('none');
+  await waitUntil('a verdict', async () => {
+    const { roles, blocks } = await chains.judge({ account, rules: [aRule()] });
+    return roles.length > 0 && blocks['31337']?.proved === true;
   });
 });
 
@@ -191,6 +203,21 @@ describe('with a quorum of 2', () => {
     const result = await chains.judge({ account, rules: [aRule()] });
     expect(result.roles).toEqual([]);
     expect(['rpc-disagreement', 'rpc-unavailable']).toEqual(expect.arrayContaining(codesOf(result)));
+  });
+
+  test('what one endpoint said alone is not kept: a verdict comes when the other one is back', async () => {
+    const [one, two] = [await aProxy(), await aProxy()];
+    await using chains = connectTestChains([{ urls: [one.url, two.url], quorum: 2 }]);
+    expect(grantedOf(await chains.judge({ account, rules: [aRule({ minToken: '1' })] }))).toEqual([true]);
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    const other = await deployCode(rpcUrl, HOSTILE_CODE.decimals255);
+    const rules = [{ ...aRule(), contractAddress: other, minToken: `0.${'0'.repeat(35)}1` }];
+    await two.setFault({ kind: 'http-503', methods: ['eth_call'] });
+    expect((await chains.judge({ account, rules })).roles).toEqual([]);
+    await two.setFault('none');
+    await waitUntil('a verdict', async () => (await chains.judge({ account, rules })).roles.length > 0);
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    expect(grantedOf(await chains.judge({ account: demoTokens.stranger, rules }))).toEqual([false]);
   });
 
   test('an endpoint that is behind does not stop the other two', async () => {

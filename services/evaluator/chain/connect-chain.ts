@@ -71,7 +71,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
   });
   scope.defer(() => heads.close());
   const quarantine = new Quarantine(nowMs);
-  const isFact = (observation: Observation) => observation.every(options.isAnswer);
+  const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
     candidates: (block) => pool.candidates(block),
     quorum,
@@ -89,7 +89,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
     isQuarantined: (contract) => quarantine.has(contract),
-    isFact,
+    isFact: (observation) => options.isAnswer(agreed(observation)),
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });
   observer.watch(chainId, {
@@ -101,7 +101,8 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     heads,
     queue,
     quorum,
-    isFact,
+    agreed,
+    isAnswer: options.isAnswer,
     nowMs,
     room,
     isQuiet: () => pool.isQuiet,

@@ -11,7 +11,7 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const hex = (number: number) => `0x${number.toString(16)}`;
 const headerOf = (number: number, timestampMs: number) => ({
   number: hex(number),
-  hash: `0x${'aa'.repeat(32)}`,
+  hash: `0x${number.toString(16).padStart(64, 'a')}`,
   parentHash: `0x${'bb'.repeat(32)}`,
   timestamp: hex(Math.floor(timestampMs / 1_000)),
 });
@@ -21,14 +21,17 @@ type Shown = number | RpcFailure | 'hang';
 
 function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
   const clock = { ms: 10_000 };
-  const state = { shown, tags: [] as string[], onWait: jest.fn(), heads: [] as number[], headAtMs: NOW };
+  const state = {
+    ...{ shown, tags: [] as string[], onWait: jest.fn(), heads: [] as number[], headAtMs: NOW },
+    finalAtMs: NOW,
+  };
   const nowMs = () => clock.ms;
   const answer = async (index: number, tag: string): Promise<unknown> => {
     state.tags.push(tag);
     const now = state.shown[index];
     if (now === 'hang') return new Promise(() => undefined);
     if (now instanceof RpcFailure) throw now;
-    return headerOf(now ?? 0, state.headAtMs);
+    return headerOf(now ?? 0, tag === 'latest' ? state.headAtMs : state.finalAtMs);
   };
   const endpoints = shown.map((_, index) => {
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
@@ -106,6 +109,16 @@ describe('a head', () => {
     expect(state.heads).toEqual([7, 8]);
   });
 
+  test('that a check has found replaced is fetched anew, once for all who have', async () => {
+    const { read, state } = makeHeads([7]);
+    const gone = [await read()];
+    state.shown = [8];
+    expect((await read()).number).toBe(7);
+    const anew = await Promise.all([read({ gone }), read({ gone, clientId: 'app_2' })]);
+    expect(anew.map(({ number }) => number)).toEqual([8, 8]);
+    expect(state.tags).toEqual(['latest', 'latest']);
+  });
+
   test('of each tag is one of its own', async () => {
     const { read, state } = makeHeads([7]);
     const tags: BlockTag[] = ['latest', 'safe', 'finalized'];
@@ -165,8 +178,15 @@ describe('the age of a head', () => {
 
   test('is not asked of a safe or finalized block, which is old by its nature', async () => {
     const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
-    state.headAtMs = NOW - 900_000;
+    state.finalAtMs = NOW - 900_000;
     expect((await read({ tag: 'finalized' })).number).toBe(7);
+  });
+
+  test('is asked of the node that tells what is final: one that stands still tells what was', async () => {
+    const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
+    state.headAtMs = NOW - 61_000;
+    expect(await codeOf(read({ tag: 'finalized' }))).toBe('chain-stale');
+    expect(await codeOf(read({ tag: 'safe' }))).toBe('chain-stale');
   });
 
   test('of one endpoint does not stop another', async () => {

@@ -39,6 +39,8 @@ export type HeadRequest = {
   readonly minBlock: number;
   /** When the evaluation began, by the clock that never goes back. */
   readonly startedMs: number;
+  /** Blocks that the check has found replaced: they are no heads for it. */
+  readonly gone?: readonly Block[];
   readonly clientId: string;
   /** Called when the chain lets the check wait for a block. */
   readonly onWait: () => void;
@@ -75,8 +77,10 @@ export class Heads {
    *
    * @throws RpcFailure
    */
-  async read({ tag, minBlock, startedMs, clientId, onWait, signal }: HeadRequest): Promise<Block> {
-    const fetched = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
+  async read({ tag, minBlock, startedMs, gone, clientId, onWait, signal }: HeadRequest): Promise<Block> {
+    const isGone = ({ arrived }: Fetched) => gone?.some(({ hash }) => hash === arrived?.hash) ?? false;
+    const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
+    const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY) : last;
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await unlessAborted(fetched, signal);
     if (block.number >= minBlock) return block;
@@ -175,12 +179,18 @@ export class Heads {
 
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
     await this.#options.pool.capabilitiesOf(endpoint);
-    const block = await fetchBlock(endpoint, tag, signal);
-    if (tag !== 'latest') return block;
-    endpoint.showHead(block.number);
     const { maxHeadAgeMs, now } = this.#options;
-    const isStale = maxHeadAgeMs !== undefined && now() - block.timestamp * 1_000 > maxHeadAgeMs;
-    if (isStale) throw new RpcFailure('chain-stale');
+    // A node that stands still is as little to be believed about what is final, so its newest block is looked at too.
+    const looksAtNewest = tag === 'latest' || maxHeadAgeMs !== undefined;
+    const [block, newest] = await Promise.all([
+      fetchBlock(endpoint, tag, signal),
+      tag !== 'latest' && looksAtNewest ? fetchBlock(endpoint, 'latest', signal) : undefined,
+    ]);
+    if (!looksAtNewest) return block;
+    const { number, timestamp } = newest ?? block;
+    endpoint.showHead(number);
+    if (maxHeadAgeMs !== undefined && now() - timestamp * 1_000 > maxHeadAgeMs)
+      throw new RpcFailure('chain-stale');
     return block;
   }
 }

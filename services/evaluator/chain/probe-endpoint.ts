@@ -20,7 +20,9 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'override-refused',
   'rpc-error',
   'reverted',
+  'halted',
   'gas-exhausted',
+  'evm-timeout',
 ]);
 
 const PINS = ['hash', 'number'] as const;
@@ -37,7 +39,8 @@ const READER_WAYS = [
  * Finds out what an endpoint can do: whether it serves this chain at all, whether a call can be pinned to a
  * block's hash, and which is the best way to read many balances that it has.
  *
- * @throws RpcFailure `wrong-chain` where it serves another chain, else as the endpoint fails
+ * @throws RpcFailure `wrong-chain` where it serves another chain, `rpc-error` where no call works at all, else as the
+ *   endpoint fails
  */
 export async function probeEndpoint(
   endpoint: Endpoint,
@@ -58,7 +61,9 @@ export async function probeEndpoint(
     : undefined;
   if (byMulticall3 !== undefined) return { method: 'multicall3', pin: byMulticall3, source: 'evm' };
   const pin = await firstThatWorks(PINS, (how) => callNobody(endpoint, block, how, signal));
-  return { method: 'plain', pin: pin ?? 'number', source: 'evm' };
+  // Not even the call of nobody: it is ill, and what it can do is not known.
+  if (pin === undefined) throw new RpcFailure('rpc-error');
+  return { method: 'plain', pin, source: 'evm' };
 }
 
 async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSignal): Promise<void> {

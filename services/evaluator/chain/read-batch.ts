@@ -50,7 +50,9 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       },
       signal: batch.controller.signal,
     });
-    if (answers.length > 0) return fillIn(batch, answers);
+    // Fewer than decide, and the others do not have the block any more: it was replaced, and the check begins anew.
+    const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';
+    if (answers.length > 0 && !isGone) return fillIn(batch, answers);
     if (failure === undefined || failure.kind === 'abandoned') return;
     for (const entry of batch.entries) entry.observation = [failed(failure.code)];
   };
@@ -58,16 +60,17 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
 
 /**
  * Gives each entry what all endpoints answered. One that is suspect, or that an endpoint had no gas left for,
- * stays open and is queued again, provided that the batch got anywhere at all.
+ * stays open and is queued again, provided that every endpoint which left it open got anywhere at all.
  */
 function fillIn({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   const isProved = answers.every((answer) => answer.isProved);
-  const hasProgressed = answers.some(({ readings }) => readings.some((reading) => reading !== undefined));
+  const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
   for (const [index, entry] of entries.entries()) {
     const isSuspect = answers.some(({ readings }) => readings[index] === 'suspect');
     const column = columnOf(answers, index);
     entry.isAlone ||= isSuspect;
-    if (isSuspect || (column.length < answers.length && hasProgressed)) continue;
+    const isToBeTried = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
+    if (isSuspect || isToBeTried) continue;
     entry.observation = column.length > 0 ? column : [failed('gas-exhausted')];
     entry.isProved = isProved;
   }

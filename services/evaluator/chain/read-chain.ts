@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { BlockReport, UndeterminedCode } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
-import { type ChainObservations, failed, type Observation, type Read } from '../domain/read.ts';
+import { type ChainObservations, failed, type Observation, type Read, type Reading } from '../domain/read.ts';
 import type { Block } from './block.ts';
 import { type Entry, observationOf } from './entry.ts';
 import type { Heads } from './heads.ts';
@@ -32,8 +32,10 @@ export type ChainReaderOptions = {
   readonly heads: Heads;
   readonly queue: ReadQueue;
   readonly quorum: number;
-  /** Whether an observation says something about the chain. */
-  readonly isFact: (observation: Observation) => boolean;
+  /** Folds what several endpoints answered to one read. */
+  readonly agreed: (observation: Observation) => Reading;
+  /** Whether a reading says something about the chain. */
+  readonly isAnswer: (reading: Reading) => boolean;
   /** Those who wait for this chain. */
   readonly room: WaitingRoom;
   /** Whether no endpoint has answered for a moment: then checks wait. */
@@ -52,9 +54,10 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const { heads, queue, quorum, room } = options;
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
-  async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, isLast: boolean) {
+  /** What was read, or the block that vanished meanwhile. */
+  async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, gone: readonly Block[]) {
     const { blockTag: tag, signal } = context;
-    const block = await heads.read({ ...context, tag, startedMs: options.nowMs() });
+    const block = await heads.read({ ...context, tag, startedMs: options.nowMs(), gone });
     const known = new Map<string, Observation>();
     const open = reads.filter((read) => {
       const observation = read.kind === 'decimals' ? decimals.get(read.key) : undefined;
@@ -64,24 +67,28 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       return false;
     });
     const entries = await queue.read(block, open, context);
-    if (!isLast && !signal.aborted && entries.some(isBlockGone)) return undefined;
+    const isLast = gone.length + 1 >= BLOCKS_MAX;
+    if (!isLast && !signal.aborted && entries.some(isBlockGone)) return { gone: block };
     for (const entry of entries) {
       const observation = observationOf(entry);
       known.set(entry.read.key, observation);
-      if (entry.read.kind === 'decimals' && observation.every((reading) => reading.ok))
+      if (entry.read.kind === 'decimals' && options.agreed(observation).ok)
         decimals.set(entry.read.key, observation);
     }
-    const isAnyRead = entries.some((entry) => options.isFact(observationOf(entry)));
-    return { quorum, observations: known, ...(isAnyRead ? { block: reportOf(block, entries) } : {}) };
+    const isAnyRead = entries.some((entry) => observationOf(entry).every(options.isAnswer));
+    return {
+      observed: { quorum, observations: known, ...(isAnyRead ? { block: reportOf(block, entries) } : {}) },
+    };
   }
 
   async function readAtSomeBlock(
     reads: readonly Read[],
     context: ChainReadContext,
   ): Promise<ChainObservations> {
-    for (let blockCount = 1; ; blockCount++) {
-      const observed = await readAtOneBlock(reads, context, blockCount >= BLOCKS_MAX);
-      if (observed !== undefined) return observed;
+    for (const gone: Block[] = []; ; ) {
+      const read = await readAtOneBlock(reads, context, gone);
+      if (read.observed !== undefined) return read.observed;
+      gone.push(read.gone);
     }
   }
 
@@ -110,8 +117,11 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   };
 }
 
+/** By its hash it is not there any more; by its number another one answers. */
 const isBlockGone = (entry: Entry): boolean =>
-  entry.observation?.every((reading) => !reading.ok && reading.code === 'block-unavailable') ?? false;
+  entry.observation?.every(
+    (reading) => !reading.ok && (reading.code === 'block-unavailable' || reading.code === 'block-mismatch'),
+  ) ?? false;
 
 const reportOf = (block: Block, entries: readonly Entry[]): BlockReport => ({
   number: block.number,

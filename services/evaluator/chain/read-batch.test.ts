@@ -1,0 +1,65 @@
+import { agreeOn } from '../domain/agree.ts';
+import { failed, type Reading } from '../domain/read.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Batch, Entry } from './entry.ts';
+import { makeBatchReader } from './read-batch.ts';
+import type { BatchReadings } from './read-by-reader.ts';
+import { type FailureKind, RpcFailure } from './rpc-failure.ts';
+
+const FIVE: Reading = { ok: true, value: 5n };
+
+/** What each endpoint says to a batch of two reads, in turn with every call. */
+async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum: number) {
+  const endpoints = told.map((_, index) => ({ name: String(index) }) as Endpoint);
+  const perform = makeBatchReader({
+    ...{ candidates: () => endpoints, quorum, agreeOn },
+    hedgeAfterMs: () => undefined,
+    readyInMs: () => undefined,
+    onHedge: () => undefined,
+    onBatch: () => undefined,
+    readFrom: async ({ name }) => {
+      const says = told[Number(name)] ?? [];
+      if (typeof says === 'string') throw new RpcFailure(says);
+      return { readings: says, isProved: true };
+    },
+  });
+  const entries = ['a', 'b'].map((key) => ({ read: { key }, isAlone: false }) as Entry);
+  await perform({ entries, isAlone: false, controller: new AbortController() } as unknown as Batch);
+  return entries.map(({ observation }) => observation);
+}
+
+test('what one endpoint had no gas for is tried again where it got anywhere', async () => {
+  expect(await readBatch([[FIVE, undefined]], 1)).toEqual([[FIVE], undefined]);
+});
+
+test('an endpoint that gets nowhere does not hold up a read that the others agree on', async () => {
+  expect(
+    await readBatch(
+      [
+        [undefined, undefined],
+        [FIVE, FIVE],
+        [FIVE, FIVE],
+      ],
+      2,
+    ),
+  ).toEqual([
+    [FIVE, FIVE],
+    [FIVE, FIVE],
+  ]);
+});
+
+test('a read that no endpoint gets to at all ends', async () => {
+  expect(await readBatch([[undefined, undefined]], 1)).toEqual([
+    [failed('gas-exhausted')],
+    [failed('gas-exhausted')],
+  ]);
+});
+
+test('a block that too few endpoints have any more is gone, whatever one of them still says of it', async () => {
+  const gone = [failed('block-unavailable')];
+  expect(await readBatch([[FIVE, FIVE], 'block-unavailable', 'block-unavailable'], 2)).toEqual([gone, gone]);
+  expect(await readBatch([[FIVE, FIVE], [FIVE, FIVE], 'block-unavailable'], 2)).toEqual([
+    [FIVE, FIVE],
+    [FIVE, FIVE],
+  ]);
+});

@@ -1,0 +1,71 @@
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import { agreeOn, isAnswer } from '../domain/agree.ts';
+import { failed, type Observation, type Read } from '../domain/read.ts';
+import type { Block } from './block.ts';
+import type { Entry } from './entry.ts';
+import type { HeadRequest } from './heads.ts';
+import { makeChainReader } from './read-chain.ts';
+import { WaitingRoom } from './waiting-room.ts';
+
+const READ = { key: 'decimals of a', kind: 'decimals' } as Read;
+const blockOf = (number: number): Block => ({
+  number,
+  hash: `0x${number}`,
+  parentHash: `0x${number - 1}`,
+  timestamp: 0,
+});
+
+/** A chain whose head is block 1, or block 2 for those who found it gone; what is observed in turn. */
+function makeReader(observed: Observation[], quorum = 1) {
+  const asked: { block: number; reads: number }[] = [];
+  const read = makeChainReader({
+    heads: { read: async ({ gone = [] }: Partial<HeadRequest>) => blockOf(1 + gone.length) } as never,
+    queue: {
+      read: async (block: Block, reads: readonly Read[]): Promise<Entry[]> => {
+        asked.push({ block: block.number, reads: reads.length });
+        return reads.map((one) => ({ read: one, observation: observed.shift(), isProved: true }) as Entry);
+      },
+    } as never,
+    quorum,
+    agreed: (observation) => agreeOn(observation, quorum),
+    isAnswer,
+    room: new WaitingRoom({ perClientMax: 1, max: 1 }),
+    isQuiet: () => false,
+    isSilent: () => false,
+    onSaved: () => undefined,
+    onRead: () => undefined,
+    nowMs: () => 0,
+  });
+  const readOnce = async () => {
+    const { block, observations } = await read([READ], {
+      ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
+      signal: new AbortController().signal,
+    });
+    return { block: block?.number, observation: observations.get(READ.key) };
+  };
+  return { readOnce, asked };
+}
+
+const SIX: Observation = [{ ok: true, value: 6n }];
+
+test.each(['block-unavailable', 'block-mismatch'] as const)(
+  'a check whose block was replaced (%s) begins once more at the block that is there now',
+  async (code: UndeterminedCode) => {
+    const { readOnce, asked } = makeReader([[failed(code)], SIX]);
+    expect(await readOnce()).toEqual({ block: 2, observation: SIX });
+    expect(asked.map(({ block }) => block)).toEqual([1, 2]);
+    const never = makeReader([[failed(code)], [failed(code)]]);
+    expect(await never.readOnce()).toEqual({ block: undefined, observation: [failed(code)] });
+  },
+);
+
+test('decimals are remembered once they are agreed on, and never before', async () => {
+  const one = SIX[0] ?? failed('internal');
+  const agreed: Observation = [one, one];
+  const { readOnce, asked } = makeReader([SIX, [one, { ok: true, value: 18n }], agreed], 2);
+  await readOnce();
+  await readOnce();
+  expect((await readOnce()).observation).toEqual(agreed);
+  expect((await readOnce()).observation).toEqual(agreed);
+  expect(asked.map(({ reads }) => reads)).toEqual([1, 1, 1, 0]);
+});
