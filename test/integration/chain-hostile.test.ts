@@ -100,16 +100,16 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(result.roles.map((role) => role.granted)).toEqual([...granted, ...granted]);
   });
 
-  test.each(['invalidOpcode', 'selfDestructs', 'writesState'] as const)(
-    'a call that halts the machine is no answer: %s',
+  test.each(['invalidOpcode', 'selfDestructs', 'writesState', 'copiesBeyond', 'storesBeyond'] as const)(
+    'a call that halts the machine is no answer, and costs the others nothing: %s',
     async (name) => {
       await using chains = await connect();
       const result = await chains.judge({
         account: demoTokens.holder,
-        rules: [rule('ERC721', hostile[name])],
+        rules: [rule('ERC721', hostile[name]), ...goodRules()],
       });
       const codes = result.errors.map(({ code }) => code);
-      expect(result.roles).toEqual([]);
+      expect(result.roles.map(({ granted }) => granted)).toEqual([true, true, false, true, true]);
       expect(['gas-exhausted', 'call-reverted', 'return-malformed']).toEqual(expect.arrayContaining(codes));
     },
   );
@@ -145,6 +145,14 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
     expect(roles.map(({ granted }) => granted)).toEqual([false, false]);
     expect(errors).toMatchObject([{ ruleIndex: 2, code: 'call-reverted' }]);
+  });
+
+  test('an owner that could not be asked for want of gas is never "not owned"', async () => {
+    await using chains = await connect();
+    const rules = [rule('ERC721', hostile.ownerBurnsGas, { tokenId: '1' })];
+    const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+    expect(roles).toEqual([]);
+    expect(['gas-exhausted', 'call-reverted']).toContain(errors[0]?.code);
   });
 });
 

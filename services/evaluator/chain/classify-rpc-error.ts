@@ -8,6 +8,8 @@ export type RpcErrorObject = { readonly code: number; readonly message: string }
  * go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and Ankr; the order matters.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
+  // First, because a contract gives its reasons in words of its own: "revert: rate limit".
+  [/\brevert/i, 'reverted'],
   [
     /rate limit|too many requests|request limit|exceeded .*(quota|capacity|throughput)|compute units/i,
     'rate-limited',
@@ -29,15 +31,19 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     'override-refused',
   ],
   [
-    /out ?of ?gas|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas|evm timeout|execution timeout|execution aborted/i,
+    /out ?of ?gas|OOG|gas uint64 overflow|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas/i,
     'gas-exhausted',
   ],
+  [/(evm|execution) (timeout|aborted)/i, 'evm-timeout'],
   [
     /too large|entity too|size (limit|exceed)|batch (limit|size|too)|max(imum)? (batch|response|request)|payload/i,
     'too-large',
   ],
-  [/revert|invalid ?(fe ?)?opcode|opcode ?not ?found|invalid ?jump|stack ?(under|over)flow/i, 'reverted'],
-  [/bad instruction|write protection|state ?change ?during ?static/i, 'reverted'],
+  [/invalid ?(fe ?)?opcode|opcode ?not ?found|invalid ?jump|stack ?(underflow|overflow|limit)/i, 'halted'],
+  [
+    /bad instruction|write protection|(during|inside) ?static|out ?of ?(offset|bounds)|not ?activated/i,
+    'halted',
+  ],
 ];
 
 /** `execution reverted` of go-ethereum and all who follow it. */

@@ -36,6 +36,9 @@ export type EndpointOptions = {
   readonly nowMs: () => number;
 };
 
+/** An endpoint as far as those who only make calls see it. */
+export type Callable = Pick<Endpoint, 'use' | 'limit'>;
+
 /** A call that would have to wait longer for its share of the rate is not made here. */
 const RATE_WAIT_MS_MAX = 10_000;
 
@@ -128,9 +131,14 @@ export class Endpoint {
    * Makes one call through breaker, rate and measurement. `send` checks the answer's content as well, so that an
    * answer that came in good form and is wrong all the same counts against the endpoint.
    *
+   * @param strikesOf how much a failure counts against it; default as the kind of failure says
    * @throws RpcFailure
    */
-  async use<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>): Promise<T> {
+  async use<T>(
+    signal: AbortSignal,
+    send: (rpc: Rpc) => Promise<T>,
+    strikesOf = (failure: RpcFailure): number => failure.strikes,
+  ): Promise<T> {
     if (this.#options.nowMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
     if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
     try {
@@ -138,12 +146,18 @@ export class Endpoint {
       return await this.#measure(send);
     } catch (error) {
       const failure = toRpcFailure(error);
-      this.#breaker.fail(failure.strikes);
-      if (this.#breaker.state === 'open' || failure.kind === 'override-refused') this.forget();
+      this.blame(strikesOf(failure));
+      if (failure.kind === 'override-refused') this.forget();
       if (failure.kind === 'rate-limited') this.#bucket?.backOff();
       this.#leaveAlone(failure.retryAfterMs ?? 0);
       throw failure;
     }
+  }
+
+  /** Counts a failure towards the breaker. One that is out is to be looked at anew. */
+  blame(strikes: number): void {
+    this.#breaker.fail(strikes);
+    if (this.#breaker.state === 'open') this.forget();
   }
 
   async #measure<T>(send: (rpc: Rpc) => Promise<T>): Promise<T> {

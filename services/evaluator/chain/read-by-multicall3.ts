@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import { failed, type Read, type Reading } from '../domain/read.ts';
 import { type Block, blockParameter } from './block.ts';
 import { calldataOf, erc721Proofs } from './calldata.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Callable } from './endpoint.ts';
 import {
   type Aggregated,
   type AggregatedAnswer,
@@ -12,7 +12,7 @@ import {
 } from './multicall3-codec.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import type { BatchReadings } from './read-by-reader.ts';
-import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
+import { isPerhapsContracts, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** The same on every chain that has it: github.com/mds1/multicall3. */
 export const MULTICALL3_ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11';
@@ -42,7 +42,7 @@ type Options = { readonly pin: 'hash' | 'number'; readonly isAlone: boolean };
  * @throws RpcFailure `block-mismatch` where another block answered; else as the endpoint fails
  */
 export async function readByMulticall3(
-  endpoint: Endpoint,
+  endpoint: Callable,
   block: Block,
   reads: readonly Read[],
   { pin, isAlone }: Options,
@@ -53,9 +53,12 @@ export async function readByMulticall3(
   return answers.map((answer) => wordOf(answer) ?? 'suspect');
 }
 
-/** One read by a call of its own; why it failed is then asked by a plain call, which never decides. */
+/**
+ * One read by a call of its own; why it failed is then asked by a plain call. That one never decides alone: it tells
+ * a revert from used-up gas, and only a revert, of a contract that is shown to be an ERC721, is "not owned".
+ */
 async function readAlone(
-  endpoint: Endpoint,
+  endpoint: Callable,
   block: Block,
   read: Read,
   pin: 'hash' | 'number',
@@ -63,23 +66,22 @@ async function readAlone(
 ): Promise<Reading> {
   const proofs = read.kind === 'owner' ? erc721Proofs(read) : [];
   const calls = [aggregatedOf(read), ...proofs.map((calldata) => ({ target: read.contract, calldata }))];
+  let isErc721 = false;
   try {
     const [own, supports, balance] = await aggregate(endpoint, block, calls, pin, signal);
     const reading = own && wordOf(own);
     if (reading !== undefined) return reading;
-    const isErc721 =
-      own?.success === false && (isTrue(supports) || (balance && wordOf(balance)) !== undefined);
-    if (isErc721) return { ok: true, value: 0n };
+    isErc721 = own?.success === false && (isTrue(supports) || (balance && wordOf(balance)) !== undefined);
   } catch (error) {
-    const { kind } = toRpcFailure(error);
-    if (kind !== 'gas-exhausted' && kind !== 'reverted' && kind !== 'endless') throw error;
+    if (!isPerhapsContracts(toRpcFailure(error).kind)) throw error;
   }
   const [explained] = await readByPlainCalls(endpoint, block, [read], pin, signal);
-  return explained === undefined || explained.ok ? failed('call-reverted') : explained;
+  if (explained?.ok !== true) return explained ?? failed('call-reverted');
+  return isErc721 && explained.value === 0n ? explained : failed('call-reverted');
 }
 
 async function aggregate(
-  endpoint: Endpoint,
+  endpoint: Callable,
   block: Block,
   calls: readonly Aggregated[],
   pin: 'hash' | 'number',

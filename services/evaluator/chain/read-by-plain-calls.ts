@@ -2,7 +2,7 @@ import { failed, type Read, type Reading } from '../domain/read.ts';
 import { type Block, blockParameter } from './block.ts';
 import { calldataOf, erc721Proofs } from './calldata.ts';
 import type { RpcOutcome, RpcRequest } from './connect-rpc.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Callable } from './endpoint.ts';
 import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 /** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
@@ -10,7 +10,12 @@ const CALLS_PER_BATCH_MAX = 100;
 const WORD = /^0x[0-9a-fA-F]{64}$/;
 
 /** What a single call may say about its contract; every other failure is the endpoint's. */
-const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set(['reverted', 'gas-exhausted']);
+const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
+  'reverted',
+  'halted',
+  'gas-exhausted',
+  'evm-timeout',
+]);
 
 /**
  * Reads by one `eth_call` each in JSON-RPC batches, for endpoints that offer nothing better: the block is not
@@ -19,7 +24,7 @@ const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set(['reverted', 'gas-ex
  * @throws RpcFailure where one call failed in a way that says nothing about its contract
  */
 export async function readByPlainCalls(
-  endpoint: Endpoint,
+  endpoint: Callable,
   block: Block,
   reads: readonly Read[],
   pin: 'hash' | 'number',
@@ -95,13 +100,14 @@ function answersAsErc721([supports, balance]: readonly RpcOutcome[]): boolean {
 }
 
 async function callAll(
-  endpoint: Endpoint,
+  endpoint: Callable,
   requests: readonly RpcRequest[],
   signal: AbortSignal,
 ): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
-  for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX) {
-    const part = requests.slice(from, from + CALLS_PER_BATCH_MAX);
+  const partMax = Math.min(CALLS_PER_BATCH_MAX, endpoint.limit.current);
+  for (let from = 0; from < requests.length; from += partMax) {
+    const part = requests.slice(from, from + partMax);
     outcomes.push(...(await endpoint.use(signal, async (rpc) => verified(await rpc.callMany(part, signal)))));
   }
   return outcomes;

@@ -1,6 +1,6 @@
 import { failed, type Read, type Reading } from '../domain/read.ts';
 import { type Block, blockParameter } from './block.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Callable } from './endpoint.ts';
 import { READER_CODE } from './reader/reader-code.ts';
 import {
   type BlockSource,
@@ -35,7 +35,7 @@ export type BatchReadings = readonly (Reading | 'suspect' | undefined)[];
  * @throws RpcFailure `block-mismatch` where another block answered; else as the endpoint fails
  */
 export async function readByReader(
-  endpoint: Endpoint,
+  endpoint: Callable,
   block: Block,
   reads: readonly Read[],
   { pin, source, stipend, isAlone }: ReaderOptions,

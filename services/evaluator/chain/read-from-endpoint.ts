@@ -39,11 +39,18 @@ export function makeReadFromEndpoint({ capabilitiesOf, quarantine }: Options): R
   return async function readFromEndpoint(endpoint, { block, reads, isAlone }, signal) {
     const { method, pin, source } = await capabilitiesOf(endpoint);
     const readWith = (stipend: number, part: readonly Read[]): Promise<BatchReadings> =>
-      readInParts(endpoint, part, (some) => {
-        if (method === 'reader')
-          return readByReader(endpoint, block, some, { pin, source, stipend, isAlone }, signal);
-        if (method === 'multicall3') return readByMulticall3(endpoint, block, some, { pin, isAlone }, signal);
-        return readByPlainCalls(endpoint, block, some, pin, signal);
+      readInParts({
+        endpoint,
+        reads: part,
+        // Multicall3 has no stipend, so that a burner brings down the whole call.
+        isSuspect: method === 'multicall3' && !isAlone,
+        readSome: (some, callable) => {
+          if (method === 'reader')
+            return readByReader(callable, block, some, { pin, source, stipend, isAlone }, signal);
+          if (method === 'multicall3')
+            return readByMulticall3(callable, block, some, { pin, isAlone }, signal);
+          return readByPlainCalls(callable, block, some, pin, signal);
+        },
       });
     const isProved = method !== 'plain';
     if (!isAlone) return { readings: await readWith(STIPEND, reads), isProved };

@@ -1,57 +1,80 @@
 import { failed, type Read } from '../domain/read.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Callable, Endpoint } from './endpoint.ts';
 import type { BatchReadings } from './read-by-reader.ts';
-import { type FailureKind, type RpcFailure, toRpcFailure } from './rpc-failure.ts';
+import { type FailureKind, isPerhapsContracts, type RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** Calls that taking one batch apart may cost: finding one bad read among a thousand takes about twenty. */
 const CALLS_MAX = 32;
 
 /** Failures that one read may have brought over the whole batch, or that a smaller batch may not have. */
-const BATCH_FAILURES: ReadonlySet<FailureKind> = new Set([
-  'gas-exhausted',
-  'reverted',
-  'too-large',
-  'endless',
-  'rpc-error',
-]);
+const isOfBatch = (kind: FailureKind): boolean =>
+  isPerhapsContracts(kind) || kind === 'too-large' || kind === 'rpc-error';
 
-export type ReadSome = (reads: readonly Read[]) => Promise<BatchReadings>;
+export type ReadSome = (reads: readonly Read[], endpoint: Callable) => Promise<BatchReadings>;
+
+type Options = {
+  readonly endpoint: Pick<Endpoint, 'use' | 'limit' | 'blame' | 'breakerState'>;
+  readonly reads: readonly Read[];
+  readonly readSome: ReadSome;
+  /** Whether a read that brings its call down is to be read apart before a verdict. */
+  readonly isSuspect: boolean;
+};
 
 /**
- * Reads a batch, and where it fails as a whole takes it apart, so that one bad read fails alone.
+ * Reads a batch in parts of the endpoint's size, and where one fails as a whole takes it apart, so that one bad read
+ * fails alone. What is left when the endpoint fails on the way, or after a bounded number of calls, stays open for a batch
+ * to come.
  *
- * @throws RpcFailure where nothing could be read: then the endpoint is at fault
+ * @throws RpcFailure where nothing could be read: then the endpoint is at fault, once for all its calls
  */
-export async function readInParts(
-  endpoint: Endpoint,
-  reads: readonly Read[],
-  readSome: ReadSome,
-): Promise<BatchReadings> {
-  let callCount = 0;
+export async function readInParts({ endpoint, reads, readSome, isSuspect }: Options): Promise<BatchReadings> {
+  const partMax = endpoint.limit.current;
+  let callsLeft = CALLS_MAX + Math.ceil(reads.length / partMax) - 1;
   let isAnyRead = false;
   let lastFailure: RpcFailure | undefined;
+  // Finding the bad read takes many calls that fail: a sound endpoint is not out for these.
+  const strikesOf = ({ kind, strikes }: RpcFailure): number =>
+    isOfBatch(kind) && endpoint.breakerState === 'closed' ? 0 : strikes;
+  const onTrial: Callable = {
+    limit: endpoint.limit,
+    use: (signal, send) => endpoint.use(signal, send, strikesOf),
+  };
 
   async function readPart(part: readonly Read[]): Promise<BatchReadings> {
-    callCount += 1;
+    if (callsLeft === 0) return part.map(() => undefined);
+    callsLeft -= 1;
     try {
-      const readings = await readSome(part);
+      const readings = await readSome(part, onTrial);
       isAnyRead = true;
       endpoint.limit.succeed(part.length);
       return readings;
     } catch (error) {
       const failure = toRpcFailure(error);
-      if (failure.kind === 'timeout' || failure.kind === 'too-large') endpoint.limit.shrink(part.length);
-      if (!BATCH_FAILURES.has(failure.kind) || callCount >= CALLS_MAX) throw failure;
+      const { kind, code } = failure;
+      if (kind === 'timeout' || kind === 'too-large') endpoint.limit.shrink(part.length);
+      if (!isOfBatch(kind) && isAnyRead && kind !== 'abandoned') {
+        callsLeft = 0;
+        return part.map(() => undefined);
+      }
+      if (!isOfBatch(kind)) throw failure;
       lastFailure = failure;
+      if (part.length > 1) {
+        const middle = part.length >> 1;
+        return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
+      }
+      if (isSuspect && isPerhapsContracts(kind)) return ['suspect'];
       // Beside reads that went well, an answer without end is its contract's doing.
-      if (part.length === 1) return [failed(failure.kind === 'endless' ? 'return-malformed' : failure.code)];
-      const middle = part.length >> 1;
-      return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
+      return [failed(kind === 'endless' ? 'return-malformed' : code)];
     }
   }
 
-  const readings = await readPart(reads);
-  const isContracts = lastFailure?.kind === 'gas-exhausted' || lastFailure?.kind === 'reverted';
-  if (lastFailure !== undefined && !isAnyRead && !isContracts) throw lastFailure;
+  const readings: BatchReadings[number][] = [];
+  for (let from = 0; from < reads.length; from += partMax)
+    readings.push(...(await readPart(reads.slice(from, from + partMax))));
+  const isOneSuspect = readings.length === 1 && readings[0] === 'suspect';
+  if (lastFailure !== undefined && !isAnyRead && !isOneSuspect) {
+    endpoint.blame(lastFailure.strikes);
+    throw lastFailure;
+  }
   return readings;
 }

@@ -32,8 +32,12 @@ const FAILURES = {
   'override-refused': { code: 'rpc-unavailable', strikes: 0 },
   /** The call as a whole ran out of gas. */
   'gas-exhausted': { code: 'gas-exhausted', strikes: 0 },
-  /** The call as a whole was reverted. */
+  /** The EVM ran for longer than the endpoint lets it: a heavy contract, or an endpoint that is overloaded. */
+  'evm-timeout': { code: 'rpc-timeout', strikes: 0 },
+  /** The call as a whole was reverted: the contract said no. */
   reverted: { code: 'call-reverted', strikes: 0 },
+  /** The EVM gave the call up: an opcode or a jump that is none. Not the contract's word, as a revert is. */
+  halted: { code: 'call-reverted', strikes: 0 },
   /** Calldata, answer or batch beyond what the endpoint takes. */
   'too-large': { code: 'rpc-unavailable', strikes: 0 },
   /** Nobody waits for the answer any more. */
@@ -41,6 +45,14 @@ const FAILURES = {
 } as const satisfies Record<string, { code: UndeterminedCode; strikes: number }>;
 
 export type FailureKind = keyof typeof FAILURES;
+
+/** Whether one contract may have brought the failure over the whole call. */
+export const isPerhapsContracts = (kind: FailureKind): boolean =>
+  kind === 'gas-exhausted' ||
+  kind === 'evm-timeout' ||
+  kind === 'reverted' ||
+  kind === 'halted' ||
+  kind === 'endless';
 
 /** A call of an endpoint that failed as a whole. Its message never holds an URL, a key or the endpoint's words. */
 export class RpcFailure extends Error {

@@ -5,6 +5,7 @@ const DEPLOYER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 
 const BALANCE_OF = '70a08231';
 const DECIMALS = '313ce567';
+const OWNER_OF = '6352211e';
 
 /** Hand-written runtime code, hex without `0x`; each is a handful of opcodes. */
 const RETURN_WORD = '60005260206000f3'; // mstore(0, top); return(0, 32)
@@ -41,6 +42,9 @@ export const HOSTILE_CODE = {
   invalidOpcode: 'fe',
   selfDestructs: '6000ff',
   writesState: '600160005500',
+  copiesBeyond: '6001600060003e', // returndatacopy(0, 0, 1)
+  storesBeyond: '600060001952', // mstore(not(0), 0)
+  ownerBurnsGas: dispatch({ [OWNER_OF]: 'fe' }, push(1) + RETURN_WORD),
   proxyToNothing: PROXY_TO_NOTHING,
   decimalsRevert: balanceAndDecimals(REVERT),
   decimals255: balanceAndDecimals(push(255) + RETURN_WORD),

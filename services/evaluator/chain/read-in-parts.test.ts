@@ -1,0 +1,93 @@
+import { failed, type Read } from '../domain/read.ts';
+import type { Rpc } from './connect-rpc.ts';
+import { Endpoint } from './endpoint.ts';
+import { readInParts } from './read-in-parts.ts';
+import { type FailureKind, RpcFailure } from './rpc-failure.ts';
+
+const READ = { ok: true, value: 5n } as const;
+const makeReads = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ key: String(index) }) as Read);
+
+/** Reads from an endpoint where some reads bring down the whole call that they travel in. */
+function makeReading(bad: Readonly<Record<string, FailureKind>>, perCallMax?: number) {
+  const endpoint = new Endpoint({
+    ...{ name: '0', rpc: {} as Rpc, maxCallsPerBatch: perCallMax, rateShare: undefined, nowMs: () => 0 },
+    observer: { onCall: () => undefined },
+  });
+  const sizes: number[] = [];
+  const read = (count: number, isSuspect = false) =>
+    readInParts({
+      endpoint,
+      reads: makeReads(count),
+      isSuspect,
+      readSome: (part, { use }) =>
+        use(new AbortController().signal, async () => {
+          sizes.push(part.length);
+          const kind = part.map(({ key }) => bad[key]).find((one) => one !== undefined);
+          if (kind !== undefined) throw new RpcFailure(kind);
+          return part.map(() => READ);
+        }),
+    });
+  return { endpoint, sizes, read };
+}
+
+test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
+  'one read that ends in %s fails alone, and its endpoint is not out for it',
+  async (kind) => {
+    const { endpoint, read } = makeReading({ 77: kind });
+    const readings = await read(100);
+    expect(readings.filter((reading) => reading === READ)).toHaveLength(99);
+    expect(readings[77]).toMatchObject({ ok: false });
+    expect({ state: endpoint.breakerState, strikes: endpoint.strikes }).toEqual({
+      state: 'closed',
+      strikes: 0,
+    });
+  },
+);
+
+test('an endpoint that reads nothing at all is at fault once, however many calls it took', async () => {
+  const { endpoint, read } = makeReading(
+    Object.fromEntries(makeReads(8).map(({ key }) => [key, 'rpc-error'])),
+  );
+  await expect(read(8)).rejects.toMatchObject({ kind: 'rpc-error' });
+  expect(endpoint.strikes).toBe(1);
+});
+
+test.each(['gas-exhausted', 'reverted'] as const)(
+  'a lone read that brings down its call with %s is the fault of the endpoint, for another one to answer',
+  async (kind) => {
+    await expect(makeReading({ 0: kind }).read(1)).rejects.toMatchObject({ kind });
+  },
+);
+
+test('where a contract can bring down the whole call, a lone read is read apart before a verdict', async () => {
+  expect(await makeReading({ 0: 'gas-exhausted' }).read(1, true)).toEqual(['suspect']);
+  expect(
+    await makeReading({ 0: 'rpc-error' })
+      .read(1, true)
+      .catch(({ kind }) => kind),
+  ).toBe('rpc-error');
+});
+
+test('what many bad reads leave no calls for stays open, and what was read is kept', async () => {
+  const { sizes, read } = makeReading({ 10: 'gas-exhausted', 250: 'gas-exhausted', 400: 'gas-exhausted' });
+  const readings = await read(500);
+  expect(sizes.length).toBeLessThanOrEqual(32);
+  const isOpen = (reading: unknown) => reading === undefined;
+  expect(readings.filter((reading) => reading === READ).length).toBeGreaterThan(0);
+  expect(readings.filter((one) => one !== READ && !isOpen(one) && one !== failed('gas-exhausted'))).toEqual(
+    [],
+  );
+  expect(readings.filter(isOpen).length).toBeGreaterThan(0);
+});
+
+test('what was read before the endpoint failed is kept', async () => {
+  const readings = await makeReading({ 25: 'timeout' }, 10).read(30);
+  expect(readings.map((reading) => reading === READ)).toEqual(makeReads(30).map((_, index) => index < 20));
+});
+
+test('no call carries more reads than the endpoint takes, however large the batch is', async () => {
+  const { sizes, read } = makeReading({}, 10);
+  expect(await read(95)).toHaveLength(95);
+  expect(sizes).toEqual([...Array(9).fill(10), 5]);
+});
