@@ -19,6 +19,7 @@ export const CONTENT_POLICY = [
 
 /** On every answer, whatever it is. */
 export const COMMON_HEADERS = {
+  'rolecall-version': '1',
   'content-security-policy': CONTENT_POLICY,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

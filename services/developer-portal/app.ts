@@ -1,4 +1,5 @@
-import express, { type Express } from 'express';
+import type { RequestListener } from 'node:http';
+import express from 'express';
 import type { Account } from '#shared/contracts/client-app.ts';
 import { describeError } from '#shared/errors.ts';
 import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
@@ -39,21 +40,21 @@ export type Dependencies = {
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
  */
-export function makeApp(deps: Dependencies): Express {
+export function makeApp(deps: Dependencies): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', [...deps.trustedProxies]);
   app.set('query parser', false);
   app.use(makeGate(deps));
-  for (const [id, { method, path }] of Object.entries(OPERATIONS))
-    app[method](path, answered(deps, id as OperationId));
-  // After all of them: a path may match another one's pattern too.
-  for (const [path, operations] of Map.groupBy(Object.values(OPERATIONS), ({ path }) => path)) {
-    const allow = operations.map(({ method }) => method.toUpperCase()).join(', ');
-    app.all(path, () => {
-      throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
-    });
+  for (const [path, operations] of Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path)) {
+    const methodNotAllowed = notAllowed(operations.map(([, { method }]) => method));
+    // Before the operations: Express would answer HEAD by GET.
+    app.head(path, methodNotAllowed);
+    for (const [id, { method }] of operations) app[method](path, answered(deps, id as OperationId));
   }
+  // After all of them: a path may match another one's pattern too.
+  for (const [path, operations] of Map.groupBy(Object.values(OPERATIONS), ({ path }) => path))
+    app.all(path, notAllowed(operations.map(({ method }) => method)));
   const document = makeOpenApi();
   app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
   app.use('/api', () => {
@@ -64,7 +65,18 @@ export function makeApp(deps: Dependencies): Express {
     // The router's word for a percent-escape that is none.
     fail(deps, response, error instanceof URIError ? nothingHere() : error),
   );
-  return app;
+  // A target without any path (`GET http://`) passes the router by.
+  return (request, response) =>
+    app(request as Request, response as Response, () =>
+      fail(deps, (response as Response).set(COMMON_HEADERS), nothingHere()),
+    );
+}
+
+function notAllowed(methods: readonly string[]): () => never {
+  const allow = methods.map((method) => method.toUpperCase()).join(', ');
+  return () => {
+    throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
+  };
 }
 
 const nothingHere = () => new Problem('route-not-found', 'There is nothing at this path.');

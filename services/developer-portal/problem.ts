@@ -1,3 +1,4 @@
+import type { Fault } from '#shared/contracts/fault.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 
@@ -27,14 +28,6 @@ export const PROBLEMS = {
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
-
-/** One thing wrong with a body or a query. */
-export type Fault = {
-  /** RFC 6901, into the body; for a query its parameter, as if the query were an object. */
-  readonly pointer: string;
-  readonly code: string;
-  readonly detail: string;
-};
 
 type ProblemOptions = {
   readonly errors?: readonly Fault[];

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import { type Fault, isAbsent, pointerOf } from '#shared/contracts/fault.ts';
 import type { Request } from './answer.ts';
-import { type Fault, invalid, Problem } from './problem.ts';
+import { invalid, Problem } from './problem.ts';
 
 /** Room for the largest check that the public API takes at once. */
 export const BODY_BYTES_MAX = 256 * 1024;
@@ -28,19 +29,49 @@ export function readQuery<S extends z.ZodType>(request: Request, schema: S): z.o
 }
 
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: wordingOf });
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.slice(0, FAULTS_MAX).map(faultOf));
+  throw invalid(parsed.error.issues.flatMap((issue) => faultsOf(issue, value)).slice(0, FAULTS_MAX));
 }
 
-function faultOf(issue: z.core.$ZodIssue): Fault {
-  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path;
-  const isMissing = issue.code === 'invalid_type' && issue.message.includes('received undefined');
-  return {
-    pointer: path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
-    code: isMissing ? 'missing' : issue.code.replaceAll('_', '-'),
-    detail: isMissing ? 'It is missing.' : issue.message,
-  };
+/** What is said where the schema has no words of its own: never the library's. */
+function wordingOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `Must be: ${issue.expected}.`;
+    case 'invalid_value':
+      return `Must be one of: ${issue.values.join(', ')}.`;
+    case 'too_small':
+      return issue.origin === 'string' ? 'Too short.' : `At least ${issue.minimum}.`;
+    case 'too_big':
+      return issue.origin === 'string' ? 'Too long.' : `At most ${issue.maximum}.`;
+    case 'invalid_format':
+      return issue.format === 'datetime'
+        ? 'Must be an instant: 2026-11-21T10:00:00Z.'
+        : 'The value is malformed.';
+    default:
+      return 'The value is malformed.';
+  }
+}
+
+/** The gateway's words for the kinds of fault. */
+const CODES: Partial<Record<z.core.$ZodIssue['code'], string>> = {
+  invalid_type: 'wrong-type',
+  invalid_value: 'not-a-choice',
+  too_small: 'out-of-range',
+  too_big: 'out-of-range',
+};
+
+function faultsOf(issue: z.core.$ZodIssue, value: unknown): Fault[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      pointer: pointerOf([...issue.path, key]),
+      code: 'unknown-member',
+      detail: 'There is no such member.',
+    }));
+  const pointer = pointerOf(issue.path);
+  if (isAbsent(value, issue.path)) return [{ pointer, code: 'required', detail: 'Required.' }];
+  return [{ pointer, code: CODES[issue.code] ?? 'malformed', detail: issue.message }];
 }
 
 function readBytes(request: Request): Promise<Buffer> {

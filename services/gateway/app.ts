@@ -1,4 +1,5 @@
-import express, { type Express } from 'express';
+import type { RequestListener } from 'node:http';
+import express from 'express';
 import { describeError } from '#shared/errors.ts';
 import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
@@ -50,7 +51,7 @@ const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
  */
-export function makeApp(deps: Dependencies): Express {
+export function makeApp(deps: Dependencies): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', [...deps.trustedProxies]);
@@ -81,15 +82,18 @@ export function makeApp(deps: Dependencies): Express {
       'content-security-policy': DOCS_POLICY,
     }),
   );
-  app.use(
-    answered(deps, 'none', async () => {
-      throw new Problem('route-not-found', 'There is nothing at this path.');
-    }),
-  );
+  const nothingHere = answered(deps, 'none', async () => {
+    throw new Problem('route-not-found', 'There is nothing at this path.');
+  });
+  app.use(nothingHere);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
     fail(deps, response, error),
   );
-  return app;
+  // A target without any path (`GET http://`) passes the router by.
+  return (request, response) =>
+    app(request as Request, response as Response, () =>
+      nothingHere(request as Request, response as Response),
+    );
 }
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */

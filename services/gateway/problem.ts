@@ -1,5 +1,5 @@
+import type { Fault } from '#shared/contracts/fault.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Fault } from './domain/fault.ts';
 
 /** Every problem the gateway can answer with: the one place where a code gets its status and title. */
 export const PROBLEMS = {

@@ -93,6 +93,13 @@ describe('the server', () => {
     expect(gateway.published).toHaveLength(0);
   });
 
+  it('answers a target without a path as any other where there is nothing', async () => {
+    const heard = await talk('GET http:// HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect(statusesOf(heard)).toEqual(['404']);
+    expect(heard).toMatch(/content-type: application\/problem\+json/i);
+    expect(heard).toMatch(/rolecall-version: 1/i);
+  });
+
   it('answers a request without a Host, or with a strange Expect, like any other', async () => {
     const heard = await talk(
       `GET /access-control/chains HTTP/1.1\r\nexpect: a-miracle\r\nconnection: close\r\nx-api-key: ${API_KEY}\r\n\r\n`,

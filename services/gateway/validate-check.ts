@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
+import { type Fault, isAbsent, pointerOf, valueAt } from '#shared/contracts/fault.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE, type RuleBody } from './api.ts';
-import { type Fault, pointerOf } from './domain/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from './domain/judge-callback-url.ts';
 import { judgeRule } from './domain/judge-rule.ts';
 import { isPlainBody } from './plain-body.ts';
@@ -161,15 +161,6 @@ function faultOfChoice(
   const isRuleType = path.length === 3 && path[0] === 'rules' && path[2] === 'type';
   return { pointer, code: isRuleType ? 'rule-type-unsupported' : 'not-a-choice', detail };
 }
-
-/** Whether the member itself is missing while the object that would hold it is there. */
-function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
-  const holder = valueAt(body, path.slice(0, -1));
-  return path.length > 0 && isObject(holder) && !Object.hasOwn(holder, path.at(-1) ?? '');
-}
-
-const valueAt = (body: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], body);
 
 function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck {
   const consistency = {

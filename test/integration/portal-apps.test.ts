@@ -335,6 +335,29 @@ test.each([
   const { clientId } = await createApp(client);
   const answer = await client.send('POST', `/api/apps${path === '' ? '' : `/${clientId}${path}`}`, body);
   expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer, detail: expect.any(String) }] } });
+  expect(JSON.stringify(answer.body)).not.toMatch(
+    /invalid input|expected |unrecognized|invalid option|<=|>=/i,
+  );
+});
+
+test('every member that nobody knows is told, and what is missing too', async () => {
+  const client = await signUp(portal.url);
+  expect((await client.send('POST', '/api/apps', { x: 1, y: 2 })).body).toMatchObject({
+    errors: [
+      { pointer: '/name', code: 'required' },
+      { pointer: '/x', code: 'unknown-member' },
+      { pointer: '/y', code: 'unknown-member' },
+    ],
+  });
+});
+
+test('HEAD is no way to ask', async () => {
+  const { status, headers } = await fetch(`${portal.url}/api/apps`, { method: 'HEAD' });
+  expect({ status, allow: headers.get('allow'), version: headers.get('rolecall-version') }).toEqual({
+    status: 405,
+    allow: 'GET, POST',
+    version: '1',
+  });
 });
 
 test('bodies that are no JSON, of another type, or too large are refused', async () => {

@@ -121,6 +121,33 @@ test('an endpoint is probed once for all who need it, and again after a probe th
   await pool[Symbol.asyncDispose]();
 });
 
+test('an endpoint that can do nothing is looked at ever less often, until it is well', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
+  let isWell = false;
+  let probeCount = 0;
+  const probe = async () => {
+    probeCount += 1;
+    if (!isWell) throw new RpcFailure('block-mismatch');
+    return CAPABLE;
+  };
+  const { pool, clock, endpoints } = makePool(1, { probe });
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 250) {
+      clock.ms += 250;
+      jest.advanceTimersByTime(250);
+      await nextTurn();
+    }
+  };
+  await pass(60_000);
+  expect(probeCount).toBeGreaterThan(8);
+  expect(probeCount).toBeLessThan(16);
+  isWell = true;
+  await pass(8_250);
+  expect(endpoints[0]?.capabilities).toEqual(CAPABLE);
+  await pool[Symbol.asyncDispose]();
+  jest.useRealTimers();
+});
+
 test('a pool in which calls wait and none is answered is silent', async () => {
   const { pool, endpoints, clock } = makePool(1);
   const never = Promise.withResolvers<void>();

@@ -17,6 +17,9 @@ const HEDGES_MAX = 3;
 /** Calls that wait for longer without one being answered make an endpoint quiet, and at last silent. */
 const QUIET_MS = 250;
 const SILENT_MS = 1_500;
+/** After a look that failed, the next one that nobody waits for: twice as late each time, up to the bound. */
+const LOOK_AGAIN_MS_MIN = 500;
+const LOOK_AGAIN_MS_MAX = 8_000;
 /** How much a recent failure counts against an endpoint when the next one is chosen. */
 const STRIKE_WEIGHT = 4;
 
@@ -40,6 +43,8 @@ export class EndpointPool implements AsyncDisposable {
   readonly #options: EndpointPoolOptions;
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
   readonly #headLooks = new Map<Endpoint, number>();
+  /** Of endpoints whose last probe failed: when the watch may try the next one, and how long it will wait then. */
+  readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #demandMs = Number.NEGATIVE_INFINITY;
@@ -133,6 +138,7 @@ export class EndpointPool implements AsyncDisposable {
       .probe(endpoint, this.#controller.signal)
       .then((capabilities) => {
         endpoint.learn(capabilities);
+        this.#nextProbes.delete(endpoint);
         return capabilities;
       })
       .finally(() => this.#probes.delete(endpoint));
@@ -156,9 +162,21 @@ export class EndpointPool implements AsyncDisposable {
     }
   }
 
-  /** A failure counts against the endpoint where it happened; nobody waits for this look. */
+  /**
+   * A failure counts against the endpoint where it happened; nobody waits for this look. Its breaker may stay closed all
+   * the same (the endpoint tells its chain and its head, and can do nothing), so these looks have a pause of their own.
+   */
   #probeInBackground(endpoint: Endpoint): void {
-    this.#probe(endpoint).catch(() => undefined);
+    const now = this.#options.nowMs();
+    const { atMs, pauseMs } = this.#nextProbes.get(endpoint) ?? { atMs: now, pauseMs: LOOK_AGAIN_MS_MIN };
+    if (now < atMs || this.#probes.has(endpoint)) return;
+    this.#probe(endpoint).catch(() => {
+      const next = {
+        atMs: this.#options.nowMs() + pauseMs,
+        pauseMs: Math.min(LOOK_AGAIN_MS_MAX, 2 * pauseMs),
+      };
+      this.#nextProbes.set(endpoint, next);
+    });
   }
 
   #lookAtHead(endpoint: Endpoint, now: number): void {

@@ -1,5 +1,5 @@
+import type { Fault } from '#shared/contracts/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl as judgeUrl } from '#shared/contracts/judge-callback-url.ts';
-import type { Fault } from './fault.ts';
 
 export type { CallbackPolicy };
 

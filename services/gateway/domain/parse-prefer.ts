@@ -2,7 +2,7 @@
 export const WAIT_SECONDS_MAX = 25;
 
 /** RFC 7240: the first occurrence of a preference counts; its value may be quoted. */
-const WAIT = /^wait\s*=\s*(?:"([0-9]{1,9})"|([0-9]{1,9}))$/i;
+const WAIT = /^wait\s*=\s*(?:"([0-9]+)"|([0-9]+))$/i;
 
 /**
  * The seconds of `Prefer: wait=N`, at most 25; 0 without it or where it is malformed, which is ignored.

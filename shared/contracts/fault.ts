@@ -1,0 +1,28 @@
+/** One thing wrong with a request's body or query (or its headers, with the pointer `""`). */
+export type Fault = {
+  /** RFC 6901, into the body as the client sent it; for a query its parameter, as if the query were an object. */
+  readonly pointer: string;
+  /** A problem code where the contract names one, otherwise a word for the kind of fault. */
+  readonly code: string;
+  readonly detail: string;
+};
+
+/**
+ * A JSON pointer of a path.
+ *
+ * @example
+ * pointerOf(['rules', 0, 'a/b']); // '/rules/0/a~1b'
+ */
+export const pointerOf = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+/** Whether the member itself is missing while the object that would hold it is there. */
+export function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
+  const holder = valueAt(body, path.slice(0, -1));
+  const isObject = typeof holder === 'object' && holder !== null && !Array.isArray(holder);
+  return path.length > 0 && isObject && !Object.hasOwn(holder, path.at(-1) ?? '');
+}
+
+/** What stands at a path of a value that was parsed from JSON. */
+export const valueAt = (body: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], body);
