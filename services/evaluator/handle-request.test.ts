@@ -31,6 +31,7 @@ const aRecord = (value: unknown = null, signal = new AbortController().signal): 
   timestampMs: NOW,
   value: value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
   signal,
+  alive: () => undefined,
   park: () => undefined,
 });
 

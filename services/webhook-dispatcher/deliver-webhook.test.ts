@@ -35,6 +35,7 @@ const aRecord = (over: Partial<RecordAt> = {}): RecordAt => ({
   timestampMs: NOW_MS,
   value: null,
   signal: new AbortController().signal,
+  alive: () => undefined,
   park: () => undefined,
   ...over,
 });

@@ -53,9 +53,7 @@ type Step = {
   /** The Kafka record that works it: `topic/partition/offset`. */
   readonly place: string;
   readonly saving: SaveResult | undefined;
-  readonly signal: AbortSignal;
-  readonly traceparent: string;
-};
+} & Pick<RecordAt, 'signal' | 'alive' | 'traceparent'>;
 
 /**
  * Works one step of a delivery, first attempts, retries and resends alike: claim → gate → sign → attempt →
@@ -111,12 +109,12 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
 function stepOf(
   deps: DeliveryDependencies,
   delivery: WebhookRetry,
-  { topic, partition, offset, signal, traceparent }: RecordAt,
+  { topic, partition, offset, signal, alive, traceparent }: RecordAt,
   saving?: SaveResult,
 ): Step {
   const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
   const place = `${topic}/${partition}/${offset}`;
-  return { delivery: { ...delivery, firstAttemptAt }, place, saving, signal, traceparent };
+  return { delivery: { ...delivery, firstAttemptAt }, place, saving, signal, alive, traceparent };
 }
 /**
  * Makes what is done with a record that cannot be worked: its delivery ends visibly as exhausted, and the record
@@ -147,10 +145,11 @@ async function readSigners(deps: DeliveryDependencies, { delivery, traceparent }
 /** After an attempt: first what must not be lost, then the log, then the view. */
 async function handOn(
   deps: DeliveryDependencies,
-  { delivery, signal, traceparent }: Step,
+  step: Step,
   outcome: AttemptOutcome,
   atMs: number,
 ): Promise<void> {
+  const { delivery, traceparent } = step;
   const attempt = delivery.attemptCount + 1;
   const verdict = judgeClass(outcome.class);
   const retry =
@@ -160,12 +159,12 @@ async function handOn(
   const dueAt = retry && isoOf(retry.dueAtMs);
   if (retry && dueAt) {
     const next = { ...delivery, attemptCount: attempt, asideCount: 0, dueAt };
-    await persist(() => deps.publishRetry(retry.tier, next, traceparent), signal);
+    await persist(() => deps.publishRetry(retry.tier, next, traceparent), step);
   }
   const unfinished: WebhookState = retry ? 'pending' : 'exhausted';
   const state: WebhookState = verdict === 'retry' ? unfinished : verdict;
   const logged = { ...logOf(delivery), ...logOfAttempt(outcome), attempt, at: isoOf(atMs), state };
-  await log(deps, dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, { signal, traceparent });
+  await log(deps, dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, step);
   deps.metrics.observeAttempt(outcome, {
     attempt,
     state,
@@ -200,14 +199,10 @@ async function giveUp(deps: DeliveryDependencies, step: Step): Promise<void> {
   deps.metrics.countExhausted();
 }
 
-async function log(
-  deps: DeliveryDependencies,
-  logged: WebhookAttempted,
-  { signal, traceparent }: Pick<Step, 'signal' | 'traceparent'>,
-): Promise<void> {
+async function log(deps: DeliveryDependencies, logged: WebhookAttempted, step: Step): Promise<void> {
   await deps.gather();
-  await persist(() => deps.publishAttempted(logged, traceparent), signal);
-  await persist(() => deps.deliveries.record(logged), signal);
+  await persist(() => deps.publishAttempted(logged, step.traceparent), step);
+  await persist(() => deps.deliveries.record(logged), step);
 }
 
 const wasPutAside = ({ delivery }: Step): boolean => delivery.asideCount > 0;

@@ -15,6 +15,7 @@ const record: RecordAt = {
   timestampMs: 0,
   value: null,
   signal: new AbortController().signal,
+  alive: () => undefined,
   park: () => undefined,
 };
 

@@ -71,6 +71,31 @@ test('a batch that was not acknowledged is sent again whole', async () => {
   expect(values(broker.sent[1]?.batch as ProducerBatch)).toEqual(['1', '2']);
 });
 
+const refusal = (type: string) =>
+  Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type, retriable: false });
+
+test('of a batch that the broker refuses only the message fails that it is refused for, and at once', async () => {
+  const written: string[] = [];
+  const producer = new BatchingProducer(
+    {
+      async sendBatch(batch) {
+        if (values(batch).includes('huge')) throw refusal('MESSAGE_TOO_LARGE');
+        if (values(batch).includes('forbidden')) throw refusal('TOPIC_AUTHORIZATION_FAILED');
+        written.push(...values(batch));
+        return [];
+      },
+    },
+    makeSilentLogger(),
+  );
+  const publish = (value: string) => producer.send('a', { value }, LONG_MS);
+  const outcomes = await Promise.allSettled(['1', 'huge', '2', '3', 'forbidden', '4', '5'].map(publish));
+  expect(outcomes.map((one) => (one.status === 'rejected' ? one.reason.code : 'written'))).toEqual([
+    ...['written', 'message-too-large', 'written', 'written', 'publish-unknown', 'written', 'written'],
+  ]);
+  expect(written).toEqual(['1', '2', '3', '4', '5']);
+  await producer.drain();
+});
+
 test('a message in flight past its time has an unknown outcome; one still queued was surely not published', async () => {
   const broker = makeBroker();
   const producer = new BatchingProducer(broker, makeSilentLogger());

@@ -41,7 +41,8 @@ type Item = {
  * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again. The whole
  * batch is sent again, with kafkajs's own retry off: kafkajs 2.2.4 asks only the brokers that have not answered
  * yet, and after a change of leader it can resolve without having written (tulios/kafkajs #1303). So a message is
- * written at least once, and its consumer must bear a second copy.
+ * written at least once, and its consumer must bear a second copy. A batch that the broker refuses is halved until
+ * the message is found that it is refused for: only that one fails.
  */
 export class BatchingProducer {
   readonly #producer: SendBatch;
@@ -74,7 +75,8 @@ export class BatchingProducer {
    * Resolves when all in-sync replicas have the message.
    *
    * @throws ServiceError after `timeoutMs`: `broker-unavailable` if it surely was not sent, else `publish-unknown`;
-   *   `overloaded` at once where too much is queued already.
+   *   at once: `overloaded` where too much is queued already, `message-too-large` and `publish-unknown` where the
+   *   broker refuses this very message.
    */
   send(topic: string, message: Message, timeoutMs: number, isUrgent = false): Promise<void> {
     const bytes = sizeOf(message);
@@ -158,23 +160,69 @@ export class BatchingProducer {
 
   async #ship(batch: Item[]): Promise<void> {
     this.#inFlight++;
-    let items = batch;
-    while (items.length > 0) {
-      for (const item of items) item.sent = true;
-      try {
-        await this.#producer.sendBatch(requestOf(items));
-        for (const item of items) item.resolve();
-        break;
-      } catch (error) {
-        this.#log.debug({ error: String(error), count: items.length }, 'batch not acknowledged');
+    // What is left of the batch, the part to be sent next at the end.
+    const parts = [batch];
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+      const items = part.filter((item) => !item.abandoned);
+      if (items.length === 0) continue;
+      const error = await this.#sendOnce(items);
+      if (error === undefined) continue;
+      this.#log.debug({ error: String(error), count: items.length }, 'batch not acknowledged');
+      if (!isRefusal(error)) {
         await delay(RESEND_DELAY_MS + Math.random() * RESEND_DELAY_MS);
-        items = items.filter((item) => !item.abandoned);
-      }
+        parts.push(items);
+      } else if (items.length > 1) {
+        const middle = items.length >> 1;
+        parts.push(items.slice(middle), items.slice(0, middle));
+      } else this.#refuse(items, error);
     }
     this.#inFlight--;
     this.#flush();
   }
+
+  /** Why the request was not acknowledged; nothing where it was. */
+  async #sendOnce(items: readonly Item[]): Promise<unknown> {
+    for (const item of items) item.sent = true;
+    try {
+      await this.#producer.sendBatch(requestOf(items));
+      for (const item of items) item.resolve();
+      return undefined;
+    } catch (error) {
+      return error ?? new Error('not acknowledged');
+    }
+  }
+
+  /** A message that was refused alone would be refused for ever, and keep others from the broker meanwhile. */
+  #refuse(items: readonly Item[], error: unknown): void {
+    for (const item of items) {
+      item.abandoned = true;
+      const isTooLarge = TOO_LARGE.has((error as { readonly type?: string }).type ?? '');
+      this.#log.error({ topic: item.topic, bytes: item.bytes, error: String(error) }, 'message refused');
+      if (isTooLarge)
+        item.reject(
+          new ServiceError('message-too-large', `the broker takes no message so large on ${item.topic}`),
+        );
+      else {
+        this.#onFailure('publish-unknown');
+        item.reject(new ServiceError('publish-unknown', `the broker refused a message to ${item.topic}`));
+      }
+    }
+  }
 }
+
+/** Kafka's words for a message that its topic does not allow. */
+const TOO_LARGE: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
+
+/**
+ * Whether sending the same once more would end the same: the broker said no and not "later", or kafkajs could not even
+ * write it down. Which message of the request it was is not told.
+ */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof TypeError ||
+  error instanceof RangeError ||
+  (error instanceof Error &&
+    error.name === 'KafkaJSProtocolError' &&
+    (error as { readonly retriable?: boolean }).retriable === false);
 
 function requestOf(items: readonly Item[]): ProducerBatch {
   const byTopic = new Map<string, Message[]>();

@@ -1,4 +1,4 @@
-import type { KafkaMessage, Message } from 'kafkajs';
+import type { IHeaders, KafkaMessage, Message } from 'kafkajs';
 import { describeError } from '#shared/errors.ts';
 
 /** Headers that a dead letter has beside those of its record. */
@@ -22,7 +22,7 @@ export function makeDeadLetter(
     key: record.key,
     value: record.value,
     headers: {
-      ...record.headers,
+      ...writableHeaders(record),
       [DEAD_LETTER.code]: code,
       [DEAD_LETTER.message]: message,
       [DEAD_LETTER.failedAt]: new Date().toISOString(),
@@ -32,10 +32,15 @@ export function makeDeadLetter(
   };
 }
 
-/** The headers of a record as text; of a repeated header the first counts. */
+/** The headers of a record that can be written again: Kafka allows one without a value, kafkajs reads it, and fails to write it. */
+export function writableHeaders({ headers = {} }: Pick<KafkaMessage, 'headers'>): IHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null));
+}
+
+/** The headers of a record as text; of a repeated header the first counts, and one without a value not at all. */
 export function headersOf(record: Pick<KafkaMessage, 'headers'>): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(record.headers ?? {})) {
+  for (const [name, value] of Object.entries(writableHeaders(record))) {
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined) headers[name] = first.toString();
   }

@@ -1,6 +1,6 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { KafkaConnection } from './connect.ts';
-import { DEAD_LETTER, headersOf } from './dead-letter.ts';
+import { DEAD_LETTER, headersOf, writableHeaders } from './dead-letter.ts';
 
 /** On a record of a dead-letter topic: the letter (`partition/offset`) that it says is dealt with. */
 const SETTLES = 'rolecall-settles';
@@ -63,7 +63,7 @@ export const settleDeadLetter = (
 export async function redriveDeadLetter(kafka: Kafka, topic: string, letter: DeadLetter): Promise<void> {
   const own = new Set<string>(Object.values(DEAD_LETTER));
   const headers = Object.fromEntries(
-    Object.entries(letter.record.headers ?? {}).filter(([name]) => !own.has(name)),
+    Object.entries(writableHeaders(letter.record)).filter(([name]) => !own.has(name)),
   );
   const { key, value } = letter.record;
   // Where it was before: all records of a key are worked in the order of one partition.

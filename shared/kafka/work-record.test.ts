@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineTopic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { headersOf, makeDeadLetter } from './dead-letter.ts';
 import { type GiveUp, type Handler, makeLookAtRecord, makeWorkRecord } from './work-record.ts';
 
 type Message = { id: string };
@@ -43,6 +44,43 @@ async function work(value: string, handle: Handler<Message>, giveUp?: GiveUp<Mes
   const passed = workRecord({ offset: 7, record, key: 'k', done: false, parsed }, 't', 0, () => false);
   return { passed, events, stop };
 }
+
+test('a header without a value, which other producers may write, harms nothing', async () => {
+  const record = {
+    offset: '7',
+    timestamp: '0',
+    value: Buffer.from('x'),
+    headers: { agent: null, kind: Buffer.from('a') },
+  };
+  const letter = makeDeadLetter(record as unknown as KafkaMessage, 't/0/7', 'g', new Error('no'));
+  expect(letter.headers).toMatchObject({ kind: Buffer.from('a') });
+  expect(letter.headers).not.toHaveProperty('agent');
+  expect(headersOf(record as unknown as KafkaMessage)).toEqual({ kind: 'a' });
+});
+
+test('a dead letter that is too large for its topic goes without its value, and the offset passes', async () => {
+  const letters: (Buffer | null)[] = [];
+  const workRecord = makeWorkRecord<Message>({
+    ...{ groupId: 'g', topics, handle: async () => undefined, giveUp: undefined, observe: () => undefined },
+    deadLetter: async ({ value }) => {
+      letters.push(value);
+      if (value !== null) throw new ServiceError('message-too-large', 'no');
+    },
+    log: makeSilentLogger(),
+    signal: new AbortController().signal,
+  });
+  const record = {
+    offset: '7',
+    timestamp: '0',
+    key: null,
+    value: Buffer.from('not JSON'),
+  } as unknown as KafkaMessage;
+  const parsed = makeLookAtRecord(topics)(record, 't');
+  expect(await workRecord({ offset: 7, record, key: '', done: false, parsed }, 't', 0, () => false)).toBe(
+    true,
+  );
+  expect(letters).toEqual([record.value, null]);
+});
 
 test('a handler that returns lets the offset pass', async () => {
   const { passed, events } = await work('{"id":"a"}', async () => undefined);

@@ -25,6 +25,8 @@ export type RecordAt = {
   readonly value: Buffer | null;
   /** Aborted when the process stops: waiting work may end, its record is then worked by the next owner. */
   readonly signal: AbortSignal;
+  /** Says that the work goes on, where it waits for a broker or store that is away: liveness is not about these. */
+  readonly alive: () => void;
   /**
    * Says that the work only waits from now on, for something outside of the process: the record takes no run place
    * meanwhile. Without effect while too many are parked; the offset stays uncommitted until the work is done.
@@ -72,13 +74,14 @@ type Dependencies<M> = {
  * | throws a retriable error (broker or store away) | held, tried again after 100 ms to 2 s, until it works or the process stops |
  * | throws anything else | tried 3 times in all, then given up, dead-lettered, passed |
  * | cannot be called, the record being unreadable | given up, dead-lettered, passed |
+ *
+ * A dead letter that cannot be written goes without its value: where the record stands is written on it.
  */
 export function makeWorkRecord<M>(deps: Dependencies<M>) {
   const heldBack = makeHeldBack(HELD_LOG_INTERVAL_MS);
   const hold = async (
     work: () => Promise<void>,
     at: RecordAt,
-    entry: WindowRecord<M>,
   ): Promise<'done' | 'left' | { failed: unknown }> => {
     for (let delayMs = RETRY_DELAY_MS_MIN; ; delayMs = Math.min(delayMs * 2, RETRY_DELAY_MS_MAX)) {
       try {
@@ -88,7 +91,7 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
         if (!isRetriable(error)) return { failed: error };
         if (deps.signal.aborted) return 'left';
         deps.observe(at.topic, 'retried');
-        entry.aliveAtMs = performance.now();
+        at.alive();
         const others = heldBack();
         if (others !== undefined)
           deps.log.warn({ ...place(at), others, error: describeError(error) }, 'record held, trying again');
@@ -97,16 +100,11 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
     }
   };
 
-  const tryHandler = async (
-    message: M,
-    at: RecordAt,
-    entry: WindowRecord<M>,
-  ): Promise<'done' | 'left' | { failed: unknown }> => {
+  const tryHandler = async (message: M, at: RecordAt): Promise<'done' | 'left' | { failed: unknown }> => {
     for (let tries = 1; ; tries++) {
       const outcome = await hold(
         () => inConsumerSpan(at, deps.groupId, (inSpan) => deps.handle(message, inSpan)),
         at,
-        entry,
       );
       if (typeof outcome === 'string') return outcome;
       deps.log.error(
@@ -126,21 +124,22 @@ export function makeWorkRecord<M>(deps: Dependencies<M>) {
   ): Promise<boolean> {
     const at = recordAt(entry, topic, partition, park, deps.signal);
     const { message, error } = entry.parsed ?? { message: undefined, error: undefined };
-    const outcome = message === undefined ? { failed: error } : await tryHandler(message, at, entry);
+    const outcome = message === undefined ? { failed: error } : await tryHandler(message, at);
     if (typeof outcome === 'string') {
       deps.observe(topic, outcome === 'done' ? 'handled' : 'left');
       if (deps.log.isLevelEnabled('debug')) deps.log.debug({ ...place(at), outcome }, 'record worked');
       return outcome === 'done';
     }
-    const given = await hold(
-      async () => deps.giveUp?.({ message, record: at, error: outcome.failed }),
-      at,
-      entry,
-    );
+    const given = await hold(async () => deps.giveUp?.({ message, record: at, error: outcome.failed }), at);
     if (given === 'left') return false;
     if (typeof given === 'object')
       deps.log.error({ ...place(at), error: describeError(given.failed) }, 'giving up failed');
-    const parked = await hold(() => deps.deadLetter(entry.record, at, outcome.failed), at, entry);
+    const bury = (record: KafkaMessage) => hold(() => deps.deadLetter(record, at, outcome.failed), at);
+    let parked = await bury(entry.record);
+    if (typeof parked === 'object') {
+      deps.log.error({ ...place(at), error: describeError(parked.failed) }, 'dead letter without its value');
+      parked = await bury({ ...entry.record, value: null });
+    }
     deps.observe(topic, parked === 'done' ? 'dead-lettered' : 'left');
     if (parked === 'done')
       deps.log.error({ ...place(at), error: describeError(outcome.failed) }, 'record dead-lettered');
@@ -167,12 +166,13 @@ const isFinal = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'message-unreadable';
 
 function recordAt(
-  { record, offset, key }: WindowRecord<unknown>,
+  entry: WindowRecord<unknown>,
   topic: string,
   partition: number,
   park: WorkPlace['park'],
   signal: AbortSignal,
 ): RecordAt {
+  const { record, offset, key } = entry;
   const headers = headersOf(record);
   return {
     topic,
@@ -184,6 +184,9 @@ function recordAt(
     timestampMs: Number(record.timestamp),
     value: record.value,
     signal,
+    alive: () => {
+      entry.aliveAtMs = performance.now();
+    },
     park,
   };
 }

@@ -126,6 +126,7 @@ export function connectTestChains(
           timestampMs: 0,
           value: null,
           signal: new AbortController().signal,
+          alive: () => undefined,
           park: () => {
             if (!isParked) parkedCount += 1;
             isParked = true;
