@@ -132,6 +132,14 @@ export async function connectKafka(
         options.onAssignment?.();
       },
       onCrash: group.onCrash,
+      readCommitted: async () => {
+        const found = await admin.fetchOffsets({ groupId: options.groupId, topics: [...topics.keys()] });
+        return new Map(
+          found.flatMap(({ topic, partitions }) =>
+            partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)] as const),
+          ),
+        );
+      },
       now: options.due?.now ?? Date.now,
       look: makeLookAtRecord(topics, options.due?.dueAtOf),
       work: makeWorkRecord<M>({
@@ -168,8 +176,9 @@ export async function connectKafka(
       async [Symbol.asyncDispose]() {
         await watch[Symbol.asyncDispose]();
         stop.abort();
-        endSettling();
         await consumer.stop(drainMsOf(config.shutdownTimeoutMs));
+        // Until then members may come and go, and what ends meanwhile is still this one's to commit.
+        endSettling();
       },
     };
   };

@@ -98,6 +98,18 @@ export class PartitionWindow<M> {
     }
   }
 
+  /** What is below an offset is done, by another owner: it is not worked here any more. */
+  passTo(offset: number): void {
+    for (const entry of this.#waiting) {
+      if (entry.offset >= offset) break;
+      entry.done = true;
+      this.#waitingBytes -= bytesOf(entry.record);
+    }
+    this.#waiting = this.#waiting.filter(({ done }) => !done);
+    this.#dropDone();
+    this.#nextOffset = Math.max(this.#nextOffset, offset);
+  }
+
   /** The next record to work, or nothing where its key is being worked: it is then deferred behind that one. */
   take(): WindowRecord<M> | undefined {
     const entry = this.#waiting.shift();
@@ -118,14 +130,18 @@ export class PartitionWindow<M> {
     entry.done = true;
     entry.record = NOTHING;
     delete entry.parsed;
-    let count = 0;
-    while (this.#unfinished[count]?.done) count++;
-    if (count > 0) this.#unfinished.splice(0, count);
+    this.#dropDone();
     const next = this.#busyKeys.get(entry.key)?.shift();
     if (next) return next;
     this.#busyKeys.delete(entry.key);
     this.#workingCount--;
     return undefined;
+  }
+
+  #dropDone(): void {
+    let count = 0;
+    while (this.#unfinished[count]?.done) count++;
+    if (count > 0) this.#unfinished.splice(0, count);
   }
 
   #reset(): void {

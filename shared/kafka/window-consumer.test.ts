@@ -14,7 +14,8 @@ async function startConsumer(work: WindowWork<unknown>['work']) {
   const source = {
     events,
     on: (event: string, listen: (of: unknown) => void) => {
-      if (event === events.GROUP_JOIN) setImmediate(listen, { payload: { memberAssignment: { t: [0] } } });
+      if (event === events.GROUP_JOIN)
+        setImmediate(listen, { payload: { memberId: 'm', memberAssignment: { t: [0] } } });
     },
     connect: async () => undefined,
     subscribe: async () => undefined,
@@ -35,6 +36,7 @@ async function startConsumer(work: WindowWork<unknown>['work']) {
     },
     onAssignment: () => undefined,
     onCrash: () => undefined,
+    readCommitted: async () => new Map(),
     look: () => ({ message: undefined, error: undefined, dueAt: 0 }),
     work,
     now: Date.now,

@@ -1,12 +1,13 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
+import { assignWindows, catchUp } from './assign-windows.ts';
 import { type Committer, makeCommitter } from './committer.ts';
 import { makeCondition } from './condition.ts';
 import { type ConsumerProgress, progressOf } from './consumer-progress.ts';
 import { makeFetchPause } from './fetch-pause.ts';
 import { makeNextPump, type NextPump } from './next-pump.ts';
-import { bytesOf, detached, PartitionWindow, type WindowRecord } from './partition-window.ts';
+import { bytesOf, detached, type PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
 /** The last commit and the farewell to the group. */
@@ -50,6 +51,8 @@ type Options<M> = WindowWork<M> & {
   readonly fail: (error: unknown) => void;
   readonly onAssignment: () => void;
   readonly onCrash: () => void;
+  /** What the group has committed, by `topic/partition`. */
+  readonly readCommitted: () => Promise<ReadonlyMap<string, number>>;
 };
 
 /**
@@ -80,6 +83,7 @@ export class WindowConsumer<M> {
   #stopping = false;
   #joined = false;
   #rebalancing = false;
+  #memberId: string | undefined;
   readonly #committer: Committer;
   readonly #next: NextPump;
   readonly #idle = makeCondition(() => this.#places.runningCount + this.#places.parkedCount === 0);
@@ -129,7 +133,7 @@ export class WindowConsumer<M> {
     const { events } = this.#source;
     const joined = new Promise<void>((resolve) => {
       this.#source.on(events.GROUP_JOIN, ({ payload }) => {
-        this.#assign(payload.memberAssignment);
+        this.#assign(payload.memberAssignment, payload.memberId);
         resolve();
       });
     });
@@ -160,11 +164,11 @@ export class WindowConsumer<M> {
    */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
-    this.#committer.stop();
     this.#next.cancel();
     for (const window of this.#order) this.#flow(window, true);
     this.#places.leaveAll();
     await within(drainMs, this.#idle.wait());
+    this.#committer.stop();
     // A broker that is away answers neither: then the next owner works on from the last commit.
     const leave = this.#committer.commitAll().then(() => this.#source.disconnect());
     await within(LEAVE_MS_MAX, leave);
@@ -180,25 +184,26 @@ export class WindowConsumer<M> {
     await within(SETTLE_MS_MAX, this.#committer.commitAll());
   }
 
-  #assign(assignment: Record<string, number[]>): void {
-    const kept = new Map<string, PartitionWindow<M>>();
-    for (const [topic, partitions] of Object.entries(assignment)) {
-      for (const partition of partitions) {
-        const place = `${topic}/${partition}`;
-        const window = this.#partitions.get(place) ?? new PartitionWindow<M>(topic, partition);
-        // Commit anew: a commit sent while the member was out of the group may have been dropped.
-        window.committedOffset = -1;
-        kept.set(place, window);
-        // kafkajs keeps the flag over a rebalance and loses it over a restart.
-        this.#flow(window, window.paused);
-      }
-    }
-    this.#partitions = kept;
-    this.#order = [...kept.values()];
+  #assign(assignment: Record<string, number[]>, memberId: string): void {
+    const wasOut = this.#memberId !== undefined && memberId !== this.#memberId;
+    this.#memberId = memberId;
+    this.#partitions = assignWindows(assignment, this.#partitions, wasOut);
+    this.#order = [...this.#partitions.values()];
+    // kafkajs keeps the flag over a rebalance and loses it over a restart.
+    for (const window of this.#order) this.#flow(window, window.paused);
     this.#joined = true;
-    this.#rebalancing = false;
+    this.#rebalancing = wasOut;
+    if (wasOut) void this.#catchUp(this.#partitions);
     this.#options.onAssignment();
     this.#options.log.info({ partitionCount: this.#order.length }, 'joined consumer group');
+    this.#pump();
+  }
+
+  async #catchUp(windows: ReadonlyMap<string, PartitionWindow<M>>): Promise<void> {
+    await catchUp(windows, this.#options.readCommitted);
+    if (this.#partitions !== windows) return;
+    this.#rebalancing = false;
+    for (const window of this.#order) this.#flowIfLow(window);
     this.#pump();
   }
 
@@ -211,12 +216,14 @@ export class WindowConsumer<M> {
     const window = this.#partitions.get(`${batch.topic}/${batch.partition}`);
     if (!window) return;
     window.accept(batch.messages, Number(batch.highWatermark));
-    if (this.#stopping || this.#isFull(window)) this.#flow(window, true);
+    const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
+    if (this.#stopping || isFull) this.#flow(window, true);
     this.#pump();
   }
 
-  #isFull(window: PartitionWindow<M>): boolean {
-    return window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
+  #flowIfLow(window: PartitionWindow<M>): void {
+    const isLow = window.waitingCount <= this.#backlogMax / 2 && window.waitingBytes <= BACKLOG_BYTES_MAX / 2;
+    if (window.paused && isLow) this.#flow(window, false);
   }
 
   #flow(window: PartitionWindow<M>, pause: boolean): void {
@@ -244,12 +251,7 @@ export class WindowConsumer<M> {
       }
       misses = 0;
       const entry = window.take();
-      if (
-        window.paused &&
-        window.waitingCount <= this.#backlogMax / 2 &&
-        window.waitingBytes <= BACKLOG_BYTES_MAX / 2
-      )
-        this.#flow(window, false);
+      this.#flowIfLow(window);
       if (entry) void this.#run(window, entry);
       if (++this.#starts < STARTS_PER_TURN) continue;
       this.#next.soon();

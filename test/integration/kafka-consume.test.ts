@@ -14,7 +14,10 @@ import { waitUntilWorked } from '../support/topic-work.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** kafkajs's own, of which its consumers are made. */
-type Broker = { joinGroup: (options: { readonly groupId: string }) => Promise<unknown> };
+type Broker = {
+  joinGroup: (options: { readonly groupId: string }) => Promise<unknown>;
+  heartbeat: (options: { readonly groupId: string; readonly memberId: string }) => Promise<unknown>;
+};
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker') as { readonly prototype: Broker };
 
 // Scenario: a producer and consumer groups of this file's own on a real broker; the topics are shared with other
@@ -125,6 +128,75 @@ test('what runs when a member comes is ended and committed first, and done once'
   expect(done).toHaveLength(many.length);
 });
 
+test('what runs in a process that stops is committed before a member that comes has it, and done once', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const begun: string[] = [];
+  const handle = async ({ requestId }: CheckCompleted) => {
+    if (!isOurs(requestId) || !requestId.startsWith('stopping')) return;
+    begun.push(requestId);
+    await told;
+    await delay(100);
+    done.push(requestId);
+  };
+  const first = await consume({ groupId, window: 100, handle });
+  const many = Array.from({ length: 40 }, (_, i) => aResult(`stopping${i}`));
+  await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
+  await waitUntil('all to be begun', () => begun.length === many.length);
+  const stopped = first[Symbol.asyncDispose]();
+  const forget = settleBeforeJoin(groupId, async () => tell());
+  await using _ = await consume({ groupId, window: 100, handle });
+  await stopped;
+  forget();
+  await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+  expect(done).toHaveLength(many.length);
+});
+
+test('a member that was thrown out commits nothing back when it returns', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const publishMany = async (name: string) => {
+    const many = Array.from({ length: 100 }, (_, i) => aResult(`${name}${i}`));
+    await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
+    await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+  };
+  const committed = async () => {
+    const [topic] = await kafka.admin.fetchOffsets({ groupId, topics: [checkCompleted.name] });
+    return topic?.partitions.map(({ offset }) => Number(offset)) ?? [];
+  };
+  const { heartbeat } = Broker.prototype;
+  const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
+  let frozen: string | undefined;
+  let beatsOfOld = 0;
+  const members = new Set<string>();
+  const freeze = jest.spyOn(Broker.prototype, 'heartbeat').mockImplementation(async function (
+    this: Broker,
+    options,
+  ) {
+    if (options.groupId === groupId) members.add(options.memberId);
+    if (options.memberId === frozen) {
+      beatsOfOld += 1;
+      await thawed;
+    }
+    return heartbeat.call(this, options);
+  });
+  await using _ = await consume({ groupId });
+  await publishMany('before');
+  await waitUntil('a heartbeat', () => members.size === 1);
+  [frozen] = members;
+  await waitUntil('its silence', () => beatsOfOld > 0);
+  await using __ = await consume({ groupId });
+  await publishMany('meanwhile');
+  const before = await committed();
+  thaw();
+  await waitUntil('it to be back', () => members.size === 3);
+  await publishMany('after');
+  const after = await committed();
+  freeze.mockRestore();
+  expect(after.map((offset, partition) => offset >= (before[partition] ?? 0))).toEqual(after.map(() => true));
+  await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+});
+
 test('parked records hold no place of others, and are left at once when the process stops', async () => {
   const groupId = `test.${randomUUID()}`;
   const names = Array.from({ length: 8 }, (_, i) => `parked${i}`);
@@ -132,10 +204,10 @@ test('parked records hold no place of others, and are left at once when the proc
   const others = Array.from({ length: 8 }, (_, i) => `other${i}`);
   const begun: string[] = [];
   const seen: string[] = [];
-  // More records wait than there are places, whichever partitions they are in.
+  // More records wait than there are places, and all of them may be parked, whichever partitions they are in.
   const waiting = await consume({
     groupId,
-    window: 2,
+    window: 4,
     handle: async ({ requestId }, { park }) => {
       if (!parked.includes(requestId)) return void (isOurs(requestId) && seen.push(requestId));
       begun.push(requestId);
