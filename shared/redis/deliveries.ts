@@ -239,9 +239,13 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
     attempted.callbackUrl,
     attempted.retainUntil,
     atMs,
-    Math.max(Date.parse(attempted.retainUntil), atMs + KEEP_MS),
+    deliveryEndsAt(attempted),
   ];
 }
+
+/** How long a delivery is shown: as its result, and 72 h at least, so that a resend can be asked for. Epoch ms. */
+export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
+  Math.max(Date.parse(retainUntil), Date.parse(at) + KEEP_MS);
 
 const attemptLineOf = (attempted: WebhookAttempted) => ({
   attempt: attempted.attempt,

@@ -26,15 +26,15 @@ export const FAILED_MAX = 100_000;
 const ATTEMPT_LINES_BYTES_MAX = 16_384;
 
 /**
- * Adds to one of a client app's lists. Its end and its bound are seen to at the first and every 64th entry: no bound
- * is a multiple of that, so a full list is cut once in so many entries and not at each.
+ * Adds to one of a client app's lists, which ends no sooner than its last entry. Its bound is seen to at every 64th entry:
+ * no bound is a multiple of that, so a full list is cut once in so many entries and not at each.
  */
 const addToList = (key: number, score: string, expireAt: string, countMax: number): string => `
   redis.call('ZADD', KEYS[${key}], ${score}, requestId)
-  if redis.call('ZCARD', KEYS[${key}]) % 64 == 1 then
-    redis.call('PEXPIREAT', KEYS[${key}], ${expireAt})
-    redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1})
-  end`;
+  local listed = redis.call('ZCARD', KEYS[${key}])
+  if listed == 1 then redis.call('PEXPIREAT', KEYS[${key}], ${expireAt})
+  else redis.call('PEXPIREAT', KEYS[${key}], ${expireAt}, 'GT') end
+  if listed % 64 == 1 then redis.call('ZREMRANGEBYRANK', KEYS[${key}], 0, -${countMax + 1}) end`;
 
 const LUA_CLAIM = `
 local function claim(KEYS, ARGV)

@@ -12,7 +12,7 @@ import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
-import type { Deliveries } from '#shared/redis/deliveries.ts';
+import { type Deliveries, deliveryEndsAt } from '#shared/redis/deliveries.ts';
 import type { RestoreAdmission } from '#shared/redis/restore-admission.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
 import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
@@ -200,7 +200,7 @@ async function applyOutcomes(
     counts.results++;
   });
   await follow(webhookAttempted, async (message) => {
-    if (Date.parse(message.retainUntil) <= now()) return;
+    if (deliveryEndsAt(message) <= now()) return;
     await deliveries.record(message, token);
     counts.attempts++;
   });

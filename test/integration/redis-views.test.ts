@@ -4,10 +4,12 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
 import { usage } from '#shared/contracts/usage.ts';
+import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
@@ -152,6 +154,41 @@ test('an emptied Redis is rebuilt from the topics: apps, and the first of two re
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.read(expired.requestId)).toBeUndefined();
   expect((await makeClientApps(connection.redis).read(`app_${first.requestId}`))?.name).toBe('one');
+});
+
+const HOUR_MS = 3_600_000;
+const aFailure = (clientId: string, endedMs: number): WebhookAttempted => ({
+  requestId: randomUUID(),
+  clientId,
+  chain: 0,
+  attempt: 8,
+  at: new Date(endedMs).toISOString(),
+  state: 'exhausted',
+  class: 'timeout',
+  durationMs: 1,
+  callbackUrl: 'https://example.com/',
+  retainUntil: new Date(endedMs + HOUR_MS).toISOString(),
+});
+
+test('a failed delivery is listed for 72 hours of its own, whatever was listed before it', async () => {
+  const deliveries = makeDeliveries(connection.redis);
+  const clientId = `app_${randomUUID()}`;
+  const [old, young] = [aFailure(clientId, Date.now() - 71 * HOUR_MS), aFailure(clientId, Date.now())];
+  await deliveries.record(old);
+  await deliveries.record(young);
+  expect(await connection.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
+  await deliveries.record(aFailure(clientId, Date.now() - 70 * HOUR_MS));
+  expect(await connection.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
+});
+
+test('a failed delivery outlives a wiped Redis, though its result has ended', async () => {
+  const failure = aFailure(`app_${randomUUID()}`, Date.now() - 2 * HOUR_MS);
+  await kafka.publish(webhookAttempted, failure);
+  await connection.redis.flushdb();
+  await rebuildViews(rebuildWith());
+  const deliveries = makeDeliveries(connection.redis);
+  expect((await deliveries.read(failure.requestId))?.state).toBe('exhausted');
+  expect(await deliveries.failedSince(failure.clientId, 0)).toEqual([failure.requestId]);
 });
 
 test('of two rebuilders one works and the other stands back', async () => {

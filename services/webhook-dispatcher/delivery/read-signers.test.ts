@@ -56,6 +56,19 @@ test('opens each secret for its app, newest first, with its end', async () => {
   expect(older?.expiresAtMs).toBe(Date.parse('2026-11-22T10:00:00.000Z'));
 });
 
+test('nobody signs once the last secret has ended: nothing is sent unsigned', async () => {
+  const { signers } = setUp(app([secret('old', '2026-11-21T11:00:00.000Z')]));
+  await expect(signers.read('app_1')).rejects.toMatchObject({ code: 'not-found' });
+});
+
+test('a change of the app while its secrets are read is read too, and fails nobody', async () => {
+  const { state, signers } = setUp(app([secret('old')]));
+  const reads = [signers.read('app_1'), signers.read('app_1')];
+  state.app = app([secret('new'), secret('old')]);
+  signers.forget('app_1');
+  for (const read of await Promise.all(reads)) expect(read).toHaveLength(2);
+});
+
 test('reads the view once for many attempts, also when they come at once', async () => {
   const { state, signers } = setUp(app([secret('new')]));
   await Promise.all([signers.read('app_1'), signers.read('app_1')]);

@@ -8,12 +8,15 @@ import { makeSign } from './make-sign.ts';
 const APPS_MAX = 10_000;
 /** A lost notice of a change is made good after this. */
 const KEEP_MS = 30_000;
+/** Times that a document is read anew because it changed while it was read. */
+const READS_MAX = 5;
 
 export type Signers = {
   /**
-   * The signers of a client app, newest secret first. Secrets that have expired are not opened: their key may be gone.
+   * The signers of a client app, newest secret first; never none: what nobody signs is not sent. Secrets that have
+   * expired are not opened: their key may be gone.
    *
-   * @throws ServiceError `not-found` for an app that does not exist or has no secret; the view's own errors
+   * @throws ServiceError `not-found` for an app that does not exist or has no live secret; the view's own errors
    */
   readonly read: (clientId: string) => Promise<readonly Signer[]>;
   /** Forgets one app, or all of them: their documents have changed. */
@@ -41,21 +44,46 @@ export function makeSigners({ readClientApp, open, now }: Dependencies): Signers
     ttl: KEEP_MS,
     fetchMethod: async (clientId) => {
       const app = await readClientApp(clientId);
-      if (app === undefined || app.webhookSecrets.length === 0)
-        throw new ServiceError('not-found', 'the client app has no signing secret');
-      const isLive = ({ expiresAt }: { readonly expiresAt?: string | undefined }) =>
-        expiresAt === undefined || Date.parse(expiresAt) > now();
-      return app.webhookSecrets.filter(isLive).map((secret) => ({
-        sign: makeSign(open(secret.encrypted, clientId)),
-        expiresAtMs: secret.expiresAt === undefined ? undefined : Date.parse(secret.expiresAt),
-      }));
+      const signers = (app?.webhookSecrets ?? [])
+        .map(({ encrypted, expiresAt }) => ({
+          sign: () => makeSign(open(encrypted, clientId)),
+          expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt),
+        }))
+        .filter(isLive)
+        .map(({ sign, expiresAtMs }) => ({ sign: sign(), expiresAtMs }));
+      // Thrown here, so that it is not remembered.
+      return requireOne(signers);
     },
   });
+  const isLive = ({ expiresAtMs }: Pick<Signer, 'expiresAtMs'>) =>
+    expiresAtMs === undefined || expiresAtMs > now();
+  let forgottenCount = 0;
+
+  /** The cache fails whoever waits for an entry that is forgotten meanwhile. */
+  async function fetchSigners(clientId: string): Promise<readonly Signer[]> {
+    for (let reads = 1; ; reads++) {
+      const countBefore = forgottenCount;
+      try {
+        return await cache.forceFetch(clientId);
+      } catch (error) {
+        if (error instanceof ServiceError || forgottenCount === countBefore) throw error;
+        if (reads === READS_MAX)
+          throw new ServiceError('store-unavailable', 'the client app changes and changes');
+      }
+    }
+  }
+
   return {
-    read: (clientId) => cache.forceFetch(clientId),
+    read: async (clientId) => requireOne((await fetchSigners(clientId)).filter(isLive)),
     forget(clientId) {
+      forgottenCount++;
       if (clientId === undefined) cache.clear();
       else cache.delete(clientId);
     },
   };
+}
+
+function requireOne(signers: readonly Signer[]): readonly Signer[] {
+  if (signers.length === 0) throw new ServiceError('not-found', 'the client app has no signing secret');
+  return signers;
 }
