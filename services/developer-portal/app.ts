@@ -46,15 +46,16 @@ export function makeApp(deps: Dependencies): RequestListener {
   app.set('trust proxy', [...deps.trustedProxies]);
   app.set('query parser', false);
   app.use(makeGate(deps));
-  for (const [path, operations] of Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path)) {
-    const methodNotAllowed = notAllowed(operations.map(([, { method }]) => method));
+  const paths = Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path);
+  const refusals = [...paths].map(([path, operations]) => {
+    const refuse = notAllowed(operations.map(([, { method }]) => method));
     // Before the operations: Express would answer HEAD by GET.
-    app.head(path, methodNotAllowed);
+    app.head(path, refuse);
     for (const [id, { method }] of operations) app[method](path, answered(deps, id as OperationId));
-  }
+    return { path, refuse };
+  });
   // After all of them: a path may match another one's pattern too.
-  for (const [path, operations] of Map.groupBy(Object.values(OPERATIONS), ({ path }) => path))
-    app.all(path, notAllowed(operations.map(({ method }) => method)));
+  for (const { path, refuse } of refusals) app.all(path, refuse);
   const document = makeOpenApi();
   app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
   app.use('/api', () => {

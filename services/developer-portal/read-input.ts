@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Fault, isAbsent, pointerOf } from '#shared/contracts/fault.ts';
+import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
 import type { Request } from './answer.ts';
 import { invalid, Problem } from './problem.ts';
 
@@ -31,7 +31,7 @@ export function readQuery<S extends z.ZodType>(request: Request, schema: S): z.o
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { error: wordingOf });
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.flatMap((issue) => faultsOf(issue, value)).slice(0, FAULTS_MAX));
+  throw invalid(faultsOfIssues(parsed.error.issues, value, faultOf).slice(0, FAULTS_MAX));
 }
 
 /** What is said where the schema has no words of its own: never the library's. */
@@ -62,17 +62,11 @@ const CODES: Partial<Record<z.core.$ZodIssue['code'], string>> = {
   too_big: 'out-of-range',
 };
 
-function faultsOf(issue: z.core.$ZodIssue, value: unknown): Fault[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({
-      pointer: pointerOf([...issue.path, key]),
-      code: 'unknown-member',
-      detail: 'There is no such member.',
-    }));
-  const pointer = pointerOf(issue.path);
-  if (isAbsent(value, issue.path)) return [{ pointer, code: 'required', detail: 'Required.' }];
-  return [{ pointer, code: CODES[issue.code] ?? 'malformed', detail: issue.message }];
-}
+const faultOf = (issue: z.core.$ZodIssue, pointer: string): Fault => ({
+  pointer,
+  code: CODES[issue.code] ?? 'malformed',
+  detail: issue.message,
+});
 
 function readBytes(request: Request): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
-import { type Fault, isAbsent, pointerOf, valueAt } from '#shared/contracts/fault.ts';
+import { type Fault, faultsOfIssues, pointerOf, valueAt } from '#shared/contracts/fault.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE, type RuleBody } from './api.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from './domain/judge-callback-url.ts';
@@ -61,7 +61,9 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
     !tooMany && isPlainBody(body)
       ? ({ success: true, data: body } as const)
       : CheckBody.safeParse(tooMany ? { ...(body as Members), rules: undefined } : body);
-  const found = parsed.success ? [] : faultsOfIssues(parsed.error.issues, body);
+  const found = parsed.success
+    ? []
+    : faultsOfIssues(parsed.error.issues, body, (issue, pointer) => faultOfIssue(issue, pointer, body));
   const faults = tooMany ? [tooMany, ...found.filter(({ pointer }) => pointer !== '/rules')] : found;
   const broken = new Set(faults.map(({ pointer }) => pointer));
   const callback = callbackOf(body, broken, rules.callback);
@@ -122,20 +124,7 @@ function faultsOfMinBlock(body: unknown, broken: ReadonlySet<string>): Fault[] {
     .map(({ pointer }) => ({ pointer, code: 'chain-not-in-rules', detail: 'No rule names this chain.' }));
 }
 
-function faultsOfIssues(issues: readonly z.core.$ZodIssue[], body: unknown): Fault[] {
-  return issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [faultOfIssue(issue, body)];
-    return issue.keys.map((key) => ({
-      pointer: pointerOf([...issue.path, key]),
-      code: 'unknown-member',
-      detail: 'There is no such member.',
-    }));
-  });
-}
-
-function faultOfIssue(issue: z.core.$ZodIssue, body: unknown): Fault {
-  const pointer = pointerOf(issue.path);
-  if (isAbsent(body, issue.path)) return { pointer, code: 'required', detail: 'Required.' };
+function faultOfIssue(issue: z.core.$ZodIssue, pointer: string, body: unknown): Fault {
   if (issue.code === 'custom') {
     const { code } = issue.params as { readonly code: string };
     return { pointer, code, detail: issue.message };

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** One thing wrong with a request's body or query (or its headers, with the pointer `""`). */
 export type Fault = {
   /** RFC 6901, into the body as the client sent it; for a query its parameter, as if the query were an object. */
@@ -16,8 +18,31 @@ export type Fault = {
 export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
+/**
+ * Faults of a schema's issues: every member that nobody knows, what is missing, and the rest in the words of `faultOf`.
+ *
+ * @param body what the schema was asked about
+ */
+export function faultsOfIssues(
+  issues: readonly z.core.$ZodIssue[],
+  body: unknown,
+  faultOf: (issue: z.core.$ZodIssue, pointer: string) => Fault,
+): Fault[] {
+  return issues.flatMap((issue) => {
+    const pointer = pointerOf(issue.path);
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({
+        pointer: pointerOf([...issue.path, key]),
+        code: 'unknown-member',
+        detail: 'There is no such member.',
+      }));
+    if (isAbsent(body, issue.path)) return [{ pointer, code: 'required', detail: 'Required.' }];
+    return [faultOf(issue, pointer)];
+  });
+}
+
 /** Whether the member itself is missing while the object that would hold it is there. */
-export function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
+function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
   const holder = valueAt(body, path.slice(0, -1));
   const isObject = typeof holder === 'object' && holder !== null && !Array.isArray(holder);
   return path.length > 0 && isObject && !Object.hasOwn(holder, path.at(-1) ?? '');

@@ -164,7 +164,8 @@ export class BatchingProducer {
     const parts = [batch];
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       const items = part.filter((item) => !item.abandoned);
-      if (items.length === 0) continue;
+      const [first] = items;
+      if (first === undefined) continue;
       const error = await this.#sendOnce(items);
       if (error === undefined) continue;
       this.#log.debug({ error: String(error), count: items.length }, 'batch not acknowledged');
@@ -174,7 +175,7 @@ export class BatchingProducer {
       } else if (items.length > 1) {
         const middle = items.length >> 1;
         parts.push(items.slice(middle), items.slice(0, middle));
-      } else this.#refuse(items, error);
+      } else this.#refuse(first, error);
     }
     this.#inFlight--;
     this.#flush();
@@ -193,20 +194,16 @@ export class BatchingProducer {
   }
 
   /** A message that was refused alone would be refused for ever, and keep others from the broker meanwhile. */
-  #refuse(items: readonly Item[], error: unknown): void {
-    for (const item of items) {
-      item.abandoned = true;
-      const isTooLarge = TOO_LARGE.has((error as { readonly type?: string }).type ?? '');
-      this.#log.error({ topic: item.topic, bytes: item.bytes, error: String(error) }, 'message refused');
-      if (isTooLarge)
-        item.reject(
-          new ServiceError('message-too-large', `the broker takes no message so large on ${item.topic}`),
-        );
-      else {
-        this.#onFailure('publish-unknown');
-        item.reject(new ServiceError('publish-unknown', `the broker refused a message to ${item.topic}`));
-      }
+  #refuse(item: Item, error: unknown): void {
+    const { topic, bytes } = item;
+    item.abandoned = true;
+    this.#log.error({ topic, bytes, error: String(error) }, 'message refused');
+    if (TOO_LARGE.has((error as { readonly type?: string }).type ?? '')) {
+      item.reject(new ServiceError('message-too-large', `the broker takes no message so large on ${topic}`));
+      return;
     }
+    this.#onFailure('publish-unknown');
+    item.reject(new ServiceError('publish-unknown', `the broker refused a message to ${topic}`));
   }
 }
 

@@ -52,11 +52,11 @@ export async function readInParts({ endpoint, reads, readSome, isSuspect }: Opti
       const failure = toRpcFailure(error);
       const { kind, code } = failure;
       if (kind === 'timeout' || kind === 'too-large') endpoint.limit.shrink(part.length);
-      if (!isOfBatch(kind) && isAnyRead && kind !== 'abandoned') {
+      if (!isOfBatch(kind)) {
+        if (!isAnyRead || kind === 'abandoned') throw failure;
         callsLeft = 0;
         return part.map(() => undefined);
       }
-      if (!isOfBatch(kind)) throw failure;
       lastFailure = failure;
       if (part.length > 1) {
         const middle = part.length >> 1;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Signer } from '../domain/sign-message.ts';
+import { isLiveAt, type Signer } from '../domain/sign-message.ts';
 import { makeSign } from './make-sign.ts';
 
 /** Client apps whose opened secrets are kept in memory. */
@@ -46,17 +46,15 @@ export function makeSigners({ readClientApp, open, now }: Dependencies): Signers
       const app = await readClientApp(clientId);
       const signers = (app?.webhookSecrets ?? [])
         .map(({ encrypted, expiresAt }) => ({
-          sign: () => makeSign(open(encrypted, clientId)),
+          encrypted,
           expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt),
         }))
-        .filter(isLive)
-        .map(({ sign, expiresAtMs }) => ({ sign: sign(), expiresAtMs }));
+        .filter((secret) => isLiveAt(secret, now()))
+        .map(({ encrypted, expiresAtMs }) => ({ sign: makeSign(open(encrypted, clientId)), expiresAtMs }));
       // Thrown here, so that it is not remembered.
       return requireOne(signers);
     },
   });
-  const isLive = ({ expiresAtMs }: Pick<Signer, 'expiresAtMs'>) =>
-    expiresAtMs === undefined || expiresAtMs > now();
   let forgottenCount = 0;
 
   /** The cache fails whoever waits for an entry that is forgotten meanwhile. */
@@ -74,7 +72,8 @@ export function makeSigners({ readClientApp, open, now }: Dependencies): Signers
   }
 
   return {
-    read: async (clientId) => requireOne((await fetchSigners(clientId)).filter(isLive)),
+    read: async (clientId) =>
+      requireOne((await fetchSigners(clientId)).filter((signer) => isLiveAt(signer, now()))),
     forget(clientId) {
       forgottenCount++;
       if (clientId === undefined) cache.clear();

@@ -8,6 +8,10 @@ export type Signer = {
   readonly expiresAtMs: number | undefined;
 };
 
+/** Whether a secret still signs at an instant. */
+export const isLiveAt = ({ expiresAtMs }: Pick<Signer, 'expiresAtMs'>, atMs: number): boolean =>
+  expiresAtMs === undefined || expiresAtMs > atMs;
+
 /**
  * Signs a message by Standard Webhooks 1.0.0 with every live secret, newest first.
  *
@@ -29,7 +33,7 @@ export function signMessage(message: {
   const timestamp = String(Math.floor(message.atMs / 1000));
   const content = `${id}.${timestamp}.${message.body}`;
   const signature = message.signers
-    .filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > message.atMs)
+    .filter((signer) => isLiveAt(signer, message.atMs))
     .slice(0, LIVE_SECRETS_MAX)
     .map(({ sign }) => `v1,${sign(content)}`)
     .join(' ');
