@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseCidrs } from './contracts/callback-address.ts';
 import { ServiceError } from './errors.ts';
 import { readTls, type TlsSettings } from './read-tls.ts';
 
@@ -50,6 +51,18 @@ export const commaList = (fallback: string) =>
         .map((part) => part.trim())
         .filter((part) => part !== ''),
     );
+
+/** Addresses and CIDR blocks, comma-separated: the proxies that may say whose request it is. */
+export const proxyList = () => commaList('').refine(areCidrs, 'not a list of addresses and CIDR blocks');
+
+function areCidrs(blocks: readonly string[]): boolean {
+  try {
+    parseCidrs(blocks.join(','));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Parses what a process needs of its environment.

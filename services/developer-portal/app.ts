@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Account } from '#shared/contracts/client-app.ts';
 import { describeError } from '#shared/errors.ts';
+import { addressKey, makeForwardedForNotice } from '#shared/http/client-address.ts';
 import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
@@ -29,7 +30,7 @@ export type Dependencies = {
   readonly trustedProxies: readonly string[];
   /** Requests answered at once; more are refused before any work. */
   readonly inFlightMax: number;
-  readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight'>;
+  readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
   readonly log: Logger;
 };
 
@@ -83,10 +84,12 @@ function notAllowed(methods: readonly string[]): () => never {
 const nothingHere = () => new Problem('route-not-found', 'There is nothing at this path.');
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */
-function makeGate({ metrics, inFlightMax }: Dependencies) {
+function makeGate({ metrics, inFlightMax, log }: Dependencies) {
+  const noticeForwardedFor = makeForwardedForNotice({ log, count: metrics.forwardedForIgnored });
   const countIn = makeInFlightCount((count) => metrics.inFlight.set(count));
-  return (_request: Request, response: Response, next: () => void): void => {
+  return (request: Request, response: Response, next: () => void): void => {
     response.set(COMMON_HEADERS);
+    noticeForwardedFor(request);
     if (countIn(response) > inFlightMax)
       throw new Problem('overloaded', 'Too many requests are being answered.', {
         headers: retryAfter(1_000),
@@ -127,7 +130,7 @@ async function letIn(
     account,
     token,
     idempotencyKey,
-    address: request.ip ?? '',
+    address: addressKey(request.ip),
     body: (body ? await readBody(request, body) : undefined) as never,
     query: (query ? readQuery(request, query) : undefined) as never,
     param(name) {

@@ -11,7 +11,7 @@ export type Call<Id extends OperationId> = {
   readonly account: Account;
   /** Of an operation that is done once. */
   readonly idempotencyKey: string;
-  /** The caller's address. */
+  /** The key by which the caller's address is counted: an IPv6 address by its /64 network. */
   readonly address: string;
   /** The token of the session that the request came with, valid or not. */
   readonly token: string | undefined;

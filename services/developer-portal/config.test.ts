@@ -30,3 +30,8 @@ test('keys are required, kept out of the configuration, and no fault repeats the
     expect.not.objectContaining({ message: expect.stringContaining('short-and-secret') }),
   );
 });
+
+test.each(['loopback', '10.0.0.0/33', 'proxy.example'])('refuses %s as a trusted proxy', (wrong) => {
+  expect(() => load({ TRUSTED_PROXIES: wrong })).toThrow(/TRUSTED_PROXIES: not a list of addresses and CIDR/);
+  expect(load({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' }).http.trustedProxies).toEqual(['10.0.0.0/8', '::1']);
+});

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   boolean,
   type CommonConfig,
-  commaList,
   commonConfig,
   commonEnvironment,
   decimal,
@@ -10,6 +9,7 @@ import {
   hoursToMs,
   integer,
   loadEnvironment,
+  proxyList,
 } from '#shared/config.ts';
 import { parseCidrs } from '#shared/contracts/callback-address.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
@@ -46,7 +46,7 @@ const PortalEnvironment = z.object({
   ...commonEnvironment,
   HTTP_HOST: z.string().default('0.0.0.0'),
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8081 }),
-  TRUSTED_PROXIES: commaList(''),
+  TRUSTED_PROXIES: proxyList(),
   GATEWAY_URL: baseUrl.default('http://localhost:8080'),
   PUBLIC_BASE_URL: emptyIsAbsent(baseUrl),
   PORTAL_ORIGIN: emptyIsAbsent(origin),

@@ -1,4 +1,4 @@
-import { Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 
 /** All metrics of the portal. Labels are bounded: never an account, an app or an address. */
@@ -10,6 +10,11 @@ export function makeMetrics(registry: Registry) {
       help: "Time from a request to the portal's API to the end of its answer.",
       labelNames: ['operation', 'status'] as const,
       buckets: SECONDS_BUCKETS,
+      registers,
+    }),
+    forwardedForIgnored: new Counter({
+      name: 'rolecall_forwarded_for_ignored_total',
+      help: 'Requests whose X-Forwarded-For was ignored: TRUSTED_PROXIES does not name its sender.',
       registers,
     }),
     inFlight: new Gauge({

@@ -1,3 +1,4 @@
+import { makeLogger } from '#shared/telemetry/log.ts';
 import { A_CHECK, aClientApp, anAdmission, NOW_MS } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
@@ -65,6 +66,9 @@ describe('the key', () => {
     ['of a stranger is not believed', [], (index) => `192.0.2.${index}`, 5],
     ['of a trusted proxy names the client', ['127.0.0.0/8', '::1'], (index) => `192.0.2.${index}`, 0],
     ['of a trusted proxy bounds each client', ['127.0.0.1'], () => '192.0.2.1', 5],
+    ['of a trusted proxy bounds an IPv6 network', ['127.0.0.1'], (index) => `2001:db8:1:2::${index}`, 5],
+    ['of a trusted proxy tells IPv6 networks apart', ['127.0.0.1'], (index) => `2001:db8:1:${index}::1`, 0],
+    ['of a trusted proxy may hold a port', ['127.0.0.1'], (index) => `192.0.2.1:${50_000 + index}`, 5],
     ['is believed no further than the proxies go', ['127.0.0.1'], (index) => `10.0.0.${index}, 192.0.2.1`, 5],
     [
       'is believed through several proxies',
@@ -80,6 +84,21 @@ describe('the key', () => {
       statuses.push((await gateway.post(A_CHECK, headers)).status);
     }
     expect(statuses.filter((status) => status === 429)).toHaveLength(refusedCount);
+  });
+
+  it.each<[string, readonly string[], string | undefined, number]>([
+    ['logs X-Forwarded-For from a sender that is not trusted once', [], '192.0.2.1', 1],
+    ['logs nothing of a trusted proxy', ['127.0.0.1'], '192.0.2.1', 0],
+    ['logs nothing of a client without a proxy', [], undefined, 0],
+  ])('%s', async (_, trustedProxies, forwardedFor, lineCount) => {
+    const lines: string[] = [];
+    const log = makeLogger('gateway', 'warn', { write: (line: string) => void lines.push(line) });
+    const gateway = await start({ trustedProxies, log });
+    const headers: Record<string, string> =
+      forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+    for (let index = 0; index < 3; index++) await gateway.post(A_CHECK, { 'x-api-key': 'wrong', ...headers });
+    expect(lines.map((line) => JSON.parse(line).peer)).toEqual(Array(lineCount).fill('127.0.0.1'));
+    for (const line of lines) expect(line).toContain('TRUSTED_PROXIES');
   });
 
   it('that is revoked is refused as soon as the change is announced', async () => {

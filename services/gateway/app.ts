@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import { describeError } from '#shared/errors.ts';
+import { makeForwardedForNotice } from '#shared/http/client-address.ts';
 import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
@@ -29,7 +30,7 @@ export type Dependencies = AcceptDependencies &
   ReadDependencies &
   ListChainsDependencies & {
     readonly log: Logger;
-    readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight'>;
+    readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
     /** Requests answered at once, waiting ones included; more are refused before any work. */
     readonly inFlightMax: number;
     /** Addresses of proxies whose `X-Forwarded-For` is believed. */
@@ -97,9 +98,11 @@ export function makeApp(deps: Dependencies): RequestListener {
 }
 
 /** Counts requests in flight, and refuses what is too much before any work is done for it. */
-function makeGate({ metrics, inFlightMax }: Dependencies) {
+function makeGate({ metrics, inFlightMax, log }: Dependencies) {
+  const noticeForwardedFor = makeForwardedForNotice({ log, count: metrics.forwardedForIgnored });
   const countIn = makeInFlightCount((count) => metrics.inFlight.set(count));
-  return (_request: Request, response: Response, next: () => void): void => {
+  return (request: Request, response: Response, next: () => void): void => {
+    noticeForwardedFor(request);
     if (countIn(response) > inFlightMax)
       throw new Problem('overloaded', 'Too many requests are being answered.', {
         headers: retryAfter(1_000),

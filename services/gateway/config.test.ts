@@ -25,6 +25,12 @@ describe('the configuration of the gateway', () => {
     expect(JSON.stringify(loadConfig(ENV))).not.toContain(ID_KEYS.slice(2));
   });
 
+  it.each(['loopback', '10.0.0.0/33', 'proxy.example'])('refuses %s as a trusted proxy', (wrong) => {
+    expect(() => loadConfig({ ...ENV, TRUSTED_PROXIES: wrong })).toThrow(
+      'TRUSTED_PROXIES: not a list of addresses and CIDR blocks',
+    );
+  });
+
   it('refuses a stop that is shorter than a sync check', () => {
     const env = { ...ENV, SYNC_DEADLINE_MS: '20000' };
     expect(() => loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '23999' })).toThrow('SHUTDOWN_TIMEOUT_MS');

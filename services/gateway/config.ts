@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   boolean,
   type CommonConfig,
-  commaList,
   commonConfig,
   commonEnvironment,
   decimal,
@@ -10,6 +9,7 @@ import {
   hoursToMs,
   integer,
   loadEnvironment,
+  proxyList,
 } from '#shared/config.ts';
 import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -27,15 +27,6 @@ const parsedBy =
       return z.NEVER;
     }
   };
-
-function areCidrs(blocks: readonly string[]): boolean {
-  try {
-    parseCidrs(blocks.join(','));
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const GatewayEnvironment = z.object({
   ...commonEnvironment,
@@ -58,7 +49,7 @@ const GatewayEnvironment = z.object({
   HTTP_HEADERS_TIMEOUT_MS: integer({ min: 10, max: 60_000, default: HTTP_TIMEOUTS_MS.headers }),
   HTTP_REQUEST_TIMEOUT_MS: integer({ min: 10, max: 300_000, default: HTTP_TIMEOUTS_MS.request }),
   HTTP_KEEP_ALIVE_TIMEOUT_MS: integer({ min: 10, max: 3_600_000, default: HTTP_TIMEOUTS_MS.keepAlive }),
-  TRUSTED_PROXIES: commaList('').refine(areCidrs, 'not a list of CIDR blocks'),
+  TRUSTED_PROXIES: proxyList(),
 });
 
 /** What a stop needs beside the sync checks it waits for: 2 s of failed readiness, and time to close. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { addressKey } from '#shared/http/client-address.ts';
 
-/** Failed keys that one address may send in any second before it is told to slow down. */
+/** Failed keys that one address (an IPv6 network) may send in any second before it is told to slow down. */
 const FAILED_KEYS_PER_SECOND_MAX = 20;
 const ADDRESSES_MAX = 10_000;
 const WINDOW_MS = 1_000;
@@ -19,10 +20,11 @@ export function makeFailedKeyBudget(now: () => number): (address: string) => boo
   const failures = new LRUCache<string, number[]>({ max: ADDRESSES_MAX });
   return (address) => {
     const nowMs = now();
-    const recent = (failures.get(address) ?? []).filter((at) => at > nowMs - WINDOW_MS);
+    const key = addressKey(address);
+    const recent = (failures.get(key) ?? []).filter((at) => at > nowMs - WINDOW_MS);
     const isWithin = recent.length < FAILED_KEYS_PER_SECOND_MAX;
     if (isWithin) recent.push(nowMs);
-    failures.set(address, recent);
+    failures.set(key, recent);
     return isWithin;
   };
 }

@@ -68,6 +68,11 @@ export function makeGatewayMetrics(registry: Registry) {
     limitDecisions,
     requestSeconds,
     keyLookups,
+    forwardedForIgnored: new Counter({
+      name: 'rolecall_forwarded_for_ignored_total',
+      help: 'Requests whose X-Forwarded-For was ignored: TRUSTED_PROXIES does not name its sender.',
+      registers,
+    }),
     inFlight: new Gauge({
       name: 'rolecall_http_requests_in_flight',
       help: 'Requests being answered.',

@@ -129,7 +129,7 @@ test('a session ends when it is not used, and in any case after its longest life
 });
 
 test('who guesses passwords is slowed down, and the owner at another address is not', async () => {
-  const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: 'loopback' }));
+  const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
   const client = await signUp(portal.url);
   const attempt = (address: string, password: string) =>
     makePortalClient(guarded.url).send(
@@ -144,6 +144,22 @@ test('who guesses passwords is slowed down, and the owner at another address is 
   expect(Number(guesses.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await attempt('192.0.2.1', PASSWORD)).status).toBe(429);
   expect((await attempt('192.0.2.2', PASSWORD)).status).toBe(200);
+});
+
+test('a password is guessed no oftener from many addresses of one IPv6 network', async () => {
+  const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
+  const client = await signUp(portal.url);
+  const guess = (address: string) =>
+    makePortalClient(guarded.url).send(
+      'POST',
+      '/api/sign-in',
+      { email: client.email, password: 'a guess, and wrong' },
+      { 'x-forwarded-for': address },
+    );
+  const statuses = [];
+  for (let i = 0; i < 11; i++) statuses.push((await guess(`2001:db8:1:2::${i}`)).status);
+  expect(statuses).toEqual([...Array(10).fill(401), 429]);
+  expect((await guess('2001:db8:1:3::1')).status).toBe(401);
 });
 
 test('a write from another origin is refused, also with a good session', async () => {

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { proxyList } from '#shared/config.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -9,9 +10,13 @@ type Container = {
   readonly image: string;
   readonly env?: readonly {
     readonly name: string;
+    readonly value?: string;
     readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string } };
   }[];
-  readonly envFrom?: readonly { readonly secretRef?: { readonly name: string } }[];
+  readonly envFrom?: readonly {
+    readonly secretRef?: { readonly name: string };
+    readonly configMapRef?: { readonly name: string };
+  }[];
   readonly livenessProbe?: { readonly httpGet: { readonly path: string } };
   readonly readinessProbe?: { readonly httpGet: { readonly path: string } };
   readonly lifecycle?: { readonly preStop?: { readonly sleep?: { readonly seconds: number } } };
@@ -62,6 +67,12 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'rolecall-secret-keys': ['developer-portal', 'webhook-dispatcher'],
   'rolecall-rpc': ['evaluator'],
 };
+const SETTINGS = 'rolecall-settings';
+/** The settings of each process that the ingress sends to, and whether a value is one that works behind an ingress. */
+const BEHIND_INGRESS: Readonly<Record<string, Readonly<Record<string, (value: string) => boolean>>>> = {
+  gateway: { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies },
+  'developer-portal': { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies, PORTAL_ORIGIN: isOutside },
+};
 
 /** Holds the manifests to what the project promises of them: every fault in words, none where all is well. */
 export function judgeManifests(manifests: readonly Manifest[]): string[] {
@@ -69,16 +80,16 @@ export function judgeManifests(manifests: readonly Manifest[]): string[] {
   const deployments = ofKind('Deployment');
   const names = deployments.map(({ metadata }) => metadata.name);
   const services = globSync('services/*/main.ts', { cwd: ROOT }).map((file) => basename(dirname(file)));
-  const settings =
-    ofKind('ConfigMap').find(({ metadata }) => metadata.name === 'rolecall-settings')?.data ?? {};
+  const settings = ofKind('ConfigMap').find(({ metadata }) => metadata.name === SETTINGS)?.data ?? {};
   const scaled = ofKind('ScaledObject');
   const drainS = Number(settings['SHUTDOWN_TIMEOUT_MS']) / 1_000;
   return [
     ...services.filter((name) => !names.includes(name)).map((name) => `${name}: is not deployed`),
-    ...judgeVariables('rolecall-settings', Object.keys(settings)),
+    ...judgeVariables(SETTINGS, Object.keys(settings)),
     ...deployments.flatMap((deployment) => judgePod(deployment, drainS)),
     ...deployments.flatMap((deployment) => judgeCount(deployment, scaled, ofKind('PodDisruptionBudget'))),
     ...deployments.flatMap(judgeSecrets),
+    ...deployments.flatMap((deployment) => judgeIngress(deployment, settings)),
     ...judgePolicies(ofKind('NetworkPolicy'), names),
     ...judgeScaling(scaled),
   ];
@@ -144,6 +155,29 @@ function judgeSecrets({ metadata: { name }, spec }: Manifest): string[] {
     const has = given.includes(secret);
     return has === holders.includes(name) ? [] : [`${name}: ${has ? 'is given' : 'is not given'} ${secret}`];
   });
+}
+
+function judgeIngress(
+  { metadata: { name }, spec }: Manifest,
+  settings: Readonly<Record<string, string>>,
+): string[] {
+  const [{ env = [], envFrom = [] } = {} as Container] = spec.template?.spec.containers ?? [];
+  const hasSettings = envFrom.some(({ configMapRef }) => configMapRef?.name === SETTINGS);
+  const settingOf = (variable: string): string =>
+    env.find((own) => own.name === variable)?.value ?? (hasSettings ? settings[variable] : '') ?? '';
+  return Object.entries(BEHIND_INGRESS[name] ?? {})
+    .filter(([variable, isRight]) => !isRight(settingOf(variable)))
+    .map(([variable]) => `${name}: ${variable} is not set to what works behind an ingress`);
+}
+
+/** Browsers and clients of the API come by TLS, to a name that the cluster does not have for itself. */
+function isOutside(value: string): boolean {
+  const url = URL.parse(value);
+  return url?.protocol === 'https:' && url.hostname.includes('.');
+}
+
+function namesProxies(value: string): boolean {
+  return value !== '' && proxyList().safeParse(value).success;
 }
 
 function judgePolicies(policies: readonly Manifest[], names: readonly string[]): string[] {
