@@ -29,12 +29,11 @@ export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): 
     const untouched = subscribed.filter((topic) => !known.has(topic));
     const rest = untouched.length > 0 ? await admin.fetchOffsets({ groupId, topics: untouched }) : [];
     for (const { topic, partitions } of [...committed, ...rest]) {
-      const topicEnds = await endsOf(topic);
+      // The broker lists only partitions with a commit, unless it is asked for each.
+      const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
       let total = 0;
-      for (const { partition, offset } of partitions) {
-        const end = topicEnds.get(partition);
-        if (end) total += end.high - (Number(offset) < 0 ? end.low : Math.max(Number(offset), end.low));
-      }
+      for (const [partition, { low, high }] of await endsOf(topic))
+        total += high - Math.max(offsets.get(partition) ?? low, low);
       byTopic[topic] = total;
     }
     lag[groupId] = byTopic;
