@@ -3,21 +3,10 @@ import type { CommonConfig } from './config.ts';
 import { describeError, ServiceError } from './errors.ts';
 import { Liveness } from './http/liveness.ts';
 import { Readiness, startOpsServer } from './http/ops-server.ts';
-import { type Logger, makeLogger } from './telemetry/log.ts';
-import { makeRegistry, type Registry, watchReadiness } from './telemetry/metrics.ts';
+import type { ServiceContext } from './service-context.ts';
+import { makeLogger } from './telemetry/log.ts';
+import { makeRegistry, watchReadiness } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-
-/** What every part of a process may need of the process itself. */
-export type ServiceContext = {
-  readonly log: Logger;
-  readonly metrics: Registry;
-  readonly readiness: Readiness;
-  readonly liveness: Liveness;
-  /** Aborted by the first SIGTERM or SIGINT. */
-  readonly stopping: AbortSignal;
-  /** Ends the process at once, non-zero: for a state in which it would live on and do nothing. */
-  readonly fail: (error: unknown) => void;
-};
 
 /** How long open connections may hold a process that has stopped. */
 const LINGER_MS = 500;

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { describeError, isRetriable, ServiceError } from './errors.ts';
-import type { ServiceContext } from './lifecycle.ts';
 
 const RETRY_MS = 500;
 const REMIND_MS = 5_000;
 
 /**
- * Tries to reach something that the process needs at its start, and says that it waits for it.
+ * Tries to reach a dependency at the start of a process, every 500 ms, and logs that it waits.
  *
- * @throws ServiceError `broker-unavailable` after `boundMs`; at once when the process is stopping, or when the
- *   failure is one that waiting does not mend
+ * @throws ServiceError `broker-unavailable` after `boundMs`; the attempt's own error at once when the process is stopping
+ *   or the error is not retriable
  */
 export async function waitFor<T>(
   what: string,
   reach: () => Promise<T>,
   boundMs: number,
-  { log, stopping }: Pick<ServiceContext, 'log' | 'stopping'>,
+  { log, stopping }: { readonly log: Pick<Logger, 'warn'>; readonly stopping: AbortSignal },
 ): Promise<T> {
   const began = Date.now();
   for (let remindedAt = 0; ; ) {
@@ -23,8 +23,8 @@ export async function waitFor<T>(
       return await reach();
     } catch (error) {
       const waitedMs = Date.now() - began;
-      const hopeless = error instanceof ServiceError && !isRetriable(error);
-      if (hopeless || stopping.aborted) throw error;
+      const isPermanent = error instanceof ServiceError && !isRetriable(error);
+      if (isPermanent || stopping.aborted) throw error;
       if (waitedMs > boundMs)
         throw new ServiceError('broker-unavailable', `${what} did not come within ${boundMs} ms`, {
           cause: error,
@@ -38,7 +38,7 @@ export async function waitFor<T>(
   }
 }
 
-/** Waits for `work`, at most `boundMs`. Whether it finished is of no interest to the caller. */
+/** Waits for `work`, at most `boundMs`. The caller does not learn whether it finished. */
 export async function within(boundMs: number, work: Promise<unknown>): Promise<void> {
   const bound = new AbortController();
   await Promise.race([work, delay(boundMs, undefined, { signal: bound.signal }).catch(() => undefined)]);

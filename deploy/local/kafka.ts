@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { mendKafkajs } from '#shared/kafka/mend-kafkajs.ts';
+import { patchKafkajs } from '#shared/kafka/consumer/patch-kafkajs.ts';
 import { type Child, type Exit, spawnChild } from './child.ts';
 import { javaFlags } from './java-flags.ts';
 import { formatLogging, formatProperties, kafkaProperties } from './kafka-properties.ts';
@@ -108,7 +108,7 @@ function spawnBroker(options: KafkaOptions, { java, kafka }: Toolchain): Promise
 
 /** The broker is ours, registered and not fenced, so what is sent to it now is accepted. */
 async function answers(brokers: string, clusterId: string): Promise<boolean> {
-  mendKafkajs();
+  patchKafkajs();
   const kafka = new Kafka({
     brokers: [brokers],
     clientId: 'rolecall-starter',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
-import type { GiveUp } from '#shared/kafka/work-record.ts';
+import type { GiveUp } from '#shared/kafka/consumer/record.ts';
 import { composeFailure, type FailedCheck } from './domain/compose-result.ts';
 
 type Dependencies = {

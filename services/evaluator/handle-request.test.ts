@@ -1,7 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 import { failed, type Reading } from './domain/read.ts';
 import { makeGiveUp } from './give-up.ts';
@@ -21,7 +21,7 @@ const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
   retainUntil: new Date(NOW + 3_600_000).toISOString(),
   ...over,
 });
-const aRecord = (value: unknown = null, signal = new AbortController().signal): RecordAt => ({
+const aRecord = (value: unknown = null, signal = new AbortController().signal): RecordContext => ({
   topic: 'check.requested.bulk.v1',
   partition: 0,
   offset: '0',

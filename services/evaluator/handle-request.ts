@@ -3,7 +3,7 @@ import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts'
 import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { type BlockReport, UNDETERMINED } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Handler } from '#shared/kafka/work-record.ts';
+import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 import { agree } from './domain/agree.ts';
 import { type Blocks, composeResult } from './domain/compose-result.ts';

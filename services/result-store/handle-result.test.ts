@@ -1,5 +1,5 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeResultHandler } from './handle-result.ts';
 
 const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
@@ -27,7 +27,7 @@ function makeStore() {
     },
     observe: (_message, kind) => void events.push(kind),
   });
-  return { handle: (message: CheckCompleted) => handle(message, {} as RecordAt), stored, events };
+  return { handle: (message: CheckCompleted) => handle(message, {} as RecordContext), stored, events };
 }
 
 test('a result can be polled before its waiter is woken', async () => {

@@ -1,5 +1,5 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import type { Handler } from '#shared/kafka/work-record.ts';
+import type { Handler } from '#shared/kafka/consumer/record.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
 
 type Dependencies = {

@@ -1,4 +1,4 @@
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeProjector } from './project-document.ts';
 
 type Document = { id: string; version: number; by?: string };
@@ -16,7 +16,8 @@ function makeView() {
     publish: async (document) => void published.push(document),
   });
   return {
-    handle: (version: number, by?: string) => handle({ id: 'a', version, ...(by && { by }) }, {} as RecordAt),
+    handle: (version: number, by?: string) =>
+      handle({ id: 'a', version, ...(by && { by }) }, {} as RecordContext),
     published,
     view: () => stored,
   };

@@ -1,4 +1,4 @@
-import type { Handler } from '#shared/kafka/work-record.ts';
+import type { Handler } from '#shared/kafka/consumer/record.ts';
 
 type Versioned = { readonly version: number };
 

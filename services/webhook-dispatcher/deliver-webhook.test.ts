@@ -1,6 +1,6 @@
 import type { RetryTier, WebhookAttempted, WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { ClaimOutcome } from '#shared/redis/deliveries.ts';
 import { type DeliveryDependencies, makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
 import type { Leave } from './delivery/admit-attempt.ts';
@@ -25,7 +25,7 @@ const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
   ...over,
 });
 
-const aRecord = (over: Partial<RecordAt> = {}): RecordAt => ({
+const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
   topic: 'check.completed.v1',
   partition: 3,
   offset: '42',

@@ -1,6 +1,6 @@
 import type { RetryTier, WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
 import { describeError, isRetriable } from '#shared/errors.ts';
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { SaveResult } from '#shared/redis/results.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
@@ -44,7 +44,11 @@ export type DeliveryDependencies = {
 };
 
 /** With `saving` the result is saved first unless there is one, and the stored bytes are delivered. */
-export type DeliverWebhook = (delivery: WebhookRetry, record: RecordAt, saving?: SaveResult) => Promise<void>;
+export type DeliverWebhook = (
+  delivery: WebhookRetry,
+  record: RecordContext,
+  saving?: SaveResult,
+) => Promise<void>;
 
 /** One step of a delivery, under way. */
 type Step = {
@@ -53,7 +57,7 @@ type Step = {
   /** The Kafka record that works it: `topic/partition/offset`. */
   readonly place: string;
   readonly saving: SaveResult | undefined;
-} & Pick<RecordAt, 'signal' | 'alive' | 'traceparent'>;
+} & Pick<RecordContext, 'signal' | 'alive' | 'traceparent'>;
 
 /**
  * Works one step of a delivery, first attempts, retries and resends alike: claim → gate → sign → attempt →
@@ -109,7 +113,7 @@ export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
 function stepOf(
   deps: DeliveryDependencies,
   delivery: WebhookRetry,
-  { topic, partition, offset, signal, alive, traceparent }: RecordAt,
+  { topic, partition, offset, signal, alive, traceparent }: RecordContext,
   saving?: SaveResult,
 ): Step {
   const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());

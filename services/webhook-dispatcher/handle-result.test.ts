@@ -1,11 +1,11 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { SaveResult } from '#shared/redis/results.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 
-const record: RecordAt = {
+const record: RecordContext = {
   topic: 'check.completed.v1',
   partition: 0,
   offset: '1',

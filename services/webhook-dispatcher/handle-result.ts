@@ -1,6 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
-import type { GiveUp, Handler } from '#shared/kafka/work-record.ts';
+import type { GiveUp, Handler } from '#shared/kafka/consumer/record.ts';
 import { savingOf } from '#shared/redis/results.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 

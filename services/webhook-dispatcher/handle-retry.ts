@@ -1,5 +1,5 @@
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
-import type { GiveUp, Handler } from '#shared/kafka/work-record.ts';
+import type { GiveUp, Handler } from '#shared/kafka/consumer/record.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRetriable } from '#shared/errors.ts';
-import type { RecordAt } from '#shared/kafka/work-record.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
 const RETRY_DELAY_MS = 250;
 /** About five minutes of a broker or store that is away; then the record is held and its attempt made again. */
@@ -17,7 +17,7 @@ const TRIES_MAX = 1_200;
  */
 export async function persist(
   work: () => Promise<void>,
-  { signal, alive }: Pick<RecordAt, 'signal' | 'alive'>,
+  { signal, alive }: Pick<RecordContext, 'signal' | 'alive'>,
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,7 +1,7 @@
 import { Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
 import type { KafkaConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { mendKafkajs } from './mend-kafkajs.ts';
+import { patchKafkajs } from './consumer/patch-kafkajs.ts';
 
 /** Most lines a second that kafkajs may write while a broker is away. */
 const LOG_LINES_PER_SECOND_MAX = 3;
@@ -38,7 +38,7 @@ function reach({ brokers, tls, sasl }: KafkaConfig) {
 
 /** A kafkajs client with the settings that were measured to survive a broker's death. */
 export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): Kafka {
-  mendKafkajs();
+  patchKafkajs();
   return new Kafka({
     ...reach(config),
     clientId,

@@ -1,55 +1,35 @@
 import type { Admin, Message } from 'kafkajs';
 import type { CommonConfig } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
-import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { ServiceContext } from '#shared/lifecycle.ts';
-import { unlessAborted, waitFor, within } from '#shared/wait-for.ts';
+import type { ServiceContext } from '#shared/service-context.ts';
+import { waitFor, within } from '#shared/wait-for.ts';
 import { startReachWatch } from '#shared/watch-reach.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
-import { makeDeadLetter } from './dead-letter.ts';
+import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
 import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
-import { settleBeforeJoin } from './mend-kafkajs.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
-import { startProgressWatch } from './watch-progress.ts';
-import { WindowConsumer } from './window-consumer.ts';
-import { type GiveUp, type Handler, makeLookAtRecord, makeWorkRecord } from './work-record.ts';
 
-/** How long a consumer tries to hand a message on before it holds its record and begins again. */
+/** How long a consumer tries to publish before it holds its record and retries. */
 const PUBLISH_TIMEOUT_MS = 60_000;
-/** A broker that is away does not say goodbye. */
+/** A broker that is away does not answer a disconnect. */
 const DISCONNECT_MS_MAX = 2_000;
 const SCHEMA_HEADER = 'rolecall-schema';
-const FETCH_WAIT_MS = 250;
 
 export type PublishOptions = {
   /** The trace that the message belongs to; it travels as a header. */
   readonly traceparent?: string;
-  /** Sends the message to the client's own share of the partitions, least loaded first. */
+  /** Sends the message to the client's own subset of the partitions, least lag first. */
   readonly fairness?: Fairness;
-  /** Whether the message was just made of values that were validated: then it is not looked through once more. */
+  /** Whether the message was just built from validated values: it then skips the schema. */
   readonly isValidated?: boolean;
   /** Default 60 s. */
   readonly timeoutMs?: number;
-};
-
-export type ConsumeOptions<M> = {
-  readonly groupId: string;
-  readonly topics: readonly Topic<M>[];
-  /** Records worked at once, 1 to 10 000. */
-  readonly window: number;
-  readonly handle: Handler<M>;
-  readonly giveUp?: GiveUp<M>;
-  /** For a topic of delayed work: when a message is due, epoch ms by `now`. */
-  readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
-  /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 250 ms. */
-  readonly fetchWaitMs?: number;
-  /** Called when the group has shared its partitions out anew. */
-  readonly onAssignment?: () => void;
 };
 
 export type KafkaConnection = AsyncDisposable & {
@@ -60,26 +40,26 @@ export type KafkaConnection = AsyncDisposable & {
    *   `message-too-large`, `message-unreadable` (it does not match its own schema: a bug)
    */
   readonly publish: <M>(topic: Topic<M>, message: M, options?: PublishOptions) => Promise<void>;
-  /** Writes a record as it is: for what is not a message of ours, such as a dead letter that is sent again. */
+  /** Writes a record unchanged, for example a dead-lettered record that is sent again. */
   readonly publishRecord: (topic: string, record: Message) => Promise<void>;
-  /** Joins the group and works its records until disposal; see `WindowConsumer` and `makeWorkRecord`. */
+  /** Joins a group and processes its records until disposal; see `startConsumer`. */
   readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
   /** Reads a whole topic once; see `readTopic`. */
   readonly readTopic: (options: Omit<Parameters<typeof readTopic>[0], 'kafka'>) => Promise<void>;
   readonly admin: Admin;
   readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
-  /** Messages that wait for the broker. */
+  /** Messages that wait for the broker's acknowledgement. */
   readonly pendingCount: () => number;
 };
 
-/** A command has no liveness that anybody asks for. */
+/** A command has no `/livez`. */
 type Context = Pick<ServiceContext, 'log' | 'metrics' | 'fail' | 'readiness' | 'stopping'> &
   Partial<Pick<ServiceContext, 'liveness'>>;
 
 /**
- * Connects to the cluster: waits for a broker within `dependencyWaitMs`, with a message.
+ * Connects to the cluster. Waits for a broker at most `dependencyWaitMs`, and logs that it waits.
  *
- * @throws ServiceError `broker-unavailable` when none came, `config-invalid` when the topics are not as declared
+ * @throws ServiceError `broker-unavailable` if no broker answered, `config-invalid` if the topics differ from their declaration
  */
 export async function connectKafka(
   config: CommonConfig,
@@ -107,93 +87,21 @@ export async function connectKafka(
   context.readiness.add('broker', brokerWatch.check);
   const publish = makePublish(batching);
 
-  const consume = async <M>(options: ConsumeOptions<M>): Promise<AsyncDisposable> => {
-    const stop = new AbortController();
-    const topics = new Map(options.topics.map((topic) => [topic.name, topic]));
-    const source = kafka.consumer({
-      groupId: options.groupId,
-      sessionTimeout: config.kafka.sessionTimeoutMs,
-      heartbeatInterval: config.kafka.heartbeatIntervalMs,
-      maxWaitTimeInMs: options.fetchWaitMs ?? FETCH_WAIT_MS,
-      maxBytesPerPartition: 256 * 1024,
-      metadataMaxAge: 60_000,
-    });
-    const log = context.log.child({ group: options.groupId });
-    const group = instruments.ofGroup(options.groupId, [...topics.keys()]);
-    const consumer = new WindowConsumer<M>(source, {
-      topics: [...topics.keys()],
-      window: options.window,
-      log,
-      fail: context.fail,
-      onAssignment: () => {
-        group.onAssignment();
-        if (consumer.partitionCount === 0)
-          log.warn({ topics: [...topics.keys()] }, 'no partition is left: more consumers than partitions');
-        options.onAssignment?.();
-      },
-      onCrash: group.onCrash,
-      readCommitted: async () => {
-        const found = await admin.fetchOffsets({ groupId: options.groupId, topics: [...topics.keys()] });
-        return new Map(
-          found.flatMap(({ topic, partitions }) =>
-            partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)] as const),
-          ),
-        );
-      },
-      now: options.due?.now ?? Date.now,
-      look: makeLookAtRecord(topics, options.due?.dueAtOf),
-      work: makeWorkRecord<M>({
-        groupId: options.groupId,
-        topics,
-        handle: options.handle,
-        giveUp: options.giveUp,
-        deadLetter: async (record, at, error) => {
-          const topic = topics.get(at.topic);
-          if (!topic) return;
-          const place = `${at.topic}/${at.partition}/${at.offset}`;
-          const letter = makeDeadLetter(record, place, options.groupId, error);
-          await batching.send(deadLetterSpecOf(topic).name, letter, PUBLISH_TIMEOUT_MS);
-        },
-        observe: group.observe,
-        log,
-        signal: stop.signal,
-      }),
-    });
-    group.watch(consumer);
-    const endSettling = settleBeforeJoin(options.groupId, () => consumer.settle());
-    context.readiness.add(options.groupId, () => consumer.isJoined || 'not a member of its consumer group');
-    await unlessAborted(consumer.start(), context.stopping);
-    const watch = startProgressWatch({
-      groupId: options.groupId,
-      topics: [...topics.keys()],
-      progress: () => consumer.progress,
-      admin,
-      stallMsMax: config.livenessStallMs,
-      log,
-    });
-    context.liveness?.add(options.groupId, watch.check);
-    return {
-      async [Symbol.asyncDispose]() {
-        await watch[Symbol.asyncDispose]();
-        stop.abort();
-        await consumer.stop(drainMsOf(config.shutdownTimeoutMs));
-        // Until then members may come and go, and what ends meanwhile is still this one's to commit.
-        endSettling();
-      },
-    };
-  };
+  const publishRecord = (topic: string, record: Message) => batching.send(topic, record, PUBLISH_TIMEOUT_MS);
+  const drainMs = drainMsOf(config.shutdownTimeoutMs);
+  const connection = { kafka, admin, instruments, config, context, publishRecord, drainMs };
 
   return {
     publish,
-    publishRecord: (topic, record) => batching.send(topic, record, PUBLISH_TIMEOUT_MS),
-    consume,
+    publishRecord,
+    consume: (options) => startConsumer(connection, options),
     readTopic: (options) => readTopic({ ...options, kafka }),
     admin,
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,
     async [Symbol.asyncDispose]() {
       await brokerWatch[Symbol.asyncDispose]();
-      await within(drainMsOf(config.shutdownTimeoutMs) / 2, batching.drain());
+      await within(drainMs / 2, batching.drain());
       await within(DISCONNECT_MS_MAX, Promise.all([producer.disconnect(), admin.disconnect()]));
     },
   };
@@ -201,7 +109,7 @@ export async function connectKafka(
 
 function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
   return async (topic, message, { traceparent: parent, fairness, isValidated, timeoutMs } = {}) => {
-    // Checked before writing as well as when reading: a message that its consumers would refuse never leaves.
+    // Checked before writing as well as when reading: a message that its consumers would refuse is not written.
     const parsed = isValidated
       ? ({ success: true, data: message } as const)
       : topic.schema.safeParse(message);
@@ -223,12 +131,12 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
     });
     const send = (traceparent?: string) =>
       batching.send(topic.name, record(traceparent), timeoutMs ?? PUBLISH_TIMEOUT_MS, isUrgent);
-    // What belongs to no trace, such as an hourly total, begins none.
+    // A message without a trace, such as an hourly total, starts none.
     await (parent === undefined ? send() : inProducerSpan(topic.name, key, parent, send));
   };
 }
 
-/** The last partitions of some topics are for urgent messages alone. */
+/** The last partitions of some topics are reserved for urgent messages. */
 function rangeOf<M>({ partitionCount, urgent }: Topic<M>, isUrgent: boolean): PartitionRange | undefined {
   const urgentCount = urgent?.partitionCount;
   if (urgentCount === undefined) return undefined;
@@ -236,5 +144,5 @@ function rangeOf<M>({ partitionCount, urgent }: Topic<M>, isUrgent: boolean): Pa
   return isUrgent ? { first: othersCount, count: urgentCount } : { first: 0, count: othersCount };
 }
 
-/** The part of the stop that work in hand may take: what is not done by then is left to the next owner. */
+/** The share of a stop that running records may take. A record that is not finished by then is left to the next owner. */
 const drainMsOf = (shutdownTimeoutMs: number): number => Math.max(500, Math.round(shutdownTimeoutMs * 0.7));

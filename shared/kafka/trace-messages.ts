@@ -1,18 +1,18 @@
 import { isTracing, withSpan } from '#shared/telemetry/tracing.ts';
-import type { RecordAt } from './work-record.ts';
+import type { RecordContext } from './consumer/record.ts';
 
 /*
- * The spans of a message's two ends, named as OpenTelemetry's conventions for Kafka have it
- * (https://opentelemetry.io/docs/specs/semconv/messaging/kafka/). Where no spans are made both only call on.
+ * The producer span and the consumer span of a message, named by OpenTelemetry's conventions for Kafka
+ * (https://opentelemetry.io/docs/specs/semconv/messaging/kafka/). Without tracing both only call the given function.
  */
 
-/** Works a record inside a span that continues the trace of its header, and hands it on with that span. */
+/** Processes a record inside a span that continues the trace of its header. */
 export function inConsumerSpan<T>(
-  at: RecordAt,
+  at: RecordContext,
   groupId: string,
-  work: (at: RecordAt) => Promise<T>,
+  process: (at: RecordContext) => Promise<T>,
 ): Promise<T> {
-  if (!isTracing()) return work(at);
+  if (!isTracing()) return process(at);
   const attributes = {
     'messaging.system': 'kafka',
     'messaging.operation.type': 'process',
@@ -23,10 +23,10 @@ export function inConsumerSpan<T>(
     'messaging.kafka.message.key': at.key,
   };
   const span = { kind: 'consumer', parent: at.traceparent, attributes } as const;
-  return withSpan(`process ${at.topic}`, span, (traceparent) => work({ ...at, traceparent }));
+  return withSpan(`process ${at.topic}`, span, (traceparent) => process({ ...at, traceparent }));
 }
 
-/** Sends a message inside a span, and hands over the traceparent that is to travel with it. */
+/** Sends a message inside a span; `send` gets the traceparent for its header. */
 export function inProducerSpan(
   topic: string,
   key: string,

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
-import type { ServiceContext } from '#shared/lifecycle.ts';
+import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor } from '#shared/wait-for.ts';
 import { startReachWatch } from '#shared/watch-reach.ts';
 import { startPatientTimeout } from './patient-timeout.ts';

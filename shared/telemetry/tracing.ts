@@ -12,9 +12,9 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import type { Logger } from 'pino';
 import { describeError } from '#shared/errors.ts';
 import { within } from '#shared/wait-for.ts';
-import type { Logger } from './log.ts';
 import { formatTraceparent, newTraceparent, parseTraceparent } from './traceparent.ts';
 
 /** How long the last spans may take to the collector when the process stops. */

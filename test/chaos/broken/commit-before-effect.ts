@@ -2,7 +2,7 @@
 import { replaceSource } from '../preload/replace-source.ts';
 
 replaceSource(
-  '/shared/kafka/partition-window.ts',
+  '/shared/kafka/consumer/partition-window.ts',
   'return this.#unfinished[0]?.offset ?? this.#nextOffset;',
   'return this.#nextOffset;',
 );

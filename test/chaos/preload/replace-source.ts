@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module';
  * @throws Error when the file is loaded and has no such part: a test that changes nothing would prove nothing
  *
  * @example
- * replaceSource('/shared/kafka/partition-window.ts', '?? this.#nextOffset', '?? 0');
+ * replaceSource('/shared/kafka/consumer/partition-window.ts', '?? this.#nextOffset', '?? 0');
  */
 export function replaceSource(path: string, part: string | RegExp, by: string): void {
   registerHooks({

@@ -1,7 +1,6 @@
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { waitUntil } from '../../test/support/wait-until.ts';
-import type { ConsumerProgress } from './consumer-progress.ts';
-import { startProgressWatch } from './watch-progress.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+import { type ConsumerProgress, startProgressCheck } from './check-progress.ts';
 
 /** Short, so that the tests are; what is asserted is an order of states, never a duration. */
 const STALL_MS = 500;
@@ -10,14 +9,14 @@ type Position = { readonly committed: number; readonly end: number };
 
 /** A consumer of one partition, and a broker that knows where that stands. */
 function watch(progress: Partial<ConsumerProgress>, position: () => Position) {
-  let lookCount = 0;
-  const watched = startProgressWatch({
+  let pollCount = 0;
+  const watched = startProgressCheck({
     groupId: 'g',
     topics: ['t'],
-    progress: () => ({ isJoined: true, silentWorkMs: 0, fetching: [], ...progress }),
+    progress: () => ({ isConsuming: true, silentMs: 0, fetching: [], ...progress }),
     admin: {
       fetchOffsets: async () => {
-        lookCount++;
+        pollCount++;
         const offset = String(position().committed);
         return [{ topic: 't', partitions: [{ partition: 0, offset, metadata: null }] }];
       },
@@ -29,26 +28,26 @@ function watch(progress: Partial<ConsumerProgress>, position: () => Position) {
     stallMsMax: STALL_MS,
     log: makeSilentLogger(),
   });
-  /** Until the broker was looked at so often that a standstill would have been seen. */
-  const untilJudged = () => waitUntil('the looks', () => lookCount > 6);
-  const untilFault = () => waitUntil('a fault', () => watched.check() !== true);
+  /** Waits until the broker was polled often enough to have seen a stall. */
+  const untilJudged = () => waitUntil('the polls', () => pollCount > 6);
+  const untilFault = () => waitUntil('a fault', () => watched.isWell() !== true);
   return Object.assign(watched, { untilJudged, untilFault });
 }
 const fetching = (fetchedOffset: number) => [{ topic: 't', partition: 0, fetchedOffset }];
 
-test('a consumer that has fetched all there is is well, whatever it has committed', async () => {
+test('is well when all records are fetched, whatever is committed', async () => {
   await using watched = watch({ fetching: fetching(5) }, () => ({ committed: 2, end: 5 }));
   await watched.untilJudged();
-  expect(watched.check()).toBe(true);
+  expect(watched.isWell()).toBe(true);
 });
 
-test('records that wait on a broker that answers, and are not fetched, are a fault', async () => {
+test('reports records that wait unfetched on a broker that answers', async () => {
   await using watched = watch({ fetching: fetching(5) }, () => ({ committed: 5, end: 9 }));
-  expect(watched.check()).toBe(true);
+  expect(watched.isWell()).toBe(true);
   await watched.untilFault();
 });
 
-test('a backlog in which the consumer moves is none', async () => {
+test('is well while the consumer moves through a backlog', async () => {
   let fetched = 0;
   const moving = {
     get fetching() {
@@ -57,37 +56,37 @@ test('a backlog in which the consumer moves is none', async () => {
   };
   await using watched = watch(moving, () => ({ committed: 0, end: 1_000_000 }));
   await watched.untilJudged();
-  expect(watched.check()).toBe(true);
+  expect(watched.isWell()).toBe(true);
 });
 
-test('a partition that is paused, or another member’s, is not waited for', async () => {
+test('ignores a partition that is paused or another member’s', async () => {
   await using watched = watch({ fetching: [] }, () => ({ committed: 0, end: 9 }));
   await watched.untilJudged();
-  expect(watched.check()).toBe(true);
+  expect(watched.isWell()).toBe(true);
 });
 
-test('a process that is no member of its group, while nobody works its records, is a fault', async () => {
-  await using watched = watch({ isJoined: false }, () => ({ committed: 0, end: 9 }));
+test('reports a process that is outside of its group while no member processes the records', async () => {
+  await using watched = watch({ isConsuming: false }, () => ({ committed: 0, end: 9 }));
   await watched.untilFault();
 });
 
-test('a broker that does not answer is no fault, however long, and its return begins the time anew', async () => {
-  let lookCount = 0;
+test('is well while the broker does not answer, and measures a stall from its return', async () => {
+  let pollCount = 0;
   let isAway = true;
   await using watched = watch({ fetching: fetching(5) }, () => {
-    lookCount++;
+    pollCount++;
     if (isAway) throw new Error('away');
     return { committed: 5, end: 9 };
   });
-  await waitUntil('the looks', () => lookCount > 6);
-  expect(watched.check()).toBe(true);
+  await waitUntil('the polls', () => pollCount > 6);
+  expect(watched.isWell()).toBe(true);
   isAway = false;
-  await waitUntil('the next look', () => lookCount > 8);
-  expect(watched.check()).toBe(true);
+  await waitUntil('the next poll', () => pollCount > 8);
+  expect(watched.isWell()).toBe(true);
   await watched.untilFault();
 });
 
-test('a record in work without a sign of life is a fault', async () => {
-  await using watched = watch({ silentWorkMs: STALL_MS + 1 }, () => ({ committed: 0, end: 0 }));
-  expect(watched.check()).toContain('a record has been in work');
+test('reports a record in progress that reports nothing', async () => {
+  await using watched = watch({ silentMs: STALL_MS + 1 }, () => ({ committed: 0, end: 0 }));
+  expect(watched.isWell()).toContain('a record has been in progress');
 });

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { defineTopic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { headersOf, makeDeadLetter } from './dead-letter.ts';
-import { type GiveUp, type Handler, makeLookAtRecord, makeWorkRecord } from './work-record.ts';
+import { headersOf, makeDeadLetter } from '../dead-letter.ts';
+import { makeParseRecord, makeProcessRecord } from './process-record.ts';
+import type { GiveUp, Handler } from './record.ts';
 
 type Message = { id: string };
 const topic = defineTopic<Message>({
@@ -15,10 +16,10 @@ const topic = defineTopic<Message>({
 });
 const topics = new Map([['t', topic]]);
 
-async function work(value: string, handle: Handler<Message>, giveUp?: GiveUp<Message>) {
+async function process(value: string, handle: Handler<Message>, giveUp?: GiveUp<Message>) {
   const stop = new AbortController();
   const events: string[] = [];
-  const workRecord = makeWorkRecord<Message>({
+  const processRecord = makeProcessRecord<Message>({
     groupId: 'g',
     topics,
     handle: async (message, at) => {
@@ -30,7 +31,7 @@ async function work(value: string, handle: Handler<Message>, giveUp?: GiveUp<Mes
       await giveUp?.(failure);
     },
     deadLetter: async (_record, _at, error) => void events.push(`dead letter: ${(error as Error).message}`),
-    observe: (_topic, outcome) => void events.push(outcome),
+    countOutcome: (_topic, outcome) => void events.push(outcome),
     log: makeSilentLogger(),
     signal: stop.signal,
   });
@@ -40,12 +41,17 @@ async function work(value: string, handle: Handler<Message>, giveUp?: GiveUp<Mes
     key: Buffer.from('k'),
     value: Buffer.from(value),
   } as KafkaMessage;
-  const parsed = makeLookAtRecord(topics)(record, 't');
-  const passed = workRecord({ offset: 7, record, key: 'k', done: false, parsed }, 't', 0, () => false);
-  return { passed, events, stop };
+  const parsed = makeParseRecord(topics)(record, 't');
+  const committed = processRecord(
+    { offset: 7, record, key: 'k', isFinished: false, parsed },
+    't',
+    0,
+    () => false,
+  );
+  return { committed, events, stop };
 }
 
-test('a header without a value, which other producers may write, harms nothing', async () => {
+test('ignores a header without a value, which other producers may write', async () => {
   const record = {
     offset: '7',
     timestamp: '0',
@@ -58,10 +64,16 @@ test('a header without a value, which other producers may write, harms nothing',
   expect(headersOf(record as unknown as KafkaMessage)).toEqual({ kind: 'a' });
 });
 
-test('a dead letter that is too large for its topic goes without its value, and the offset passes', async () => {
+test('writes a dead-letter record that is too large without its value, and commits the offset', async () => {
   const letters: (Buffer | null)[] = [];
-  const workRecord = makeWorkRecord<Message>({
-    ...{ groupId: 'g', topics, handle: async () => undefined, giveUp: undefined, observe: () => undefined },
+  const processRecord = makeProcessRecord<Message>({
+    ...{
+      groupId: 'g',
+      topics,
+      handle: async () => undefined,
+      giveUp: undefined,
+      countOutcome: () => undefined,
+    },
     deadLetter: async ({ value }) => {
       letters.push(value);
       if (value !== null) throw new ServiceError('message-too-large', 'no');
@@ -75,59 +87,59 @@ test('a dead letter that is too large for its topic goes without its value, and 
     key: null,
     value: Buffer.from('not JSON'),
   } as unknown as KafkaMessage;
-  const parsed = makeLookAtRecord(topics)(record, 't');
-  expect(await workRecord({ offset: 7, record, key: '', done: false, parsed }, 't', 0, () => false)).toBe(
-    true,
-  );
+  const parsed = makeParseRecord(topics)(record, 't');
+  expect(
+    await processRecord({ offset: 7, record, key: '', isFinished: false, parsed }, 't', 0, () => false),
+  ).toBe(true);
   expect(letters).toEqual([record.value, null]);
 });
 
-test('a handler that returns lets the offset pass', async () => {
-  const { passed, events } = await work('{"id":"a"}', async () => undefined);
-  expect(await passed).toBe(true);
+test('commits the offset when the handler returns', async () => {
+  const { committed, events } = await process('{"id":"a"}', async () => undefined);
+  expect(await committed).toBe(true);
   expect(events).toEqual(['handle', 'handled']);
 });
 
-test('a retriable error holds the record until it works', async () => {
+test('holds the record on a retriable error until the handler succeeds', async () => {
   let calls = 0;
-  const { passed, events } = await work('{"id":"a"}', async () => {
+  const { committed, events } = await process('{"id":"a"}', async () => {
     if (++calls < 3) throw new ServiceError('store-unavailable', 'away');
   });
-  expect(await passed).toBe(true);
+  expect(await committed).toBe(true);
   expect(events).toEqual(['handle', 'retried', 'handle', 'retried', 'handle', 'handled']);
 });
 
-test('a held record is left for the next owner when the process stops', async () => {
-  const { passed, events, stop } = await work('{"id":"a"}', async () => {
+test('leaves a held record to the next owner when the process stops', async () => {
+  const { committed, events, stop } = await process('{"id":"a"}', async () => {
     throw new ServiceError('store-unavailable', 'away');
   });
   stop.abort();
-  expect(await passed).toBe(false);
+  expect(await committed).toBe(false);
   expect(events.at(-1)).toBe('left');
 });
 
-test('a bug is tried three times, given up, dead-lettered, and passed', async () => {
-  const { passed, events } = await work('{"id":"a"}', async () => {
+test('tries a record that meets a bug three times, gives it up, dead-letters it, and commits', async () => {
+  const { committed, events } = await process('{"id":"a"}', async () => {
     throw new TypeError('boom');
   });
-  expect(await passed).toBe(true);
+  expect(await committed).toBe(true);
   expect(events).toEqual(['handle', 'handle', 'handle', 'give up', 'dead letter: boom', 'dead-lettered']);
 });
 
-test('an unreadable record is never handled, but given up and dead-lettered', async () => {
-  const { passed, events } = await work('not json', async () => undefined);
-  expect(await passed).toBe(true);
+test('never hands over an unreadable record, but gives it up and dead-letters it', async () => {
+  const { committed, events } = await process('not json', async () => undefined);
+  expect(await committed).toBe(true);
   expect(events).toEqual(['give up', 'dead letter: the record is not JSON', 'dead-lettered']);
 });
 
-test('a bug in giving up does not keep the record from its dead letter', async () => {
-  const { passed, events } = await work(
+test('dead-letters a record even if giving it up fails', async () => {
+  const { committed, events } = await process(
     '{}',
     async () => undefined,
     async () => {
       throw new TypeError('boom');
     },
   );
-  expect(await passed).toBe(true);
+  expect(await committed).toBe(true);
   expect(events.at(-1)).toBe('dead-lettered');
 });

@@ -12,24 +12,24 @@ type ConsumerGroup = {
 
 const load = createRequire(import.meta.url);
 const errors = load('kafkajs/src/errors') as { readonly KafkaJSError: typeof KafkaJSError };
-let mended = false;
-/** By group: what its consumers in this process do before they join again. */
+let isPatched = false;
+/** By group: the work that its consumers in this process finish before they join again. */
 const settling = new Map<string, Set<() => Promise<void>>>();
 
-/** Mends two faults of kafkajs 2.2.4 in its own classes, once for the process; before the first client is made. */
-export function mendKafkajs(): void {
-  if (mended) return;
-  mended = true;
-  mendRequestQueue((load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
-  mendMembership((load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup }).prototype);
+/** Patches two faults of kafkajs 2.2.4 in its own classes: once per process, before the first client is made. */
+export function patchKafkajs(): void {
+  if (isPatched) return;
+  isPatched = true;
+  patchRequestQueue((load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
+  patchMembership((load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup }).prototype);
 }
 
 /**
- * Its request queue re-arms a timer with a negative delay although nothing is pending, 880 times a second on every
- * connection (tulios/kafkajs #1704, #1751). Whatever becomes pending calls the method again, so nothing can be
- * forgotten.
+ * kafkajs's request queue sets a timer with a negative delay again and again although nothing is pending: 880 times a
+ * second on every connection (tulios/kafkajs #1704, #1751). A request that becomes pending calls the method again, so
+ * none can be forgotten.
  */
-function mendRequestQueue(prototype: RequestQueue): void {
+function patchRequestQueue(prototype: RequestQueue): void {
   const schedule = prototype.scheduleCheckPendingRequests;
   prototype.scheduleCheckPendingRequests = function scheduleIfPending() {
     if (this.pending.length > 0) schedule.call(this);
@@ -37,14 +37,14 @@ function mendRequestQueue(prototype: RequestQueue): void {
 }
 
 /**
- * A member that is told to join again, and whose join fails for anything but another rebalance (a coordinator that is
- * loading, a connection that broke), fetches on outside of its group: it has no member id, without one a heartbeat
- * does nothing, so nobody ever tells it. It reads what is another's by then, and none of its commits counts.
+ * A member must join again, and the join fails for another reason than a rebalance (the coordinator is loading, the
+ * connection broke). Then kafkajs goes on fetching outside of the group: the member id is lost, a heartbeat without one
+ * does nothing, and no answer ever tells the member. It reads partitions of other members, and none of its commits counts.
  *
- * Here a heartbeat of one that is outside says that a rejoin is needed, as the coordinator would: its loop joins
- * again, and after as many failures as any request may have, the consumer crashes and is started anew.
+ * The patch makes a heartbeat outside of the group report that a rejoin is needed, as the coordinator would: the fetch
+ * loop joins again, and after the usual number of failures the consumer crashes and restarts.
  */
-function mendMembership(prototype: ConsumerGroup): void {
+function patchMembership(prototype: ConsumerGroup): void {
   const { joinAndSync, heartbeat } = prototype;
   const outside = new WeakSet<ConsumerGroup>();
   prototype.joinAndSync = async function joinAgain() {
@@ -60,11 +60,11 @@ function mendMembership(prototype: ConsumerGroup): void {
 }
 
 /**
- * Has `work` waited for whenever consumers of a group in this process are about to join again: until they do, their
- * commits count. kafkajs tells of a rebalance and joins at once. Meanwhile it sends no heartbeat, so `work` must end
- * well within the session's timeout.
+ * Runs `work` before a consumer of the group in this process joins again: until the join its commits still count.
+ * (kafkajs emits its rebalance event and joins at once.) No heartbeat is sent meanwhile, so `work` must end well within
+ * the session timeout.
  *
- * @returns what ends it
+ * @returns a function that removes `work` again
  */
 export function settleBeforeJoin(groupId: string, work: () => Promise<void>): () => void {
   const works = settling.get(groupId) ?? new Set();

@@ -1,0 +1,116 @@
+import type { Consumer } from 'kafkajs';
+import { within } from '#shared/wait-for.ts';
+import { PartitionWindow } from './partition-window.ts';
+
+const COMMIT_INTERVAL_MS = 200;
+/** How long a member that was outside of its group waits for the committed offsets before it goes on without them. */
+const READ_COMMITTED_MS_MAX = 5_000;
+
+/** By `topic/partition`. */
+export type Windows<M> = ReadonlyMap<string, PartitionWindow<M>>;
+
+/**
+ * The windows of a new assignment. A partition that stays with its member keeps its window.
+ *
+ * Every prefix is committed again: a commit that was sent while the member was outside may have been dropped. But a member
+ * that was outside commits nothing until `adoptCommitted` has run: other members may have committed further.
+ *
+ * @param wasOutside whether other members may have owned the partitions since the last assignment
+ */
+export function assignWindows<M>(
+  assignment: Readonly<Record<string, readonly number[]>>,
+  known: Windows<M>,
+  wasOutside: boolean,
+): Map<string, PartitionWindow<M>> {
+  const windows = new Map<string, PartitionWindow<M>>();
+  for (const [topic, partitions] of Object.entries(assignment)) {
+    for (const partition of partitions) {
+      const name = `${topic}/${partition}`;
+      const window = known.get(name) ?? new PartitionWindow<M>(topic, partition);
+      window.committedOffset = wasOutside ? undefined : -1;
+      windows.set(name, window);
+    }
+  }
+  return windows;
+}
+
+/** The committed offsets, or none if the broker does not answer in time: records are then repeated, never lost. */
+export async function readCommittedWithin(
+  readCommitted: () => Promise<ReadonlyMap<string, number>>,
+): Promise<ReadonlyMap<string, number>> {
+  let committed: ReadonlyMap<string, number> = new Map();
+  const reading = readCommitted().then(
+    (found) => {
+      committed = found;
+    },
+    () => undefined,
+  );
+  await within(READ_COMMITTED_MS_MAX, reading);
+  return committed;
+}
+
+/** Brings the windows to what the group has committed, so that nothing is processed again or committed back. */
+export function adoptCommitted<M>(windows: Windows<M>, committed: ReadonlyMap<string, number>): void {
+  for (const [name, window] of windows) {
+    const offset = committed.get(name) ?? -1;
+    window.skipTo(offset);
+    window.committedOffset = offset;
+  }
+}
+
+export type Committer = {
+  /** Commits every 200 ms. */
+  readonly start: () => void;
+  readonly stop: () => void;
+  /** Commits all records that are finished by now. */
+  readonly commitAll: () => Promise<void>;
+};
+
+/** Commits the contiguous finished prefix of each partition whenever it has grown since the last commit. */
+export function makeCommitter(
+  source: Pick<Consumer, 'commitOffsets'>,
+  windows: () => readonly PartitionWindow<unknown>[],
+): Committer {
+  let timer: NodeJS.Timeout | undefined;
+  let committing: Promise<void> | undefined;
+  const commit = (): Promise<void> => {
+    committing ??= commitPrefixes(source, windows()).finally(() => {
+      committing = undefined;
+    });
+    return committing;
+  };
+  return {
+    start() {
+      timer = setInterval(() => void commit(), COMMIT_INTERVAL_MS);
+    },
+    stop() {
+      clearInterval(timer);
+    },
+    async commitAll() {
+      // The commit in flight may lack what has finished since it began.
+      await committing;
+      await commit();
+    },
+  };
+}
+
+async function commitPrefixes(
+  source: Pick<Consumer, 'commitOffsets'>,
+  windows: readonly PartitionWindow<unknown>[],
+): Promise<void> {
+  const grown = windows
+    .filter((window) => window.hasNewCommit)
+    .map((window) => ({ window, offset: window.commitOffset }));
+  if (grown.length === 0) return;
+  const offsets = grown.map(({ window: { topic, partition }, offset }) => ({
+    topic,
+    partition,
+    offset: String(offset),
+  }));
+  try {
+    await source.commitOffsets(offsets);
+    for (const { window, offset } of grown) window.committedOffset = offset;
+  } catch {
+    // A rebalance, or no broker: the next tick commits, or the next owner processes the records again.
+  }
+}

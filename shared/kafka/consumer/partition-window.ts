@@ -1,0 +1,166 @@
+import type { KafkaMessage } from 'kafkajs';
+import type { SlotsHeld } from './work-slots.ts';
+
+/** A record that was fetched and is not finished. */
+export type WindowRecord<M> = {
+  readonly offset: number;
+  /** As fetched; in memory of its own from when it is processed; empty once it is finished. */
+  record: KafkaMessage;
+  readonly key: string;
+  isFinished: boolean;
+  /** When it started, or last reported that it still waits for a dependency; ms of the monotonic clock. */
+  aliveAtMs?: number;
+  /** Set by the first parse: the message or why it cannot be read, and when it is due (epoch ms; 0 is now). */
+  parsed?: { readonly message: M | undefined; readonly error: unknown; readonly dueAtMs: number };
+};
+
+/** Replaces a finished record: it may stay behind a parked one for long, and must cost no memory there. */
+const EMPTY_RECORD: KafkaMessage = {
+  key: null,
+  value: null,
+  headers: {},
+  timestamp: '0',
+  attributes: 0,
+  offset: '0',
+};
+
+/**
+ * The unfinished records of one partition, processed out of order and committed in order.
+ *
+ *   accepted ──► waiting ──► running ──► finished
+ *                   └► deferred ──┘  (while another record of its key runs)
+ *
+ * `commitOffset` is the offset below which all records are finished. It never passes an unfinished record, so a crash
+ * repeats records and never loses one. Records of one key run one after another, in offset order.
+ */
+export class PartitionWindow<M> {
+  readonly topic: string;
+  readonly partition: number;
+  /** Accepted and not below `commitOffset` yet, in offset order. */
+  #unfinished: WindowRecord<M>[] = [];
+  #waiting: WindowRecord<M>[] = [];
+  #waitingBytes = 0;
+  /** By key of a running record: the records deferred behind it. */
+  readonly #deferredByKey = new Map<string, WindowRecord<M>[]>();
+  #nextOffset = -1;
+  /** The group's committed offset, -1 while there is none; `undefined` until a member that was outside has asked for it. */
+  committedOffset: number | undefined = -1;
+  isPaused = false;
+  readonly slotsHeld: SlotsHeld = { runningCount: 0, parkedCount: 0 };
+
+  constructor(topic: string, partition: number) {
+    this.topic = topic;
+    this.partition = partition;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Records started behind the oldest unfinished one: the bound on repeats after a crash. */
+  get aheadCount(): number {
+    return this.#unfinished.length - this.#waiting.length;
+  }
+
+  /** The offset to commit (the next one to read), or -1 while none is known. */
+  get commitOffset(): number {
+    return this.#unfinished[0]?.offset ?? this.#nextOffset;
+  }
+
+  /** Whether there is something to commit. */
+  get hasNewCommit(): boolean {
+    return this.committedOffset !== undefined && this.commitOffset > this.committedOffset;
+  }
+
+  /** The offset behind the last fetched record, or -1 before the first. */
+  get fetchedOffset(): number {
+    return this.#nextOffset;
+  }
+
+  /** The oldest waiting record. */
+  get head(): WindowRecord<M> | undefined {
+    return this.#waiting[0];
+  }
+
+  /** Takes fetched records; skips those that were accepted before and are fetched again after a rebalance. */
+  accept(messages: readonly KafkaMessage[], highWatermark: number): void {
+    // The topic was created again: offsets begin at zero.
+    if (highWatermark < this.#nextOffset) this.#reset();
+    for (const record of messages) {
+      const offset = Number(record.offset);
+      if (offset < this.#nextOffset) continue;
+      this.#nextOffset = offset + 1;
+      const entry = { offset, record, key: record.key?.toString() ?? '', isFinished: false };
+      this.#unfinished.push(entry);
+      this.#waiting.push(entry);
+      this.#waitingBytes += bytesOf(record);
+    }
+  }
+
+  /** Drops the waiting records below an offset: another owner has finished them. */
+  skipTo(offset: number): void {
+    for (const entry of this.#waiting) {
+      if (entry.offset >= offset) break;
+      entry.isFinished = true;
+      this.#waitingBytes -= bytesOf(entry.record);
+    }
+    this.#waiting = this.#waiting.filter(({ isFinished }) => !isFinished);
+    this.#dropFinished();
+    this.#nextOffset = Math.max(this.#nextOffset, offset);
+  }
+
+  /** The next record to run; nothing if its key is running: it is then deferred. */
+  take(): WindowRecord<M> | undefined {
+    const entry = this.#waiting.shift();
+    if (!entry) return undefined;
+    this.#waitingBytes -= bytesOf(entry.record);
+    const deferred = this.#deferredByKey.get(entry.key);
+    if (deferred && entry.key !== '') {
+      deferred.push(entry);
+      return undefined;
+    }
+    this.#deferredByKey.set(entry.key, []);
+    return entry;
+  }
+
+  /** Marks a record finished; returns the deferred record of the same key that may run now, if there is one. */
+  finish(entry: WindowRecord<M>): WindowRecord<M> | undefined {
+    entry.isFinished = true;
+    entry.record = EMPTY_RECORD;
+    delete entry.parsed;
+    this.#dropFinished();
+    const next = this.#deferredByKey.get(entry.key)?.shift();
+    if (!next) this.#deferredByKey.delete(entry.key);
+    return next;
+  }
+
+  #dropFinished(): void {
+    let count = 0;
+    while (this.#unfinished[count]?.isFinished) count++;
+    if (count > 0) this.#unfinished.splice(0, count);
+  }
+
+  #reset(): void {
+    this.#unfinished = [];
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#nextOffset = -1;
+    this.committedOffset = -1;
+  }
+}
+
+export const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
+
+/** Copies a record: as fetched it is a view of the whole response, and would keep all of it in memory. */
+export function copyRecord(record: KafkaMessage): KafkaMessage {
+  const copy = { ...record, key: copyBytes(record.key), value: copyBytes(record.value) };
+  for (const [name, value] of Object.entries(copy.headers ?? {}))
+    if (Buffer.isBuffer(value)) copy.headers = { ...copy.headers, [name]: copyBytes(value) };
+  return copy;
+}
+
+const copyBytes = <B extends Buffer | null>(bytes: B): B => (bytes && Buffer.from(bytes)) as B;

@@ -1,0 +1,181 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KafkaMessage } from 'kafkajs';
+import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
+import { makeHeldBack } from '#shared/telemetry/held-back.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
+import { headersOf } from '../dead-letter.ts';
+import { inConsumerSpan } from '../trace-messages.ts';
+import type { WindowRecord } from './partition-window.ts';
+import type { GiveUp, Handler, RecordContext } from './record.ts';
+import type { WorkSlot } from './work-slots.ts';
+
+const TRIES_MAX = 3;
+const RETRY_DELAY_MS_MIN = 100;
+const RETRY_DELAY_MS_MAX = 2_000;
+/** While a store is away every running record is held: one log line stands for all of them. */
+const HELD_LOG_INTERVAL_MS = 2_000;
+
+export const RECORD_OUTCOMES = ['handled', 'retried', 'dead-lettered', 'left'] as const;
+export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
+
+type Dependencies<M> = {
+  readonly groupId: string;
+  readonly topics: ReadonlyMap<string, Topic<M>>;
+  readonly handle: Handler<M>;
+  readonly giveUp: GiveUp<M> | undefined;
+  readonly deadLetter: (record: KafkaMessage, at: RecordContext, error: unknown) => Promise<void>;
+  readonly countOutcome: (topic: string, outcome: RecordOutcome) => void;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Decides what happens to a record: the only place that lets an offset be committed.
+ *
+ * | the handler | the record |
+ * | --- | --- |
+ * | returns | committed |
+ * | throws a retriable error (broker or store away) | held: retried after 100 ms to 2 s until it succeeds or the process stops |
+ * | throws any other error | tried 3 times in all, then given up, dead-lettered, committed |
+ * | cannot be called because the record is unreadable | given up, dead-lettered, committed |
+ *
+ * A dead-letter record that the broker refuses is written without its value: its headers name the source's position.
+ */
+export function makeProcessRecord<M>(deps: Dependencies<M>) {
+  const heldBack = makeHeldBack(HELD_LOG_INTERVAL_MS);
+  const retryWhileAway = async (
+    attempt: () => Promise<void>,
+    at: RecordContext,
+  ): Promise<'done' | 'left' | { failed: unknown }> => {
+    for (let delayMs = RETRY_DELAY_MS_MIN; ; delayMs = Math.min(delayMs * 2, RETRY_DELAY_MS_MAX)) {
+      try {
+        await attempt();
+        return 'done';
+      } catch (error) {
+        if (!isRetriable(error)) return { failed: error };
+        if (deps.signal.aborted) return 'left';
+        deps.countOutcome(at.topic, 'retried');
+        at.alive();
+        const others = heldBack();
+        if (others !== undefined)
+          deps.log.warn({ ...positionOf(at), others, error: describeError(error) }, 'record held: retrying');
+        await delay(delayMs, undefined, { signal: deps.signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  const tryHandler = async (
+    message: M,
+    at: RecordContext,
+  ): Promise<'done' | 'left' | { failed: unknown }> => {
+    for (let tries = 1; ; tries++) {
+      const outcome = await retryWhileAway(
+        () => inConsumerSpan(at, deps.groupId, (inSpan) => deps.handle(message, inSpan)),
+        at,
+      );
+      if (typeof outcome === 'string') return outcome;
+      deps.log.error(
+        { ...positionOf(at), tries, error: describeError(outcome.failed), stack: stackOf(outcome.failed) },
+        'record failed',
+      );
+      if (tries >= TRIES_MAX || isFinal(outcome.failed)) return outcome;
+      if (deps.signal.aborted) return 'left';
+    }
+  };
+
+  return async function processRecord(
+    entry: WindowRecord<M>,
+    topic: string,
+    partition: number,
+    park: WorkSlot['park'],
+  ): Promise<boolean> {
+    const at = contextOf(entry, topic, partition, park, deps.signal);
+    const { message, error } = entry.parsed ?? { message: undefined, error: undefined };
+    const outcome = message === undefined ? { failed: error } : await tryHandler(message, at);
+    if (typeof outcome === 'string') {
+      deps.countOutcome(topic, outcome === 'done' ? 'handled' : 'left');
+      if (deps.log.isLevelEnabled('debug'))
+        deps.log.debug({ ...positionOf(at), outcome }, 'record processed');
+      return outcome === 'done';
+    }
+    const terminal = await retryWhileAway(
+      async () => deps.giveUp?.({ message, record: at, error: outcome.failed }),
+      at,
+    );
+    if (terminal === 'left') return false;
+    if (typeof terminal === 'object')
+      deps.log.error(
+        { ...positionOf(at), error: describeError(terminal.failed) },
+        'the terminal result of a record could not be written',
+      );
+    const writeDeadLetter = (record: KafkaMessage) =>
+      retryWhileAway(() => deps.deadLetter(record, at, outcome.failed), at);
+    let deadLettered = await writeDeadLetter(entry.record);
+    if (typeof deadLettered === 'object') {
+      deps.log.error(
+        { ...positionOf(at), error: describeError(deadLettered.failed) },
+        'dead-letter record refused: writing it without its value',
+      );
+      deadLettered = await writeDeadLetter({ ...entry.record, value: null });
+    }
+    deps.countOutcome(topic, deadLettered === 'done' ? 'dead-lettered' : 'left');
+    if (deadLettered === 'done')
+      deps.log.error({ ...positionOf(at), error: describeError(outcome.failed) }, 'record dead-lettered');
+    return deadLettered === 'done';
+  };
+}
+
+/** Makes the function that parses a record and reads its due time. */
+export function makeParseRecord<M>(topics: ReadonlyMap<string, Topic<M>>, dueAtOf?: (message: M) => number) {
+  return function parseRecord(record: KafkaMessage, topicName: string) {
+    try {
+      const topic = topics.get(topicName);
+      if (!topic) throw new ServiceError('message-unreadable', 'the topic of the record is not declared');
+      const message = parseMessage(topic, record.value);
+      return { message, error: undefined, dueAtMs: dueAtOf?.(message) ?? 0 };
+    } catch (error) {
+      return { message: undefined, error, dueAtMs: 0 };
+    }
+  };
+}
+
+/** An unreadable message stays unreadable: one try is enough. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'message-unreadable';
+
+function contextOf(
+  entry: WindowRecord<unknown>,
+  topic: string,
+  partition: number,
+  park: WorkSlot['park'],
+  signal: AbortSignal,
+): RecordContext {
+  const { record, offset, key } = entry;
+  const headers = headersOf(record);
+  return {
+    topic,
+    partition,
+    offset: String(offset),
+    key,
+    headers,
+    traceparent: adoptTraceparent(headers['traceparent']),
+    timestampMs: Number(record.timestamp),
+    value: record.value,
+    signal,
+    alive: () => {
+      entry.aliveAtMs = performance.now();
+    },
+    park,
+  };
+}
+
+const positionOf = ({ topic, partition, offset, key, traceparent }: RecordContext) => ({
+  topic,
+  partition,
+  offset,
+  key,
+  traceId: traceIdOf(traceparent),
+});
+const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined);

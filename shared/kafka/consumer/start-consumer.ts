@@ -1,0 +1,138 @@
+import type { Admin, Kafka, Message } from 'kafkajs';
+import type { CommonConfig } from '#shared/config.ts';
+import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
+import type { ServiceContext } from '#shared/service-context.ts';
+import { unlessAborted } from '#shared/wait-for.ts';
+import { makeDeadLetter } from '../dead-letter.ts';
+import type { KafkaInstruments } from '../instruments.ts';
+import { startProgressCheck } from './check-progress.ts';
+import { settleBeforeJoin } from './patch-kafkajs.ts';
+import { makeParseRecord, makeProcessRecord } from './process-record.ts';
+import type { GiveUp, Handler } from './record.ts';
+import { WindowConsumer } from './window-consumer.ts';
+
+const FETCH_WAIT_MS = 250;
+const FETCH_BYTES_PER_PARTITION_MAX = 256 * 1024;
+const METADATA_AGE_MS_MAX = 60_000;
+
+export type ConsumeOptions<M> = {
+  readonly groupId: string;
+  readonly topics: readonly Topic<M>[];
+  /** Records processed at once, 1 to 10 000. */
+  readonly window: number;
+  readonly handle: Handler<M>;
+  readonly giveUp?: GiveUp<M>;
+  /** For a topic of delayed messages: when a message is due, epoch ms by `now`. */
+  readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
+  /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 250 ms. */
+  readonly fetchWaitMs?: number;
+  /** Called after every assignment of partitions. */
+  readonly onAssignment?: () => void;
+};
+
+/** The parts of the connection that a consumer uses. */
+type Connection = {
+  readonly kafka: Kafka;
+  readonly admin: Admin;
+  readonly instruments: KafkaInstruments;
+  readonly config: CommonConfig;
+  readonly context: Pick<ServiceContext, 'log' | 'fail' | 'readiness' | 'stopping'> &
+    Partial<Pick<ServiceContext, 'liveness'>>;
+  readonly publishRecord: (topic: string, record: Message) => Promise<void>;
+  /** How long a stop waits for running records. */
+  readonly drainMs: number;
+};
+
+/**
+ * Joins a consumer group and processes its records until disposal.
+ *
+ * @throws the signal's reason if the process is told to stop before the first assignment
+ */
+export async function startConsumer<M>(
+  { kafka, admin, instruments, config, context, publishRecord, drainMs }: Connection,
+  options: ConsumeOptions<M>,
+): Promise<AsyncDisposable> {
+  const { groupId } = options;
+  const stop = new AbortController();
+  const topics = new Map(options.topics.map((topic) => [topic.name, topic]));
+  const topicNames = [...topics.keys()];
+  const log = context.log.child({ group: groupId });
+  const metrics = instruments.ofGroup(groupId, topicNames);
+  const source = kafka.consumer({
+    groupId,
+    sessionTimeout: config.kafka.sessionTimeoutMs,
+    heartbeatInterval: config.kafka.heartbeatIntervalMs,
+    maxWaitTimeInMs: options.fetchWaitMs ?? FETCH_WAIT_MS,
+    maxBytesPerPartition: FETCH_BYTES_PER_PARTITION_MAX,
+    metadataMaxAge: METADATA_AGE_MS_MAX,
+  });
+  const consumer = new WindowConsumer<M>(source, {
+    topics: topicNames,
+    window: options.window,
+    log,
+    fail: context.fail,
+    onAssignment: () => {
+      metrics.onAssignment();
+      if (consumer.partitionCount === 0)
+        log.warn(
+          { topics: topicNames },
+          'no partition assigned: the group has more consumers than partitions',
+        );
+      options.onAssignment?.();
+    },
+    onCrash: metrics.onCrash,
+    readCommitted: () => readCommitted(admin, groupId, topicNames),
+    now: options.due?.now ?? Date.now,
+    parse: makeParseRecord(topics, options.due?.dueAtOf),
+    process: makeProcessRecord<M>({
+      groupId,
+      topics,
+      handle: options.handle,
+      giveUp: options.giveUp,
+      deadLetter: async (record, at, error) => {
+        const topic = topics.get(at.topic);
+        if (!topic) return;
+        const origin = `${at.topic}/${at.partition}/${at.offset}`;
+        await publishRecord(deadLetterSpecOf(topic).name, makeDeadLetter(record, origin, groupId, error));
+      },
+      countOutcome: metrics.countOutcome,
+      log,
+      signal: stop.signal,
+    }),
+  });
+  metrics.watch(consumer);
+  const endSettling = settleBeforeJoin(groupId, () => consumer.settle());
+  context.readiness.add(groupId, () => consumer.isJoined || 'not a member of its consumer group');
+  await unlessAborted(consumer.start(), context.stopping);
+  const progressCheck = startProgressCheck({
+    groupId,
+    topics: topicNames,
+    progress: () => consumer.progress,
+    admin,
+    stallMsMax: config.livenessStallMs,
+    log,
+  });
+  context.liveness?.add(groupId, progressCheck.isWell);
+  return {
+    async [Symbol.asyncDispose]() {
+      await progressCheck[Symbol.asyncDispose]();
+      stop.abort();
+      await consumer.stop(drainMs);
+      // Until here members may come and go: a record that ends meanwhile is still committed by this member.
+      endSettling();
+    },
+  };
+}
+
+async function readCommitted(
+  admin: Admin,
+  groupId: string,
+  topics: string[],
+): Promise<ReadonlyMap<string, number>> {
+  const found = await admin.fetchOffsets({ groupId, topics });
+  return new Map(
+    found.flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)] as const),
+    ),
+  );
+}

@@ -1,0 +1,195 @@
+import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+import type { WindowWork } from './record-scheduler.ts';
+import { WindowConsumer, type WindowSource } from './window-consumer.ts';
+
+/** More than a call stack is deep; as many records of one partition may be parked. */
+const BACKLOG = 15_000;
+
+type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now'>> & {
+  readonly window?: number;
+  readonly readCommitted?: () => Promise<ReadonlyMap<string, number>>;
+};
+
+/** A consumer of one partition over a kafkajs consumer that the test drives. */
+async function startConsumer(overrides: Overrides) {
+  const events = { GROUP_JOIN: 'join', CRASH: 'crash', FETCH_START: 'fetch' };
+  const listeners = new Map<string, (event: unknown) => void>();
+  const commits: string[] = [];
+  let eachBatch = async (_: EachBatchPayload): Promise<void> => undefined;
+  const source = {
+    events,
+    on: (event: string, listen: (of: unknown) => void) => void listeners.set(event, listen),
+    connect: async () => undefined,
+    subscribe: async () => undefined,
+    run: async (options: { eachBatch: typeof eachBatch }) => {
+      eachBatch = options.eachBatch;
+      setImmediate(() => join('first'));
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+    commitOffsets: async (offsets: { offset: string }[]) => {
+      commits.push(...offsets.map(({ offset }) => offset));
+    },
+    disconnect: async () => undefined,
+  } as unknown as WindowSource;
+  const join = (memberId: string) =>
+    listeners.get('join')?.({ payload: { memberId, memberAssignment: { t: [0] } } });
+  const started: number[] = [];
+  const process = overrides.process ?? (async () => true);
+  const consumer = new WindowConsumer(source, {
+    topics: ['t'],
+    window: 10_000,
+    log: makeSilentLogger(),
+    fail: (error) => {
+      throw error;
+    },
+    onAssignment: () => undefined,
+    onCrash: () => undefined,
+    readCommitted: async () => new Map(),
+    parse: () => ({ message: undefined, error: undefined, dueAtMs: 0 }),
+    now: Date.now,
+    ...overrides,
+    process: (entry, ...rest) => {
+      started.push(entry.offset);
+      return process(entry, ...rest);
+    },
+  });
+  await consumer.start();
+  /** Hands over the records 0 to `count` - 1, as kafkajs does. */
+  const fetch = (count: number): Promise<void> => {
+    listeners.get('fetch')?.({});
+    const messages = Array.from({ length: count }, (_, i) => ({
+      ...{ key: Buffer.from(`k${i}`), value: Buffer.from('{}'), offset: String(i) },
+    })) as KafkaMessage[];
+    const batch = { topic: 't', partition: 0, messages, highWatermark: String(count) };
+    return eachBatch({ batch } as EachBatchPayload);
+  };
+  const crash = () => listeners.get('crash')?.({ payload: { restart: true } });
+  return {
+    ...{ consumer, started, commits, fetch, join, crash },
+    [Symbol.asyncDispose]: () => consumer.stop(0),
+  };
+}
+
+/** Records whose processing ends when the test says so. */
+function heldRecords() {
+  const resolvers: (() => void)[] = [];
+  const process = () => new Promise<boolean>((resolve) => resolvers.push(() => resolve(true)));
+  const releaseAll = () => {
+    for (const release of resolvers.splice(0)) release();
+  };
+  return { process, releaseAll };
+}
+
+test('starts every record of a long backlog whose records all begin by waiting', async () => {
+  await using of = await startConsumer({
+    process: async (_, __, ___, park) => {
+      const left = Promise.withResolvers<boolean>();
+      park(() => left.resolve(false));
+      return left.promise;
+    },
+  });
+  void of.fetch(BACKLOG);
+  await waitUntil('all records to start', () => of.started.length === BACKLOG);
+});
+
+test('starts a backlog in parts, so that the event loop runs between them', async () => {
+  await using of = await startConsumer({});
+  void of.fetch(1_000);
+  // All microtasks of this tick: a record that ends makes room for the next one.
+  for (let i = 0; i < 10_000; i++) await undefined;
+  expect(of.started.length).toBeLessThan(1_000);
+  await waitUntil('all records to start', () => of.started.length === 1_000);
+});
+
+test('fetches at once while few records run, and pauses once between two fetches while many do', async () => {
+  const held = heldRecords();
+  await using of = await startConsumer({ process: held.process });
+  const settledAtOnce = (fetched: Promise<void>) => {
+    let isSettled = false;
+    void fetched.then(() => {
+      isSettled = true;
+    });
+    return new Promise<boolean>((resolve) => setImmediate(() => resolve(isSettled)));
+  };
+  expect(await settledAtOnce(of.fetch(10))).toBe(true);
+  await of.fetch(200);
+  await waitUntil('all records to start', () => of.started.length === 200);
+  expect(await settledAtOnce(of.fetch(200))).toBe(false);
+  held.releaseAll();
+});
+
+test('starts nothing while a rebalance settles, commits what ends, and goes on after the join', async () => {
+  const held = heldRecords();
+  await using of = await startConsumer({ process: held.process, window: 2 });
+  void of.fetch(3);
+  expect(of.started).toEqual([0]);
+  const settled = of.consumer.settle();
+  expect(of.consumer.state).toBe('settling');
+  held.releaseAll();
+  await settled;
+  expect({ started: of.started, commits: of.commits }).toEqual({ started: [0], commits: ['1'] });
+  of.join('first');
+  expect(of.consumer.state).toBe('consuming');
+  expect(of.started).toEqual([0, 1]);
+  held.releaseAll();
+});
+
+test('asks for the committed offsets after a crash, and repeats nothing that other members finished', async () => {
+  const committed = Promise.withResolvers<ReadonlyMap<string, number>>();
+  const held = heldRecords();
+  await using of = await startConsumer({
+    process: held.process,
+    window: 2,
+    readCommitted: () => committed.promise,
+  });
+  void of.fetch(5);
+  of.crash();
+  expect([of.consumer.state, of.consumer.isJoined]).toEqual(['joining', false]);
+  held.releaseAll();
+  of.join('second');
+  expect(of.consumer.state).toBe('catching-up');
+  await of.fetch(5);
+  expect(of.started).toEqual([0]);
+  committed.resolve(new Map([['t/0', 4]]));
+  await waitUntil('the consumer to catch up', () => of.consumer.state === 'consuming');
+  expect(of.started).toEqual([0, 4]);
+  held.releaseAll();
+});
+
+test('asks again if a rebalance comes before the committed offsets are known', async () => {
+  let readCount = 0;
+  const answers = [
+    Promise.withResolvers<ReadonlyMap<string, number>>(),
+    Promise.resolve(new Map([['t/0', 2]])),
+  ];
+  await using of = await startConsumer({
+    readCommitted: () => {
+      const answer = answers[readCount++];
+      return answer && 'promise' in answer ? answer.promise : (answer ?? Promise.resolve(new Map()));
+    },
+  });
+  of.crash();
+  of.join('second');
+  await of.consumer.settle();
+  of.join('second');
+  await waitUntil('the consumer to catch up', () => of.consumer.state === 'consuming');
+  expect(readCount).toBe(2);
+  await of.fetch(3);
+  expect(of.started).toEqual([2]);
+});
+
+test('stays stopping whatever the group does meanwhile, and commits what ends', async () => {
+  const held = heldRecords();
+  await using of = await startConsumer({ process: held.process, window: 2 });
+  void of.fetch(3);
+  const stopped = of.consumer.stop(60_000);
+  of.join('first');
+  of.crash();
+  expect(of.consumer.state).toBe('stopping');
+  held.releaseAll();
+  await stopped;
+  expect({ started: of.started, commits: of.commits }).toEqual({ started: [0], commits: ['1'] });
+});

@@ -1,0 +1,16 @@
+import type { Liveness } from './http/liveness.ts';
+import type { Readiness } from './http/ops-server.ts';
+import type { Logger } from './telemetry/log.ts';
+import type { Registry } from './telemetry/metrics.ts';
+
+/** The process-wide parts that every part of a service may use. */
+export type ServiceContext = {
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly readiness: Readiness;
+  readonly liveness: Liveness;
+  /** Aborted by the first SIGTERM or SIGINT. */
+  readonly stopping: AbortSignal;
+  /** Ends the process at once, non-zero: for a state in which it would live on and do nothing. */
+  readonly fail: (error: unknown) => void;
+};
