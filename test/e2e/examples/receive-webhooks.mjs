@@ -8,6 +8,17 @@ const webhook = new Webhook(process.env.WEBHOOK_SECRET);
 const handled = new Set();
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
+/**
+ * What the check says of each role: true, false, or undefined where it could not be read. Several rules may name one
+ * role: it is held if any of them is granted, unknown if none is and any could not be read, and otherwise not held.
+ * Of a check with onUndetermined "deny", pass its roles and no errors: there an unread rule is a denial.
+ */
+function foldRoles({ roles, errors }) {
+  const held = new Map(errors.map(({ roleId }) => [roleId, undefined]));
+  for (const { id, granted } of roles) if (granted || !held.has(id)) held.set(id, granted);
+  return held;
+}
+
 const server = createServer(async (request, response) => {
   const chunks = [];
   let bytes = 0;
@@ -29,9 +40,11 @@ const server = createServer(async (request, response) => {
   const id = request.headers['webhook-id'];
   if (handled.has(id)) return;
   handled.add(id);
-  // A role that is missing here could not be read (see result.errors): leave it as it is.
-  for (const { id: role, granted } of result.roles)
-    process.stdout.write(`${result.requestId}: ${granted ? 'grant' : 'revoke'} ${role}\n`);
+  for (const [role, isHeld] of foldRoles(result)) {
+    // A role that could not be read stays as it is: nobody said that it is not held.
+    if (isHeld === undefined) continue;
+    process.stdout.write(`${result.requestId}: ${isHeld ? 'grant' : 'revoke'} ${role}\n`);
+  }
 });
 
 server.listen(Number(process.env.PORT ?? 3000), process.env.HOST ?? '127.0.0.1', () => {

@@ -14,6 +14,20 @@ handled = set()
 BODY_BYTES_MAX = 4 * 1024 * 1024
 
 
+def fold_roles(result):
+    """What the check says of each role: True, False, or None where it could not be read.
+
+    Several rules may name one role: it is held if any of them is granted, unknown if none is and any could not be
+    read, and otherwise not held. Of a check with onUndetermined "deny", pass its roles and no errors: there an
+    unread rule is a denial.
+    """
+    held = {error["roleId"]: None for error in result["errors"]}
+    for role in result["roles"]:
+        if role["granted"] or role["id"] not in held:
+            held[role["id"]] = role["granted"]
+    return held
+
+
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -33,10 +47,10 @@ class Receiver(BaseHTTPRequestHandler):
         if headers["webhook-id"] in handled:
             return None
         handled.add(headers["webhook-id"])
-        # A role that is missing here could not be read (see result["errors"]): leave it as it is.
-        for role in result["roles"]:
-            verb = "grant" if role["granted"] else "revoke"
-            print(f"{result['requestId']}: {verb} {role['id']}", flush=True)
+        for role, is_held in fold_roles(result).items():
+            # A role that could not be read stays as it is: nobody said that it is not held.
+            if is_held is not None:
+                print(f"{result['requestId']}: {'grant' if is_held else 'revoke'} {role}", flush=True)
 
     def answer(self, status):
         self.send_response(status)

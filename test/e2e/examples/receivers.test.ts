@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
 import { findPython } from '../../support/find-python.ts';
+import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
 import { type SpawnedProcess, spawnProgram } from '../../support/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -28,11 +29,7 @@ async function expectToReceive(command: string, file: string): Promise<void> {
   await using receiver = spawnProgram(command, [`${FOLDER}/${file}`], env);
   const port = await portOf(receiver);
   const requestId = randomUUID();
-  const roles = [
-    { id: 'gold', granted: true },
-    { id: 'silver', granted: false },
-  ];
-  const body = JSON.stringify({ requestId, status: 'completed', roles, errors: [] });
+  const body = JSON.stringify({ requestId, status: 'completed', ...SHARED_ROLES });
   const sign = (secret: string, atMs: number) =>
     signMessage({
       requestId,
@@ -52,13 +49,17 @@ async function expectToReceive(command: string, file: string): Promise<void> {
   expect(await post(port, body, sign(SECRET, Date.now()))).toBe(204);
   await waitUntil('the roles', () => receiver.stdout().includes('revoke silver'));
   const lines = receiver.stdout().trim().split('\n').slice(1);
-  expect(lines).toEqual([`${requestId}: grant gold`, `${requestId}: revoke silver`]);
+  const expected = SHARED_OUTCOMES.flatMap(([role, isHeld]) =>
+    isHeld === null ? [] : [`${requestId}: ${isHeld ? 'grant' : 'revoke'} ${role}`],
+  );
+  expect(lines.sort()).toEqual(expected.sort());
 }
 
-test('the receiver in Node takes what is signed, once, and refuses what is forged or old', () =>
+test('the receiver in Node takes what is signed, once, folds the rules of a role, and refuses what is forged or old', () =>
   expectToReceive(process.execPath, 'receive-webhooks.mjs'));
 
 const testWithPython = python === undefined ? test.skip : test;
-testWithPython('the receiver in Python takes what is signed, once, and refuses what is forged or old', () =>
-  expectToReceive(python ?? '', 'receive_webhooks.py'),
+testWithPython(
+  'the receiver in Python takes what is signed, once, folds the rules of a role, and refuses what is forged or old',
+  () => expectToReceive(python ?? '', 'receive_webhooks.py'),
 );

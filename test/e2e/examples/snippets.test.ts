@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { makeSign } from '../../../services/webhook-dispatcher/delivery/make-sign.ts';
 import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-message.ts';
 import { findPython } from '../../support/find-python.ts';
+import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
 
 // Scenario: the snippets that the portal shows, as they stand, judge messages that the dispatcher's own code has
 // signed, and forged ones.
@@ -45,11 +46,12 @@ function messages(): readonly (readonly [string, Message, boolean])[] {
   ];
 }
 
-/** Runs a program that reads messages from its input and prints which of them it accepts. */
-function expectToJudge(command: string, args: readonly string[], options: { cwd?: string } = {}): void {
-  const cases = messages();
+type RunOptions = { readonly cwd?: string };
+
+/** Runs a program that reads JSON from its input, and returns the JSON that it prints. */
+function run(command: string, args: readonly string[], input: unknown, options: RunOptions = {}): unknown {
   const { status, stdout, stderr } = spawnSync(command, args, {
-    input: JSON.stringify(cases.map(([, message]) => message)),
+    input: JSON.stringify(input),
     encoding: 'utf8',
     timeout: RUN_TIMEOUT_MS,
     env: {
@@ -62,10 +64,23 @@ function expectToJudge(command: string, args: readonly string[], options: { cwd?
     ...options,
   });
   if (status !== 0) throw new Error(`${command} ended with ${status}: ${stderr}`);
-  const accepted = JSON.parse(stdout) as boolean[];
+  return JSON.parse(stdout);
+}
+
+/** Runs a program that reads messages and prints which of them it accepts. */
+function expectToJudge(command: string, args: readonly string[], options?: RunOptions): void {
+  const cases = messages();
+  const input = cases.map(([, message]) => message);
+  const accepted = run(command, args, input, options) as boolean[];
   expect(cases.map(([name], place) => [name, accepted[place]])).toEqual(
     cases.map(([name, , isGood]) => [name, isGood]),
   );
+}
+
+/** Runs a program that reads a result and prints pairs of a role and whether it is held. */
+function expectToFold(command: string, args: readonly string[], options?: RunOptions): void {
+  const folded = run(command, args, SHARED_ROLES, options) as [string, boolean | null][];
+  expect(folded.sort()).toEqual([...SHARED_OUTCOMES].sort());
 }
 
 test('the snippet for Node accepts what is signed, and nothing else', () => {
@@ -75,6 +90,15 @@ test('the snippet for Node accepts what is signed, and nothing else', () => {
     const accepts = ({ body, headers }) => { try { return verify(body, headers).requestId === 'req_1'; } catch { return false; } };
     console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).map(accepts)));`;
   expectToJudge(process.execPath, ['--input-type=module', '-e', program]);
+});
+
+test('the snippet for Node folds several rules of one role', () => {
+  const program = `
+    import { readFileSync } from 'node:fs';
+    import { foldRoles } from ${JSON.stringify(join(SNIPPETS, 'fold-roles.mjs'))};
+    const folded = foldRoles(JSON.parse(readFileSync(0, 'utf8')));
+    console.log(JSON.stringify([...folded].map(([role, isHeld]) => [role, isHeld ?? null])));`;
+  expectToFold(process.execPath, ['--input-type=module', '-e', program]);
 });
 
 const python = findPython('test/e2e/examples/requirements.txt');
@@ -93,6 +117,39 @@ def accepts(message):
 print(json.dumps([accepts(message) for message in json.load(sys.stdin)]))`;
   expectToJudge(python ?? '', ['-c', program]);
 });
+
+testWithPython('the snippet for Python folds several rules of one role', () => {
+  const program = `
+import json, sys
+sys.path.insert(0, ${JSON.stringify(SNIPPETS)})
+sys.dont_write_bytecode = True
+from fold_roles import fold_roles
+print(json.dumps(list(fold_roles(json.load(sys.stdin)).items())))`;
+  expectToFold(python ?? '', ['-c', program]);
+});
+
+const GO_FOLD_PROGRAM = `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"example/webhook"
+)
+
+func main() {
+	var result webhook.Result
+	if err := json.NewDecoder(os.Stdin).Decode(&result); err != nil {
+		panic(err)
+	}
+	isHeld := map[webhook.Outcome]any{webhook.Held: true, webhook.NotHeld: false, webhook.Unknown: nil}
+	folded := [][2]any{}
+	for role, outcome := range webhook.FoldRoles(result) {
+		folded = append(folded, [2]any{role, isHeld[outcome]})
+	}
+	json.NewEncoder(os.Stdout).Encode(folded)
+}
+`;
 
 const GO_PROGRAM = `package main
 
@@ -123,18 +180,28 @@ func main() {
 
 const hasGo = spawnSync('go', ['version']).status === 0;
 const testWithGo = hasGo ? test : test.skip;
-testWithGo('the snippet for Go accepts what is signed, and nothing else', () => {
+/** Makes a Go module of the snippets and a program that uses them, and runs it. */
+function withGoModule(program: string, use: (cwd: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'rolecall-go-'));
   try {
     mkdirSync(join(folder, 'webhook'));
-    cpSync(join(SNIPPETS, 'verify.go'), join(folder, 'webhook', 'verify.go'));
+    for (const name of ['verify.go', 'fold_roles.go'])
+      cpSync(join(SNIPPETS, name), join(folder, 'webhook', name));
     writeFileSync(join(folder, 'go.mod'), 'module example\n\ngo 1.21\n');
-    writeFileSync(join(folder, 'main.go'), GO_PROGRAM);
-    expectToJudge('go', ['run', '.'], { cwd: folder });
+    writeFileSync(join(folder, 'main.go'), program);
+    use(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-});
+}
+
+testWithGo('the snippet for Go accepts what is signed, and nothing else', () =>
+  withGoModule(GO_PROGRAM, (cwd) => expectToJudge('go', ['run', '.'], { cwd })),
+);
+
+testWithGo('the snippet for Go folds several rules of one role', () =>
+  withGoModule(GO_FOLD_PROGRAM, (cwd) => expectToFold('go', ['run', '.'], { cwd })),
+);
 
 for (const [name, isThere] of [
   ['Python with standardwebhooks', python !== undefined],

@@ -6,39 +6,50 @@ import { Card } from '../parts/states.js';
 
 /** The files are run by the project's tests as they stand. */
 const SNIPPETS = {
-  node: ['Node', 'verify.mjs', 'npm install standardwebhooks'],
-  python: ['Python', 'verify.py', 'pip install standardwebhooks'],
-  go: ['Go', 'verify.go', 'Standard library alone'],
+  node: { name: 'Node', needs: 'npm install standardwebhooks', verify: 'verify.mjs', fold: 'fold-roles.mjs' },
+  python: {
+    name: 'Python',
+    needs: 'pip install standardwebhooks',
+    verify: 'verify.py',
+    fold: 'fold_roles.py',
+  },
+  go: { name: 'Go', needs: 'Standard library alone', verify: 'verify.go', fold: 'fold_roles.go' },
 };
 
-/** How to verify a webhook, in three languages. */
+/** How to verify a webhook and what to make of its roles, in three languages. */
 export function Snippets() {
   const [chosen, setChosen] = useState('node');
-  const [texts, setTexts] = useState({});
-  const [, file, note] = SNIPPETS[chosen];
-  useEffect(() => {
-    if (texts[file] !== undefined) return;
-    void fetch(`/assets/snippets/${file}`)
-      .then((response) => (response.ok ? response.text() : Promise.reject(new Error())))
-      .catch(() => 'This snippet could not be loaded. Please reload the page.')
-      .then((text) => setTexts((before) => ({ ...before, [file]: text })));
-  }, [file]);
-  const text = texts[file] ?? '';
-  const options = Object.entries(SNIPPETS).map(([value, [name]]) => [value, name]);
+  const { name, needs, verify, fold } = SNIPPETS[chosen];
+  const options = Object.entries(SNIPPETS).map(([value, snippet]) => [value, snippet.name]);
   return html`
-    <${PageHead} title="Snippets"><p class="sub">Verify what arrives at your callback URL before you act on it.</p><//>
-    <${Card} title="Verify a signature"
+    <${PageHead} title="Snippets"
       aside=${html`<${Segments} label="Language" options=${options} value=${chosen} onChange=${setChosen} />`}>
-      <div class="code-head"><code>${note}</code><${CopyButton} text=${text} what="Snippet" /></div>
-      <pre class="code" tabindex="0" aria-label=${`Snippet for ${SNIPPETS[chosen][0]}`}>${text}</pre>
+      <p class="sub">Verify what arrives at your callback URL before you act on it.</p><//>
+    <${Card} title="Verify a signature"><${Snippet} key=${verify} file=${verify} note=${needs} language=${name} /><//>
+    <${Card} title="Fold the rules of a role">
+      <p class="prose">A result has one entry per rule. Several rules may name one role, and only together do they say
+        whether it is held.</p>
+      <${Snippet} key=${fold} file=${fold} note="For polled and sync results too" language=${name} />
     <//>
     <${Card} title="What to keep in mind">
       <ul class="prose">
         <li>Verify the <strong>raw bytes</strong> of the body; parse afterwards.</li>
         <li>Answer with 2xx within 15 seconds and work later.</li>
         <li>A message may come twice: remember its <code>webhook-id</code>.</li>
-        <li>A role that is missing from <code>roles</code> could not be read. Leave it as it is; it is not a “no”.</li>
+        <li>A role that is only in <code>errors</code> could not be read. Leave it as it is; it is not a “no”.</li>
       </ul>
     <//>
   `;
+}
+
+function Snippet({ file, note, language }) {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    void fetch(`/assets/snippets/${file}`)
+      .then((response) => (response.ok ? response.text() : Promise.reject(new Error())))
+      .catch(() => 'This snippet could not be loaded. Please reload the page.')
+      .then(setText);
+  }, [file]);
+  return html`<div class="code-head"><code>${note}</code><${CopyButton} text=${text} what=${file} /></div>
+    <pre class="code" tabindex="0" aria-label=${`${file}, for ${language}`}>${text}</pre>`;
 }

@@ -1,0 +1,39 @@
+package webhook
+
+// Result is what a check found, as far as roles are concerned.
+type Result struct {
+	Roles []struct {
+		ID      string `json:"id"`
+		Granted bool   `json:"granted"`
+	} `json:"roles"`
+	Errors []struct {
+		RoleID string `json:"roleId"`
+	} `json:"errors"`
+}
+
+// Outcome of a role. Unknown could not be read, which is not a "no": leave such a role as it is.
+type Outcome string
+
+const (
+	Held    Outcome = "held"
+	NotHeld Outcome = "not held"
+	Unknown Outcome = "unknown"
+)
+
+// FoldRoles says what became of each role. Several rules may name one: it is held if any of them is granted,
+// unknown if none is and any could not be read, and otherwise not held. Of a check with onUndetermined "deny",
+// leave Errors empty: there a rule that could not be read is a denial.
+func FoldRoles(result Result) map[string]Outcome {
+	roles := map[string]Outcome{}
+	for _, unread := range result.Errors {
+		roles[unread.RoleID] = Unknown
+	}
+	for _, role := range result.Roles {
+		if role.Granted {
+			roles[role.ID] = Held
+		} else if _, isKnown := roles[role.ID]; !isKnown {
+			roles[role.ID] = NotHeld
+		}
+	}
+	return roles
+}

@@ -1,0 +1,12 @@
+def fold_roles(result: dict) -> dict[str, bool | None]:
+    """What a result says of each role: True held, False not held, None could not be read.
+
+    None is not a "no": leave such a role as it is. Several rules may name one role. It is held if any of them is
+    granted, None if none is and any could not be read, and otherwise not held. Of a check with
+    onUndetermined "deny", pass {"roles": …, "errors": []}: there a rule that could not be read is a denial.
+    """
+    held = {error["roleId"]: None for error in result["errors"]}
+    for role in result["roles"]:
+        if role["granted"] or role["id"] not in held:
+            held[role["id"]] = role["granted"]
+    return held

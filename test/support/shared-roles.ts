@@ -1,0 +1,37 @@
+/**
+ * A result whose rules share roles in every way there is: what the examples fold is held to `SHARED_OUTCOMES`. Names
+ * that a plain object would take for members of its own are among them.
+ */
+export const SHARED_ROLES = {
+  roles: [
+    { id: 'gold', granted: true },
+    { id: 'gold', granted: false },
+    { id: 'vip', granted: false },
+    { id: 'vip', granted: true },
+    { id: 'granted-and-unread', granted: true },
+    { id: 'denied-and-unread', granted: false },
+    { id: '__proto__', granted: true },
+    { id: 'silver', granted: false },
+    { id: 'silver', granted: false },
+  ],
+  errors: ['granted-and-unread', 'denied-and-unread', 'unread', 'constructor'].map((roleId, ruleIndex) => ({
+    ruleIndex,
+    roleId,
+    code: 'rpc-unavailable',
+    message: 'No RPC endpoint of this chain gave an answer.',
+    retryable: true,
+    chainId: 1,
+  })),
+} as const;
+
+/** Each role with whether it is held; `null` where that could not be read. */
+export const SHARED_OUTCOMES: readonly (readonly [string, boolean | null])[] = [
+  ['gold', true],
+  ['vip', true],
+  ['granted-and-unread', true],
+  ['denied-and-unread', null],
+  ['unread', null],
+  ['constructor', null],
+  ['__proto__', true],
+  ['silver', false],
+];
