@@ -1,7 +1,8 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
+import { isRefunded } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { type AdmitCheck, type AdmittedCheck, isFailed, laneOf } from './admit-check.ts';
+import { type AdmitCheck, type AdmittedCheck, isToBeRetried, laneOf } from './admit-check.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import type { Enter } from './enter.ts';
@@ -68,8 +69,8 @@ export function makeAcceptCheck(deps: Dependencies) {
         });
       if (!waiting) return answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
       const resultJson = await waiting.result;
-      // Whoever saves a result without any decision gives the charge back with it.
-      if (admitted.kind !== 'replayed' && isUndecided(check, resultJson)) onGivenBack();
+      // Whoever saves such a result gives the charge back with it.
+      if (admitted.kind !== 'replayed' && isGivenBack(check, resultJson)) onGivenBack();
       answerSync(response, admitted.requestId, resultJson);
     } finally {
       waiting?.cancel();
@@ -112,20 +113,19 @@ function answerAccepted(response: Response, requestId: string, publicBaseUrl: st
   });
 }
 
-/** A check that asked for denials is completed although no rule of it was read. */
-function isUndecided(check: ValidCheck, resultJson: string | undefined): boolean {
-  if (resultJson === undefined) return false;
-  if (check.onUndetermined !== 'deny') return isFailed(resultJson);
-  const { errors } = JSON.parse(resultJson) as { readonly errors: readonly unknown[] };
-  return errors.length === check.rules.length;
-}
+/** A result without an error decided something; most have none, and are not parsed. */
+const isGivenBack = (check: ValidCheck, resultJson: string | undefined): boolean =>
+  resultJson !== undefined &&
+  !resultJson.includes('"errors":[]') &&
+  isRefunded(JSON.parse(resultJson), check.rules.length);
 
 function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
   if (resultJson === undefined)
     throw new Problem('deadline-exceeded', 'The result is not there yet; it can be polled.', {
       members: { requestId },
     });
-  if (!isFailed(resultJson)) {
+  // Where asking again cannot help, the failed result is the answer.
+  if (!isToBeRetried(resultJson)) {
     sendJson(response, 200, resultJson);
     return;
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { isWorthRetrying } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, Admitter, Claim } from '#shared/redis/admit.ts';
 import type { Retention } from './domain/judge-poll.ts';
@@ -56,8 +57,12 @@ const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
-/** Whether a stored result holds no decision. Written without blanks, so the text itself tells. */
-export const isFailed = (resultJson: string): boolean => resultJson.includes('"status":"failed"');
+/**
+ * Whether a stored result says only that the check may succeed when it is made again. The text alone tells whether
+ * a check failed: it is written without blanks.
+ */
+export const isToBeRetried = (resultJson: string): boolean =>
+  resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
 
 type Attempt = CheckToAdmit & {
   readonly lane: Lane;
@@ -130,7 +135,7 @@ async function judgeReplay(
   if (ageMs >= deps.retentionMs[lane]) return 'spent';
   if (lane === 'bulk') return replay;
   const resultJson = await deps.readResult(replay.requestId);
-  if (resultJson !== undefined) return isFailed(resultJson) ? 'spent' : { ...replay, resultJson };
+  if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };
   if (ageMs < deps.syncDeadlineMs) throw inUse();
   return 'spent';
 }

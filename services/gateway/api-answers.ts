@@ -23,7 +23,9 @@ export const Pending = z
 export const Result = CheckResult.meta({
   id: 'CheckResult',
   description:
-    'One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`.',
+    'One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. ' +
+    'Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any ' +
+    'is in `errors`, and otherwise not held.',
 });
 
 export const ChainList = z

@@ -1,5 +1,6 @@
 import { ServiceError } from '#shared/errors.ts';
-import { A_CHECK, API_KEY, aResult, NOW_MS } from '../../test/support/fake-gateway.ts';
+import type { Claim } from '#shared/redis/admit.ts';
+import { A_CHECK, API_KEY, anAdmission, aResult, NOW_MS } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
@@ -75,16 +76,26 @@ describe('a check', () => {
     expect((await gateway.post(A_CHECK)).status).toBe(200);
   });
 
-  it('in sync mode of which nothing was decided is 503 with the errors', async () => {
-    const errors = [{ ruleIndex: 0, roleId: 'holder', code: 'rpc-unavailable' }];
+  const PASSING = { ruleIndex: 0, roleId: 'holder', code: 'rpc-unavailable', retryable: true };
+  const FOR_GOOD = { ruleIndex: 1, roleId: 'vip', code: 'contract-not-found', retryable: false };
+  const TWO_RULES = { ...A_CHECK, rules: [A_CHECK.rules[0], { ...A_CHECK.rules[0], roleId: 'vip' }] };
+  const startFailing = async (errors: readonly unknown[]) => {
     const gateway = await start({
       publish: async ({ requestId }) =>
         gateway.complete(requestId, aResult(requestId, { status: 'failed', roles: [], errors })),
     });
-    const response = await gateway.post(A_CHECK);
+    return gateway;
+  };
+
+  it.each([
+    ['one retryable error is given back', [PASSING], 10_000],
+    ['errors of which one is retryable is charged', [PASSING, FOR_GOOD], 9_999],
+  ])('in sync mode with no decision and %s: 503 with the errors', async (_, errors, left) => {
+    const gateway = await startFailing(errors);
+    const response = await gateway.post(errors.length === 1 ? A_CHECK : TWO_RULES);
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('1');
-    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=10000;/);
+    expect(response.headers.get('ratelimit')).toMatch(`"per-month";r=${left};`);
     expect(await problemOf(response)).toMatchObject({
       code: 'evaluation-unavailable',
       errors,
@@ -92,15 +103,58 @@ describe('a check', () => {
     });
   });
 
-  it('that denies what nobody could read tells that it cost no quota', async () => {
-    const errors = [{ ruleIndex: 0, roleId: 'holder', code: 'rpc-unavailable' }];
-    const roles = [{ id: 'holder', granted: false }];
-    const gateway = await start({
-      publish: async ({ requestId }) => gateway.complete(requestId, aResult(requestId, { roles, errors })),
-    });
-    const response = await gateway.post({ ...A_CHECK, onUndetermined: 'deny' });
+  it('in sync mode that would fail again is 200 with the failed result, charged, without Retry-After', async () => {
+    const gateway = await startFailing([FOR_GOOD]);
+    const response = await gateway.post(A_CHECK);
     expect(response.status).toBe(200);
-    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=10000;/);
+    expect(response.headers.get('retry-after')).toBeNull();
+    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=9999;/);
+    const text = await response.text();
+    expect(JSON.parse(text)).toMatchObject({ status: 'failed', roles: [], errors: [FOR_GOOD] });
+    const { requestId } = gateway.published[0] ?? {};
+    const polled = await gateway.get(`/access-control/check-roles/responses/${requestId}`);
+    expect(await polled.text()).toBe(text);
+  });
+
+  it.each([
+    ['that would fail again replays its failed result', [FOR_GOOD], 200],
+    ['that may succeed the next time runs anew', [PASSING], 503],
+  ])('in sync mode %s when it is sent again under its idempotency key', async (_, errors, status) => {
+    let claim: Claim | undefined;
+    const gateway = await start({
+      admit: async (request) => {
+        const isReplay = claim !== undefined && request.check?.claim?.replaces === undefined;
+        if (isReplay) return anAdmission(request, { outcome: 'published', claim });
+        return anAdmission(request);
+      },
+      publish: async ({ requestId }) =>
+        gateway.complete(requestId, aResult(requestId, { status: 'failed', roles: [], errors })),
+    });
+    const headers = { 'idempotency-key': 'once' };
+    const first = await gateway.post(A_CHECK, headers);
+    const { requestId } = gateway.published[0] ?? {};
+    claim = { atMs: NOW_MS, seed: 'seed', requestId, month: '2026-11' };
+    const second = await gateway.post(A_CHECK, headers);
+    expect([first.status, second.status]).toEqual([status, status]);
+    expect(second.headers.get('idempotency-replayed')).toBe(status === 200 ? 'true' : null);
+    expect(gateway.published).toHaveLength(status === 200 ? 1 : 2);
+    if (status === 200) expect(await second.text()).toBe(await first.text());
+  });
+
+  it('that denies what nobody could read tells whether it cost quota', async () => {
+    const roles = [{ id: 'holder', granted: false }];
+    for (const [error, left] of [
+      [PASSING, 10_000],
+      [{ ...FOR_GOOD, ruleIndex: 0 }, 9_999],
+    ] as const) {
+      const gateway = await start({
+        publish: async ({ requestId }) =>
+          gateway.complete(requestId, aResult(requestId, { roles, errors: [error] })),
+      });
+      const response = await gateway.post({ ...A_CHECK, onUndetermined: 'deny' });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('ratelimit')).toMatch(`"per-month";r=${left};`);
+    }
   });
 
   it('a role named "status":"failed" does not make a result a failed one', async () => {

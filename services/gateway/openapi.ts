@@ -103,7 +103,9 @@ const checkRoles: ZodOpenApiOperationObject = {
   },
   responses: {
     200: {
-      description: 'The result; at least one rule was decided.',
+      description:
+        'The result. Its `status` is `failed` where nothing was decided and no error is `retryable`: asking again ' +
+        'would give the same.',
       headers: { ...SUCCESS_HEADERS, 'Idempotency-Replayed': REPLAYED },
       content: { 'application/json': { schema: Result, examples: { holder: { value: RESULT_EXAMPLE } } } },
     },

@@ -12,7 +12,7 @@ export const CheckCompleted = z.object({
   delivery: Delivery,
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
-  /** Whether at least one rule was decided. If none was, the quota is given back. */
+  /** Whether the check is charged: `false` gives it back to `chargedMonth`, as `isRefunded` of its result says. */
   decided: z.boolean(),
   chargedMonth: z.string().optional(),
   /** A `CheckResult` as JSON text: these very characters are stored, polled and delivered. */

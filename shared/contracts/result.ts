@@ -62,3 +62,21 @@ export const CheckResult = z.object({
   blocks: z.record(z.string(), BlockReport),
 });
 export type CheckResult = z.infer<typeof CheckResult>;
+
+type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<RuleFault, 'retryable'>[] };
+
+/**
+ * Whether a check is given back to the month's quota: nothing was decided, and asking again may help with every rule.
+ * A check that failed for good, such as one of a contract that does not exist, is charged.
+ */
+export const isRefunded = ({ status, errors }: Outcome, ruleCount: number): boolean =>
+  (status === 'failed' || errors.length === ruleCount) && errors.every(({ retryable }) => retryable);
+
+/**
+ * Whether a check that failed may succeed when it is made again: a sync one is then answered 503 and not by its result.
+ *
+ * @example
+ * isWorthRetrying({ status: 'failed', errors: [{ retryable: false }] }); // false: a wrong contract address, say
+ */
+export const isWorthRetrying = ({ status, errors }: Outcome): boolean =>
+  status === 'failed' && errors.some(({ retryable }) => retryable);

@@ -3,6 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { OPERATION_CODES } from '../../services/gateway/api-answers.ts';
 import { makeOpenApi } from '../../services/gateway/openapi.ts';
 import { CHECK_EXAMPLES, RESULT_EXAMPLE } from '../../services/gateway/openapi-examples.ts';
+import { aCheckResult } from '../support/a-check-result.ts';
 import {
   A_CHECK,
   aClientApp,
@@ -69,7 +70,14 @@ const badKeys = async (gateway: FakeGateway, send: () => Promise<Response>): Pro
   return send();
 };
 const failing = (gateway: FakeGateway) => async (message: { requestId: string }) =>
-  gateway.complete(message.requestId, aResult(message.requestId, { status: 'failed', roles: [] }));
+  gateway.complete(
+    message.requestId,
+    aCheckResult({
+      requestId: message.requestId,
+      status: 'failed',
+      errors: [{ ruleIndex: 0, roleId: 'holder', code: 'rpc-unavailable' }],
+    }),
+  );
 
 /** How each problem of `POST /access-control/check-roles` comes about. */
 const CHECK_PROBLEMS: Record<string, () => Promise<Response>> = {

@@ -129,6 +129,19 @@ test('a contract that is not there is told from a balance of nothing', async () 
   expect(body.errors).toMatchObject([{ ruleIndex: 0, code: 'contract-not-found', retryable: false }]);
 });
 
+test('a check that would fail again is answered by its failed result, which asks nobody to try again', async () => {
+  const wallet = system.chain.holder;
+  const rules = [on(31_337).erc20({ roleId: 'a wallet, not a token', contractAddress: wallet })];
+  const { status, headers, body } = await system.client.check({ account: wallet, rules });
+  expect(status).toBe(200);
+  expect(headers.get('retry-after')).toBeNull();
+  expect(body).toMatchObject({
+    status: 'failed',
+    roles: [],
+    errors: [{ ruleIndex: 0, code: 'contract-not-found', retryable: false }],
+  });
+});
+
 test('neither the log nor an answer holds the address of an endpoint', async () => {
   const answer = await system.client.check(dead());
   expect(answer.text).not.toMatch(/127\.0\.0\.1/);

@@ -23,6 +23,7 @@ const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
 const granted: Verdict = { outcome: 'granted' };
 const denied: Verdict = { outcome: 'denied' };
 const unread: Verdict = { outcome: 'undetermined', code: 'rpc-timeout' };
+const missing: Verdict = { outcome: 'undetermined', code: 'contract-not-found' };
 const compose = (over: Partial<CheckRequested>, ...verdicts: Verdict[]) => {
   const { resultJson, decided } = composeResult(aCheck(over), verdicts, {}, AT);
   return { decided, ...CheckResult.parse(JSON.parse(resultJson)) };
@@ -53,6 +54,8 @@ test('decided rules are in the order of the rules, and an unread one is an error
 test.each([
   ['omit', [denied, unread], 'completed', [['a', false]], true],
   ['omit', [unread, unread], 'failed', [], false],
+  ['omit', [missing, missing], 'failed', [], true],
+  ['omit', [unread, missing], 'failed', [], true],
   [
     'deny',
     [granted, unread],
@@ -74,6 +77,7 @@ test.each([
     false,
   ],
   ['fail', [granted, unread], 'failed', [], false],
+  ['fail', [granted, missing], 'failed', [], true],
   [
     'fail',
     [granted, denied],
@@ -84,12 +88,12 @@ test.each([
     ],
     true,
   ],
-] as const)('%s of %j is %s', (onUndetermined, verdicts, status, roles, decided) => {
+] as const)('%s of %j is %s with %j, charged: %s', (onUndetermined, verdicts, status, roles, isCharged) => {
   const result = compose({ onUndetermined }, ...verdicts);
   expect(result.status).toBe(status);
   expect(result.roles.map(({ id, granted: isGranted }) => [id, isGranted])).toEqual(roles);
-  expect(result.decided).toBe(decided);
-  expect(result.errors).toHaveLength(verdicts.filter((verdict) => verdict === unread).length);
+  expect(result.decided).toBe(isCharged);
+  expect(result.errors).toHaveLength(verdicts.filter(({ outcome }) => outcome === 'undetermined').length);
 });
 
 test('what the next consumers need travels along', () => {

@@ -3,6 +3,7 @@ import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import {
   type BlockReport,
   type CheckResult,
+  isRefunded,
   type RuleFault,
   UNDETERMINED,
   type UndeterminedCode,
@@ -46,8 +47,7 @@ export function composeResult(
     if (check.onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
   }
   const isFailed = roles.length === 0 || (check.onUndetermined === 'fail' && errors.length > 0);
-  const isAnyDecided = errors.length < check.rules.length;
-  return complete(check, isAnyDecided && !isFailed, {
+  return complete(check, {
     requestId: check.requestId,
     status: isFailed ? 'failed' : 'completed',
     roles: isFailed ? [] : roles,
@@ -60,7 +60,7 @@ export function composeResult(
 /** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
 export function composeFailure(check: FailedCheck, evaluatedAt: string): CheckCompleted {
   const errors = check.rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, 'internal'));
-  return complete(check, false, {
+  return complete(check, {
     requestId: check.requestId,
     status: 'failed',
     roles: [],
@@ -70,14 +70,14 @@ export function composeFailure(check: FailedCheck, evaluatedAt: string): CheckCo
   });
 }
 
-function complete(check: FailedCheck, decided: boolean, result: CheckResult): CheckCompleted {
+function complete(check: FailedCheck, result: CheckResult): CheckCompleted {
   return {
     requestId: check.requestId,
     clientId: check.clientId,
     delivery: check.delivery,
     acceptedAt: check.acceptedAt,
     retainUntil: check.retainUntil,
-    decided,
+    decided: !isRefunded(result, check.rules.length),
     ...(check.chargedMonth === undefined ? {} : { chargedMonth: check.chargedMonth }),
     resultJson: JSON.stringify(result),
   };
