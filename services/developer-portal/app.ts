@@ -2,8 +2,9 @@ import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Account } from '#shared/contracts/client-app.ts';
 import { describeError } from '#shared/errors.ts';
+import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey, makeForwardedForNotice } from '#shared/http/client-address.ts';
-import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
+import { InFlight } from '#shared/http/in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
@@ -28,7 +29,7 @@ export type Dependencies = {
   readonly sessionMsMax: number;
   /** Addresses of proxies whose `X-Forwarded-*` is believed. */
   readonly trustedProxies: readonly string[];
-  /** Requests answered at once; more are refused before any work. */
+  /** Requests answered at once; more are refused before any work. One whose body is still coming is none of them. */
   readonly inFlightMax: number;
   readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
   readonly log: Logger;
@@ -36,7 +37,8 @@ export type Dependencies = {
 
 /**
  * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. In the order of
- * events: bound → route → origin → session → body → handler. It does not listen.
+ * events: route → bound of the bodies being sent → origin → session → body → in-flight bound → handler. It does not
+ * listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
@@ -46,13 +48,31 @@ export function makeApp(deps: Dependencies): RequestListener {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', [...deps.trustedProxies]);
   app.set('query parser', false);
-  app.use(makeGate(deps));
+  const noticeForwardedFor = makeForwardedForNotice({
+    log: deps.log,
+    count: deps.metrics.forwardedForIgnored,
+  });
+  app.use((request: Request, response: Response, next: () => void) => {
+    response.set(COMMON_HEADERS);
+    noticeForwardedFor(request);
+    next();
+  });
+  const inFlight = new InFlight({
+    countMax: deps.inFlightMax,
+    observe: (count) => deps.metrics.inFlight.set(count),
+  });
+  const countIn = ({ ip }: Request, response: Response): void => {
+    if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
+      throw overloaded('Too many requests are being answered.');
+  };
+  const bodies = new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem });
+  const bounds = { countIn, bodies };
   const paths = Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path);
   const refusals = [...paths].map(([path, operations]) => {
     const refuse = notAllowed(operations.map(([, { method }]) => method));
     // Before the operations: Express would answer HEAD by GET.
     app.head(path, refuse);
-    for (const [id, { method }] of operations) app[method](path, answered(deps, id as OperationId));
+    for (const [id, { method }] of operations) app[method](path, answered(deps, bounds, id as OperationId));
     return { path, refuse };
   });
   // After all of them: a path may match another one's pattern too.
@@ -61,6 +81,10 @@ export function makeApp(deps: Dependencies): RequestListener {
   app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
   app.use('/api', () => {
     throw nothingHere();
+  });
+  app.use((request: Request, response: Response, next: () => void) => {
+    countIn(request, response);
+    next();
   });
   servePage(app);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
@@ -83,29 +107,40 @@ function notAllowed(methods: readonly string[]): () => never {
 
 const nothingHere = () => new Problem('route-not-found', 'There is nothing at this path.');
 
-/** Counts requests in flight, and refuses what is too much before any work is done for it. */
-function makeGate({ metrics, inFlightMax, log }: Dependencies) {
-  const noticeForwardedFor = makeForwardedForNotice({ log, count: metrics.forwardedForIgnored });
-  const countIn = makeInFlightCount((count) => metrics.inFlight.set(count));
-  return (request: Request, response: Response, next: () => void): void => {
-    response.set(COMMON_HEADERS);
-    noticeForwardedFor(request);
-    if (countIn(response) > inFlightMax)
-      throw new Problem('overloaded', 'Too many requests are being answered.', {
-        headers: retryAfter(1_000),
-      });
-    next();
-  };
+/** Of at most 256 KiB each, from all addresses. */
+const BODY_READS_MAX = 256;
+/** A form is sent at once: a browser needs no second for it. */
+const BODY_TIMEOUT_MS = 5_000;
+
+const overloaded = (detail: string, headers = {}): Problem =>
+  new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
+
+/** What still comes of such a body is not read: its connection ends with the answer. */
+function bodyProblem(fault: BodyFault): Problem {
+  const headers = { connection: 'close' };
+  return fault === 'too-slow'
+    ? new Problem('request-timeout', 'The body did not arrive in time.', { headers })
+    : overloaded('Too many requests from this address are still sending their bodies.', headers);
 }
 
-function answered(deps: Dependencies, id: OperationId) {
+type Bounds = {
+  /** @throws Problem `overloaded` */
+  readonly countIn: (request: Request, response: Response) => void;
+  readonly bodies: BodyReads;
+};
+
+function answered(deps: Dependencies, { countIn, bodies }: Bounds, id: OperationId) {
   const operation: Operation = OPERATIONS[id];
   const handle = deps.handlers[id] as (call: unknown) => Promise<unknown>;
   return async (request: Request, response: Response): Promise<void> => {
     const stop = deps.metrics.requestSeconds.startTimer({ operation: id });
     response.once('close', () => stop({ status: String(response.statusCode) }));
     try {
-      const call = await letIn(deps, operation, request, response);
+      const readCall = () => letIn(deps, operation, request, response);
+      // A body may take its time, so its request is counted in once it is there.
+      const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
+      countIn(request, response);
+      const call = sent ?? (await readCall());
       sendJson(response, operation.status, await handle(call));
     } catch (error) {
       fail(deps, response, error);

@@ -16,6 +16,12 @@ const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: 15 * MINUTES_MS 
 const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
 /** Of somebody who is signed in already: whoever found an open browser. */
 const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
+/**
+ * A password that is worked on takes a thread for 0.1 s, a right one as a wrong one: so this is given back to nobody.
+ * Those of an account are counted where the password was right, or anybody could use them up.
+ */
+const WORK_OF_ADDRESS = { name: 'password-work-address', countMax: 600, windowMs: 15 * MINUTES_MS } as const;
+const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
 /** A sign-up that writes takes longer than one that does not: both take this long, so that it is not seen. */
 const WRITE_MS_HIDDEN = 400;
 
@@ -39,31 +45,43 @@ export function makeAccountHandlers(
   const prove = async (
     account: Account | undefined,
     password: string,
-    draws: readonly Draw[],
+    address: string,
+    tries: readonly Draw[],
   ): Promise<Account> => {
+    // Drawn for an unknown account too, so that nobody learns from the time whether there is one.
+    const workOfAccount = [{ budget: WORK_OF_ACCOUNT, whose: account?.accountId ?? `nobody ${address}` }];
+    const draws = [...tries, { budget: WORK_OF_ADDRESS, whose: address }, ...workOfAccount];
     await throttle.take(draws);
-    const isRight = await passwords.verify(password, account?.passwordHash);
+    const isRight = await passwords.verify(password, account?.passwordHash, address).catch(async (error) => {
+      // It was not looked at, so it was no try.
+      await throttle.giveBack(draws);
+      throw error;
+    });
+    await throttle.giveBack(isRight ? tries : workOfAccount);
     if (!account || !isRight)
       throw new Problem('credentials-invalid', 'E-mail address or password is wrong.');
-    await throttle.giveBack(draws);
     return account;
   };
-  const proveSelf = (account: Account, password: string) =>
-    prove(account, password, [{ budget: TRIES_OF_ACCOUNT, whose: account.accountId }]);
+  const proveSelf = (account: Account, password: string, address: string) =>
+    prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, whose: account.accountId }]);
 
   return {
     async signUp({ body: { email, password }, address }) {
-      await throttle.take([{ budget: signUps, whose: address }]);
-      const passwordHash = await passwords.hash(password);
+      const draws = [{ budget: signUps, whose: address }];
+      await throttle.take(draws);
+      const passwordHash = await passwords.hash(password, address).catch(async (error) => {
+        await throttle.giveBack(draws);
+        throw error;
+      });
       await Promise.all([accountWork.ensure(email, email, { passwordHash }), delay(WRITE_MS_HIDDEN)]);
       return {};
     },
     async signIn({ body: { email, password }, address, token, tellSession }) {
-      const draws = [
+      const tries = [
         { budget: TRIES_OF_ONE, whose: `${address} ${email.toLowerCase()}` },
         { budget: TRIES_OF_ADDRESS, whose: address },
       ];
-      const account = await prove(await accounts.findByEmail(email), password, draws);
+      const account = await prove(await accounts.findByEmail(email), password, address, tries);
       // Whatever session the browser had: it goes on with one that nobody can have known before.
       if (token !== undefined) await sessions.close(token);
       tellSession(await sessions.open(account));
@@ -75,16 +93,16 @@ export function makeAccountHandlers(
       return undefined;
     },
     readSession: async ({ account }) => ({ account: showAccount(account) }),
-    async changePassword({ body: { current, next }, account, token, tellSession }) {
-      await proveSelf(account, current);
-      const passwordHash = await passwords.hash(next);
+    async changePassword({ body: { current, next }, account, address, token, tellSession }) {
+      await proveSelf(account, current, address);
+      const passwordHash = await passwords.hash(next, address);
       const changed = await accountWork.setPassword(account.email, account.accountId, passwordHash);
       if (token !== undefined) await sessions.close(token);
       tellSession(await sessions.open(changed));
       return undefined;
     },
-    async deleteAccount({ body: { password }, account, token, tellSession }) {
-      await proveSelf(account, password);
+    async deleteAccount({ body: { password }, account, address, token, tellSession }) {
+      await proveSelf(account, password, address);
       if (account.operator)
         throw new ServiceError('conflict', "an operator's account is deleted by `npm run admin`");
       await accountWork.remove(account.email, account.accountId);

@@ -42,7 +42,13 @@ export function codesOf({ access, method, body, query, isOnce, codes }: Operatio
     ...(method === 'get' ? [] : (['origin-refused'] as const)),
     ...(isOnce ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
     ...(body
-      ? (['malformed-json', 'media-type-unsupported', 'body-too-large', 'validation-failed'] as const)
+      ? ([
+          'malformed-json',
+          'request-timeout',
+          'media-type-unsupported',
+          'body-too-large',
+          'validation-failed',
+        ] as const)
       : []),
     ...(query ? (['validation-failed'] as const) : []),
     'internal',

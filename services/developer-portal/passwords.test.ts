@@ -1,15 +1,17 @@
 import { makePasswords } from './passwords.ts';
 
 const passwords = makePasswords();
+const ADDRESS = '192.0.2.1';
 
 test('a password is told from another one, whatever form its characters are written in', async () => {
-  const stored = await passwords.hash('cafe\u0301 correct horse');
-  expect(await passwords.verify('caf\u00e9 correct horse', stored)).toBe(true);
-  expect(await passwords.verify('cafe correct horse', stored)).toBe(false);
+  const stored = await passwords.hash('cafe\u0301 correct horse', ADDRESS);
+  expect(await passwords.verify('caf\u00e9 correct horse', stored, ADDRESS)).toBe(true);
+  expect(await passwords.verify('cafe correct horse', stored, ADDRESS)).toBe(false);
 });
 
 test('the same password is stored differently each time, in the form of a PHC string', async () => {
-  const [one, other] = await Promise.all([passwords.hash('correct horse'), passwords.hash('correct horse')]);
+  const hash = () => passwords.hash('correct horse', ADDRESS);
+  const [one, other] = await Promise.all([hash(), hash()]);
   expect(one).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   expect(one).not.toBe(other);
 });
@@ -17,13 +19,13 @@ test('the same password is stored differently each time, in the form of a PHC st
 test.each([undefined, '', 'plain', '$scrypt$ln=40,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$x'])(
   'nothing matches what is not a stored password: %p',
   async (stored) => {
-    expect(await passwords.verify('', stored)).toBe(false);
+    expect(await passwords.verify('', stored, ADDRESS)).toBe(false);
   },
 );
 
 test('more than can wait are refused, and the others are all answered', async () => {
   const { verify } = makePasswords({ waitingMax: 2 });
-  const all = await Promise.allSettled(Array.from({ length: 7 }, () => verify('x', undefined)));
+  const all = await Promise.allSettled(Array.from({ length: 7 }, () => verify('x', undefined, ADDRESS)));
   const refused = all.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
   expect(refused).toHaveLength(3);
   expect(refused[0]?.reason).toMatchObject({ code: 'overloaded' });

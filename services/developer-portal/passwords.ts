@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { ServiceError } from '#shared/errors.ts';
+import { FairTurns } from './fair-turns.ts';
 
 /*
  * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat Sheet names for
@@ -21,35 +21,44 @@ const WAITING_MAX = 64;
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 export type Passwords = {
-  /** @throws ServiceError `overloaded` */
-  readonly hash: (password: string) => Promise<string>;
+  /**
+   * @param owner whose turn it takes: the address that asks
+   * @throws ServiceError `overloaded`
+   */
+  readonly hash: (password: string, owner: string) => Promise<string>;
   /**
    * Takes as long where there is nothing to compare with, so that nobody learns from the time whether there is.
    *
+   * @param owner whose turn it takes: the address that asks
    * @throws ServiceError `overloaded`
    */
-  readonly verify: (password: string, stored: string | undefined) => Promise<boolean>;
+  readonly verify: (password: string, stored: string | undefined, owner: string) => Promise<boolean>;
 };
 
 /**
- * Hashes passwords and compares them, a bounded number at a time.
+ * Hashes passwords and compares them, a bounded number at a time; those who ask take turns.
  *
  * @example
  * const passwords = makePasswords();
- * await passwords.verify('correct horse battery', await passwords.hash('correct horse battery')); // true
+ * const stored = await passwords.hash('correct horse battery', address);
+ * await passwords.verify('correct horse battery', stored, address); // true
  */
 export function makePasswords({ waitingMax = WAITING_MAX } = {}): Passwords {
-  const inTurn = makeTurns(AT_ONCE_MAX, waitingMax);
+  const turns = new FairTurns({
+    atOnceMax: AT_ONCE_MAX,
+    waitingMax,
+    refusal: 'too many passwords are being worked on',
+  });
   return {
-    hash: (password) =>
-      inTurn(async () => {
+    hash: (password, owner) =>
+      turns.do(owner, async () => {
         const salt = randomBytes(SALT_BYTES);
         const { ln, r, p } = SETTINGS;
         const hash = await stretch(password, salt, { ln, r, p });
         return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
       }),
-    verify: (password, stored) =>
-      inTurn(async () => {
+    verify: (password, stored, owner) =>
+      turns.do(owner, async () => {
         const known = parse(stored ?? '');
         const { salt, hash, ...settings } = known ?? NOBODY;
         const isEqual = timingSafeEqual(await stretch(password, salt, settings), hash);
@@ -87,23 +96,3 @@ function parse(stored: string): Stored | undefined {
 }
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
-
-/** Runs work a few at a time, in turn; what would be too many is refused. */
-function makeTurns(atOnceMax: number, waitingMax: number) {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= atOnceMax) {
-      if (waiting.length >= waitingMax)
-        throw new ServiceError('overloaded', 'too many passwords are being worked on');
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}

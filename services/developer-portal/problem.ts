@@ -13,6 +13,7 @@ export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such thing' },
   'route-not-found': { status: 404, title: 'There is nothing at this path' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'limit-reached': { status: 409, title: "The tier's limit is reached" },
   conflict: { status: 409, title: 'This cannot be done in its present state' },
   'body-too-large': { status: 413, title: 'The body is too large' },

@@ -10,6 +10,7 @@ import { addHeaders, noteMode, type Request, type Response, sendJson, traceOf } 
 import { Problem } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
 import { rateHeadersGivenBack } from './rate-headers.ts';
+import type { Body } from './read-body.ts';
 import { takeIn } from './take-in.ts';
 import type { ValidationRules, ValidCheck } from './validate-check.ts';
 
@@ -18,6 +19,8 @@ export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
 
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
+  /** Reads a client app's body, within the bounds of that app. */
+  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<Body>;
   readonly enter: Enter;
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;
@@ -40,7 +43,8 @@ export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
     const arrivedAt = performance.now();
     const { app } = await deps.authenticate(request, request.ip ?? '');
-    const intake = await takeIn(request, app, deps.rules);
+    const readBody = () => deps.readBody(request, response, app.clientId);
+    const intake = await takeIn(request, app, deps.rules, readBody);
     if (intake.ok) noteMode(response, modeOfCheck(intake.check));
     const problem = intake.ok ? overloadOf(deps, intake.check) : intake.problem;
     if (!intake.ok || problem) {
@@ -101,7 +105,7 @@ function startWaiting(
 ): Waiting {
   const { requestId, resultJson } = admitted;
   if (resultJson !== undefined) return { result: Promise.resolve(resultJson), cancel: () => undefined };
-  const waiting = deps.waiters.wait({ requestId, timeoutMs, isLongPoll: false });
+  const waiting = deps.waiters.wait({ requestId, timeoutMs });
   response.on('close', waiting.cancel);
   return waiting;
 }

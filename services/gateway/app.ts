@@ -1,8 +1,9 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import { describeError } from '#shared/errors.ts';
+import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { makeForwardedForNotice } from '#shared/http/client-address.ts';
-import { makeInFlightCount } from '#shared/http/count-in-flight.ts';
+import { InFlight } from '#shared/http/in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
@@ -24,15 +25,20 @@ import type { GatewayMetrics } from './metrics.ts';
 import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
 import { Problem, problemBody } from './problem.ts';
 import { problemOf } from './problem-of.ts';
+import { readBody } from './read-body.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
 
-export type Dependencies = AcceptDependencies &
+export type Dependencies = Omit<AcceptDependencies, 'readBody'> &
   ReadDependencies &
   ListChainsDependencies & {
     readonly log: Logger;
     readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
     /** Requests answered at once, waiting ones included; more are refused before any work. */
     readonly inFlightMax: number;
+    /** Request bodies being read at once, of all client apps. */
+    readonly bodyReadsMax: number;
+    /** From the beginning of a body's reading to its end. */
+    readonly bodyTimeoutMs: number;
     /** Addresses of proxies whose `X-Forwarded-For` is believed. */
     readonly trustedProxies: readonly string[];
   };
@@ -47,7 +53,7 @@ const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
 
 /**
  * The HTTP surface of the gateway, in the order of events: trace → in-flight bound → route → the handler
- * (key → scope → body → limits → …). It does not listen.
+ * (key → the client app's part of that bound → scope → body → limits → …). It does not listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
@@ -57,7 +63,20 @@ export function makeApp(deps: Dependencies): RequestListener {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', [...deps.trustedProxies]);
   app.set('query parser', false);
-  app.use(makeGate(deps));
+  const inFlight = new InFlight({
+    countMax: deps.inFlightMax,
+    observe: (count) => deps.metrics.inFlight.set(count),
+  });
+  const noticeForwardedFor = makeForwardedForNotice({
+    log: deps.log,
+    count: deps.metrics.forwardedForIgnored,
+  });
+  app.use((request: Request, response: Response, next: () => void) => {
+    noticeForwardedFor(request);
+    if (!inFlight.enter(response)) throw tooManyRequests();
+    next();
+  });
+  const bounded = { ...deps, ...makeBounds(deps, inFlight) };
 
   const serve = (path: string | RegExp, route: string, method: 'get' | 'post', handle: Handle) => {
     const methodNotAllowed: Handle = async () => {
@@ -69,9 +88,9 @@ export function makeApp(deps: Dependencies): RequestListener {
     app[method](path, answered(deps, route, handle));
     app.all(path, answered(deps, route, methodNotAllowed));
   };
-  serve(CHECK_PATH, 'check-roles', 'post', makeAcceptCheck(deps));
-  serve(RESPONSE_PATH, 'responses', 'get', makeReadCheck(deps));
-  serve('/access-control/chains', 'chains', 'get', makeListChains(deps));
+  serve(CHECK_PATH, 'check-roles', 'post', makeAcceptCheck(bounded));
+  serve(RESPONSE_PATH, 'responses', 'get', makeReadCheck(bounded));
+  serve('/access-control/chains', 'chains', 'get', makeListChains(bounded));
   const document = makeOpenApi(deps.publicBaseUrl);
   const [documentJson, docsPage] = [JSON.stringify(document), makeDocsPage(document)];
   serve(OPENAPI_PATH, 'openapi', 'get', async (_request, response) =>
@@ -97,18 +116,46 @@ export function makeApp(deps: Dependencies): RequestListener {
     );
 }
 
-/** Counts requests in flight, and refuses what is too much before any work is done for it. */
-function makeGate({ metrics, inFlightMax, log }: Dependencies) {
-  const noticeForwardedFor = makeForwardedForNotice({ log, count: metrics.forwardedForIgnored });
-  const countIn = makeInFlightCount((count) => metrics.inFlight.set(count));
-  return (request: Request, response: Response, next: () => void): void => {
-    noticeForwardedFor(request);
-    if (countIn(response) > inFlightMax)
-      throw new Problem('overloaded', 'Too many requests are being answered.', {
-        headers: retryAfter(1_000),
-      });
-    next();
+/**
+ * What bounds each client app, from the moment its key is known: the requests it has in flight, and apart from these
+ * the bodies it is still sending.
+ */
+function makeBounds(
+  { authenticate, bodyReadsMax, bodyTimeoutMs }: Dependencies,
+  inFlight: InFlight,
+): Pick<AcceptDependencies, 'authenticate' | 'readBody'> {
+  const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
+  return {
+    async authenticate(request, address) {
+      const caller = await authenticate(request, address);
+      const { res } = request as Request;
+      if (res && !inFlight.assign(res, caller.app.clientId)) throw tooManyOfApp();
+      return caller;
+    },
+    async readBody(request, response, clientId) {
+      // The usual one came with its headers.
+      if (request.complete) return readBody(request);
+      inFlight.leave(response);
+      const body = await bodies.read(clientId, () => readBody(request));
+      if (!inFlight.enter(response)) throw tooManyRequests();
+      if (!inFlight.assign(response, clientId)) throw tooManyOfApp();
+      return body;
+    },
   };
+}
+
+const overloaded = (detail: string, headers = {}): Problem =>
+  new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
+
+const tooManyRequests = () => overloaded('Too many requests are being answered.');
+const tooManyOfApp = () => overloaded('Too many requests of this client app are being answered.');
+
+/** What still comes of such a body is not read: its connection ends with the answer. */
+function bodyProblem(fault: BodyFault): Problem {
+  const headers = { connection: 'close' };
+  return fault === 'too-slow'
+    ? new Problem('request-timeout', 'The body did not arrive in time.', { headers })
+    : overloaded('Too many requests of this client app are still sending their bodies.', headers);
 }
 
 /** Runs a handler inside a trace of our own, linked to the client's, and turns what it throws into a problem. */

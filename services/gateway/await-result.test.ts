@@ -10,7 +10,7 @@ describe('those who wait for a result', () => {
       want,
       waitersMax: 10,
     });
-    const options = { requestId: 'a', timeoutMs: 60_000, isLongPoll: false };
+    const options = { requestId: 'a', timeoutMs: 60_000 };
     const waiting = [waiters.wait(options), waiters.wait(options)];
     waiters.notice('a');
     waiters.notice('unknown');
@@ -32,9 +32,7 @@ describe('those who wait for a result', () => {
       want,
       waitersMax: 10,
     });
-    const waiting = ['a', 'b', 'c'].map((requestId) =>
-      waiters.wait({ requestId, timeoutMs: 60_000, isLongPoll: false }),
-    );
+    const waiting = ['a', 'b', 'c'].map((requestId) => waiters.wait({ requestId, timeoutMs: 60_000 }));
     for (const id of ['a', 'b', 'c']) stored.set(id, id);
     waiters.reread();
     expect(await Promise.all(waiting.map((one) => one.result))).toEqual(['a', 'b', 'c']);
@@ -43,37 +41,37 @@ describe('those who wait for a result', () => {
 
   it('look once more when their time is up', async () => {
     using waiters = makeWaiters({ readMany: async (ids) => ids.map(() => 'late'), want, waitersMax: 10 });
-    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBe('late');
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1 }).result).toBe('late');
   });
 
   it('are let go when their time is up, also by a store that does not answer', async () => {
     const readMany = () => new Promise<never>(() => undefined);
     using waiters = makeWaiters({ readMany, want, waitersMax: 10 });
-    const waiting = waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false });
+    const waiting = waiters.wait({ requestId: 'a', timeoutMs: 1 });
     expect(await waiting.result).toBeUndefined();
   });
 
   it('end without a result, and without a failure, while the store is away', async () => {
     using waiters = makeWaiters({ readMany: () => Promise.reject(new Error('away')), want, waitersMax: 10 });
-    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1, isLongPoll: false }).result).toBeUndefined();
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 1 }).result).toBeUndefined();
     expect(waiters.count()).toBe(0);
   });
 
   it('leave no room for more long polls beyond the bound, and free their place when they leave', () => {
     using waiters = makeWaiters({ readMany: async () => [], want, waitersMax: 1 });
-    expect(waiters.hasRoom()).toBe(true);
-    const first = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
-    expect(waiters.hasRoom()).toBe(false);
+    expect(waiters.hasRoom('app_2')).toBe(true);
+    const first = waiters.wait({ requestId: 'a', timeoutMs: 60_000, longPollOf: 'app_1' });
+    expect(waiters.hasRoom('app_2')).toBe(false);
     first.cancel();
     first.cancel();
     expect(waiters.count()).toBe(0);
-    expect(waiters.hasRoom()).toBe(true);
+    expect(waiters.hasRoom('app_2')).toBe(true);
   });
 
   it('by a long poll are let go at a stop, sync checks are not', async () => {
     using waiters = makeWaiters({ readMany: async () => [], want, waitersMax: 10 });
-    const poll = waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true });
-    waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: false });
+    const poll = waiters.wait({ requestId: 'a', timeoutMs: 60_000, longPollOf: 'app_1' });
+    waiters.wait({ requestId: 'a', timeoutMs: 60_000 });
     waiters.endLongPolls();
     expect(await poll.result).toBeUndefined();
     expect(waiters.count()).toBe(1);
@@ -86,7 +84,9 @@ describe('those who wait for a result', () => {
       want: async (requestId, forMs) => void wanted.push(`${requestId} for ${forMs}`),
       waitersMax: 10,
     });
-    expect(await waiters.wait({ requestId: 'a', timeoutMs: 60_000, isLongPoll: true }).result).toBe('there');
+    expect(await waiters.wait({ requestId: 'a', timeoutMs: 60_000, longPollOf: 'app_1' }).result).toBe(
+      'there',
+    );
     expect(wanted).toEqual(['a for 60000']);
   });
 });

@@ -1,3 +1,4 @@
+import { FairShares } from '#shared/fair-shares.ts';
 import { within } from '#shared/wait-for.ts';
 
 /** How often all waiters look for themselves: the most that a lost notice can cost. */
@@ -16,15 +17,15 @@ export type Waiting = {
 export type WaitOptions = {
   readonly requestId: string;
   readonly timeoutMs: number;
-  /** A long poll ends when the process is stopping; a sync check is waited for. */
-  readonly isLongPoll: boolean;
+  /** The client app whose long poll it is, which ends when the process is stopping; a sync check is waited for. */
+  readonly longPollOf?: string;
 };
 
 export type Waiters = Disposable & {
   /** Every wait belongs to a request in flight, so the bound on those bounds these. */
   readonly wait: (options: WaitOptions) => Waiting;
-  /** Whether one more long poll may wait; sync checks always may. */
-  readonly hasRoom: () => boolean;
+  /** Whether one more long poll of a client app may wait; sync checks always may. */
+  readonly hasRoom: (clientId: string) => boolean;
   /** A notice from the reply channel. */
   readonly notice: (requestId: string) => void;
   /** Looks for every result that is waited for: notices may have been lost. */
@@ -38,7 +39,10 @@ export type Dependencies = {
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
   /** Asks for a notice: the message of an asynchronous check names nobody who would wait for it. */
   readonly want: (requestId: string, forMs: number) => Promise<void>;
-  /** Beyond it long polls are answered at once, so that they cannot take the place of checks. */
+  /**
+   * Beyond it long polls are answered at once, so that they cannot take the place of checks. A client app may have as
+   * many as are free.
+   */
   readonly waitersMax: number;
 };
 
@@ -59,10 +63,11 @@ type Waiter = {
  * @example
  * const want = (requestId, forMs) => results.want(replyChannel, requestId, forMs);
  * const waiters = makeWaiters({ readMany: results.readMany, want, waitersMax: 10_000 });
- * const waiting = waiters.wait({ requestId, timeoutMs: 10_000, isLongPoll: false });
+ * const waiting = waiters.wait({ requestId, timeoutMs: 10_000 });
  */
 export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waiters {
   const byId = new Map<string, Set<Waiter>>();
+  const longPolls = new FairShares(waitersMax);
   let count = 0;
 
   const look = async (requestIds: readonly string[]): Promise<void> => {
@@ -82,22 +87,25 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
     if (others) others.add(waiter);
     else byId.set(waiter.requestId, new Set([waiter]));
   };
-  const remove = (waiter: Waiter): void => {
+  /** False where it was removed before. */
+  const remove = (waiter: Waiter): boolean => {
     const others = byId.get(waiter.requestId);
-    if (!others?.delete(waiter)) return;
+    if (!others?.delete(waiter)) return false;
     count -= 1;
     if (others.size === 0) byId.delete(waiter.requestId);
+    return true;
   };
 
   return {
-    wait({ requestId, timeoutMs, isLongPoll }) {
+    wait({ requestId, timeoutMs, longPollOf }) {
+      const isLongPoll = longPollOf !== undefined;
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
       const waiter: Waiter = {
         requestId,
         isLongPoll,
         end(result) {
           clearTimeout(deadline);
-          remove(waiter);
+          if (remove(waiter) && isLongPoll) longPolls.give(longPollOf);
           resolve(result);
         },
       };
@@ -105,6 +113,7 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
       const lastLook = () => within(LAST_LOOK_MS_MAX, look([requestId])).then(() => waiter.end(undefined));
       const deadline = setTimeout(() => void lastLook(), timeoutMs);
       add(waiter);
+      if (isLongPoll) longPolls.take(longPollOf);
       // Then looked for once more: it may have been saved before anybody knew that it is wanted.
       if (isLongPoll)
         void want(requestId, timeoutMs).then(
@@ -113,7 +122,7 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
         );
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
-    hasRoom: () => count < waitersMax,
+    hasRoom: (clientId) => count < waitersMax && longPolls.hasRoom(clientId),
     notice(requestId) {
       if (byId.has(requestId)) void look([requestId]);
     },

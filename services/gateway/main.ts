@@ -29,6 +29,9 @@ import { startServer } from './server.ts';
 const READINESS_LEAD_MS = 2_000;
 /** Of the requests in flight: long polls beyond it are answered at once, so that checks find room. */
 const LONG_POLL_SHARE = 0.5;
+/** Of at most 256 KiB each. */
+const BODY_READS_MAX = 512;
+const BODY_TIMEOUT_MS = 10_000;
 
 // Composition root: the only file that knows every part of the gateway.
 await runService(
@@ -104,6 +107,8 @@ await runService(
       replyChannel,
       publicBaseUrl: config.http.publicBaseUrl,
       inFlightMax: config.http.inFlightMax,
+      bodyReadsMax: BODY_READS_MAX,
+      bodyTimeoutMs: BODY_TIMEOUT_MS,
       trustedProxies: config.http.trustedProxies,
       isStopping: () => context.stopping.aborted,
       isOverloaded: (lane) => lag.laneLag(lane) > config.laneLagMax,

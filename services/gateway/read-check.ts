@@ -36,7 +36,8 @@ export function makeReadCheck(deps: Dependencies) {
         members: { requestId },
       });
     const resultJson =
-      (await deps.readResult(requestId)) ?? (await longPoll(deps, requestId, request, response));
+      (await deps.readResult(requestId)) ??
+      (await longPoll(deps, { requestId, clientId: app.clientId }, request, response));
     if (resultJson !== undefined) sendJson(response, 200, resultJson);
     else sendJson(response, 202, pendingJson(requestId), retryAfter(1_000));
   };
@@ -60,7 +61,7 @@ function requestIdOf({ path }: Request): string {
 
 async function longPoll(
   deps: Dependencies,
-  requestId: string,
+  { requestId, clientId }: { readonly requestId: string; readonly clientId: string },
   request: Request,
   response: Response,
 ): Promise<string | undefined> {
@@ -68,8 +69,8 @@ async function longPoll(
   const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
   if (waitSeconds === 0) return undefined;
   addHeaders(response, { 'preference-applied': `wait=${waitSeconds}` });
-  if (deps.isStopping() || !deps.waiters.hasRoom()) return undefined;
-  const waiting = deps.waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, isLongPoll: true });
+  if (deps.isStopping() || !deps.waiters.hasRoom(clientId)) return undefined;
+  const waiting = deps.waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, longPollOf: clientId });
   response.on('close', waiting.cancel);
   return waiting.result;
 }

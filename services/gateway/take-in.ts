@@ -3,7 +3,7 @@ import { judgeAccess } from './authenticate.ts';
 import { parseIdempotencyKey } from './domain/parse-idempotency-key.ts';
 import type { Request } from './exchange.ts';
 import { invalidBody, type Problem } from './problem.ts';
-import { readBody } from './read-body.ts';
+import type { Body } from './read-body.ts';
 import { type ValidationRules, type ValidCheck, validateCheck } from './validate-check.ts';
 
 /**
@@ -21,10 +21,11 @@ export async function takeIn(
   request: Request,
   app: ClientApp,
   rules: Omit<ValidationRules, 'isEnterprise'>,
+  readBody: () => Promise<Body>,
 ): Promise<Intake> {
   const denied = judgeAccess(app);
   if (denied) return refused(denied);
-  const body = await readBody(request);
+  const body = await readBody();
   if (!body.ok) return refused(body.problem);
   const validation = validateCheck(body.json, { ...rules, isEnterprise: app.limits.tier === 'enterprise' });
   const header = request.headers['idempotency-key'];

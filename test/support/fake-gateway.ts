@@ -71,6 +71,8 @@ export type FakeOptions = {
   readonly syncDeadlineMs?: number;
   readonly isStopping?: () => boolean;
   readonly inFlightMax?: number;
+  readonly bodyReadsMax?: number;
+  readonly bodyTimeoutMs?: number;
   readonly isOverloaded?: (lane: 'interactive' | 'bulk') => boolean;
   readonly waitersMax?: number;
   readonly trustedProxies?: readonly string[];
@@ -155,6 +157,8 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     replyChannel: 'reply:test',
     publicBaseUrl: '',
     inFlightMax: options.inFlightMax ?? 100,
+    bodyReadsMax: options.bodyReadsMax ?? 100,
+    bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
     trustedProxies: options.trustedProxies ?? [],
     isStopping: options.isStopping ?? (() => false),
     isOverloaded: options.isOverloaded ?? (() => false),

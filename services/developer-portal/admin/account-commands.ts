@@ -36,7 +36,7 @@ export async function setOperator(system: OpenSystem, email: string, operator: b
 export async function resetPassword(system: OpenSystem, email: string) {
   const { accountId } = await requireAccount(system, email);
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  await system.accountWork.setPassword(ACTOR, accountId, await makePasswords().hash(password));
+  await system.accountWork.setPassword(ACTOR, accountId, await makePasswords().hash(password, ACTOR));
   return { email, password };
 }
 
@@ -53,7 +53,7 @@ export async function ensureOperator(
 ): Promise<void> {
   const passwords = makePasswords();
   const known = await system.accountWork.ensure(ACTOR, email);
-  if (!(await passwords.verify(password, known.passwordHash)))
-    await system.accountWork.setPassword(ACTOR, known.accountId, await passwords.hash(password));
+  if (!(await passwords.verify(password, known.passwordHash, ACTOR)))
+    await system.accountWork.setPassword(ACTOR, known.accountId, await passwords.hash(password, ACTOR));
   await system.accountWork.setOperator(ACTOR, known.accountId, true);
 }

@@ -1,0 +1,71 @@
+import { FairTurns } from './fair-turns.ts';
+
+/** Pieces of work that the test ends one by one, in the order in which they began. */
+function setUp(options: { atOnceMax: number; waitingMax: number }) {
+  const turns = new FairTurns({ ...options, refusal: 'too much' });
+  const begun: string[] = [];
+  const refused: string[] = [];
+  const open: (() => void)[] = [];
+  const ask = (owner: string): void => {
+    const work = () => {
+      begun.push(owner);
+      return new Promise<void>((resolve) => open.push(resolve));
+    };
+    void turns.do(owner, work).catch(({ code }) => refused.push(`${owner}: ${code}`));
+  };
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    begun,
+    refused,
+    ask: async (owner: string, count = 1) => {
+      for (let i = 0; i < count; i += 1) ask(owner);
+      await settle();
+    },
+    end: async (count = 1) => {
+      for (let i = 0; i < count; i += 1) {
+        open.shift()?.();
+        await settle();
+      }
+    },
+  };
+}
+
+test('no more is done at once than the bound says', async () => {
+  const { begun, ask, end } = setUp({ atOnceMax: 2, waitingMax: 10 });
+  await ask('a', 5);
+  expect(begun).toHaveLength(2);
+  await end();
+  expect(begun).toHaveLength(3);
+  await end(4);
+  expect(begun).toHaveLength(5);
+});
+
+test('an owner that comes later is not kept waiting by what others have in line', async () => {
+  const { begun, ask, end } = setUp({ atOnceMax: 1, waitingMax: 100 });
+  await ask('greedy', 50);
+  await ask('other', 2);
+  await end(4);
+  expect(begun).toEqual(['greedy', 'greedy', 'other', 'greedy', 'other']);
+});
+
+test('where too many wait, the longest line loses its newest and the newcomer waits', async () => {
+  const { begun, refused, ask, end } = setUp({ atOnceMax: 1, waitingMax: 4 });
+  await ask('greedy', 20);
+  expect(refused).toEqual(Array(15).fill('greedy: overloaded'));
+  await ask('other');
+  expect(refused).toHaveLength(16);
+  await end(2);
+  expect(begun).toEqual(['greedy', 'greedy', 'other']);
+});
+
+test('a newcomer is refused where all lines are as short as its own', async () => {
+  const { refused, ask } = setUp({ atOnceMax: 1, waitingMax: 2 });
+  for (const owner of ['running', 'a', 'b', 'c']) await ask(owner);
+  expect(refused).toEqual(['c: overloaded']);
+});
+
+test('work that fails frees its slot', async () => {
+  const turns = new FairTurns({ atOnceMax: 1, waitingMax: 0, refusal: 'too much' });
+  await expect(turns.do('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await turns.do('a', async () => 'done')).toBe('done');
+});

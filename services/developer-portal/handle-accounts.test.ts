@@ -1,0 +1,70 @@
+import type { Account } from '#shared/contracts/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Call } from './call.ts';
+import { makeAccountHandlers } from './handle-accounts.ts';
+import type { Passwords } from './passwords.ts';
+
+const ACCOUNT: Account = {
+  accountId: 'acc_1',
+  version: 1,
+  email: 'a@example.com',
+  tier: 'free',
+  createdAt: new Date(0).toISOString(),
+};
+const OVERLOADED = new ServiceError('overloaded', 'too many passwords are being worked on');
+
+/** What is left counted, by budget, after one operation. */
+function setUp(passwords: Partial<Passwords>) {
+  const counted = new Map<string, number>();
+  const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
+    for (const { budget } of draws) counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
+  };
+  const handlers = makeAccountHandlers({
+    accounts: { findByEmail: async (email) => (email === ACCOUNT.email ? ACCOUNT : undefined) },
+    accountWork: {
+      ensure: async () => ACCOUNT,
+      setPassword: async () => ACCOUNT,
+      remove: async () => undefined,
+    },
+    passwords: { hash: async () => '', verify: async () => true, ...passwords },
+    sessions: { open: async () => 'token', find: async () => ACCOUNT, close: async () => undefined },
+    throttle: { take: move(1), giveBack: move(-1) },
+    signUpsPerHour: 100,
+  });
+  const call = {
+    body: { email: ACCOUNT.email, password: 'correct horse battery' },
+    address: '192.0.2.1',
+    tellSession: () => undefined,
+  };
+  return {
+    signIn: (email = ACCOUNT.email) =>
+      handlers.signIn({ ...call, body: { ...call.body, email } } as unknown as Call<'signIn'>),
+    signUp: () => handlers.signUp(call as unknown as Call<'signUp'>),
+    counted: () => Object.fromEntries([...counted].filter(([, count]) => count !== 0)),
+  };
+}
+
+test('a right password is no try, and its work stays counted for address and account', async () => {
+  const { signIn, counted } = setUp({});
+  await signIn();
+  expect(counted()).toEqual({ 'password-work-address': 1, 'password-work': 1 });
+});
+
+test("a wrong password is a try, and nothing of the account's own budget", async () => {
+  const { signIn, counted } = setUp({ verify: async () => false });
+  for (const email of [ACCOUNT.email, 'unknown@example.com'])
+    await expect(signIn(email)).rejects.toMatchObject({ code: 'credentials-invalid' });
+  expect(counted()).toEqual({ 'sign-in': 2, 'sign-in-address': 2, 'password-work-address': 2 });
+});
+
+test('a password that was not looked at for want of room costs nothing', async () => {
+  const { signIn, counted } = setUp({ verify: () => Promise.reject(OVERLOADED) });
+  await expect(signIn()).rejects.toBe(OVERLOADED);
+  expect(counted()).toEqual({});
+});
+
+test('a sign-up that was refused for want of room costs nothing', async () => {
+  const { signUp, counted } = setUp({ hash: () => Promise.reject(OVERLOADED) });
+  await expect(signUp()).rejects.toBe(OVERLOADED);
+  expect(counted()).toEqual({});
+});

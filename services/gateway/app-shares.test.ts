@@ -1,0 +1,107 @@
+import { connect, type Socket } from 'node:net';
+import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
+import {
+  A_CHECK,
+  API_KEY,
+  aClientApp,
+  type FakeGateway,
+  type FakeOptions,
+} from '../../test/support/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
+import { waitUntil } from '../../test/support/wait-until.ts';
+
+/** One client app takes all it can get, and another one is served all the same. */
+
+const OTHER_KEY = makeApiKey(new Uint8Array(30).fill(8));
+const A_POLL_CHECK = { ...A_CHECK, async: true };
+const apps = new Map([
+  [hashApiKey(API_KEY), aClientApp()],
+  [hashApiKey(OTHER_KEY), otherApp()],
+]);
+
+function otherApp() {
+  const app = aClientApp({ clientId: 'app_2' });
+  return { ...app, keys: app.keys.map((key) => ({ ...key, hash: hashApiKey(OTHER_KEY) })) };
+}
+
+const startGateway = fakeGateways();
+const start = (options: FakeOptions) =>
+  startGateway({ ...options, findByKeyHash: async (hash) => apps.get(hash) });
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+/** A check whose body never ends; what was answered, and whether the connection was closed. */
+function sendHalf({ url }: FakeGateway) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  sockets.push(socket);
+  const seen = { answer: '', isClosed: false };
+  socket.on('data', (data) => {
+    seen.answer += data.toString('latin1');
+  });
+  socket.on('close', () => {
+    seen.isClosed = true;
+  });
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n` +
+      'content-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+  );
+  return seen;
+}
+
+it("half-sent checks of one client app take no place of other requests, nor of that app's own", async () => {
+  const gateway = await start({ inFlightMax: 2, bodyReadsMax: 8 });
+  const halves = Array.from({ length: 20 }, () => sendHalf(gateway));
+  // It may hold half of the eight; each further one ends the oldest.
+  const refused = () => halves.filter(({ isClosed }) => isClosed);
+  await waitUntil('the bodies beyond the bound to be refused', () => refused().length === 16);
+  for (const { answer } of refused()) expect(answer).toMatch(/^HTTP\/1.1 503 [\s\S]*"code":"overloaded"/);
+  expect((await gateway.post(A_POLL_CHECK, { 'x-api-key': OTHER_KEY })).status).toBe(202);
+  expect((await gateway.post(A_POLL_CHECK)).status).toBe(202);
+  expect((await gateway.get('/access-control/chains')).status).toBe(200);
+});
+
+it('a body that does not come is answered 408, and its connection is closed', async () => {
+  const gateway = await start({ bodyTimeoutMs: 20 });
+  const half = sendHalf(gateway);
+  await waitUntil('the connection to be closed', () => half.isClosed);
+  expect(half.answer).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":"request-timeout"/);
+  expect(gateway.published).toHaveLength(0);
+});
+
+it('one client app has at most as many requests in flight as are left to the others', async () => {
+  const gateway = await start({ inFlightMax: 4, syncDeadlineMs: 60_000 });
+  const waiting = [gateway.post(A_CHECK), gateway.post(A_CHECK)];
+  await waitUntil('two checks to wait', () => gateway.waiters.count() === 2);
+  const beyond = await gateway.post(A_CHECK);
+  expect(beyond.status).toBe(503);
+  expect(beyond.headers.get('retry-after')).toBe('1');
+  expect((await problemOf(beyond))['code']).toBe('overloaded');
+  expect((await gateway.post(A_POLL_CHECK, { 'x-api-key': OTHER_KEY })).status).toBe(202);
+  gateway.waiters[Symbol.dispose]();
+  for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(504);
+  expect((await gateway.post(A_POLL_CHECK)).status).toBe(202);
+});
+
+it("one client app's long polls leave room for those of others", async () => {
+  const gateway = await start({ waitersMax: 4 });
+  const pollOf = async (key: string) => {
+    const { requestId } = (await (await gateway.post(A_POLL_CHECK, { 'x-api-key': key })).json()) as {
+      requestId: string;
+    };
+    return gateway.get(`/access-control/check-roles/responses/${requestId}`, {
+      'x-api-key': key,
+      prefer: 'wait=20',
+    });
+  };
+  const waiting = [pollOf(API_KEY), pollOf(API_KEY)];
+  await waitUntil('two long polls to wait', () => gateway.waiters.count() === 2);
+  expect((await pollOf(API_KEY)).status).toBe(202);
+  const others = pollOf(OTHER_KEY);
+  await waitUntil('the other long poll to wait', () => gateway.waiters.count() === 3);
+  gateway.waiters.endLongPolls();
+  for (const answer of await Promise.all([...waiting, others])) expect(answer.status).toBe(202);
+});

@@ -1,0 +1,90 @@
+import { FairShares } from '#shared/fair-shares.ts';
+
+/** Why a body is read no further: its owner sends too many at once, or this one takes too long. */
+export type BodyFault = 'too-many' | 'too-slow';
+
+type Options = {
+  /** Bodies being read at once, for all owners. */
+  readonly countMax: number;
+  /** For one body, from the beginning of its reading. */
+  readonly timeoutMs: number;
+  /** What the reader of such a body gets. */
+  readonly fail: (fault: BodyFault) => Error;
+};
+
+type Reading = { readonly stop: (fault: BodyFault) => void };
+
+/**
+ * Bounds the bodies that are being read, which cost memory and no work: a client that sends them slowly, or never to
+ * the end, takes no place of requests that are being answered.
+ *
+ * An owner may have as many as are free. When it has, its oldest gives way to its newest: whoever shares an owner with
+ * an attacker still gets through, because an honest body is there within milliseconds.
+ *
+ * @example
+ * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000, fail });
+ * const body = await bodies.read(clientId, () => readBody(request));
+ */
+export class BodyReads {
+  readonly #options: Options;
+  readonly #shares: FairShares;
+  /** By owner, the oldest first. */
+  readonly #readings = new Map<string, Set<Reading>>();
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#shares = new FairShares(options.countMax);
+  }
+
+  get count(): number {
+    return this.#shares.count;
+  }
+
+  /**
+   * Reads a body within the bounds.
+   *
+   * @throws what `fail` makes, where the body gives way, takes too long, or finds no place
+   */
+  async read<T>(owner: string, read: () => Promise<T>): Promise<T> {
+    const { timeoutMs, fail } = this.#options;
+    if (!this.#shares.take(owner)) {
+      const [oldest] = this.#readings.get(owner) ?? [];
+      oldest?.stop('too-many');
+      if (!this.#shares.take(owner)) throw fail('too-many');
+    }
+    const { promise: stopped, reject } = Promise.withResolvers<never>();
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      this.#remove(owner, reading);
+    };
+    const reading: Reading = {
+      stop(fault) {
+        end();
+        reject(fail(fault));
+      },
+    };
+    const timer = setTimeout(() => reading.stop('too-slow'), timeoutMs);
+    this.#add(owner, reading);
+    try {
+      return await Promise.race([read(), stopped]);
+    } finally {
+      end();
+    }
+  }
+
+  #add(owner: string, reading: Reading): void {
+    const others = this.#readings.get(owner);
+    if (others) others.add(reading);
+    else this.#readings.set(owner, new Set([reading]));
+  }
+
+  #remove(owner: string, reading: Reading): void {
+    const others = this.#readings.get(owner);
+    others?.delete(reading);
+    if (others?.size === 0) this.#readings.delete(owner);
+    this.#shares.give(owner);
+  }
+}
