@@ -1,9 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { type BreakerState, makeBreaker } from '../domain/make-breaker.ts';
 import type { DeliverySlots } from './delivery-slots.ts';
-
-/** Receivers whose breaker is remembered. */
-const BREAKERS_MAX = 10_000;
+import { PerReceiver } from './per-receiver.ts';
 
 /** How an admitted attempt ended: it was taken, it failed, or nothing was learned of the receiver. */
 export type AttemptVerdict = 'healthy' | 'failing' | 'unknown';
@@ -36,19 +33,17 @@ type Dependencies = {
  * if (leave.end) leave.end('healthy');
  */
 export function makeAttemptGate({ slots, nowMs, scale }: Dependencies): AttemptGate {
-  const breakers = new LRUCache<string, ReturnType<typeof makeBreaker>>({ max: BREAKERS_MAX });
-  const breakerOf = (key: string) => {
-    const breaker = breakers.get(key) ?? makeBreaker(scale);
-    breakers.set(key, breaker);
-    return breaker;
-  };
+  const breakers = new PerReceiver({
+    make: () => makeBreaker(scale),
+    // Whoever is attempting with it records into it all the same; only what is remembered begins anew.
+    isIdle: () => true,
+  });
   return {
     async admit(clientId, callbackUrl, bytes) {
       const { origin } = new URL(callbackUrl);
-      const key = `${clientId} ${origin}`;
-      const breaker = breakerOf(key);
+      const breaker = breakers.of(clientId, origin);
       if (breaker.state(nowMs()) === 'open') return { reason: 'breaker' };
-      const slot = await slots.acquire(key, origin, bytes);
+      const slot = await slots.acquire(clientId, origin, bytes);
       if (slot === undefined) return { reason: 'slots' };
       // Asked last, because a probe that was admitted must be made; it may have opened during the wait.
       const admission = breaker.admit(nowMs());

@@ -10,8 +10,7 @@ beforeEach(() => {
 afterEach(() => slots[Symbol.dispose]());
 
 const origin = (name: string) => `https://${name}.example`;
-const acquire = (name: string, client = 'app_1') =>
-  slots.acquire(`${client} ${origin(name)}`, origin(name), 100);
+const acquire = (name: string, client = 'app_1') => slots.acquire(client, origin(name), 100);
 
 const settling = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -40,6 +39,8 @@ test('one receiver has at most 8 attempts in flight, and the ninth waits for one
 });
 
 test('one origin has at most 16 attempts in flight, whatever the number of client apps', async () => {
+  for (const client of ['app_1', 'app_2', 'app_3'])
+    for (const slot of await takeMany('a', 1, client)) slot.release(true);
   await takeMany('a', 8, 'app_1');
   await takeMany('a', 8, 'app_2');
   expect(await takeMany('a', 1, 'app_3')).toHaveLength(0);
@@ -106,7 +107,7 @@ test('slots that become free do not let hanging receivers past their part either
     for (const slot of await takeMany(`healthy-${i}`, 1)) slot.release(true);
     healthy.push(...(await takeMany(`healthy-${i}`, 8)));
   }
-  expect(slots.inFlightCount).toBe(256);
+  expect(slots.inFlightCount).toBe(192);
   const waiting = Array.from({ length: 400 }, (_, i) => acquire(`hangs-${i}`));
   for (const slot of healthy) slot.release(true);
   expect(slots.inFlightCount).toBeLessThanOrEqual(192);
@@ -127,7 +128,9 @@ test('receivers that were healthy and all begin to hang do not take all the slot
   }
 });
 
-test('slots that become free go to the waiting receivers in turn', async () => {
+test('slots that become free go to the waiting client apps in turn', async () => {
+  for (const client of ['app_1', 'app_2'])
+    for (const slot of await takeMany('a', 1, client)) slot.release(true);
   const first = await takeMany('a', 8, 'app_1');
   await takeMany('a', 8, 'app_2');
   const order: string[] = [];
@@ -143,4 +146,71 @@ test('a slot is freed once, however often it is released', async () => {
   slot?.release(true);
   slot?.release(true);
   expect(slots.inFlightCount).toBe(0);
+});
+
+describe('a client app with many hanging receivers', () => {
+  const hang = async (client: string, count: number): Promise<void> => {
+    for (let i = 0; i < count; i += 1) await takeMany(`${client}-hangs-${i}`, 1, client);
+  };
+
+  test('leaves slots for first deliveries of others, who are never kept waiting', async () => {
+    await hang('greedy', 300);
+    expect(slots.inFlightCount).toBe(96);
+    for (let i = 0; i < 40; i += 1) {
+      const [slot] = await takeMany('new', 1, `app_${i}`);
+      expect([i, slot !== undefined]).toEqual([i, true]);
+      slot?.release(true);
+    }
+  });
+
+  test('leaves slots for them also where several apps do so', async () => {
+    const greedy = ['a', 'b', 'c', 'd'];
+    for (let i = 0; i < 200; i += 1)
+      for (const client of greedy) await takeMany(`${client}-hangs-${i}`, 1, client);
+    expect(slots.inFlightCount).toBeLessThanOrEqual(156);
+    expect(await takeMany('new', 8, 'other')).toHaveLength(8);
+  });
+
+  test('does not slow down the receivers of others: each has its eight at once', async () => {
+    await hang('greedy', 300);
+    expect(await takeMany('new', 8, 'other')).toHaveLength(8);
+  });
+
+  test('has what it sends to a further receiver put aside at once, and others nothing', async () => {
+    await hang('greedy', 96);
+    nowMs = 15_000;
+    const waiting = Array.from({ length: 50 }, (_, i) => acquire(`further-${i}`, 'greedy'));
+    const asides = await settledOf(waiting);
+    expect(asides.length).toBeGreaterThan(40);
+    expect(asides.every((slot) => slot === undefined)).toBe(true);
+    expect(await takeMany('new', 1, 'other')).toHaveLength(1);
+  });
+
+  test('whose answers are good and slow does not take all the slots either', async () => {
+    for (let i = 0; i < 40; i += 1)
+      for (const slot of await takeMany(`slow-${i}`, 1, 'greedy')) slot.release(true);
+    for (let i = 0; i < 40; i += 1) await takeMany(`slow-${i}`, 8, 'greedy');
+    expect(slots.inFlightCount).toBe(192);
+    expect(await takeMany('new', 8, 'other')).toHaveLength(8);
+  });
+
+  test('at one origin leaves slots there to the others who use it', async () => {
+    await takeMany('shared', 8, 'a');
+    await takeMany('shared', 8, 'b');
+    await takeMany('shared', 8, 'c');
+    const [slot] = await takeMany('shared', 1, 'other');
+    expect(slot).toBeDefined();
+  });
+
+  test('cannot fill the memory of those that wait', async () => {
+    const [big] = [32 * 1024 * 1024];
+    await takeMany('a', 8, 'greedy');
+    await takeMany('b', 8, 'other');
+    const kept = slots.acquire('greedy', origin('a'), big);
+    expect(await slots.acquire('greedy', origin('a'), 1)).toBeUndefined();
+    const other = slots.acquire('other', origin('b'), 1_000_000);
+    expect(await settledOf([kept, other])).toEqual([]);
+    slots[Symbol.dispose]();
+    await Promise.all([kept, other]);
+  });
 });

@@ -1,7 +1,12 @@
+import { PerReceiver } from './per-receiver.ts';
 import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';
 
 /** Attempts in flight in this process. */
 const SLOTS = 256;
+/** One client app may hold this many times as many as are free: alone 192, two 109 each. */
+const SLOTS_PER_FREE_SLOT = 3;
+/** Attempts in flight at receivers that have not proved themselves lately; see `UNPROVEN_SHARES`. */
+const UNPROVEN_SLOTS = 192;
 /** Attempts in flight to one origin, for all client apps together. */
 export const ORIGIN_SLOTS = 16;
 /** A message waits in memory while its expected wait is at most this. */
@@ -9,20 +14,19 @@ const EXPECTED_WAIT_MS_MAX = 1_000;
 /** And is put aside after this, whatever was expected. */
 const WAIT_MS_MAX = 2_000;
 const WAITING_PER_RECEIVER_MAX = 4_096;
+/** One client app may hold as many bytes as are free. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** How often the expectations of those that wait are looked at again. */
 const SWEEP_INTERVAL_MS = 100;
-/** Receivers whose health is remembered. */
-const RECEIVERS_MAX = 10_000;
 
 /**
- * How many attempts one receiver that has not proved itself lately may have in flight, by how many all of these
- * have together: many hanging receivers at once must leave slots for the healthy ones.
+ * How many attempts one receiver that has not proved itself lately may have in flight, by how many all of these of its
+ * client app have together: many that hang at once must leave slots for the app's others.
  */
-const UNPROVEN_SHARES: readonly (readonly [unprovenInFlightMax: number, perReceiver: number])[] = [
-  [32, RECEIVER_SLOTS],
-  [96, 2],
-  [192, 1],
+const UNPROVEN_SHARES: readonly (readonly [unprovenOfAppMax: number, perReceiver: number])[] = [
+  [16, RECEIVER_SLOTS],
+  [48, 2],
+  [UNPROVEN_SLOTS, 1],
 ];
 
 export type Slot = {
@@ -37,24 +41,48 @@ type Waiter = {
 };
 type Queue = { readonly receiver: Receiver; readonly waiters: Waiter[] };
 
+/** A client app with attempts in flight or messages that wait. */
+type App = {
+  readonly clientId: string;
+  inFlightCount: number;
+  waitingCount: number;
+  waitingBytes: number;
+  /** Receivers that are waited for, by origin; whose turn is next first. */
+  readonly queues: Map<string, Queue>;
+};
+
+/** Attempts in flight at unproven receivers. */
+type Unproven = { readonly inAll: number; readonly ofApp: number };
+
+/** Whether a client app has as many as are free. */
+const isShareUsed = ({ inAll, ofApp }: Unproven): boolean => ofApp >= UNPROVEN_SLOTS - inAll;
+
 /**
- * Hands out the slots for attempts so that one slow receiver displaces nothing but itself.
+ * Hands out the slots for attempts so that one slow receiver displaces nothing but itself, and one client app none of
+ * another one's.
  *
  * Bounds: 256 in flight, 16 per origin, 8 per receiver; waiting 4 096 per receiver and 64 MiB in all, each
- * about a second. Slots that become free go to the waiting receivers in turn.
+ * about a second. A client app may have as many attempts in flight at unproven receivers as are free of 192: alone 96,
+ * two 64 each, and some are always left. Slots that become free go to the waiting client apps in turn, and within each
+ * to its receivers in turn.
  *
  * @example
  * using slots = new DeliverySlots(() => performance.now());
- * const slot = await slots.acquire(`${clientId} ${origin}`, origin, body.length);
+ * const slot = await slots.acquire(clientId, origin, body.length);
  * slot?.release(true);
  */
 export class DeliverySlots implements Disposable {
   readonly #nowMs: () => number;
-  readonly #receivers = new Map<string, Receiver>();
+  readonly #receivers = new PerReceiver({
+    make: makeReceiver,
+    isIdle: ({ clientId, origin, inFlightCount }: Receiver) =>
+      inFlightCount() === 0 && this.#apps.get(clientId)?.queues.has(origin) !== true,
+  });
   /** Receivers with attempts in flight: at most as many as there are slots. */
   readonly #active = new Set<Receiver>();
   readonly #inFlightByOrigin = new Map<string, number>();
-  readonly #queues = new Map<string, Queue>();
+  /** The client app whose turn is next first. */
+  readonly #apps = new Map<string, App>();
   readonly #timer: NodeJS.Timeout;
   #inFlightCount = 0;
   #waitingCount = 0;
@@ -78,16 +106,21 @@ export class DeliverySlots implements Disposable {
   /**
    * A slot for an attempt, now or within about a second; `undefined`: put the message aside.
    *
-   * @param receiverKey names the client app and the origin. @param bytes size of the message while it waits.
+   * @param bytes size of the message while it waits.
    */
-  async acquire(receiverKey: string, origin: string, bytes: number): Promise<Slot | undefined> {
-    const receiver = this.#receiverOf(receiverKey, origin);
-    const queue = this.#queues.get(receiverKey);
-    if (queue === undefined && this.#hasRoom(receiver)) return this.#take(receiver);
-    const place = (queue?.waiters.length ?? 0) + 1;
-    if (place > WAITING_PER_RECEIVER_MAX || this.#waitingBytes + bytes > WAITING_BYTES_MAX) return undefined;
-    if (this.#expectedWaitMs(receiver, place) > EXPECTED_WAIT_MS_MAX) return undefined;
-    return new Promise((settle) => this.#enqueue(receiver, { bytes, sinceMs: this.#nowMs(), settle }));
+  async acquire(clientId: string, origin: string, bytes: number): Promise<Slot | undefined> {
+    const app = this.#appOf(clientId);
+    const receiver = this.#receivers.of(clientId, origin);
+    const place = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
+    const unproven = this.#countUnproven(clientId);
+    if (place === 1 && this.#hasRoom(app, receiver, unproven)) return this.#take(app, receiver);
+    const slot = this.#mayWait(app, receiver, { place, bytes, unproven })
+      ? new Promise<Slot | undefined>((settle) =>
+          this.#enqueue(app, receiver, { bytes, sinceMs: this.#nowMs(), settle }),
+        )
+      : undefined;
+    this.#forgetIfIdle(app);
+    return slot;
   }
 
   /** Serves who can be served and puts aside who would wait for too long. Runs by itself every 100 ms. */
@@ -95,41 +128,68 @@ export class DeliverySlots implements Disposable {
     if (this.#waitingCount === 0) return;
     this.#serve();
     const nowMs = this.#nowMs();
-    for (const queue of [...this.#queues.values()]) {
+    for (const [app, queue] of this.#allQueues()) {
       const { receiver, waiters } = queue;
       while (this.#expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
-        this.#dequeue(queue, waiters.pop())?.settle(undefined);
+        this.#dequeue(app, queue, waiters.pop())?.settle(undefined);
       while (waiters[0] !== undefined && nowMs - waiters[0].sinceMs > WAIT_MS_MAX)
-        this.#dequeue(queue, waiters.shift())?.settle(undefined);
+        this.#dequeue(app, queue, waiters.shift())?.settle(undefined);
     }
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    for (const queue of [...this.#queues.values()])
-      while (queue.waiters.length > 0) this.#dequeue(queue, queue.waiters.pop())?.settle(undefined);
+    for (const [app, queue] of this.#allQueues())
+      while (queue.waiters.length > 0) this.#dequeue(app, queue, queue.waiters.pop())?.settle(undefined);
   }
 
-  #hasRoom(receiver: Receiver, knownUnproven?: number): boolean {
-    if (this.#inFlightCount >= SLOTS || receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
-    if ((this.#inFlightByOrigin.get(receiver.origin) ?? 0) >= ORIGIN_SLOTS) return false;
+  #hasRoom(app: App, receiver: Receiver, unproven: Unproven): boolean {
+    const freeCount = SLOTS - this.#inFlightCount;
+    if (app.inFlightCount >= freeCount * SLOTS_PER_FREE_SLOT) return false;
+    if (receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
+    const atOriginCount = this.#inFlightByOrigin.get(receiver.origin) ?? 0;
+    if (atOriginCount >= ORIGIN_SLOTS) return false;
     if (receiver.isProven(this.#nowMs())) return true;
-    const unprovenInFlight = knownUnproven ?? this.#unprovenInFlight();
-    const share = UNPROVEN_SHARES.find(([max]) => unprovenInFlight < max)?.[1] ?? 0;
+    // One origin serves many client apps: those whose paths hang there leave slots to the others.
+    if (receiver.inFlightCount() >= ORIGIN_SLOTS - atOriginCount) return false;
+    if (isShareUsed(unproven)) return false;
+    const share = UNPROVEN_SHARES.find(([max]) => unproven.ofApp < max)?.[1] ?? 0;
     return receiver.inFlightCount() < share;
   }
 
-  #unprovenInFlight(): number {
+  #countUnproven(clientId: string): Unproven {
     const nowMs = this.#nowMs();
-    let count = 0;
-    for (const active of this.#active) if (!active.isProven(nowMs)) count += active.inFlightCount();
-    return count;
+    let [inAll, ofApp] = [0, 0];
+    for (const receiver of this.#active) {
+      if (receiver.isProven(nowMs)) continue;
+      inAll += receiver.inFlightCount();
+      if (receiver.clientId === clientId) ofApp += receiver.inFlightCount();
+    }
+    return { inAll, ofApp };
   }
 
-  #take(receiver: Receiver): Slot {
+  /** Whether a message may wait in memory: it is not too much, and its turn is expected in time. */
+  #mayWait(
+    app: App,
+    receiver: Receiver,
+    {
+      place,
+      bytes,
+      unproven,
+    }: { readonly place: number; readonly bytes: number; readonly unproven: Unproven },
+  ): boolean {
+    if (place > WAITING_PER_RECEIVER_MAX) return false;
+    if (app.waitingBytes + bytes > WAITING_BYTES_MAX - this.#waitingBytes) return false;
+    if (this.#expectedWaitMs(receiver, place) > EXPECTED_WAIT_MS_MAX) return false;
+    if (!isShareUsed(unproven) || receiver.isProven(this.#nowMs())) return true;
+    return this.#expectedTurnMs(app) <= EXPECTED_WAIT_MS_MAX;
+  }
+
+  #take(app: App, receiver: Receiver): Slot {
     const attempt = receiver.begin(this.#nowMs());
     this.#active.add(receiver);
     this.#inFlightCount += 1;
+    app.inFlightCount += 1;
     this.#countOrigin(receiver.origin, 1);
     let isFree = false;
     return {
@@ -139,8 +199,10 @@ export class DeliverySlots implements Disposable {
         receiver.end(attempt, isHealthy, this.#nowMs());
         if (receiver.inFlightCount() === 0) this.#active.delete(receiver);
         this.#inFlightCount -= 1;
+        app.inFlightCount -= 1;
         this.#countOrigin(receiver.origin, -1);
         this.#serve();
+        this.#forgetIfIdle(app);
       },
     };
   }
@@ -151,60 +213,85 @@ export class DeliverySlots implements Disposable {
     else this.#inFlightByOrigin.set(origin, count);
   }
 
-  #enqueue(receiver: Receiver, waiter: Waiter): void {
-    const queue = this.#queues.get(receiver.key);
-    if (queue === undefined) this.#queues.set(receiver.key, { receiver, waiters: [waiter] });
+  #enqueue(app: App, receiver: Receiver, waiter: Waiter): void {
+    const queue = app.queues.get(receiver.origin);
+    if (queue === undefined) app.queues.set(receiver.origin, { receiver, waiters: [waiter] });
     else queue.waiters.push(waiter);
-    this.#waitingCount += 1;
-    this.#waitingBytes += waiter.bytes;
+    this.#countWaiting(app, 1, waiter.bytes);
   }
 
-  #dequeue(queue: Queue, waiter: Waiter | undefined): Waiter | undefined {
+  #dequeue(app: App, queue: Queue, waiter: Waiter | undefined): Waiter | undefined {
     if (waiter === undefined) return undefined;
-    this.#waitingCount -= 1;
-    this.#waitingBytes -= waiter.bytes;
-    if (queue.waiters.length === 0) this.#queues.delete(queue.receiver.key);
+    this.#countWaiting(app, -1, -waiter.bytes);
+    if (queue.waiters.length === 0) app.queues.delete(queue.receiver.origin);
+    this.#forgetIfIdle(app);
     return waiter;
   }
 
-  /** Each waiting receiver gets at most one slot a round; rounds go on while any was given. */
+  #countWaiting(app: App, count: 1 | -1, bytes: number): void {
+    this.#waitingCount += count;
+    this.#waitingBytes += bytes;
+    app.waitingCount += count;
+    app.waitingBytes += bytes;
+  }
+
+  /** Each waiting client app gets at most one slot a round; rounds go on while any was given. */
   #serve(): void {
-    for (let given = true; given && this.#queues.size > 0; ) {
+    for (let given = true; given && this.#waitingCount > 0; ) {
       given = false;
-      // Counted once a slot that was given, not once a receiver that waits: of those there may be thousands.
-      let unprovenInFlight = this.#unprovenInFlight();
-      for (const queue of [...this.#queues.values()]) {
+      for (const app of [...this.#apps.values()]) {
         if (this.#inFlightCount >= SLOTS) return;
-        if (!this.#hasRoom(queue.receiver, unprovenInFlight)) continue;
-        const waiter = this.#dequeue(queue, queue.waiters.shift());
-        if (waiter === undefined) continue;
-        given = true;
-        // Last in the next round.
-        if (this.#queues.delete(queue.receiver.key)) this.#queues.set(queue.receiver.key, queue);
-        waiter.settle(this.#take(queue.receiver));
-        unprovenInFlight = this.#unprovenInFlight();
+        if (app.waitingCount > 0 && this.#serveOne(app)) given = true;
       }
     }
+  }
+
+  /** Gives a slot to the first of an app's waiting receivers that has room for an attempt. */
+  #serveOne(app: App): boolean {
+    // Counted once a slot that was given, not once a receiver that waits: of those there may be thousands.
+    const unproven = this.#countUnproven(app.clientId);
+    for (const [origin, queue] of app.queues) {
+      if (!this.#hasRoom(app, queue.receiver, unproven)) continue;
+      const slot = this.#take(app, queue.receiver);
+      const waiter = this.#dequeue(app, queue, queue.waiters.shift());
+      // Both are last in the next round.
+      if (app.queues.delete(origin)) app.queues.set(origin, queue);
+      if (this.#apps.delete(app.clientId)) this.#apps.set(app.clientId, app);
+      waiter?.settle(slot);
+      return true;
+    }
+    return false;
   }
 
   #expectedWaitMs(receiver: Receiver, place: number): number {
     return (place * receiver.expectedDurationMs(this.#nowMs())) / RECEIVER_SLOTS;
   }
 
-  #receiverOf(key: string, origin: string): Receiver {
-    const known = this.#receivers.get(key);
-    if (known !== undefined) return known;
-    if (this.#receivers.size >= RECEIVERS_MAX) this.#forgetIdle();
-    const receiver = makeReceiver(key, origin);
-    this.#receivers.set(key, receiver);
-    return receiver;
+  /** How long a message may expect to wait for those of its client app that came before, at unproven receivers. */
+  #expectedTurnMs(app: App): number {
+    const nowMs = this.#nowMs();
+    let endingPerMs = 0;
+    for (const receiver of this.#active)
+      if (receiver.clientId === app.clientId && !receiver.isProven(nowMs))
+        endingPerMs += receiver.inFlightCount() / receiver.expectedDurationMs(nowMs);
+    return (app.waitingCount + 1) / endingPerMs;
   }
 
-  /** Forgets the older half. One with attempts in flight or in a queue is kept alive by those that hold it. */
-  #forgetIdle(): void {
-    for (const [key, receiver] of this.#receivers) {
-      if (!this.#active.has(receiver) && !this.#queues.has(key)) this.#receivers.delete(key);
-      if (this.#receivers.size <= RECEIVERS_MAX / 2) return;
-    }
+  #appOf(clientId: string): App {
+    const known = this.#apps.get(clientId);
+    if (known !== undefined) return known;
+    const app: App = { clientId, inFlightCount: 0, waitingCount: 0, waitingBytes: 0, queues: new Map() };
+    this.#apps.set(clientId, app);
+    return app;
+  }
+
+  #forgetIfIdle(app: App): void {
+    if (app.inFlightCount === 0 && app.waitingCount === 0) this.#apps.delete(app.clientId);
+  }
+
+  #allQueues(): [App, Queue][] {
+    return [...this.#apps.values()].flatMap((app) =>
+      [...app.queues.values()].map((queue): [App, Queue] => [app, queue]),
+    );
   }
 }

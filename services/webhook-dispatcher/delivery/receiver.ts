@@ -16,7 +16,7 @@ const NEWEST_WEIGHT = 0.2;
 
 /** What is known of one receiver: attempts in flight, recent durations, recent health. */
 export type Receiver = {
-  readonly key: string;
+  readonly clientId: string;
   readonly origin: string;
   readonly inFlightCount: () => number;
   /** Begins an attempt; the handle ends it. */
@@ -30,11 +30,11 @@ export type Receiver = {
 
 /**
  * @example
- * const receiver = makeReceiver('app_1 https://example.com', 'https://example.com');
+ * const receiver = makeReceiver('app_1', 'https://example.com');
  * receiver.end(receiver.begin(0), true, 12);
  * receiver.expectedDurationMs(12); // 12
  */
-export function makeReceiver(key: string, origin: string): Receiver {
+export function makeReceiver(clientId: string, origin: string): Receiver {
   const begunAt = new Map<symbol, number>();
   let meanMs: number | undefined;
   let healthyAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export function makeReceiver(key: string, origin: string): Receiver {
   const stuckMs = () => Math.min(Math.max((meanMs ?? 0) * STUCK_MEANS, STUCK_MS_MIN), STUCK_MS_MAX);
 
   return {
-    key,
+    clientId,
     origin,
     inFlightCount: () => begunAt.size,
     begin(nowMs) {
