@@ -1,4 +1,5 @@
-import { Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Admin, Kafka, type KafkaConfig as KafkaSettings, type LogEntry, logLevel } from 'kafkajs';
 import type { KafkaConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { patchKafkajs } from './consumer/patch-kafkajs.ts';
@@ -24,6 +25,8 @@ function makeLogCreator(log: Logger) {
 /** A handshake of TLS and a login come on top of the dial. */
 const CONNECT_TIMEOUT_MS = 1_000;
 const SECURE_CONNECT_TIMEOUT_MS = 5_000;
+const COORDINATOR_WAIT_MS_MAX = 10_000;
+const COORDINATOR_POLL_MS = 50;
 
 /** How brokers are reached: where they are, and how one shows oneself. */
 function reach({ brokers, tls, sasl }: KafkaConfig) {
@@ -49,14 +52,8 @@ export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): K
   });
 }
 
-/**
- * Looks once whether a broker answers.
- *
- * It has a client of its own, because the working one tries for half a minute before it gives up, in silence.
- *
- * @throws when none does
- */
-export async function probeBroker(config: KafkaConfig): Promise<void> {
+/** Asks a broker by a client of its own, which neither tries again nor logs what fails. */
+async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
     ...reach(config),
     logLevel: logLevel.NOTHING,
@@ -65,9 +62,43 @@ export async function probeBroker(config: KafkaConfig): Promise<void> {
   const admin = kafka.admin();
   try {
     await admin.connect();
-    // A broker that asks for a login takes the connection of one that has none, and answers nothing else.
-    await admin.describeCluster();
+    return await ask(admin);
   } finally {
     await admin.disconnect();
   }
+}
+
+/**
+ * Looks once whether a broker answers.
+ *
+ * It has a client of its own, because the working one tries for half a minute before it gives up, in silence.
+ *
+ * @throws when none does
+ */
+export async function probeBroker(config: KafkaConfig): Promise<void> {
+  // A broker that asks for a login takes the connection of one that has none, and answers nothing else.
+  await askQuietly(config, (admin) => admin.describeCluster());
+}
+
+/**
+ * Waits until the coordinator of a group is ready for members. A new cluster makes its offsets topic when it is first
+ * asked for a coordinator, and a broker that has just started loads it; a consumer that joins meanwhile logs errors and
+ * crashes, and is restarted by kafkajs. After 10 s the consumer joins anyway, so that what is wrong then is logged.
+ */
+export async function waitForCoordinator(
+  config: KafkaConfig,
+  groupId: string,
+  stopping: AbortSignal,
+): Promise<void> {
+  const giveUpAt = performance.now() + COORDINATOR_WAIT_MS_MAX;
+  const isReady = (admin: Admin): Promise<boolean> =>
+    admin.describeGroups([groupId]).then(
+      () => true,
+      () => false,
+    );
+  const wait = async (admin: Admin): Promise<void> => {
+    while (!(await isReady(admin)) && !stopping.aborted && performance.now() < giveUpAt)
+      await delay(COORDINATOR_POLL_MS);
+  };
+  await askQuietly(config, wait).catch(() => undefined);
 }

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { report } from './run.mjs';
@@ -7,6 +6,9 @@ import { report } from './run.mjs';
 /** How often the parent is looked at, and how long the command has to end by itself once it is gone. */
 const PARENT_POLL_MS = 250;
 const ORPHAN_GRACE_MS = 500;
+
+/** Read before set-up: npm may be killed while it runs. */
+const LAUNCHED_BY = process.ppid;
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
@@ -43,28 +45,16 @@ export function runCommand({ binaries, modules, cache }, [name, ...args]) {
 }
 
 /**
- * npm that is killed -9 cannot tell us so. What it started must not outlive it, so its disappearance (a new
- * parent, of us or of the shell that npm runs scripts in) ends the command, gently first. Only under npm: a
- * command started in the background of a shell that is closed later goes on.
+ * npm that is killed -9 cannot pass a signal on. The command must not outlive it, so a new parent ends the command,
+ * gently first. The scripts of package.json start set-up by `exec`, so the parent is npm itself and no shell; who
+ * started npm may end at any time, as a shell does that put it into the background. Without npm nothing is watched.
  */
 function endWithParent(child) {
-  const ancestors = readAncestors();
   const poll = setInterval(() => {
-    if (readAncestors() === ancestors) return;
+    if (process.ppid === LAUNCHED_BY) return;
     clearInterval(poll);
     child.kill('SIGTERM');
     setTimeout(() => child.kill('SIGKILL'), ORPHAN_GRACE_MS);
   }, PARENT_POLL_MS);
   poll.unref();
-}
-
-/** Parent and grandparent; the latter only where the system has `/proc`. */
-function readAncestors() {
-  const parent = process.ppid;
-  try {
-    const stat = readFileSync(`/proc/${parent}/stat`, 'utf8');
-    return `${parent} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
-  } catch {
-    return String(parent);
-  }
 }

@@ -3,6 +3,7 @@ import type { CommonConfig } from '#shared/config.ts';
 import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
+import { waitForCoordinator } from '../client.ts';
 import { makeDeadLetter } from '../dead-letter.ts';
 import type { KafkaInstruments } from '../instruments.ts';
 import { startProgressCheck } from './check-progress.ts';
@@ -103,6 +104,7 @@ export async function startConsumer<M>(
   metrics.watch(consumer);
   const endSettling = settleBeforeJoin(groupId, () => consumer.settle());
   context.readiness.add(groupId, () => consumer.isJoined || 'not a member of its consumer group');
+  await waitForCoordinator(config.kafka, groupId, context.stopping);
   await unlessAborted(consumer.start(), context.stopping);
   const progressCheck = startProgressCheck({
     groupId,

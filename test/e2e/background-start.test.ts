@@ -1,0 +1,83 @@
+// `npm start` is put into the background by a shell that ends, as by `ssh host 'npm start &'` or a terminal that is closed.
+// The system must go on without the shell, end with npm, and not outlive an npm that is killed.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ReadyLine } from '../../deploy/local/ready-line.ts';
+import { makeCheckClient } from '../support/check-client.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { spawnProgram } from '../support/spawn-process.ts';
+import { findPortBase } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** Ends once the system is ready; what was started goes on. */
+const BACKGROUND = `
+  npm start --silent -- --json --no-demo --evaluators 0 --port-base "$0" --data "$1" >"$2/ready" 2>>"$2/log" &
+  echo $!
+  until [ -s "$2/ready" ] || ! kill -0 $! 2>/dev/null; do sleep 0.1; done`;
+const READY_TIMEOUT_MS = 90_000;
+/** Longer than a system takes to notice that it lost its starter. */
+const LONG_POLL_S = 2;
+
+const dir = mkdtempSync(join(tmpdir(), 'rolecall-background-'));
+const started = new Set<number>();
+afterAll(() => {
+  for (const pid of started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+type Background = { readonly npm: number; readonly ready: ReadyLine; readonly pids: readonly number[] };
+
+let portBase: number;
+async function startInBackground(): Promise<Background> {
+  await using shell = spawnProgram('sh', ['-c', BACKGROUND, String(portBase), join(dir, 'data'), dir]);
+  const npm = await waitUntil('the process id of npm', () => Number(shell.stdout().trim()) || false);
+  started.add(npm);
+  await waitUntil('the shell to end', () => shell.child.exitCode !== null, READY_TIMEOUT_MS);
+  const ready = JSON.parse(readFileSync(join(dir, 'ready'), 'utf8')) as ReadyLine;
+  return { npm, ready, pids: ready.processes.map(({ pid }) => pid) };
+}
+
+/** A long poll takes as long as it waits: the system has been up from its first moment to its last. */
+async function expectToGoOn({ ready, pids }: Background): Promise<void> {
+  const { chain, gateways, app } = ready;
+  if (chain === null) throw new Error('the test needs the demo chain');
+  const client = makeCheckClient({ url: gateways[0] ?? '', apiKey: app.apiKey });
+  const check = { account: chain.holder, rules: [demoRules(chain).erc20()], async: true };
+  const { body } = await client.check(check);
+  expect(await client.poll(body.requestId ?? '', LONG_POLL_S)).toMatchObject({ status: 202 });
+  expect(pids.filter(isAlive)).toEqual(pids);
+}
+
+const untilAllGone = ({ npm, pids }: Background) =>
+  waitUntil('every process to be gone', () => ![npm, ...pids].some(isAlive) && !isLocked());
+const isLocked = (): boolean => existsSync(join(dir, 'data', 'starter.lock'));
+
+test('a system in the background outlives the shell that started it, and ends in good order with npm', async () => {
+  portBase = await findPortBase();
+  const system = await startInBackground();
+  await expectToGoOn(system);
+  process.kill(system.npm, 'SIGTERM');
+  await untilAllGone(system);
+});
+
+test('a second start does so too, and does not outlive an npm that is killed', async () => {
+  const system = await startInBackground();
+  await expectToGoOn(system);
+  process.kill(system.npm, 'SIGKILL');
+  await waitUntil('every process to be gone', () => !system.pids.some(isAlive));
+});
+
+test('the log of a first and of a second start complains of no coordinator that is not ready yet', () => {
+  const log = readFileSync(join(dir, 'log'), 'utf8');
+  expect(log.match(/joined consumer group/g)?.length).toBeGreaterThan(1);
+  expect(log.split('\n').filter((line) => /coordinator/i.test(line))).toEqual([]);
+});
