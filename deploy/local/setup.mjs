@@ -14,6 +14,7 @@ import { report, stopChildren } from './setup/run.mjs';
 import { runCommand } from './setup/run-command.mjs';
 import { withSetupLock } from './setup/setup-lock.mjs';
 import { readStamp, writeStamp } from './setup/stamp.mjs';
+import { writeCertificates } from './setup/trust-certificates.mjs';
 
 const places = locate();
 const words = process.argv.slice(2);
@@ -34,6 +35,7 @@ if (command.length > 0) runCommand(places, command);
 async function prepare() {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, giveUp);
   if (!readStamp(places, wanted)) {
+    places.certificates = writeCertificates(places.cache);
     const tools = await ensureTools(places, wanted);
     const packages = packagesAreInstalled(places) ? undefined : installPackages(places);
     const [jars] = await Promise.all([fetchKafka(places, tools), packages]);

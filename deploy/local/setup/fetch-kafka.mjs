@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { javaNetworkOptions } from './network.mjs';
 import { report, run } from './run.mjs';
 
 /** Pinned, so that every Maven does the same. */
@@ -27,18 +28,26 @@ async function download(places, maven) {
   try {
     writeFileSync(join(draft, 'pom.xml'), pomOf(places));
     const args = ['-B', '-q', '--strict-checksums', '-f', join(draft, 'pom.xml')];
-    await run(maven, [
-      ...args,
-      COPY_GOAL,
-      `-DoutputDirectory=${join(draft, 'libs')}`,
-      '-DincludeScope=runtime',
-    ]);
+    const goal = [COPY_GOAL, `-DoutputDirectory=${join(draft, 'libs')}`, '-DincludeScope=runtime'];
+    const env = mavenEnvironment(places, draft);
+    await run(maven, [...args, ...goal], { env, progress: { what: 'fetching Kafka' } });
     mkdirSync(places.kafka, { recursive: true });
     renameSync(join(draft, 'libs'), join(places.kafka, 'libs'));
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
   return kafkaJars(places);
+}
+
+/** Java's options in a file: a proxy's password in `MAVEN_OPTS` would stand in the list of processes. */
+function mavenEnvironment({ certificates }, draft) {
+  const options = javaNetworkOptions(process.env, certificates?.jks);
+  if (options.length === 0) return process.env;
+  const file = join(draft, 'java.options');
+  writeFileSync(file, options.map((option) => `"${option.replaceAll(/[\\"]/g, '\\$&')}"\n`).join(''), {
+    mode: 0o600,
+  });
+  return { ...process.env, MAVEN_OPTS: `${process.env.MAVEN_OPTS ?? ''} @${file}`.trim() };
 }
 
 function pomOf({ kafkaVersion, log4jVersion }) {

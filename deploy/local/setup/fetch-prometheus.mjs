@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { aptGet } from './apt.mjs';
 import { findOnPath, isProgram } from './find-program.mjs';
 import { report, run } from './run.mjs';
 
@@ -29,8 +30,8 @@ export async function fetchPrometheus(places) {
   mkdirSync(draft, { recursive: true });
   try {
     // A fresh machine has no lists yet; only root may fetch them.
-    if (process.getuid?.() === 0) await run('apt-get', ['update', '-q']);
-    await run('apt-get', ['download', '-q', 'prometheus'], { cwd: draft });
+    if (process.getuid?.() === 0) await aptGet(places, ['update', '-q']);
+    await aptGet(places, ['download', '-q', 'prometheus'], { cwd: draft });
     const [archive] = readdirSync(draft).filter((name) => name.endsWith('.deb'));
     await run('dpkg-deb', ['-x', join(draft, archive), join(draft, 'files')]);
     rmSync(places.prometheus, { recursive: true, force: true });

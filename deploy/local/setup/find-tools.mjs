@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { explainOldJava, JAVA_MAJOR_MIN, readJavaMajor } from './choose-java.mjs';
 import { kafkaJars } from './fetch-kafka.mjs';
 import { findBrowser } from './find-browser.mjs';
 import { findOnPath, isProgram } from './find-program.mjs';
 import { aptPackages, installByApt, mayInstall } from './install-tools.mjs';
 
-/** Kafka 4 needs Java 17; the views use commands of Redis 7. */
-const JAVA_MAJOR_MIN = 17;
+/** The views use commands of Redis 7. */
 const REDIS_MAJOR_MIN = 7;
 
 /**
@@ -17,7 +17,7 @@ const REDIS_MAJOR_MIN = 7;
 export async function ensureTools(places, wanted) {
   let tools = findTools(places, wanted);
   if (missingOf(tools).length > 0 && mayInstall()) {
-    await installByApt(missingOf(tools));
+    await installByApt(places, missingOf(tools));
     tools = findTools(places, wanted);
   }
   const missing = missingOf(tools);
@@ -50,22 +50,25 @@ function describe(missing) {
     process.platform === 'darwin'
       ? `brew install ${missing.map((name) => brew[name]).join(' ')}`
       : `sudo apt-get update && sudo apt-get install -y --no-install-recommends ${aptPackages(missing).join(' ')}`;
-  return `missing: ${missing.map((name) => names[name]).join('; ')}.\nTo install: ${command}`;
+  const old = missing.includes('java') ? explainOldJava(javaPrograms().map(javaMajor).filter(Boolean)) : '';
+  return `missing: ${missing.map((name) => names[name]).join('; ')}.${old && `\n${old}`}\nTo install: ${command}`;
 }
 
-function findJava() {
+const findJava = () => javaPrograms().find((file) => javaMajor(file) >= JAVA_MAJOR_MIN);
+
+function javaPrograms() {
   const homes = [process.env.JAVA_HOME, ...listFolder('/usr/lib/jvm')].filter(Boolean);
   const candidates = [
     process.env.JAVA_HOME && join(process.env.JAVA_HOME, 'bin', 'java'),
     findOnPath('java'),
     ...homes.map((home) => join(home, 'bin', 'java')),
   ];
-  return candidates.find((file) => file && isProgram(file) && javaMajor(file) >= JAVA_MAJOR_MIN);
+  return candidates.filter((file) => file && isProgram(file));
 }
 
 function javaMajor(java) {
   const { stderr } = spawnSync(java, ['-version'], { encoding: 'utf8' });
-  return Number(/version "(\d+)/.exec(stderr ?? '')?.[1] ?? 0);
+  return readJavaMajor(stderr ?? '');
 }
 
 /**

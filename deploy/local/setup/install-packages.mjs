@@ -18,14 +18,27 @@ export function packagesAreInstalled({ lockfile, installedLockfile, modules }) {
   });
 }
 
-export async function installPackages({ root }) {
+export async function installPackages(places) {
   report('installing packages (npm ci)');
   const npm = process.env.npm_execpath;
   // Its own level: `npm start --silent` would make a failure wordless.
   const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-  if (npm?.endsWith('.js')) await run(process.execPath, [npm, ...args], { cwd: root });
-  else await run('npm', args, { cwd: root });
+  const options = { cwd: places.root, progress: { what: 'npm ci', howFar: countPackages(places) } };
+  if (npm?.endsWith('.js')) await run(process.execPath, [npm, ...args], options);
+  else await run('npm', args, options);
 }
+
+/** npm draws its progress on terminals only; what it has unpacked is there to be seen. */
+export function countPackages({ root, lockfile }) {
+  const paths = Object.entries(packagesOf(lockfile))
+    .filter(([path, { os, cpu }]) => path !== '' && isFor(process.platform, os) && isFor(process.arch, cpu))
+    .map(([path]) => join(root, path));
+  return () =>
+    `${paths.filter((path) => existsSync(join(path, 'package.json'))).length} of ${paths.length} packages`;
+}
+
+/** Some packages are for other platforms, and are not installed. */
+const isFor = (own, listed) => listed === undefined || listed.includes(own);
 
 function packagesOf(file) {
   return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { report, run } from './run.mjs';
-
-/** Newest first; Debian and Ubuntu releases differ in which of them they have. */
-const JAVA_PACKAGES = ['openjdk-25-jre-headless', 'openjdk-21-jre-headless', 'openjdk-17-jre-headless'];
+import { aptGet, aptPolicy } from './apt.mjs';
+import { chooseJavaPackage, JAVA_PACKAGES } from './choose-java.mjs';
+import { report } from './run.mjs';
 
 /** A machine that has just booted may be updating itself. */
 const LOCK_WAIT = ['-o', 'DPkg::Lock::Timeout=120'];
@@ -16,7 +15,7 @@ export function mayInstall() {
 /** `redis-tools`, not `redis-server`: the latter would start a system service. */
 export function aptPackages(missing) {
   const names = {
-    java: javaPackage,
+    java: () => chooseJavaPackage(aptPolicy(JAVA_PACKAGES)),
     maven: () => 'maven',
     redis: () => 'redis-tools',
     browser: () => 'chromium',
@@ -24,17 +23,10 @@ export function aptPackages(missing) {
   return missing.map((name) => names[name]());
 }
 
-export async function installByApt(missing) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+export async function installByApt(places, missing) {
   report(`installing ${missing.join(', ')} (apt-get)`);
-  await run('apt-get', ['update', '-q'], { env });
+  await aptGet(places, ['update', '-q']);
   // Only after the update is it known which packages there are.
   const packages = aptPackages(missing);
-  const install = ['install', '-y', '-q', '--no-install-recommends', ...LOCK_WAIT, ...packages];
-  await run('apt-get', install, { env });
-}
-
-function javaPackage() {
-  const known = (name) => spawnSync('apt-cache', ['show', name], { stdio: 'ignore' }).status === 0;
-  return JAVA_PACKAGES.find(known) ?? 'default-jre-headless';
+  await aptGet(places, ['install', '-y', '-q', '--no-install-recommends', ...LOCK_WAIT, ...packages]);
 }

@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process';
 
 /** Of what a failed command printed, this much of the end is repeated in the error. */
 const TAIL_CHARS_MAX = 2_000;
+/** How often a long command is seen to move, and how much of its last line is shown. */
+const PROGRESS_MS = 5_000;
+const LINE_CHARS_MAX = 100;
 
 const children = new Set();
 
@@ -16,13 +19,16 @@ export function stopChildren() {
 
 /**
  * Runs a command to its end. What it prints is kept back and shown only if it fails, so that a set-up that
- * works stays readable.
+ * works stays readable. A command that takes long is seen to move: every 5 s a line says how far it is.
+ *
+ * @param options.progress `what` is under way, and how far it is: by default the last line that it printed
  */
-export function run(command, args, options = {}) {
+export function run(command, args, { progress, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     children.add(child);
     let tail = '';
+    if (progress) reportProgress(child, progress, () => lastLineOf(tail));
     const keep = (chunk) => {
       tail = (tail + chunk).slice(-TAIL_CHARS_MAX);
     };
@@ -39,3 +45,22 @@ export function run(command, args, options = {}) {
     });
   });
 }
+
+function reportProgress(child, { what, howFar, intervalMs = PROGRESS_MS }, lastLine) {
+  const began = performance.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - began) / 1000);
+    const state = (howFar ?? lastLine)();
+    report(`${what}: ${seconds} s${state === '' ? '' : `, ${state}`}`);
+  }, intervalMs);
+  child.once('close', () => clearInterval(timer));
+  child.once('error', () => clearInterval(timer));
+}
+
+const lastLineOf = (text) =>
+  (
+    text
+      .trim()
+      .split(/[\r\n]+/)
+      .pop() ?? ''
+  ).slice(0, LINE_CHARS_MAX);

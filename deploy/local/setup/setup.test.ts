@@ -1,9 +1,21 @@
 // Set-up runs in a project of its own: a copy of its files, a lockfile, and packages that are links or nothing.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { type SpawnedProcess, spawnProgram } from '../../../test/support/spawn-process.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const LOCAL = dirname(__dirname);
 const LOCKFILE = {
@@ -52,6 +64,14 @@ function writeStamp(): void {
   writeFileSync(join(root, 'node_modules', '.rolecall-setup.json'), JSON.stringify(stamp));
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Nothing is found on this PATH, and nothing may be installed. */
 const BARE = { PATH: '/nowhere', JAVA_HOME: '', ROLECALL_SETUP_INSTALL: '0' };
 
@@ -77,6 +97,40 @@ test('a signal reaches the command, whose own ending decides', async () => {
   await using command = spawnSetup(['node', '-e', script]);
   await new Promise((resolve) => command.child.stdout?.once('data', resolve));
   expect(await command.kill('SIGTERM')).toBe(5);
+});
+
+/** Runs a script as npm does: in a shell of its own, which becomes set-up by `exec`. */
+const NPM = `
+  require('node:fs').writeFileSync('npm.pid', String(process.pid));
+  const script = ['-c', 'exec "$0" "$@"', process.execPath, ...process.argv.slice(1)];
+  const env = { ...process.env, npm_lifecycle_event: 'start' };
+  require('node:child_process').spawn('sh', script, { stdio: 'inherit', env });`;
+const BEAT = `
+  const { appendFileSync, writeFileSync } = require('node:fs');
+  writeFileSync('command.pid', String(process.pid));
+  setInterval(() => appendFileSync('beats', '.'), 20);`;
+/** More beats than fit between two looks at the parent. */
+const BEATS_MIN = 50;
+
+test('a command goes on when the shell that put npm into the background ends, and ends when npm is killed', async () => {
+  writeStamp();
+  const script = join(root, 'deploy', 'local', 'setup.mjs');
+  const background = 'cd "$0" && { "$@" >/dev/null 2>&1 & } && until [ -s beats ]; do sleep 0.05; done';
+  const npm = [process.execPath, '-e', NPM, script, 'node', '-e', BEAT];
+  await using shell = spawnProgram('sh', ['-c', background, root, ...npm], {
+    XDG_CACHE_HOME: join(root, 'cache'),
+  });
+  expect(await shell.exited).toBe(0);
+  const pidIn = (file: string) => Number(readFileSync(join(root, file), 'utf8'));
+  const command = pidIn('command.pid');
+  try {
+    const beatCount = () => statSync(join(root, 'beats')).size;
+    const before = beatCount();
+    await waitUntil('the command to go on', () => beatCount() > before + BEATS_MIN);
+  } finally {
+    process.kill(pidIn('npm.pid'), 'SIGKILL');
+  }
+  await waitUntil('the command to end', () => !isAlive(command));
 });
 
 test('a browser is asked for where the tests need one, and only there', async () => {
@@ -110,6 +164,89 @@ test('everything that is missing is named in one error, with the command that in
   expect(command.stderr()).toMatch(
     /To install: (sudo apt-get update && sudo apt-get install|brew install) .*maven/,
   );
+});
+
+/** Programs that stand in for those of a machine: they leave their environment in `<name>.env`, then do as told. */
+function writePrograms(programs: Readonly<Record<string, string>>): string {
+  const folder = join(root, 'bin');
+  mkdirSync(folder);
+  for (const [name, body] of Object.entries(programs))
+    writeFileSync(join(folder, name), `#!/bin/sh\nenv >>'${root}/${name}.env'\n${body}\n`, { mode: 0o755 });
+  return `${folder}:${process.env['PATH']}`;
+}
+const environmentOf = (program: string) => readFileSync(join(root, `${program}.env`), 'utf8');
+const FETCH_KAFKA = `
+  for word; do case $word in -DoutputDirectory=*) mkdir -p "\${word#*=}" && touch "\${word#*=}/kafka.jar";; esac; done
+  for word in $MAVEN_OPTS; do case $word in @*) cat "\${word#@}" >>'ROOT/java.options';; esac; done`;
+
+test('proxy, certificates and Java’s options reach every step of set-up, and the command', async () => {
+  const certificate = join(root, 'authority.pem');
+  writeFileSync(certificate, rootCertificates[0] ?? '');
+  const PATH = writePrograms({
+    java: `echo 'openjdk version "21"' >&2`,
+    'redis-server': `echo 'Redis server v=7.0.15'`,
+    mvn: FETCH_KAFKA.replace('ROOT', root),
+    npm: '',
+  });
+  const settings = {
+    HTTPS_PROXY: 'http://proxy.example:3128',
+    NO_PROXY: 'localhost',
+    NODE_EXTRA_CA_CERTS: certificate,
+    MAVEN_OPTS: '-Xmx256m',
+  };
+  await using command = spawnSetup(['node', '-p', 'JSON.stringify(process.env)'], {
+    ...BARE,
+    ...settings,
+    PATH,
+    npm_execpath: '',
+  });
+  expect(await command.exited).toBe(0);
+  expect(JSON.parse(command.stdout())).toMatchObject(settings);
+  for (const program of ['npm', 'mvn'])
+    for (const name of ['HTTPS_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS'] as const)
+      expect(environmentOf(program)).toContain(`${name}=${settings[name]}\n`);
+  expect(environmentOf('mvn')).toContain('MAVEN_OPTS=-Xmx256m @');
+  const options = readFileSync(join(root, 'java.options'), 'utf8');
+  expect(options).toContain('"-Dhttps.proxyHost=proxy.example"');
+  expect(options).toContain(
+    `"-Djavax.net.ssl.trustStore=${join(root, 'cache', 'rolecall', 'certificates.jks')}"`,
+  );
+});
+
+test('apt gets the proxy in lower case, and the certificates unless it has its own', async () => {
+  const PATH = writePrograms({ 'apt-get': `echo "$@" >>'${root}/words'`, 'apt-config': '' });
+  const script = `
+    const { aptGet } = await import('${join(LOCAL, 'setup', 'apt.mjs')}');
+    await aptGet({ certificates: { pem: '/cache/certificates.pem' } }, ['update', '-q']);`;
+  await using command = spawnProgram(process.execPath, ['--input-type=module', '-e', script], {
+    PATH,
+    HTTP_PROXY: 'http://proxy.example:3128',
+    http_proxy: '',
+  });
+  expect(await command.exited).toBe(0);
+  expect(environmentOf('apt-get')).toContain('http_proxy=http://proxy.example:3128\n');
+  expect(readFileSync(join(root, 'words'), 'utf8')).toBe(
+    '-o Acquire::https::CAInfo=/cache/certificates.pem update -q\n',
+  );
+});
+
+test('npm ci is seen to move', async () => {
+  writeFileSync(join(root, 'package-lock.json'), JSON.stringify(LOCKFILE));
+  mkdirSync(join(root, 'node_modules', 'a'));
+  writeFileSync(join(root, 'node_modules', 'a', 'package.json'), '{}');
+  const script = `
+    const folder = '${join(root, 'deploy', 'local', 'setup')}';
+    const { countPackages } = await import(folder + '/install-packages.mjs');
+    const { locate } = await import(folder + '/locate.mjs');
+    const { run } = await import(folder + '/run.mjs');
+    const progress = { what: 'npm ci', howFar: countPackages(locate()), intervalMs: 20 };
+    await run('sh', ['-c', 'read line <"$0"', process.argv[1]], { progress });`;
+  const gate = join(root, 'gate');
+  spawnSync('mkfifo', [gate]);
+  await using command = spawnProgram(process.execPath, ['--input-type=module', '-e', script, gate]);
+  await waitUntil('a line of progress', () => command.stderr().includes('npm ci: 0 s, 1 of 2 packages'));
+  writeFileSync(gate, '\n');
+  expect(await command.exited).toBe(0);
 });
 
 test.each([
