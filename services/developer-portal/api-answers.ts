@@ -12,7 +12,6 @@ export const Limits = z.object({
   requestsPerMonth: count,
   clientApps: count,
   marketplaceKeys: count,
-  liveKeys: count,
 });
 
 export const AccountAnswer = z

@@ -1,4 +1,4 @@
-import type { Goal, Row } from './row.ts';
+import type { Goal, Row } from './table.ts';
 
 export type Judgement = {
   /** Absent where there is nothing to compare with. */

@@ -1,8 +1,7 @@
 // `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part of it.
-import { writeFigures } from './readme-figures.ts';
+import { formatFigures, writeFigures } from './readme-figures.ts';
 import { loadResults, WHOLE_PARTS, type WholePart, writeResults } from './results.ts';
-import type { Table } from './row.ts';
-import { formatTable } from './table.ts';
+import { formatTable, type Table } from './table.ts';
 
 type Bench = () => Promise<Table>;
 
@@ -80,5 +79,7 @@ async function attempt(part: string, run: Bench): Promise<Table | undefined> {
 function keep(tables: Readonly<Record<string, Table>>, isWhole: boolean): void {
   const results = writeResults(tables, isWhole);
   writeFigures(results);
-  console.log(`\n  written to test/bench/results/latest.json, test/bench/README.md and README.md`);
+  console.log(
+    `\n  written to test/bench/results/latest.json and the README (${formatFigures(results).length} characters)`,
+  );
 }

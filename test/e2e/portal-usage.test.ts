@@ -127,16 +127,27 @@ test('deliveries are listed page by page, each once, and a failed one is sent ag
 });
 
 test('a test event is signed like a webhook, told by its type, and sent at most once in 20 s', async () => {
+  const { clientId, webhookSecret } = await createApp(developer, 'Tested');
+  await using tested = await receiveWebhooks({ secret: webhookSecret });
   const send = () =>
-    developer.send<{ requestId: string }>('POST', own('/test-event'), { callbackUrl: receiver.url });
-  const { status, body } = await send();
-  expect(status).toBe(202);
-  const received = await receiver.waitFor(({ id }) => id === `msg_${body.requestId}`);
+    developer.send<{ requestId: string }>('POST', `/api/apps/${clientId}/test-event`, {
+      callbackUrl: tested.url,
+    });
+  const first = await send();
+  expect(first.status).toBe(202);
+  const received = await tested.waitFor(({ id }) => id === `msg_${first.body.requestId}`);
   expect(received.verified).toBe(true);
-  expect(JSON.parse(received.body)).toMatchObject({ type: 'test', requestId: body.requestId, roles: [] });
-  const again = await send();
-  expect(again.status).toBe(429);
-  expect(Number(again.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(JSON.parse(received.body)).toMatchObject({
+    type: 'test',
+    requestId: first.body.requestId,
+    roles: [],
+  });
+  // A busy machine may take 20 s for one of them, but not for every pair.
+  const refused = await waitUntil('the second of two to be refused', async () => {
+    const answers = await Promise.all([send(), send()]);
+    return answers.find(({ status }) => status === 429);
+  });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
 test('a resend and a test event that are asked for again, as after a lost answer, are sent once', async () => {
@@ -161,15 +172,14 @@ test('a resend and a test event that are asked for again, as after a lost answer
   expect(await twice('/deliveries/resend-failed', { since }, attemptsAre(3))).toEqual({ count: 1 });
   receiver.setAnswer(204);
   const callbackUrl = `${receiver.url}?once`;
-  const sent = await waitUntil('a test event to be allowed', async () => {
-    const headers = { 'idempotency-key': randomUUID() };
-    const answers = await Promise.all(
-      [1, 2].map(() =>
-        developer.send<{ requestId: string }>('POST', own('/test-event'), { callbackUrl }, headers),
-      ),
-    );
-    return answers.every(({ status }) => status === 202) && answers.map(({ body }) => body.requestId);
-  });
+  const headers = { 'idempotency-key': randomUUID() };
+  const answers = await Promise.all(
+    [1, 2].map(() =>
+      developer.send<{ requestId: string }>('POST', own('/test-event'), { callbackUrl }, headers),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+  const sent = answers.map(({ body }) => body.requestId);
   expect(new Set(sent).size).toBe(1);
   // What is published to a topic later is delivered later, so nothing of the ones before is still to come.
   expect((await developer.send('POST', own(`/deliveries/${requestId}/resend`))).status).toBe(202);
@@ -177,7 +187,7 @@ test('a resend and a test event that are asked for again, as after a lost answer
   expect(await attemptsOf(sent[0] ?? '')).toBe(1);
   const { body: trail } = await developer.get<{ action: string }[]>(own('/audit'));
   const count = (action: string) => trail.filter((entry) => entry.action === action).length;
-  expect([count('webhooks-resent'), count('test-event-sent')]).toEqual([1, 2]);
+  expect([count('webhooks-resent'), count('test-event-sent')]).toEqual([1, 1]);
 });
 
 test('a wiped Redis shows the same usage, apps and trail once it is rebuilt, and holds no secret', async () => {

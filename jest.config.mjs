@@ -1,0 +1,44 @@
+/** Suites wait more than they compute, so two cores carry three of them. */
+const WORKERS = 3;
+
+/** What every project shares, the container tests' too. */
+export const common = {
+  testEnvironment: '<rootDir>/test/support/jest/environment.ts',
+  modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache'],
+  transform: {
+    '^.+\\.[jt]s$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'commonjs' } },
+    ],
+  },
+};
+
+export default {
+  testTimeout: 120_000,
+  maxWorkers: WORKERS,
+  testSequencer: '<rootDir>/test/support/jest/e2e-first.mjs',
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: [
+        '<rootDir>/{services,shared,deploy}/**/*.test.ts',
+        '<rootDir>/test/*.test.ts',
+        '<rootDir>/test/{contract,chaos,bench}/**/*.test.ts',
+      ],
+    },
+    {
+      ...common,
+      displayName: 'integration',
+      testEnvironment: '<rootDir>/test/support/jest/integration-environment.ts',
+      testMatch: ['<rootDir>/test/integration/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/support/jest/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/jest/global-teardown.ts',
+    },
+    {
+      ...common,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
+    },
+  ],
+};

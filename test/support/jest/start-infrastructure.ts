@@ -1,0 +1,40 @@
+import { Kafka, logLevel } from 'kafkajs';
+import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
+import { applyTopics } from '#shared/kafka/topics-admin.ts';
+import { startChain } from '../../../deploy/local/chain.ts';
+import { findFreePorts } from '../../../deploy/local/ports.ts';
+import { type Infrastructure, VARIABLES } from '../infrastructure.ts';
+import { startOwnKafka, startOwnRedis } from '../own-parts.ts';
+
+/**
+ * Starts what the environment does not name already: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first, else
+ * containers where `TEST_CONTAINERS=1` asks for them, else this machine's own (the chain always: it is a package). The
+ * broker has all topics then. Disposal stops what was started.
+ */
+export async function startInfrastructure(): Promise<Infrastructure & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const named = (name: string): string | undefined => process.env[name] || undefined;
+  const starting = [
+    named(VARIABLES.brokers) ?? startOwnKafka().then((kafka) => stack.use(kafka).brokers),
+    named(VARIABLES.redisUrl) ?? startOwnRedis().then((redis) => stack.use(redis).url),
+    named(VARIABLES.rpcUrl) ?? startOwnChain().then((chain) => stack.use(chain).rpc),
+  ] as const;
+  // Where one does not start, the others are stopped once they have.
+  await Promise.allSettled(starting);
+  const [brokers, redisUrl, rpcUrl] = await Promise.all(starting);
+  await createTopics(brokers);
+  const started = stack.move();
+  return { brokers, redisUrl, rpcUrl, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+async function startOwnChain() {
+  const [port = 0] = await findFreePorts(1);
+  return startChain({ port });
+}
+
+async function createTopics(brokers: string): Promise<void> {
+  const admin = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  await applyTopics(admin, ALL_TOPICS);
+  await admin.disconnect();
+}
