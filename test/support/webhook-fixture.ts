@@ -25,6 +25,8 @@ export type WebhookFixture = AsyncDisposable & {
   readonly app: () => ClientApp;
   /** Encrypts a signing secret as the portal does. */
   readonly seal: (secret: string) => string;
+  /** Adds a client app with the same secret. */
+  readonly addApp: (clientId: string) => Promise<void>;
   /** A completed check whose webhook goes to `callbackUrl`. */
   readonly aWebhookCheck: (callbackUrl: string) => CheckCompleted;
   /** A dispatcher process with a schedule of a thousandth, on loopback; not yet ready. */
@@ -43,7 +45,8 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
   const secretKeys = `1:${randomBytes(32).toString('base64')}`;
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const clientId = `app_${randomUUID()}`;
-  const seal = (plain: string) => makeSecretBox(parseKeyRing(secretKeys)).seal(plain, clientId);
+  const box = makeSecretBox(parseKeyRing(secretKeys));
+  const seal = (plain: string) => box.seal(plain, clientId);
   const app = () => anApp(clientId, seal(secret));
   await store.redis.set(GENERATION_KEY, 'test');
   await makeClientApps(store.redis).project(app());
@@ -56,6 +59,9 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
     secret,
     app,
     seal,
+    addApp: async (id) => {
+      await makeClientApps(store.redis).project(anApp(id, box.seal(secret, id)));
+    },
     aWebhookCheck: (callbackUrl) => aWebhookCheck(clientId, callbackUrl),
     startDispatcher: (env = {}) =>
       spawnNode(['services/webhook-dispatcher/main.ts'], {
