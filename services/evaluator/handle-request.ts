@@ -1,7 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
 import { READS_MAX } from '#shared/contracts/count-reads.ts';
-import { type BlockReport, UNDETERMINED } from '#shared/contracts/result.ts';
+import { type BlockReport, describeUndetermined } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
@@ -60,7 +60,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
 
 /** Whether asking again may decide it. */
 const isOpen = (verdict: Verdict): boolean =>
-  verdict.outcome === 'undetermined' && UNDETERMINED[verdict.code].retryable;
+  verdict.outcome === 'undetermined' && describeUndetermined(verdict).retryable;
 
 function planOrRefuse(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
   const plan = planReads(check.account, check.rules, readsMax);

@@ -49,7 +49,7 @@ test('the figures that dashboards rely on are there, by the names and labels of 
     /rolecall_reads_saved_total\{chain_id="1",reason="dedupe".*\} 1/,
     /rolecall_reads_saved_total\{chain_id="1",reason="batch".*\} 39/,
     /rolecall_rpc_breaker_state\{endpoint="0",state="open",chain_id="1".*\} 1/,
-    /rolecall_quarantined_contracts\{chain_id="1".*\} 2/,
+    /rolecall_quarantined_reads\{chain_id="1".*\} 2/,
     /rolecall_waiting_reads\{chain_id="1".*\} 3/,
   ])
     expect(text).toMatch(line);

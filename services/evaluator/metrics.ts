@@ -222,8 +222,11 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
   gauge('rolecall_rpc_reads_per_call_max', 'Learned limit of one call.', ['endpoint'], (chain, set) => {
     for (const { endpoint, readsPerCallMax } of chain.endpoints()) set({ endpoint }, readsPerCallMax);
   });
-  gauge('rolecall_quarantined_contracts', 'Contracts that are read apart.', [], (chain, set) =>
-    set({}, chain.quarantinedCount()),
+  gauge(
+    'rolecall_quarantined_reads',
+    'Reads that are made apart because they used up their gas.',
+    [],
+    (chain, set) => set({}, chain.quarantinedCount()),
   );
   gauge('rolecall_waiting_reads', 'Reads that wait for a call.', [], (chain, set) =>
     set({}, chain.waitingReadCount()),

@@ -11,7 +11,10 @@ export const UNDETERMINED = {
     message: 'The answer came from another block than the one asked for.',
   },
   'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the block asked for.' },
-  'min-block-not-reached': { retryable: true, message: 'No RPC endpoint has reached the minimum block yet.' },
+  'min-block-not-reached': {
+    retryable: true,
+    message: 'No RPC endpoint has reached the minimum block yet: it is still to come.',
+  },
   'contract-not-found': { retryable: false, message: 'There is no contract at this address.' },
   'call-reverted': { retryable: false, message: 'The contract reverted the call.' },
   'return-malformed': { retryable: false, message: 'The contract did not answer with one 32-byte value.' },
@@ -20,6 +23,47 @@ export const UNDETERMINED = {
   'deadline-exceeded': { retryable: true, message: 'The check had to end before this rule was read.' },
   internal: { retryable: true, message: 'Something went wrong on our side.' },
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
+
+/**
+ * Causes that their code alone says too little about: each has a message of its own, and its own answer to whether
+ * asking again may help.
+ */
+export const UNDETERMINED_CAUSES = {
+  'wrong-chain': {
+    code: 'rpc-unavailable',
+    retryable: true,
+    message:
+      'No RPC endpoint of this chain gave an answer, and one of them serves another chain: its URL in the chain file must be corrected.',
+  },
+  'block-too-far-ahead': {
+    code: 'min-block-not-reached',
+    retryable: true,
+    message:
+      "The minimum block is more than 10 seconds of blocks ahead of the chain's head, so it was not waited for. Ask for a lower block.",
+  },
+  'not-read-alone': {
+    code: 'gas-exhausted',
+    retryable: true,
+    message:
+      'The contract used up the gas of a first call, and too many reads of this check or client app waited to be read alone with more gas.',
+  },
+} as const satisfies Record<string, { code: keyof typeof UNDETERMINED; retryable: boolean; message: string }>;
+export type UndeterminedCause = keyof typeof UNDETERMINED_CAUSES;
+
+/** Why nothing is known: a code of the wire contract, and a cause where the code says too little. */
+export type Undetermined = { readonly code: UndeterminedCode; readonly cause?: UndeterminedCause };
+
+/**
+ * What a client is told of a rule that could not be read.
+ *
+ * @example
+ * describeUndetermined({ code: 'gas-exhausted' }).retryable; // false
+ */
+export const describeUndetermined = ({
+  code,
+  cause,
+}: Undetermined): { readonly retryable: boolean; readonly message: string } =>
+  cause === undefined ? UNDETERMINED[code] : UNDETERMINED_CAUSES[cause];
 
 export const UndeterminedCode = z.enum(
   Object.keys(UNDETERMINED) as [keyof typeof UNDETERMINED, ...(keyof typeof UNDETERMINED)[]],

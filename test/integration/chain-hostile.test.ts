@@ -4,8 +4,13 @@ import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import {
   ARBSYS_CODE,
+  deployCode,
   deployHostileContracts,
+  firstIdOnlyCode,
+  GAS_PER_ID,
+  gasByIdCode,
   type HostileContract,
+  proxyTo,
 } from '../support/hostile-contracts/hostile-contracts.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { infrastructure } from '../support/infrastructure.ts';
@@ -18,10 +23,13 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 let hostile: Record<HostileContract, string>;
 let rpcUrl: string;
 let withoutOverride: RpcFaultProxy;
+/** `ownerOf(id)` names the demo's holder; see `GAS_PER_ID`. */
+let gasById: string;
 
 beforeAll(async () => {
   rpcUrl = infrastructure().rpcUrl;
   hostile = await deployHostileContracts(rpcUrl);
+  gasById = await deployCode(rpcUrl, gasByIdCode(demoTokens.holder));
   withoutOverride = await startRpcFaultProxy({ target: rpcUrl });
   await withoutOverride.setFault('no-override');
 });
@@ -139,12 +147,92 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     await using chains = await connect();
     const rules = [
       rule('ERC721', demoTokens.erc721, { tokenId: '900' }),
+      rule('ERC721', hostile.ownerRevertsErc721, { tokenId: '1' }),
+      rule('ERC721', hostile.ownerRevertsDraftErc721, { tokenId: '1' }),
+      // A balance proves nothing: an ERC20 has one too.
       rule('ERC721', demoTokens.erc20, { tokenId: '1' }),
       rule('ERC721', hostile.revertEmpty, { tokenId: '1' }),
     ];
     const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
-    expect(roles.map(({ granted }) => granted)).toEqual([false, false]);
-    expect(errors).toMatchObject([{ ruleIndex: 2, code: 'call-reverted' }]);
+    expect(roles.map(({ granted }) => granted)).toEqual([false, false, false]);
+    expect(errors).toMatchObject([
+      { ruleIndex: 3, code: 'call-reverted' },
+      { ruleIndex: 4, code: 'call-reverted' },
+    ]);
+  });
+
+  test('many ids that revert without a reason are "not owned" where another listed id was readable', async () => {
+    const token = await deployCode(rpcUrl, firstIdOnlyCode(demoTokens.holder));
+    await using chains = await connect();
+    const rules = [
+      rule('ERC721', token, { tokenId: '1-40', minToken: '1' }),
+      rule('ERC721', token, { tokenId: '1-40', minToken: '2' }),
+      rule('ERC721', token, { tokenId: '2-40' }),
+    ];
+    const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+    expect(roles.map(({ granted }) => granted)).toEqual([true, false]);
+    expect(errors).toMatchObject([{ ruleIndex: 2, code: 'call-reverted', retryable: false }]);
+  });
+
+  test('an owner that throws is undetermined also where the contract is an ERC721', async () => {
+    await using chains = await connect();
+    const proxy = await deployCode(rpcUrl, proxyTo(hostile.ownerThrowsErc721));
+    // A plain call does not tell what a proxy's callee used up.
+    const throwing = method === 'plain' ? [hostile.ownerThrowsErc721] : [hostile.ownerThrowsErc721, proxy];
+    const rules = [
+      ...throwing.map((contract) => rule('ERC721', contract, { tokenId: '1' })),
+      rule('ERC721', demoTokens.erc721, { tokenId: '900' }),
+    ];
+    const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+    expect(roles.map(({ granted }) => granted)).toEqual([false]);
+    expect(errors.map(({ code, retryable }) => ({ code, retryable }))).toEqual(
+      throwing.map(() => ({ code: 'gas-exhausted', retryable: false })),
+    );
+  });
+
+  test('a precompile is no contract, whatever it answers, and costs its endpoint no error', async () => {
+    await using chains = await connect();
+    const numbers = [...Array.from({ length: 17 }, (_, index) => index + 1), 0x100];
+    const addresses = numbers.map((number) => `0x${number.toString(16).padStart(40, '0')}`);
+    for (const make of [
+      (address: string) => rule('ERC721', address),
+      (address: string) => rule('ERC721', address, { tokenId: '1-3' }),
+      (address: string) => rule('ERC1155', address, { tokenId: '1' }),
+      (address: string) => rule('ERC20', address),
+    ]) {
+      const rules = [...addresses.map(make), ...goodRules()];
+      const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+      expect(roles.map(({ granted }) => granted)).toEqual([true, true, false, true, true]);
+      expect(errors.map(({ code }) => code)).toEqual(addresses.map(() => 'contract-not-found'));
+    }
+    const failures = chains.calls.filter((call) => !call.endsWith('/ok'));
+    // The probe of an endpoint that refuses overrides.
+    expect(failures.filter((call) => !call.endsWith('/override-refused'))).toEqual([]);
+  });
+
+  test('an id that costs too much leaves those that cost less as they are', async () => {
+    await using chains = await connect();
+    const idOfGas = (gas: number) => String(Math.round(gas / GAS_PER_ID));
+    const judge = (gas: number, clientId: string) =>
+      chains.judge({
+        account: demoTokens.holder,
+        clientId,
+        rules: [rule('ERC721', gasById, { tokenId: idOfGas(gas) })],
+      });
+    for (let round = 0; round < 2; round++) {
+      const costly = await judge(5_700_000, 'app_1');
+      // Only the reader bounds the gas of a read.
+      if (method === 'reader')
+        expect(costly.errors).toMatchObject([{ code: 'gas-exhausted', retryable: false }]);
+      for (const gas of [1_000, 100_000, 1_100_000]) {
+        const { roles, errors } = await judge(gas, 'app_2');
+        expect({ granted: roles.map(({ granted }) => granted), errors }).toEqual({
+          granted: [true],
+          errors: [],
+        });
+      }
+      await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+    }
   });
 
   test('an owner that could not be asked for want of gas is never "not owned"', async () => {
@@ -179,16 +267,35 @@ test('code that only stands where Multicall3 should be is not trusted', async ()
   expect(blocks['31337']?.proved).toBe(false);
 });
 
-test('a burner that is known is read apart and costs the good ones nothing', async () => {
+test('a read that is known to burn its gas is made apart and costs the good ones nothing', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }], {
     attemptTimeoutMs: 20_000,
     evaluationMsMax: 60_000,
   });
-  const rules = [rule('ERC721', hostile.infiniteLoop), ...goodRules()];
+  const rules = [rule('ERC721', hostile.infiniteLoop, { tokenId: '1' }), ...goodRules()];
   await chains.judge({ account: demoTokens.holder, rules });
+  await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
   chains.batches.length = 0;
-  const { errors } = await chains.judge({ account: demoTokens.stranger, rules });
+  const minBlock = { '31337': Number(await callJsonRpc(rpcUrl, 'eth_blockNumber', [])) };
+  const consistency = { blockTag: 'latest' as const, minBlock };
+  const { errors } = await chains.judge({ account: demoTokens.stranger, rules, consistency });
   expect(errors.map(({ code }) => code)).toEqual(['gas-exhausted']);
-  // Of the good ones four reads are new: the owners and the decimals are the same for everybody.
-  expect(chains.batches.toSorted((a, b) => a - b)).toEqual([1, 4]);
+  // Of the good ones six reads are new: decimals are remembered.
+  expect(chains.batches.toSorted((a, b) => a - b)).toEqual([1, 6]);
+});
+
+test('at most 8 reads of a check are read again with more gas, and asking again may help the others', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl] }]);
+  const ids = Array.from({ length: 12 }, (_, index) => String(Math.round(1_100_000 / GAS_PER_ID) + index));
+  const rules = ids.map((tokenId) => rule('ERC721', gasById, { tokenId }));
+  const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
+  expect(roles.map(({ granted }) => granted)).toEqual(Array(8).fill(true));
+  expect(errors).toMatchObject(Array(4).fill({ code: 'gas-exhausted', retryable: true }));
+});
+
+test('the block is proved by the calls that were answered, whatever became of others', async () => {
+  await using chains = connectTestChains([{ urls: [rpcUrl] }]);
+  const rules = [rule('ERC721', hostile.infiniteLoop), ...goodRules()];
+  const { blocks } = await chains.judge({ account: demoTokens.holder, rules });
+  expect(blocks['31337']?.proved).toBe(true);
 });

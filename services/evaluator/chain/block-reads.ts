@@ -13,6 +13,9 @@ export class BlockReads {
     alone: new FairQueue(),
   };
 
+  /** Reads that wait until their client app may have one more read alone. */
+  pausedCount = 0;
+
   constructor(block: Block) {
     this.block = block;
   }
@@ -22,7 +25,7 @@ export class BlockReads {
   }
 
   get waitingCount(): number {
-    return this.sharedCount + this.waiting.alone.size;
+    return this.sharedCount + this.waiting.alone.size + this.pausedCount;
   }
 
   queue(entry: Entry): void {

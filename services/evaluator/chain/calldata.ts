@@ -7,8 +7,8 @@ const SELECTORS = {
   decimals: '313ce567',
   supportsInterface: '01ffc9a7',
 } as const;
-/** The interface id of ERC721 by ERC165. */
-const ERC721_INTERFACE = '80ac58cd';
+/** The interface ids of ERC721 by ERC165: the standard's, and the draft's, which the first collections answer to. */
+const ERC721_INTERFACES = ['80ac58cd', '9a20483d'] as const;
 const WORD_DIGITS = 64;
 
 const addressWord = (address: string): string => address.slice(2).padStart(WORD_DIGITS, '0');
@@ -35,8 +35,10 @@ export function calldataOf({ kind, account, id }: Read): string | undefined {
   }
 }
 
-/** The calls that show whether a contract answers as an ERC721 although `ownerOf` reverted. */
-export const erc721Proofs = ({ account }: Read): readonly [supportsInterface: string, balanceOf: string] => [
-  SELECTORS.supportsInterface + ERC721_INTERFACE.padEnd(WORD_DIGITS, '0'),
-  SELECTORS.balanceOf + addressWord(account),
-];
+/**
+ * The calldata of the calls by which a contract shows that it is an ERC721 although `ownerOf` reverted; one that is
+ * answered with 1 is enough. A balance shows nothing: an ERC20 has one too.
+ */
+export const ERC721_PROOFS: readonly string[] = ERC721_INTERFACES.map(
+  (id) => SELECTORS.supportsInterface + id.padEnd(WORD_DIGITS, '0'),
+);

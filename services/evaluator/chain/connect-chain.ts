@@ -1,11 +1,13 @@
 import type { ChainSettings } from '#shared/contracts/chain-file.ts';
 import type { Observation } from '../domain/read.ts';
+import { AloneSlots } from './alone-slots.ts';
+import { CodeProofs } from './code-proofs.ts';
 import type { ChainsOptions } from './connect-chains.ts';
 import { connectRpc, type Rpc } from './connect-rpc.ts';
 import { Endpoint } from './endpoint.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 import { Heads } from './heads.ts';
-import { probeEndpoint } from './probe-endpoint.ts';
+import { callCheaply, probeEndpoint } from './probe-endpoint.ts';
 import { Quarantine } from './quarantine.ts';
 import { makeBatchReader } from './read-batch.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
@@ -50,6 +52,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
   const pool = new EndpointPool({
     endpoints,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
+    callCheaply,
     blockTimeMs,
     onHedge: () => observer.onHedge(chainId),
     onQuiet: () => room.tellAll(),
@@ -71,6 +74,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
   });
   scope.defer(() => heads.close());
   const quarantine = new Quarantine(nowMs);
+  const aloneSlots = new AloneSlots(options.poolSize, nowMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
     candidates: (block) => pool.candidates(block),
@@ -83,12 +87,15 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     readFrom: makeReadFromEndpoint({
       capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
       quarantine,
+      codeProofs: new CodeProofs(nowMs),
+      onTimeout: (endpoint) => pool.verifyAlive(endpoint),
     }),
   });
   const queue = new ReadQueue({
     perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
-    isQuarantined: (contract) => quarantine.has(contract),
+    isQuarantined: (read) => quarantine.has(read),
+    takeAloneSlot: (clientId) => aloneSlots.take(clientId),
     isFact: (observation) => options.isAnswer(agreed(observation)),
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });

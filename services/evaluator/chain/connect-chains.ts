@@ -4,6 +4,7 @@ import type { Consistency } from '#shared/contracts/rule.ts';
 import type { ChainObservations, Observation, Read, Reading } from '../domain/read.ts';
 import type { ChainObserver } from './chain-observer.ts';
 import { connectChain } from './connect-chain.ts';
+import { newAloneBudget } from './entry.ts';
 import type { WaitingBounds } from './waiting-room.ts';
 
 export type ReadBalancesContext = {
@@ -59,11 +60,12 @@ export function connectChains({ chains }: ChainFile, options: ChainsOptions): Ch
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
     async readBalances(reads, { consistency, ...context }) {
       const { blockTag, minBlock } = consistency;
+      const aloneBudget = newAloneBudget();
       // All at once; each by itself never fails, so they can be waited for one after another.
       const reading = [...reads].map(([chainId, ofChain]) => {
         const chain = byId.get(chainId)?.chain;
         if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
-        const own = { ...context, blockTag, minBlock: minBlock[String(chainId)] ?? 0 };
+        const own = { ...context, aloneBudget, blockTag, minBlock: minBlock[String(chainId)] ?? 0 };
         return { chainId, observed: chain.read(ofChain, own) };
       });
       const observations = new Map<number, ChainObservations>();

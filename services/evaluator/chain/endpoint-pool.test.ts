@@ -10,7 +10,11 @@ const signal = new AbortController().signal;
 
 function makePool(
   count: number,
-  over: { probe?: () => Promise<Capabilities>; rateShare?: () => number } = {},
+  over: {
+    probe?: () => Promise<Capabilities>;
+    callCheaply?: (endpoint: Endpoint) => Promise<unknown>;
+    rateShare?: () => number;
+  } = {},
 ) {
   const clock = { ms: 0 };
   const nowMs = () => clock.ms;
@@ -29,6 +33,7 @@ function makePool(
   const pool = new EndpointPool({
     endpoints,
     probe: over.probe ?? (async () => CAPABLE),
+    callCheaply: over.callCheaply ?? (async () => undefined),
     blockTimeMs: 1_000,
     onHedge: () => undefined,
     onQuiet: () => undefined,
@@ -160,4 +165,22 @@ test('a pool in which calls wait and none is answered is silent', async () => {
   await flying;
   expect(pool.isSilent).toBe(false);
   await pool[Symbol.asyncDispose]();
+});
+
+test('a call of reads that timed out counts only where a cheap call of the endpoint fails as well', async () => {
+  const timesOut = async () => {
+    throw new RpcFailure('timeout');
+  };
+  for (const [callCheaply, strikes] of [
+    [async () => undefined, 0],
+    [(endpoint: Endpoint) => endpoint.use(signal, timesOut), 4],
+  ] as const) {
+    const { pool, endpoints } = makePool(1, { callCheaply });
+    const [endpoint] = endpoints;
+    if (endpoint === undefined) throw new Error('no endpoint');
+    pool.verifyAlive(endpoint);
+    await nextTurn();
+    expect(endpoint.strikes).toBe(strikes);
+    await pool[Symbol.asyncDispose]();
+  }
 });

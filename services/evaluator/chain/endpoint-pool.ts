@@ -1,6 +1,7 @@
 import type { Block } from './block.ts';
 import { fetchBlock } from './block.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
+import { toRpcFailure } from './rpc-failure.ts';
 
 /** Between two looks at the endpoints. */
 const WATCH_MS = 250;
@@ -27,6 +28,8 @@ export type EndpointPoolOptions = {
   readonly endpoints: readonly Endpoint[];
   /** @throws RpcFailure */
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
+  /** A call that costs a sound endpoint next to nothing. @throws RpcFailure */
+  readonly callCheaply: (endpoint: Endpoint, signal: AbortSignal) => Promise<unknown>;
   readonly blockTimeMs: number;
   readonly onHedge: () => void;
   /** Called again and again while no endpoint has answered for a moment. */
@@ -43,6 +46,7 @@ export class EndpointPool implements AsyncDisposable {
   readonly #options: EndpointPoolOptions;
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
   readonly #headLooks = new Map<Endpoint, number>();
+  readonly #aliveChecks = new Set<Endpoint>();
   /** Of endpoints whose last probe failed: when the watch may try the next one, and how long it will wait then. */
   readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
   readonly #controller = new AbortController();
@@ -110,6 +114,22 @@ export class EndpointPool implements AsyncDisposable {
   /** What an endpoint can do, found out on the first use and from time to time. @throws RpcFailure */
   async capabilitiesOf(endpoint: Endpoint): Promise<Capabilities> {
     return endpoint.capabilities ?? this.#probe(endpoint);
+  }
+
+  /**
+   * Tells a dead endpoint from one that was given heavy reads, after a call of reads that timed out: where a cheap call
+   * fails as well, that failure counts, and the read's timeout beside it. Nobody waits for this.
+   */
+  verifyAlive(endpoint: Endpoint): void {
+    if (this.#aliveChecks.has(endpoint)) return;
+    this.#aliveChecks.add(endpoint);
+    this.#options
+      .callCheaply(endpoint, this.#controller.signal)
+      .catch((error) => {
+        const { kind, strikes } = toRpcFailure(error);
+        if (kind !== 'abandoned') endpoint.blame(strikes);
+      })
+      .finally(() => this.#aliveChecks.delete(endpoint));
   }
 
   /**

@@ -1,6 +1,5 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import { failed, type Observation, type Read } from '../domain/read.ts';
+import { type FailedReading, failed, type Observation, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
 
 /** One read of one block: waiting, on its way or answered, and shared by all who want it. */
@@ -11,12 +10,14 @@ export type Entry = {
   /** Of the check that wanted it first. */
   readonly traceparent: string | undefined;
   observation: Observation | undefined;
+  /** What it is told where it may not be read again: set once it failed in a way that too little gas could explain. */
+  suspected: Observation | undefined;
   /** Whether it is read apart from all others, because it failed or burned gas before. */
   isAlone: boolean;
   /** Whether the block was proved by the call that answered. */
   isProved: boolean;
-  /** The code of the last attempt that failed, for those who must end before there is an answer. */
-  lastCode: UndeterminedCode | undefined;
+  /** How the last attempt failed, for those who must end before there is an answer. */
+  lastFailure: FailedReading | undefined;
   wantedBy: Ticket[];
   /** The call that carries it. */
   batch: Batch | undefined;
@@ -33,7 +34,17 @@ export type Batch = {
 };
 
 /** A check's wait for its reads of one chain. */
-export type Ticket = { openCount: number; readonly done: () => void };
+export type Ticket = {
+  openCount: number;
+  readonly clientId: string;
+  readonly aloneBudget: AloneBudget;
+  readonly done: () => void;
+};
+
+/** How many more reads of a check may be read again alone. */
+export type AloneBudget = { readsLeft: number };
+const ALONE_READS_PER_CHECK_MAX = 8;
+export const newAloneBudget = (): AloneBudget => ({ readsLeft: ALONE_READS_PER_CHECK_MAX });
 
 export function join(entry: Entry, ticket: Ticket): void {
   if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;
@@ -49,6 +60,6 @@ export function leave(entry: Entry, ticket: Ticket): void {
   if (entry.batch.wantedCount === 0) entry.batch.controller.abort();
 }
 
-/** What is known of a read; of one that is still open when its check must end, why its last attempt failed. */
+/** What is known of a read; of one that is still open when its check must end, how its last attempt failed. */
 export const observationOf = (entry: Entry): Observation =>
-  entry.observation ?? [failed(entry.lastCode ?? 'deadline-exceeded')];
+  entry.observation ?? entry.suspected ?? [entry.lastFailure ?? failed('deadline-exceeded')];

@@ -106,7 +106,7 @@ export class Heads {
       if (block === undefined) break;
       if (block.number >= minBlock) return block;
       const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
-      if (isTooFar) break;
+      if (isTooFar) throw new RpcFailure('block-too-far-ahead');
       await sleep(this.#pollMs, undefined, { signal }).catch(() => undefined);
     }
     throw new RpcFailure('min-block-not-reached');

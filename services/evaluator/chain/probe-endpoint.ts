@@ -1,4 +1,4 @@
-import { type Block, blockParameter, fetchBlock } from './block.ts';
+import { blockParameter, fetchBlock } from './block.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from './read-by-multicall3.ts';
 import { readByReader } from './read-by-reader.ts';
@@ -60,7 +60,7 @@ export async function probeEndpoint(
       )
     : undefined;
   if (byMulticall3 !== undefined) return { method: 'multicall3', pin: byMulticall3, source: 'evm' };
-  const pin = await firstThatWorks(PINS, (how) => callNobody(endpoint, block, how, signal));
+  const pin = await firstThatWorks(PINS, (how) => callNobody(endpoint, blockParameter(block, how), signal));
   // Not even the call of nobody: it is ill, and what it can do is not known.
   if (pin === undefined) throw new RpcFailure('rpc-error');
   return { method: 'plain', pin, source: 'evm' };
@@ -83,15 +83,14 @@ async function requireMulticall3(endpoint: Endpoint, signal: AbortSignal): Promi
 }
 
 /** A call of the zero address. */
-function callNobody(
-  endpoint: Endpoint,
-  block: Block,
-  pin: 'hash' | 'number',
-  signal: AbortSignal,
-): Promise<unknown> {
-  const params = `[{"to":"0x${'0'.repeat(40)}","data":"0x"},${blockParameter(block, pin)}]`;
+function callNobody(endpoint: Endpoint, at: string, signal: AbortSignal): Promise<unknown> {
+  const params = `[{"to":"0x${'0'.repeat(40)}","data":"0x"},${at}]`;
   return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
 }
+
+/** The cheapest call of the kind that reads balances: whether the endpoint still does any. @throws RpcFailure */
+export const callCheaply = (endpoint: Endpoint, signal: AbortSignal): Promise<unknown> =>
+  callNobody(endpoint, '"latest"', signal);
 
 /**
  * The first way that works; `undefined` where the endpoint refused them all. Any other failure (another block

@@ -1,28 +1,36 @@
 import { LRUCache } from 'lru-cache';
+import type { Read } from '../domain/read.ts';
 
-/** A contract that burned its gas is read apart from all others for so long. */
+/** A read that used up its gas is made apart from all others for so long. */
 const QUARANTINE_MS = 600_000;
-/** Contracts remembered at a time; the one not seen for longest is forgotten first. */
-const CONTRACTS_MAX = 10_000;
+/** Reads remembered at a time; the one not seen for longest is forgotten first. */
+const READS_MAX = 10_000;
 
-/** Contracts that used up even the large stipend: they are read apart and with the small one. */
+/**
+ * Reads that used up even the large stipend: they are made apart, and with the small one. Never the contract as a
+ * whole: another id of it may cost little.
+ */
 export class Quarantine {
-  readonly #contracts: LRUCache<string, true>;
+  readonly #reads: LRUCache<string, true>;
 
   /** @param nowMs a clock that never goes back */
   constructor(nowMs: () => number) {
-    this.#contracts = new LRUCache({ max: CONTRACTS_MAX, ttl: QUARANTINE_MS, perf: { now: nowMs } });
+    this.#reads = new LRUCache({ max: READS_MAX, ttl: QUARANTINE_MS, perf: { now: nowMs } });
   }
 
   get size(): number {
-    return this.#contracts.size;
+    return this.#reads.size;
   }
 
-  add(contract: string): void {
-    this.#contracts.set(contract, true);
+  add({ key }: Read): void {
+    this.#reads.set(key, true);
   }
 
-  has(contract: string): boolean {
-    return this.#contracts.has(contract);
+  has({ key }: Read): boolean {
+    return this.#reads.has(key);
+  }
+
+  delete({ key }: Read): void {
+    this.#reads.delete(key);
   }
 }

@@ -3,7 +3,7 @@ import { failed, type Reading } from '../domain/read.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Batch, Entry } from './entry.ts';
 import { makeBatchReader } from './read-batch.ts';
-import type { BatchReadings } from './read-by-reader.ts';
+import { type BatchReadings, PERHAPS_OUT_OF_GAS } from './readings.ts';
 import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 const FIVE: Reading = { ok: true, value: 5n };
@@ -25,40 +25,46 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
   });
   const entries = ['a', 'b'].map((key) => ({ read: { key }, isAlone: false }) as Entry);
   await perform({ entries, isAlone: false, controller: new AbortController() } as unknown as Batch);
-  return entries.map(({ observation }) => observation);
+  return { entries, observations: entries.map(({ observation }) => observation) };
 }
 
+test('a suspect stays open, with what it is told where it may not be read again', async () => {
+  const { entries } = await readBatch([[FIVE, PERHAPS_OUT_OF_GAS]], 1);
+  expect(entries.map(({ observation, suspected }) => ({ observation, suspected }))).toEqual([
+    { observation: [FIVE], suspected: undefined },
+    { observation: undefined, suspected: [failed('not-read-alone')] },
+  ]);
+});
+
 test('what one endpoint had no gas for is tried again where it got anywhere', async () => {
-  expect(await readBatch([[FIVE, undefined]], 1)).toEqual([[FIVE], undefined]);
+  expect((await readBatch([[FIVE, undefined]], 1)).observations).toEqual([[FIVE], undefined]);
 });
 
 test('an endpoint that gets nowhere does not hold up a read that the others agree on', async () => {
-  expect(
-    await readBatch(
-      [
-        [undefined, undefined],
-        [FIVE, FIVE],
-        [FIVE, FIVE],
-      ],
-      2,
-    ),
-  ).toEqual([
+  const told = [
+    [undefined, undefined],
+    [FIVE, FIVE],
+    [FIVE, FIVE],
+  ];
+  expect((await readBatch(told, 2)).observations).toEqual([
     [FIVE, FIVE],
     [FIVE, FIVE],
   ]);
 });
 
 test('a read that no endpoint gets to at all ends', async () => {
-  expect(await readBatch([[undefined, undefined]], 1)).toEqual([
-    [failed('gas-exhausted')],
-    [failed('gas-exhausted')],
+  expect((await readBatch([[undefined, undefined]], 1)).observations).toEqual([
+    [failed('not-read-alone')],
+    [failed('not-read-alone')],
   ]);
 });
 
 test('a block that too few endpoints have any more is gone, whatever one of them still says of it', async () => {
   const gone = [failed('block-unavailable')];
-  expect(await readBatch([[FIVE, FIVE], 'block-unavailable', 'block-unavailable'], 2)).toEqual([gone, gone]);
-  expect(await readBatch([[FIVE, FIVE], [FIVE, FIVE], 'block-unavailable'], 2)).toEqual([
+  expect((await readBatch([[FIVE, FIVE], 'block-unavailable', 'block-unavailable'], 2)).observations).toEqual(
+    [gone, gone],
+  );
+  expect((await readBatch([[FIVE, FIVE], [FIVE, FIVE], 'block-unavailable'], 2)).observations).toEqual([
     [FIVE, FIVE],
     [FIVE, FIVE],
   ]);

@@ -5,6 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Batch } from './entry.ts';
 import type { BatchAnswer, ReadFromEndpoint } from './read-from-endpoint.ts';
 import type { PerformBatch } from './read-queue.ts';
+import { isSuspect } from './readings.ts';
 
 export type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
@@ -28,7 +29,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const [first] = answers;
     if (first === undefined || options.quorum === 1) return first !== undefined;
     return first.readings.every((_, index) => {
-      if (answers.some(({ readings }) => readings[index] === 'suspect')) return true;
+      if (answers.some(({ readings }) => isSuspect(readings[index]))) return true;
       const reading = options.agreeOn(columnOf(answers, index), options.quorum);
       return reading.ok || reading.code !== 'rpc-disagreement';
     });
@@ -45,8 +46,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       hedgeAfterMs: options.hedgeAfterMs,
       readyInMs: options.readyInMs,
       onHedge: options.onHedge,
-      onFailure: ({ code }) => {
-        for (const entry of batch.entries) entry.lastCode = code;
+      onFailure: ({ reading }) => {
+        for (const entry of batch.entries) entry.lastFailure = reading;
       },
       signal: batch.controller.signal,
     });
@@ -54,36 +55,39 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';
     if (answers.length > 0 && !isGone) return fillIn(batch, answers);
     if (failure === undefined || failure.kind === 'abandoned') return;
-    for (const entry of batch.entries) entry.observation = [failed(failure.code)];
+    for (const entry of batch.entries) entry.observation = [failure.reading];
   };
 }
 
 /**
- * Gives each entry what all endpoints answered. One that is suspect, or that an endpoint had no gas left for,
- * stays open and is queued again, provided that every endpoint which left it open got anywhere at all.
+ * Gives each entry what all endpoints answered. One that is suspect stays open, with what it is told where it may not
+ * be read again. So does one that an endpoint had no gas left for, provided that this endpoint got anywhere at all.
  */
 function fillIn({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   const isProved = answers.every((answer) => answer.isProved);
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
   for (const [index, entry] of entries.entries()) {
-    const isSuspect = answers.some(({ readings }) => readings[index] === 'suspect');
     const column = columnOf(answers, index);
-    entry.isAlone ||= isSuspect;
-    const isToBeTried = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
-    if (isSuspect || isToBeTried) continue;
-    entry.observation = column.length > 0 ? column : [failed('gas-exhausted')];
     entry.isProved = isProved;
+    if (answers.some(({ readings }) => isSuspect(readings[index]))) {
+      entry.suspected = column;
+      continue;
+    }
+    const isToBeTried = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
+    if (isToBeTried) continue;
+    entry.observation = column.length > 0 ? column : [failed('not-read-alone')];
   }
 }
 
-/** What all endpoints answered to one read, those that left it open passed over. */
+/** What all endpoints answered to one read, or suspect of it; those that had no gas left for it are passed over. */
 function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
   const column: Reading[] = [];
   for (const { readings } of answers) {
     const reading = readings[index];
-    if (reading === undefined || reading === 'suspect') continue;
-    if (answers.length === 1) return [reading];
-    column.push(reading);
+    if (reading === undefined) continue;
+    const told = isSuspect(reading) ? reading.suspected : reading;
+    if (answers.length === 1) return [told];
+    column.push(told);
   }
   return column;
 }

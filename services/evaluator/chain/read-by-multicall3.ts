@@ -2,7 +2,7 @@ import { keccak_256 } from '@noble/hashes/sha3';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import { failed, type Read, type Reading } from '../domain/read.ts';
 import { type Block, blockParameter } from './block.ts';
-import { calldataOf, erc721Proofs } from './calldata.ts';
+import { calldataOf, ERC721_PROOFS } from './calldata.ts';
 import type { Callable } from './endpoint.ts';
 import {
   type Aggregated,
@@ -11,7 +11,7 @@ import {
   encodeAggregate3,
 } from './multicall3-codec.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
-import type { BatchReadings } from './read-by-reader.ts';
+import { type BatchReadings, PERHAPS_OUT_OF_GAS, type Suspect } from './readings.ts';
 import { isPerhapsContracts, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** The same on every chain that has it: github.com/mds1/multicall3. */
@@ -25,6 +25,20 @@ const LAST_BLOCK_HASH = '27e86d6e';
 const NATIVE_BALANCE = '4d2301cc';
 
 const WORD_DIGITS = 64;
+const word = (digits: string): string => digits.padStart(WORD_DIGITS, '0');
+
+/**
+ * A call that costs 350 000 gas or more and almost no time: the precompile for modular exponentiation takes the price
+ * for the lengths (base 0, exponent 32, modulus 512 bytes) and the exponent 2^255 before it finds that the modulus
+ * is 0. Last in a call it succeeds only where as much gas was left for each call before it.
+ */
+const GAS_GAUGE: Aggregated = {
+  target: `0x${'05'.padStart(40, '0')}`,
+  calldata: `${word('')}${word('20')}${word('200')}8${'0'.repeat(WORD_DIGITS - 1)}`,
+};
+const GAUGE_ANSWER_DIGITS = 2 * 512;
+/** Contracts whose reverts are confirmed one by one where all of them together left too little gas. */
+const CONTRACTS_APART_MAX = 4;
 
 /** Whether an answer of `eth_getCode` is the code of Multicall3. */
 export function isMulticall3(code: unknown): boolean {
@@ -35,9 +49,10 @@ export function isMulticall3(code: unknown): boolean {
 type Options = { readonly pin: 'hash' | 'number'; readonly isAlone: boolean };
 
 /**
- * Reads through Multicall3, for endpoints that allow no state override: one `eth_call`, and the block proved by
- * the same call. Multicall3 tells neither missing code from an empty answer nor a revert from used-up gas, and
- * has no stipend: whatever is not a plain 32-byte answer is a suspect, and read by a call of its own once alone.
+ * Reads contracts that are known to have code through Multicall3, for endpoints that allow no state override: one
+ * `eth_call`, and the block proved by the same call. Multicall3 has no stipend, so a call that failed may have been
+ * robbed of its gas by one before it: a second call confirms that it reverts with enough gas. One that does not is a
+ * suspect, and read by a call of its own once alone.
  *
  * @throws RpcFailure `block-mismatch` where another block answered; else as the endpoint fails
  */
@@ -48,36 +63,90 @@ export async function readByMulticall3(
   { pin, isAlone }: Options,
   signal: AbortSignal,
 ): Promise<BatchReadings> {
-  if (isAlone) return Promise.all(reads.map((read) => readAlone(endpoint, block, read, pin, signal)));
-  const answers = await aggregate(endpoint, block, reads.map(aggregatedOf), pin, signal);
-  return answers.map((answer) => wordOf(answer) ?? 'suspect');
+  const call: Call = (calls) => aggregate(endpoint, block, calls, pin, signal);
+  if (!isAlone) return readTogether(call, reads);
+  const explain = async (read: Read) => {
+    const [reading] = await readByPlainCalls(endpoint, block, [read], pin, signal);
+    return reading ?? failed('call-reverted');
+  };
+  return Promise.all(reads.map((read) => readAlone(call, explain, read)));
+}
+
+type Call = (calls: readonly Aggregated[]) => Promise<AggregatedAnswer[]>;
+
+async function readTogether(call: Call, reads: readonly Read[]): Promise<BatchReadings> {
+  const answers = await call(reads.map(aggregatedOf));
+  const readings = answers.map(readingOf);
+  const refused = reads.filter((_, index) => readings[index] === undefined);
+  const confirmed = await confirmReverts(call, refused);
+  return reads.map((read, index) => readings[index] ?? confirmed.get(read) ?? PERHAPS_OUT_OF_GAS);
 }
 
 /**
- * One read by a call of its own; why it failed is then asked by a plain call. That one never decides alone: it tells
- * a revert from used-up gas, and only a revert, of a contract that is shown to be an ERC721, is "not owned".
+ * One read by a call of its own. Where it fails, a plain call says how: it has the most gas there is, and its node
+ * tells a revert from used-up gas. Behind a proxy also used-up gas looks like a revert, so a revert is confirmed.
  */
 async function readAlone(
-  endpoint: Callable,
-  block: Block,
+  call: Call,
+  explain: (read: Read) => Promise<Reading>,
   read: Read,
-  pin: 'hash' | 'number',
-  signal: AbortSignal,
 ): Promise<Reading> {
-  const proofs = read.kind === 'owner' ? erc721Proofs(read) : [];
-  const calls = [aggregatedOf(read), ...proofs.map((calldata) => ({ target: read.contract, calldata }))];
-  let isErc721 = false;
   try {
-    const [own, supports, balance] = await aggregate(endpoint, block, calls, pin, signal);
-    const reading = own && wordOf(own);
+    const [answer] = await call([aggregatedOf(read)]);
+    const reading = answer && readingOf(answer);
     if (reading !== undefined) return reading;
-    isErc721 = own?.success === false && (isTrue(supports) || (balance && wordOf(balance)) !== undefined);
   } catch (error) {
     if (!isPerhapsContracts(toRpcFailure(error).kind)) throw error;
   }
-  const [explained] = await readByPlainCalls(endpoint, block, [read], pin, signal);
-  if (explained?.ok !== true) return explained ?? failed('call-reverted');
-  return isErc721 && explained.value === 0n ? explained : failed('call-reverted');
+  const explained = await explain(read);
+  if (!explained.ok && explained.code !== 'call-reverted') return explained;
+  // It answers its caller by who that is: no answer that another way of reading would get as well.
+  if (explained.ok && explained.value !== 0n) return failed('call-reverted');
+  const confirmed = (await confirmReverts(call, [read])).get(read);
+  return confirmed === undefined || 'suspected' in confirmed ? failed('gas-exhausted') : confirmed;
+}
+
+/**
+ * Tells reverts from used-up gas: every read that failed is made twice more in one call, and the gas gauge comes last.
+ * A call that burns what it is given leaves a 64th, and twice that is far too little for the gauge.
+ */
+async function confirmReverts(
+  call: Call,
+  reads: readonly Read[],
+  isTogether = true,
+): Promise<ReadonlyMap<Read, Reading | Suspect>> {
+  if (reads.length === 0) return new Map();
+  const owned = [...new Set(reads.filter(({ kind }) => kind === 'owner').map(({ contract }) => contract))];
+  const proofs = owned.flatMap((target) => ERC721_PROOFS.map((calldata) => ({ target, calldata })));
+  const twice = [...reads, ...reads].map(aggregatedOf);
+  const answers = await call([...proofs, ...twice, GAS_GAUGE]).catch((error: unknown) => {
+    const { kind } = toRpcFailure(error);
+    if (!isPerhapsContracts(kind) && kind !== 'timeout') throw error;
+    return [];
+  });
+  const gauge = answers.at(-1);
+  if (gauge?.success === true && gauge.data.length === GAUGE_ANSWER_DIGITS) {
+    const isErc721 = new Set(
+      owned.filter((_, index) => isTrue(answers[2 * index]) || isTrue(answers[2 * index + 1])),
+    );
+    const again = answers.slice(proofs.length);
+    return new Map(
+      reads.map((read, index) => {
+        const isRevert = again[index]?.success === false && again[reads.length + index]?.success === false;
+        const isNotOwned = read.kind === 'owner' && isErc721.has(read.contract);
+        const revert: Reading = isNotOwned ? { ok: true, value: 0n } : failed('call-reverted');
+        return [read, isRevert ? revert : PERHAPS_OUT_OF_GAS];
+      }),
+    );
+  }
+  const contracts = [...new Set(reads.map(({ contract }) => contract))];
+  const confirmed = new Map<Read, Reading | Suspect>();
+  if (!isTogether || contracts.length === 1) return confirmed;
+  for (const contract of contracts.slice(0, CONTRACTS_APART_MAX)) {
+    const ofContract = reads.filter((read) => read.contract === contract);
+    for (const [read, reading] of await confirmReverts(call, ofContract, false)) confirmed.set(read, reading);
+  }
+  return confirmed;
 }
 
 async function aggregate(
@@ -107,10 +176,7 @@ async function aggregate(
 function aggregatedOf(read: Read): Aggregated {
   const calldata = calldataOf(read);
   if (calldata !== undefined) return { target: read.contract, calldata };
-  return {
-    target: MULTICALL3_ADDRESS,
-    calldata: NATIVE_BALANCE + read.account.slice(2).padStart(WORD_DIGITS, '0'),
-  };
+  return { target: MULTICALL3_ADDRESS, calldata: NATIVE_BALANCE + word(read.account.slice(2)) };
 }
 
 function verifyBlock([number, parentHash]: readonly AggregatedAnswer[], block: Block): void {
@@ -120,11 +186,13 @@ function verifyBlock([number, parentHash]: readonly AggregatedAnswer[], block: B
     throw new RpcFailure('block-mismatch');
 }
 
-/** The answer of a call that went well, or nothing where it must be looked at alone. */
-const wordOf = ({ success, data }: AggregatedAnswer): Reading | undefined =>
-  success && data.length === WORD_DIGITS ? { ok: true, value: BigInt(`0x${data}`) } : undefined;
+/** What a call that went well answered; nothing for one that failed. */
+function readingOf({ success, data }: AggregatedAnswer): Reading | undefined {
+  if (!success) return undefined;
+  return data.length === WORD_DIGITS ? { ok: true, value: BigInt(`0x${data}`) } : failed('return-malformed');
+}
 
 function isTrue(answer: AggregatedAnswer | undefined): boolean {
-  const reading = answer && wordOf(answer);
+  const reading = answer && readingOf(answer);
   return reading?.ok === true && reading.value === 1n;
 }

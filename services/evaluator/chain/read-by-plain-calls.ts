@@ -1,6 +1,6 @@
 import { failed, type Read, type Reading } from '../domain/read.ts';
 import { type Block, blockParameter } from './block.ts';
-import { calldataOf, erc721Proofs } from './calldata.ts';
+import { calldataOf, ERC721_PROOFS } from './calldata.ts';
 import type { RpcOutcome, RpcRequest } from './connect-rpc.ts';
 import type { Callable } from './endpoint.ts';
 import { type FailureKind, RpcFailure } from './rpc-failure.ts';
@@ -18,8 +18,9 @@ const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /**
- * Reads by one `eth_call` each in JSON-RPC batches, for endpoints that offer nothing better: the block is not
- * proved. What a single call leaves open (no code, or an ERC721 that knows no such id) is asked in a second batch.
+ * Reads contracts that are known to have code by one `eth_call` each in JSON-RPC batches, for endpoints that offer
+ * nothing better: the block is not proved. Each call has all the gas that the endpoint gives, so what it fails with is
+ * final. Whether a contract whose `ownerOf` reverts is an ERC721 is asked in a second batch.
  *
  * @throws RpcFailure where one call failed in a way that says nothing about its contract
  */
@@ -31,20 +32,16 @@ export async function readByPlainCalls(
   signal: AbortSignal,
 ): Promise<Reading[]> {
   const at = blockParameter(block, pin);
-  const outcomes = await callAll(
-    endpoint,
-    reads.map((read) => requestOf(read, at)),
-    signal,
+  const requests = reads.map((read) => requestOf(read, at));
+  const outcomes = await callAll(endpoint, requests, signal);
+  const disowned = reads.filter(({ kind }, index) => kind === 'owner' && hasReverted(outcomes[index]));
+  const contracts = [...new Set(disowned.map(({ contract }) => contract))];
+  const proofs = contracts.flatMap((contract) => ERC721_PROOFS.map((data) => callOf(contract, data, at)));
+  const proved = await callAll(endpoint, proofs, signal);
+  const isErc721 = new Set(
+    contracts.filter((_, index) => isTrue(proved[2 * index]) || isTrue(proved[2 * index + 1])),
   );
-  const followUps = reads.map((read, index) => followUpOf(read, outcomes[index], at));
-  const answers = await callAll(endpoint, followUps.flat(), signal);
-  let next = 0;
-  return reads.map((read, index) => {
-    const asked = followUps[index]?.length ?? 0;
-    const reading = judgeOutcome(read, outcomes[index], answers.slice(next, next + asked));
-    next += asked;
-    return reading;
-  });
+  return reads.map((read, index) => judgeOutcome(read, outcomes[index], isErc721.has(read.contract)));
 }
 
 function requestOf(read: Read, at: string): RpcRequest {
@@ -58,26 +55,14 @@ const callOf = (to: string, data: string, at: string): RpcRequest => ({
   params: `[{"to":"${to}","data":"0x${data}"},${at}]`,
 });
 
-/** What else must be asked to understand an outcome. */
-function followUpOf(read: Read, outcome: RpcOutcome | undefined, at: string): RpcRequest[] {
-  if (outcome === undefined || read.kind === 'native') return [];
-  if (outcome.ok) {
-    const isEmpty = outcome.result === '0x';
-    return isEmpty ? [{ method: 'eth_getCode', params: `["${read.contract}",${at}]` }] : [];
-  }
-  if (read.kind !== 'owner' || outcome.failure.kind !== 'reverted') return [];
-  return erc721Proofs(read).map((data) => callOf(read.contract, data, at));
-}
+const hasReverted = (outcome: RpcOutcome | undefined): boolean =>
+  outcome?.ok === false && outcome.failure.kind === 'reverted';
 
-function judgeOutcome(
-  read: Read,
-  outcome: RpcOutcome | undefined,
-  followUps: readonly RpcOutcome[],
-): Reading {
+function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, isErc721: boolean): Reading {
   if (outcome === undefined) throw new RpcFailure('malformed');
   if (!outcome.ok) {
-    if (followUps.length > 0 && answersAsErc721(followUps)) return { ok: true, value: 0n };
-    return failed(outcome.failure.code);
+    const isNotOwned = read.kind === 'owner' && isErc721 && hasReverted(outcome);
+    return isNotOwned ? { ok: true, value: 0n } : outcome.failure.reading;
   }
   const { result } = outcome;
   if (typeof result !== 'string') throw new RpcFailure('malformed');
@@ -85,19 +70,14 @@ function judgeOutcome(
     if (!/^0x[0-9a-fA-F]{1,64}$/.test(result)) throw new RpcFailure('malformed');
     return { ok: true, value: BigInt(result) };
   }
-  if (WORD.test(result)) return { ok: true, value: BigInt(result) };
-  const [code] = followUps;
-  const hasNoCode = code?.ok === true && code.result === '0x';
-  return failed(hasNoCode ? 'contract-not-found' : 'return-malformed');
+  return WORD.test(result) ? { ok: true, value: BigInt(result) } : failed('return-malformed');
 }
 
-function answersAsErc721([supports, balance]: readonly RpcOutcome[]): boolean {
-  const word = (outcome: RpcOutcome | undefined) =>
-    outcome?.ok === true && typeof outcome.result === 'string' && WORD.test(outcome.result)
-      ? BigInt(outcome.result)
-      : undefined;
-  return word(supports) === 1n || word(balance) !== undefined;
-}
+const isTrue = (outcome: RpcOutcome | undefined): boolean =>
+  outcome?.ok === true &&
+  typeof outcome.result === 'string' &&
+  WORD.test(outcome.result) &&
+  BigInt(outcome.result) === 1n;
 
 async function callAll(
   endpoint: Callable,

@@ -1,4 +1,4 @@
-import { failed, type Read, type Reading } from '../domain/read.ts';
+import { failed, type Read } from '../domain/read.ts';
 import { type Block, blockParameter } from './block.ts';
 import type { Callable } from './endpoint.ts';
 import { READER_CODE } from './reader/reader-code.ts';
@@ -10,6 +10,7 @@ import {
   type ReaderAnswer,
   type ReaderStatus,
 } from './reader/reader-codec.ts';
+import { type BatchReadings, PERHAPS_OUT_OF_GAS, PERHAPS_REVERTED } from './readings.ts';
 import { RpcFailure } from './rpc-failure.ts';
 
 /** Nobody's address: its preimage is unknown, so nothing can ever be there. */
@@ -22,12 +23,6 @@ export type ReaderOptions = {
   /** Whether these reads were set apart already: what they fail with now is final. */
   readonly isAlone: boolean;
 };
-
-/**
- * The readings of a call in the order of its reads; `undefined`: not tried for lack of gas; `suspect`: failed in a
- * way that too little gas could explain, so it is to be read apart from the others before a verdict.
- */
-export type BatchReadings = readonly (Reading | 'suspect' | undefined)[];
 
 /**
  * Reads through the reader in a state override: one `eth_call`, and the block proved by the same call.
@@ -64,7 +59,7 @@ function verifyBlock(answer: ReaderAnswer, block: Block): void {
     throw new RpcFailure('block-mismatch');
 }
 
-function toReading(status: ReaderStatus, value: bigint, isAlone: boolean): Reading | 'suspect' | undefined {
+function toReading(status: ReaderStatus, value: bigint, isAlone: boolean): BatchReadings[number] {
   switch (status) {
     case READER_STATUS.ok:
       return { ok: true, value };
@@ -75,9 +70,9 @@ function toReading(status: ReaderStatus, value: bigint, isAlone: boolean): Readi
     case READER_STATUS.reverted:
       return failed('call-reverted');
     case READER_STATUS.failedEmpty:
-      return isAlone ? failed('call-reverted') : 'suspect';
+      return isAlone ? failed('call-reverted') : PERHAPS_REVERTED;
     case READER_STATUS.gasExhausted:
-      return isAlone ? failed('gas-exhausted') : 'suspect';
+      return isAlone ? failed('gas-exhausted') : PERHAPS_OUT_OF_GAS;
     case READER_STATUS.malformed:
       return failed('return-malformed');
     case READER_STATUS.notTried:

@@ -2,7 +2,7 @@ import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, newAloneBudget } from './entry.ts';
 import type { HeadRequest } from './heads.ts';
 import { makeChainReader } from './read-chain.ts';
 import { WaitingRoom } from './waiting-room.ts';
@@ -39,6 +39,7 @@ function makeReader(observed: Observation[], quorum = 1) {
   const readOnce = async () => {
     const { block, observations } = await read([READ], {
       ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
+      aloneBudget: newAloneBudget(),
       signal: new AbortController().signal,
     });
     return { block: block?.number, observation: observations.get(READ.key) };
@@ -58,6 +59,26 @@ test.each(['block-unavailable', 'block-mismatch'] as const)(
     expect(await never.readOnce()).toEqual({ block: undefined, observation: [failed(code)] });
   },
 );
+
+test('a block is proved by the reads that were answered, whatever became of the others', async () => {
+  const entries = [
+    { read: { key: 'a' }, observation: SIX, isProved: true },
+    { read: { key: 'b' }, observation: [failed('rpc-timeout')], isProved: false },
+  ] as unknown as Entry[];
+  const read = makeChainReader({
+    ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
+    ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
+    room: new WaitingRoom({ perClientMax: 1, max: 1 }),
+    ...{ isQuiet: () => false, isSilent: () => false, nowMs: () => 0 },
+    ...{ onSaved: () => undefined, onRead: () => undefined },
+  });
+  const { block } = await read([READ], {
+    ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
+    aloneBudget: newAloneBudget(),
+    signal: new AbortController().signal,
+  });
+  expect(block?.proved).toBe(true);
+});
 
 test('decimals are remembered once they are agreed on, and never before', async () => {
   const one = SIX[0] ?? failed('internal');

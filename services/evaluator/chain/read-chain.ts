@@ -1,10 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import type { BlockReport, UndeterminedCode } from '#shared/contracts/result.ts';
+import type { BlockReport } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
-import { type ChainObservations, failed, type Observation, type Read, type Reading } from '../domain/read.ts';
+import {
+  type ChainObservations,
+  type FailedReading,
+  failed,
+  type Observation,
+  type Read,
+  type Reading,
+} from '../domain/read.ts';
 import type { Block } from './block.ts';
-import { type Entry, observationOf } from './entry.ts';
+import { type AloneBudget, type Entry, observationOf } from './entry.ts';
 import type { Heads } from './heads.ts';
 import type { ReadQueue } from './read-queue.ts';
 import { toRpcFailure } from './rpc-failure.ts';
@@ -21,6 +28,7 @@ export type ChainReadContext = {
   readonly clientId: string;
   readonly blockTag: BlockTag;
   readonly minBlock: number;
+  readonly aloneBudget: AloneBudget;
   readonly traceparent?: string;
   /** Called, perhaps often, when the chain lets the check wait. */
   readonly onWait: () => void;
@@ -75,10 +83,9 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       if (entry.read.kind === 'decimals' && options.agreed(observation).ok)
         decimals.set(entry.read.key, observation);
     }
-    const isAnyRead = entries.some((entry) => observationOf(entry).every(options.isAnswer));
-    return {
-      observed: { quorum, observations: known, ...(isAnyRead ? { block: reportOf(block, entries) } : {}) },
-    };
+    const answered = entries.filter((entry) => observationOf(entry).every(options.isAnswer));
+    const report = answered.length === 0 ? {} : { block: reportOf(block, answered) };
+    return { observed: { quorum, observations: known, ...report } };
   }
 
   async function readAtSomeBlock(
@@ -94,22 +101,22 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
 
   return async function readChain(reads, context) {
     const startedMs = options.nowMs();
-    const allFailed = (code: UndeterminedCode): ChainObservations => {
-      const observation = [failed(code)];
+    const allFailed = (reading: FailedReading): ChainObservations => {
+      const observation = [reading];
       return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
     };
     if (options.isQuiet()) {
       context.onWait();
-      if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed('rpc-timeout');
+      if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed(failed('rpc-timeout'));
     }
     const evicted = Promise.withResolvers<ChainObservations>();
     const { clientId, onWait } = context;
-    const waiter = { clientId, onWait, evict: () => evicted.resolve(allFailed('rpc-timeout')) };
+    const waiter = { clientId, onWait, evict: () => evicted.resolve(allFailed(failed('rpc-timeout'))) };
     room.enter(waiter);
     try {
       return await Promise.race([readAtSomeBlock(reads, context), evicted.promise]);
     } catch (error) {
-      return allFailed(toRpcFailure(error).code);
+      return allFailed(toRpcFailure(error).reading);
     } finally {
       room.leave(waiter);
       options.onRead(options.nowMs() - startedMs);
@@ -123,9 +130,10 @@ const isBlockGone = (entry: Entry): boolean =>
     (reading) => !reading.ok && (reading.code === 'block-unavailable' || reading.code === 'block-mismatch'),
   ) ?? false;
 
-const reportOf = (block: Block, entries: readonly Entry[]): BlockReport => ({
+/** The block is proved by the calls that were answered: a call that failed read nothing of any block. */
+const reportOf = (block: Block, answered: readonly Entry[]): BlockReport => ({
   number: block.number,
   hash: block.hash,
   timestamp: block.timestamp,
-  proved: entries.every((entry) => entry.observation === undefined || entry.isProved),
+  proved: answered.every(({ isProved }) => isProved),
 });

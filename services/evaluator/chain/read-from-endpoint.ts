@@ -1,11 +1,13 @@
 import { failed, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
+import type { CodeProofs } from './code-proofs.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
 import type { Quarantine } from './quarantine.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
-import { type BatchReadings, readByReader } from './read-by-reader.ts';
+import { readByReader } from './read-by-reader.ts';
 import { readInParts } from './read-in-parts.ts';
+import type { BatchReadings } from './readings.ts';
 
 /** Gas of one call: enough for every token seen, little enough that hundreds of burners fit in one call. */
 const STIPEND = 250_000;
@@ -32,18 +34,26 @@ type Options = {
   /** @throws RpcFailure */
   readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
   readonly quarantine: Quarantine;
+  readonly codeProofs: CodeProofs;
+  /** Told of an endpoint that let a call for reads time out. */
+  readonly onTimeout: (endpoint: Endpoint) => void;
 };
 
 /** Makes the function that reads a batch from one endpoint in the best way that the endpoint has. */
-export function makeReadFromEndpoint({ capabilitiesOf, quarantine }: Options): ReadFromEndpoint {
+export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
+  const { capabilitiesOf, quarantine, codeProofs, onTimeout } = options;
   return async function readFromEndpoint(endpoint, { block, reads, isAlone }, signal) {
     const { method, pin, source } = await capabilitiesOf(endpoint);
+    // The reader asks for code itself; nothing else can tell a precompile from a contract.
+    const absent =
+      method === 'reader' ? undefined : await codeProofs.findAbsent(endpoint, block, reads, pin, signal);
     const readWith = (stipend: number, part: readonly Read[]): Promise<BatchReadings> =>
       readInParts({
         endpoint,
         reads: part,
         // Multicall3 has no stipend, so that a burner brings down the whole call.
         isSuspect: method === 'multicall3' && !isAlone,
+        onTimeout: () => onTimeout(endpoint),
         readSome: (some, callable) => {
           if (method === 'reader')
             return readByReader(callable, block, some, { pin, source, stipend, isAlone }, signal);
@@ -52,19 +62,28 @@ export function makeReadFromEndpoint({ capabilitiesOf, quarantine }: Options): R
           return readByPlainCalls(callable, block, some, pin, signal);
         },
       });
-    const isProved = method !== 'plain';
-    if (!isAlone) return { readings: await readWith(STIPEND, reads), isProved };
-    // A known burner gets the small stipend also here, and no other read shares its call.
-    const isBurner = ({ contract }: Read) => quarantine.has(contract);
-    const burners = reads.filter(isBurner);
-    const others = reads.filter((read) => !isBurner(read));
-    const ofBurners = burners.length === 0 ? [] : await readWith(STIPEND, burners);
-    const ofOthers = others.length === 0 ? [] : await readWith(LARGE_STIPEND, others);
-    const byRead = new Map(
-      [...burners, ...others].map((read, index) => [read, [...ofBurners, ...ofOthers][index]]),
+    const byRead = new Map<Read, BatchReadings[number]>();
+    const readAll = async (stipend: number, part: readonly Read[]) => {
+      if (part.length === 0) return;
+      const readings = await readWith(stipend, part);
+      for (const [index, read] of part.entries()) byRead.set(read, readings[index]);
+    };
+    const present = reads.filter(({ kind, contract }) => kind === 'native' || !absent?.has(contract));
+    // A known burner gets the small stipend also when it is alone, and no other read shares its call.
+    const burners = isAlone ? present.filter((read) => quarantine.has(read)) : [];
+    await readAll(STIPEND, burners);
+    await readAll(
+      isAlone ? LARGE_STIPEND : STIPEND,
+      present.filter((read) => !burners.includes(read)),
     );
-    for (const [{ contract }, reading] of byRead)
-      if (reading === failed('gas-exhausted')) quarantine.add(contract);
-    return { readings: reads.map((read) => byRead.get(read)), isProved };
+    if (isAlone)
+      for (const [read, reading] of byRead) {
+        if (reading === failed('gas-exhausted')) quarantine.add(read);
+        else quarantine.delete(read);
+      }
+    const readings = reads.map((read) =>
+      absent?.has(read.contract) && read.kind !== 'native' ? failed('contract-not-found') : byRead.get(read),
+    );
+    return { readings, isProved: method !== 'plain' };
   };
 }

@@ -2,6 +2,7 @@ import { failed, type Read } from '../domain/read.ts';
 import type { Rpc } from './connect-rpc.ts';
 import { Endpoint } from './endpoint.ts';
 import { readInParts } from './read-in-parts.ts';
+import { PERHAPS_OUT_OF_GAS } from './readings.ts';
 import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 const READ = { ok: true, value: 5n } as const;
@@ -15,11 +16,13 @@ function makeReading(bad: Readonly<Record<string, FailureKind>>, perCallMax?: nu
     observer: { onCall: () => undefined },
   });
   const sizes: number[] = [];
+  const timeouts: number[] = [];
   const read = (count: number, isSuspect = false) =>
     readInParts({
       endpoint,
       reads: makeReads(count),
       isSuspect,
+      onTimeout: () => timeouts.push(1),
       readSome: (part, { use }) =>
         use(new AbortController().signal, async () => {
           sizes.push(part.length);
@@ -28,7 +31,7 @@ function makeReading(bad: Readonly<Record<string, FailureKind>>, perCallMax?: nu
           return part.map(() => READ);
         }),
     });
-  return { endpoint, sizes, read };
+  return { endpoint, sizes, timeouts, read };
 }
 
 test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
@@ -61,7 +64,7 @@ test.each(['gas-exhausted', 'reverted'] as const)(
 );
 
 test('where a contract can bring down the whole call, a lone read is read apart before a verdict', async () => {
-  expect(await makeReading({ 0: 'gas-exhausted' }).read(1, true)).toEqual(['suspect']);
+  expect(await makeReading({ 0: 'gas-exhausted' }).read(1, true)).toEqual([PERHAPS_OUT_OF_GAS]);
   expect(
     await makeReading({ 0: 'rpc-error' })
       .read(1, true)
@@ -90,4 +93,12 @@ test('no call carries more reads than the endpoint takes, however large the batc
   const { sizes, read } = makeReading({}, 10);
   expect(await read(95)).toHaveLength(95);
   expect(sizes).toEqual([...Array(9).fill(10), 5]);
+});
+
+test('a read that times out counts against nobody until a cheap call was tried, and takes no room from others', async () => {
+  const { endpoint, timeouts, read } = makeReading({ 0: 'timeout' });
+  const readsPerCall = endpoint.limit.current;
+  for (let times = 0; times < 5; times++) await expect(read(1)).rejects.toMatchObject({ kind: 'timeout' });
+  expect({ strikes: endpoint.strikes, asked: timeouts.length }).toEqual({ strikes: 0, asked: 5 });
+  expect(endpoint.limit.current).toBe(readsPerCall);
 });

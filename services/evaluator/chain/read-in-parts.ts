@@ -1,6 +1,6 @@
 import { failed, type Read } from '../domain/read.ts';
 import type { Callable, Endpoint } from './endpoint.ts';
-import type { BatchReadings } from './read-by-reader.ts';
+import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
 import { type FailureKind, isPerhapsContracts, type RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** Calls that taking one batch apart may cost: finding one bad read among a thousand takes about twenty. */
@@ -18,23 +18,26 @@ type Options = {
   readonly readSome: ReadSome;
   /** Whether a read that brings its call down is to be read apart before a verdict. */
   readonly isSuspect: boolean;
+  /** Told where a call timed out, which alone does not count against the endpoint. */
+  readonly onTimeout: () => void;
 };
 
 /**
  * Reads a batch in parts of the endpoint's size, and where one fails as a whole takes it apart, so that one bad read
  * fails alone. What is left when the endpoint fails on the way, or after a bounded number of calls, stays open for a batch
- * to come.
+ * to come. A call that times out is the endpoint's fault only where a cheap one fails as well: it may have been heavy.
  *
  * @throws RpcFailure where nothing could be read: then the endpoint is at fault, once for all its calls
  */
-export async function readInParts({ endpoint, reads, readSome, isSuspect }: Options): Promise<BatchReadings> {
+export async function readInParts(options: Options): Promise<BatchReadings> {
+  const { endpoint, reads, readSome } = options;
   const partMax = endpoint.limit.current;
   let callsLeft = CALLS_MAX + Math.ceil(reads.length / partMax) - 1;
   let isAnyRead = false;
   let lastFailure: RpcFailure | undefined;
   // Finding the bad read takes many calls that fail: a sound endpoint is not out for these.
   const strikesOf = ({ kind, strikes }: RpcFailure): number =>
-    isOfBatch(kind) && endpoint.breakerState === 'closed' ? 0 : strikes;
+    (isOfBatch(kind) || kind === 'timeout') && endpoint.breakerState === 'closed' ? 0 : strikes;
   const onTrial: Callable = {
     limit: endpoint.limit,
     use: (signal, send) => endpoint.use(signal, send, strikesOf),
@@ -50,8 +53,10 @@ export async function readInParts({ endpoint, reads, readSome, isSuspect }: Opti
       return readings;
     } catch (error) {
       const failure = toRpcFailure(error);
-      const { kind, code } = failure;
-      if (kind === 'timeout' || kind === 'too-large') endpoint.limit.shrink(part.length);
+      const { kind } = failure;
+      if (kind === 'timeout') options.onTimeout();
+      // One read alone was not too many.
+      if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.shrink(part.length);
       if (!isOfBatch(kind)) {
         if (!isAnyRead || kind === 'abandoned') throw failure;
         callsLeft = 0;
@@ -62,16 +67,16 @@ export async function readInParts({ endpoint, reads, readSome, isSuspect }: Opti
         const middle = part.length >> 1;
         return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
       }
-      if (isSuspect && isPerhapsContracts(kind)) return ['suspect'];
+      if (options.isSuspect && isPerhapsContracts(kind)) return [PERHAPS_OUT_OF_GAS];
       // Beside reads that went well, an answer without end is its contract's doing.
-      return [failed(kind === 'endless' ? 'return-malformed' : code)];
+      return [kind === 'endless' ? failed('return-malformed') : failure.reading];
     }
   }
 
   const readings: BatchReadings[number][] = [];
   for (let from = 0; from < reads.length; from += partMax)
     readings.push(...(await readPart(reads.slice(from, from + partMax))));
-  const isOneSuspect = readings.length === 1 && readings[0] === 'suspect';
+  const isOneSuspect = readings.length === 1 && isSuspect(readings[0]);
   if (lastFailure !== undefined && !isAnyRead && !isOneSuspect) {
     endpoint.blame(lastFailure.strikes);
     throw lastFailure;

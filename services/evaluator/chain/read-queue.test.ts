@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Lane } from '#shared/contracts/check-requested.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
 import { failed, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
-import { type Batch, observationOf } from './entry.ts';
+import { type AloneBudget, type Batch, newAloneBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
 
 const aBlock = (number: number): Block => ({
@@ -21,23 +22,32 @@ const aRead = (id: number, contract = '0xaa'): Read => ({
 });
 
 /** A queue whose calls are answered by hand, in the order in which they went out. */
-function makeQueue({ batchMax = 100, quarantined = '' } = {}) {
+function makeQueue({
+  batchMax = 100,
+  quarantined = '',
+  takeAloneSlot = (_clientId: string): number | undefined => 0,
+} = {}) {
   const calls: { batch: Batch; done: () => void }[] = [];
   const saved: string[] = [];
   const queue = new ReadQueue({
     perform: (batch) => new Promise((done) => calls.push({ batch, done })),
     batchMax: () => batchMax,
-    isQuarantined: (contract) => contract === quarantined,
+    isQuarantined: ({ key }) => key === quarantined,
+    takeAloneSlot,
     isFact: (observation) => observation.every(({ ok }) => ok),
     onSaved: (reason) => saved.push(reason),
   });
   const read = (
     block: Block,
     reads: Read[],
-    over: { lane?: Lane; clientId?: string; signal?: AbortSignal } = {},
+    over: { lane?: Lane; clientId?: string; signal?: AbortSignal; aloneBudget?: AloneBudget } = {},
   ) =>
     queue
-      .read(block, reads, { lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal, ...over })
+      .read(block, reads, {
+        ...{ lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal },
+        aloneBudget: newAloneBudget(),
+        ...over,
+      })
       .then((entries) => entries.map(observationOf));
   const idsOf = (call: number) => calls[call]?.batch.entries.map((entry) => Number(entry.read.id));
   function answer(call: number, value: (entry: Read) => bigint | undefined = ({ id }) => id) {
@@ -117,7 +127,7 @@ test('a check that must end gets what there is, and the code of the last attempt
   await nextTurn();
   const [first, second] = calls[0]?.batch.entries ?? [];
   if (first) first.observation = [{ ok: true, value: 7n }];
-  if (second) second.lastCode = 'rpc-timeout';
+  if (second) second.lastFailure = failed('rpc-timeout');
   end.abort();
   expect(await result).toEqual([
     [{ ok: true, value: 7n }],
@@ -178,7 +188,7 @@ test('a suspect is read again apart, and the others have their answers already',
   const both = read(aBlock(1), [aRead(1), aRead(2)]);
   await nextTurn();
   const suspect = calls[0]?.batch.entries[1];
-  if (suspect) suspect.isAlone = true;
+  if (suspect) suspect.suspected = [failed('not-read-alone')];
   answer(0, ({ id }) => (id === 2n ? undefined : id));
   expect(await good).toEqual([[{ ok: true, value: 1n }]]);
   await nextTurn();
@@ -187,9 +197,9 @@ test('a suspect is read again apart, and the others have their answers already',
   expect(await both).toEqual([[{ ok: true, value: 1n }], [{ ok: true, value: 2n }]]);
 });
 
-test('a quarantined contract is read apart from the start', async () => {
-  const { read, calls, idsOf } = makeQueue({ quarantined: '0xbad' });
-  void read(aBlock(1), [aRead(1), aRead(2, '0xbad')]);
+test('a quarantined read is made apart from the start, and others of its contract are not', async () => {
+  const { read, calls, idsOf } = makeQueue({ quarantined: '0xbad/2' });
+  void read(aBlock(1), [aRead(1, '0xbad'), aRead(2, '0xbad')]);
   await nextTurn();
   expect([idsOf(0), idsOf(1)]).toEqual([[1], [2]]);
   expect(calls.map(({ batch }) => batch.isAlone)).toEqual([false, true]);
@@ -200,11 +210,72 @@ test('a bug in a call ends its reads as internal and frees its place', async () 
     perform: () => Promise.reject(new Error('a bug')),
     batchMax: () => 1,
     isQuarantined: () => false,
+    takeAloneSlot: () => 0,
     isFact: () => false,
     onSaved: () => undefined,
   });
-  const context = { lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal } as const;
+  const context = {
+    lane: 'bulk',
+    clientId: 'app_1',
+    aloneBudget: newAloneBudget(),
+    signal: new AbortController().signal,
+  } as const;
   const reads = Array.from({ length: 10 }, (_, id) => aRead(id));
   const entries = await queue.read(aBlock(1), reads, context);
   expect(entries.map(observationOf)).toEqual(reads.map(() => [failed('internal')]));
+});
+
+/** Lets every read of a call be suspect. */
+function suspectAll(call: { batch: Batch; done: () => void } | undefined) {
+  for (const entry of call?.batch.entries ?? []) entry.suspected = [failed('not-read-alone')];
+  call?.done();
+}
+const manyReads = (count: number) => Array.from({ length: count }, (_, id) => aRead(id));
+
+test('at most 8 reads of a check are read again alone, and the others are told their first outcome', async () => {
+  const { read, calls, answer } = makeQueue();
+  const result = read(aBlock(1), manyReads(10));
+  await nextTurn();
+  suspectAll(calls[0]);
+  for (let call = 1; call < 4; call++) {
+    await nextTurn();
+    answer(call);
+  }
+  const observed = await result;
+  expect(calls.slice(1).map(({ batch }) => batch.isAlone)).toEqual([true, true]);
+  expect(observed.filter(([reading]) => reading?.ok)).toHaveLength(8);
+  expect(observed.slice(8)).toEqual([[failed('not-read-alone')], [failed('not-read-alone')]]);
+  // Nobody else is told it without a try of their own.
+  void read(aBlock(1), [aRead(9)]);
+  await nextTurn();
+  expect(calls).toHaveLength(4);
+});
+
+test('a client app without a slot is told the first outcome, and one that has one pays for both', async () => {
+  const { read, calls, answer } = makeQueue({ takeAloneSlot: (id) => (id === 'app_2' ? 0 : undefined) });
+  const alone = read(aBlock(1), [aRead(1)]);
+  const both = Promise.all([read(aBlock(1), [aRead(2)]), read(aBlock(1), [aRead(2)], { clientId: 'app_2' })]);
+  await nextTurn();
+  suspectAll(calls[0]);
+  expect(await alone).toEqual([[failed('not-read-alone')]]);
+  await nextTurn();
+  answer(1);
+  expect(await both).toEqual([[[{ ok: true, value: 2n }]], [[{ ok: true, value: 2n }]]]);
+});
+
+test('a read whose slot is still to come waits for it, also when its block has grown old', async () => {
+  const { read, calls, answer, idsOf } = makeQueue({ takeAloneSlot: () => 5 });
+  const result = read(aBlock(1), [aRead(1)]);
+  await nextTurn();
+  suspectAll(calls[0]);
+  for (let number = 2; number < 8; number++) {
+    const other = read(aBlock(number), [aRead(number)]);
+    await nextTurn();
+    answer(number - 1);
+    await other;
+  }
+  await waitUntil('the read alone', () => calls.length === 8);
+  expect([idsOf(7), calls[7]?.batch.isAlone]).toEqual([[1], true]);
+  answer(7);
+  expect(await result).toEqual([[{ ok: true, value: 1n }]]);
 });

@@ -2,15 +2,15 @@ import type { Lane } from '#shared/contracts/check-requested.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
 import type { Block } from './block.ts';
 import { BlockReads } from './block-reads.ts';
-import { type Batch, type Entry, join, leave, type Ticket } from './entry.ts';
+import { type AloneBudget, type Batch, type Entry, join, leave, type Ticket } from './entry.ts';
 
 /** Calls of one chain on their way at a time; what comes meanwhile goes out together in the next. */
 const CALLS_MAX = 4;
 /** Beside these, for the interactive lane: it never waits until a call of the bulk lane is answered. */
 const URGENT_CALLS_MAX = 1;
 /** Beside these, calls with reads that were set apart, and the reads of one such call. */
-const ALONE_CALLS_MAX = 1;
-const ALONE_READS_MAX = 16;
+const ALONE_CALLS_MAX = 2;
+const ALONE_READS_MAX = 4;
 /** Blocks whose answers are kept for checks to come. */
 const BLOCKS_MAX = 4;
 /** Answers kept per block; beyond, they are given out and forgotten. */
@@ -23,8 +23,10 @@ export type ReadQueueOptions = {
   readonly perform: PerformBatch;
   /** Reads that one call carries now. */
   readonly batchMax: () => number;
-  /** Whether the reads of a contract are set apart from the start. */
-  readonly isQuarantined: (contract: string) => boolean;
+  /** Whether a read is set apart from the start. */
+  readonly isQuarantined: (read: Read) => boolean;
+  /** After how many ms a suspect read of a client app may be read alone; `undefined`: too many wait already. */
+  readonly takeAloneSlot: (clientId: string) => number | undefined;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
@@ -34,6 +36,8 @@ export type ReadContext = {
   readonly lane: Lane;
   readonly clientId: string;
   readonly traceparent?: string;
+  /** Shared by all chains of the check. */
+  readonly aloneBudget: AloneBudget;
   readonly signal: AbortSignal;
 };
 
@@ -44,10 +48,13 @@ export type ReadContext = {
  *
  *   waiting ──(a call is free)──► on its way ──► answered (kept while its block is recent)
  *      │ ▲                            │
- *      │ └──(suspect: alone; no gas)──┘
+ *      │ ├──(no gas left for it)──────┤
+ *      │ └──(suspect, may be alone)───┤
+ *      │                              └──(suspect, may not)──► told its first outcome, which is not kept
  *      └──(nobody wants it any more)──► dropped
  *
- * Suspect reads and those of quarantined contracts wait and travel apart, so that they cost others nothing.
+ * Suspect reads and quarantined ones wait and travel apart, so that they cost others nothing. How many suspects are
+ * read again is bounded for each check and each client app.
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
@@ -70,7 +77,7 @@ export class ReadQueue {
   async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
     const ofBlock = this.#blockReads(block);
     const entries = reads.map((read) => this.#want(ofBlock, read, context));
-    await this.#wait(entries, context.signal);
+    await this.#wait(entries, context);
     this.#evict();
     return entries;
   }
@@ -90,9 +97,10 @@ export class ReadQueue {
       clientId,
       traceparent,
       observation: undefined,
-      isAlone: this.#options.isQuarantined(read.contract),
+      suspected: undefined,
+      isAlone: this.#options.isQuarantined(read),
       isProved: false,
-      lastCode: undefined,
+      lastFailure: undefined,
       wantedBy: [],
       batch: undefined,
     };
@@ -101,11 +109,11 @@ export class ReadQueue {
     return entry;
   }
 
-  async #wait(entries: readonly Entry[], signal: AbortSignal): Promise<void> {
+  async #wait(entries: readonly Entry[], { signal, clientId, aloneBudget }: ReadContext): Promise<void> {
     const open = entries.filter((entry) => entry.observation === undefined);
     if (open.length === 0 || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ticket: Ticket = { openCount: open.length, done: resolve };
+    const ticket: Ticket = { openCount: open.length, clientId, aloneBudget, done: resolve };
     for (const entry of open) join(entry, ticket);
     signal.addEventListener('abort', ticket.done, { once: true });
     this.#schedulePump();
@@ -190,17 +198,55 @@ export class ReadQueue {
 
   #settle(entry: Entry, ofBlock: BlockReads): void {
     entry.batch = undefined;
-    if (entry.observation === undefined) {
-      if (entry.wantedBy.length > 0) ofBlock.queue(entry);
-      else ofBlock.entries.delete(entry.read.key);
+    if (entry.observation === undefined && entry.wantedBy.length === 0) {
+      ofBlock.entries.delete(entry.read.key);
       return;
     }
-    const isKept = this.#options.isFact(entry.observation) && ofBlock.entries.size <= ANSWERS_PER_BLOCK_MAX;
+    const isFirstOutcome = entry.observation === undefined && entry.suspected !== undefined && !entry.isAlone;
+    const waitMs = isFirstOutcome ? this.#takeAloneSlot(entry) : undefined;
+    if (waitMs !== undefined) {
+      this.#queueAlone(entry, ofBlock, waitMs);
+      return;
+    }
+    if (isFirstOutcome) entry.observation = entry.suspected;
+    if (entry.observation === undefined) {
+      ofBlock.queue(entry);
+      return;
+    }
+    const isKept =
+      !isFirstOutcome &&
+      this.#options.isFact(entry.observation) &&
+      ofBlock.entries.size <= ANSWERS_PER_BLOCK_MAX;
     if (!isKept) ofBlock.entries.delete(entry.read.key);
     for (const ticket of entry.wantedBy) {
       ticket.openCount -= 1;
       if (ticket.openCount === 0) ticket.done();
     }
     entry.wantedBy = [];
+  }
+  /** The first of those who want the read and may have one more read alone pays for it, for all of them. */
+  #takeAloneSlot(entry: Entry): number | undefined {
+    for (const { clientId, aloneBudget } of entry.wantedBy) {
+      const waitMs = aloneBudget.readsLeft > 0 ? this.#options.takeAloneSlot(clientId) : undefined;
+      if (waitMs === undefined) continue;
+      aloneBudget.readsLeft -= 1;
+      return waitMs;
+    }
+    return undefined;
+  }
+
+  #queueAlone(entry: Entry, ofBlock: BlockReads, waitMs: number): void {
+    entry.isAlone = true;
+    if (waitMs === 0) {
+      ofBlock.queue(entry);
+      return;
+    }
+    ofBlock.pausedCount += 1;
+    const queue = () => {
+      ofBlock.pausedCount -= 1;
+      ofBlock.queue(entry);
+      this.#pump();
+    };
+    setTimeout(queue, waitMs).unref();
   }
 }

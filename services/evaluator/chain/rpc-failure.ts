@@ -1,48 +1,54 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/result.ts';
+import { type FailedReading, failed } from '../domain/read.ts';
 
 /**
- * The ways in which a call of an endpoint fails as a whole: what a rule is told, and what it says of the
+ * The ways in which a call of an endpoint fails as a whole: the reason that a rule is told, and what it says of the
  * endpoint's health (`strikes` towards its breaker; a timeout costs most time and counts double).
  */
 const FAILURES = {
   /** Refused, reset, no route, TLS. */
-  unreachable: { code: 'rpc-unavailable', strikes: 1 },
-  timeout: { code: 'rpc-timeout', strikes: 2 },
+  unreachable: { reason: 'rpc-unavailable', strikes: 1 },
+  timeout: { reason: 'rpc-timeout', strikes: 2 },
   /** HTTP 429 and its JSON-RPC cousins: healthy but busy. */
-  'rate-limited': { code: 'rpc-unavailable', strikes: 0 },
+  'rate-limited': { reason: 'rpc-unavailable', strikes: 0 },
   /** Any other HTTP status than 200. */
-  'http-status': { code: 'rpc-unavailable', strikes: 1 },
+  'http-status': { reason: 'rpc-unavailable', strikes: 1 },
   /** Longer than the bound on an answer. */
-  endless: { code: 'rpc-unavailable', strikes: 1 },
+  endless: { reason: 'rpc-unavailable', strikes: 1 },
   /** Not JSON, wrong id, short batch, wrong type. */
-  malformed: { code: 'rpc-unavailable', strikes: 1 },
+  malformed: { reason: 'rpc-unavailable', strikes: 1 },
   /** A JSON-RPC error that nobody has listed: handled as the endpoint's fault. */
-  'rpc-error': { code: 'rpc-unavailable', strikes: 1 },
+  'rpc-error': { reason: 'rpc-unavailable', strikes: 1 },
   /** The endpoint serves another chain: out until it is looked at again. */
-  'wrong-chain': { code: 'rpc-unavailable', strikes: 100 },
+  'wrong-chain': { reason: 'wrong-chain', strikes: 100 },
   /** The breaker is open: nothing was sent. */
-  'breaker-open': { code: 'rpc-unavailable', strikes: 0 },
+  'breaker-open': { reason: 'rpc-unavailable', strikes: 0 },
   /** The share of the endpoint's rate is used up for longer than is worth waiting. */
-  'over-rate': { code: 'rpc-unavailable', strikes: 0 },
-  'block-unavailable': { code: 'block-unavailable', strikes: 0 },
-  'block-mismatch': { code: 'block-mismatch', strikes: 1 },
-  'chain-stale': { code: 'chain-stale', strikes: 0 },
-  'min-block-not-reached': { code: 'min-block-not-reached', strikes: 0 },
+  'over-rate': { reason: 'rpc-unavailable', strikes: 0 },
+  'block-unavailable': { reason: 'block-unavailable', strikes: 0 },
+  'block-mismatch': { reason: 'block-mismatch', strikes: 1 },
+  'chain-stale': { reason: 'chain-stale', strikes: 0 },
+  'min-block-not-reached': { reason: 'min-block-not-reached', strikes: 0 },
+  /** The minimum block is so far ahead of the head that it is not waited for. */
+  'block-too-far-ahead': { reason: 'block-too-far-ahead', strikes: 0 },
   /** The endpoint does not do state overrides (any more). */
-  'override-refused': { code: 'rpc-unavailable', strikes: 0 },
+  'override-refused': { reason: 'rpc-unavailable', strikes: 0 },
   /** The call as a whole ran out of gas. */
-  'gas-exhausted': { code: 'gas-exhausted', strikes: 0 },
+  'gas-exhausted': { reason: 'gas-exhausted', strikes: 0 },
   /** The EVM ran for longer than the endpoint lets it: a heavy contract, or an endpoint that is overloaded. */
-  'evm-timeout': { code: 'rpc-timeout', strikes: 0 },
+  'evm-timeout': { reason: 'rpc-timeout', strikes: 0 },
   /** The call as a whole was reverted: the contract said no. */
-  reverted: { code: 'call-reverted', strikes: 0 },
-  /** The EVM gave the call up: an opcode or a jump that is none. Not the contract's word, as a revert is. */
-  halted: { code: 'call-reverted', strikes: 0 },
+  reverted: { reason: 'call-reverted', strikes: 0 },
+  /**
+   * The EVM halted the call, for example at an invalid opcode (how `assert` failed before Solidity 0.8). Unlike a
+   * revert it uses up all gas, so it is told as the reader tells it, which sees only the gas.
+   */
+  halted: { reason: 'gas-exhausted', strikes: 0 },
   /** Calldata, answer or batch beyond what the endpoint takes. */
-  'too-large': { code: 'rpc-unavailable', strikes: 0 },
+  'too-large': { reason: 'rpc-unavailable', strikes: 0 },
   /** Nobody waits for the answer any more. */
-  abandoned: { code: 'deadline-exceeded', strikes: 0 },
-} as const satisfies Record<string, { code: UndeterminedCode; strikes: number }>;
+  abandoned: { reason: 'deadline-exceeded', strikes: 0 },
+} as const satisfies Record<string, { reason: UndeterminedCode | UndeterminedCause; strikes: number }>;
 
 export type FailureKind = keyof typeof FAILURES;
 
@@ -68,7 +74,12 @@ export class RpcFailure extends Error {
   }
 
   get code(): UndeterminedCode {
-    return FAILURES[this.kind].code;
+    return this.reading.code;
+  }
+
+  /** What a read is told that could not be made because of this. */
+  get reading(): FailedReading {
+    return failed(FAILURES[this.kind].reason);
   }
 
   get strikes(): number {

@@ -10,7 +10,8 @@ const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
 ]);
 
 /** Whether a reading says something about the chain, and not only about the way to it. */
-export const isAnswer = (reading: Reading): boolean => reading.ok || ANSWERS.has(reading.code);
+export const isAnswer = (reading: Reading): boolean =>
+  reading.ok || (ANSWERS.has(reading.code) && reading.cause === undefined);
 
 /** The readings of a check, folded: by read key, over all its chains. */
 export type Readings = ReadonlyMap<string, Reading>;

@@ -3,10 +3,10 @@ import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import {
   type BlockReport,
   type CheckResult,
+  describeUndetermined,
   isRefunded,
   type RuleFault,
-  UNDETERMINED,
-  type UndeterminedCode,
+  type Undetermined,
 } from '#shared/contracts/result.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import type { Verdict } from './judge-rules.ts';
@@ -43,7 +43,7 @@ export function composeResult(
       roles.push({ id: rule.roleId, granted: verdict.outcome === 'granted' });
       continue;
     }
-    errors.push(faultOf(rule, ruleIndex, verdict.code));
+    errors.push(faultOf(rule, ruleIndex, verdict));
     if (check.onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
   }
   const isFailed = roles.length === 0 || (check.onUndetermined === 'fail' && errors.length > 0);
@@ -59,7 +59,7 @@ export function composeResult(
 
 /** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
 export function composeFailure(check: FailedCheck, evaluatedAt: string): CheckCompleted {
-  const errors = check.rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, 'internal'));
+  const errors = check.rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, { code: 'internal' }));
   return complete(check, {
     requestId: check.requestId,
     status: 'failed',
@@ -83,13 +83,14 @@ function complete(check: FailedCheck, result: CheckResult): CheckCompleted {
   };
 }
 
-function faultOf(rule: NamedRule, ruleIndex: number, code: UndeterminedCode): RuleFault {
+function faultOf(rule: NamedRule, ruleIndex: number, undetermined: Undetermined): RuleFault {
+  const { message, retryable } = describeUndetermined(undetermined);
   return {
     ruleIndex,
     roleId: rule.roleId,
-    code,
-    message: UNDETERMINED[code].message,
-    retryable: UNDETERMINED[code].retryable,
+    code: undetermined.code,
+    message,
+    retryable,
     chainId: rule.chainId,
     ...(rule.contractAddress === undefined ? {} : { contractAddress: rule.contractAddress }),
   };

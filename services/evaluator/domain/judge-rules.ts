@@ -1,19 +1,19 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { Undetermined, UndeterminedCode } from '#shared/contracts/result.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import type { Readings } from './agree.ts';
 import type { ReadPlan, RuleNeeds } from './plan-reads.ts';
-import { failed, type Read, type Reading } from './read.ts';
+import { type FailedReading, failed, type Read, type Reading } from './read.ts';
 import { scaleTokenAmount } from './token-amount.ts';
 
 export type Verdict =
   | { readonly outcome: 'granted' | 'denied' }
-  | { readonly outcome: 'undetermined'; readonly code: UndeterminedCode };
+  | ({ readonly outcome: 'undetermined' } & Undetermined);
 
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
 
 /** What is known of an amount: it lies within these bounds. `fault` is why they are apart. */
-type Known = { readonly least: bigint; readonly most: bigint | undefined; readonly fault?: UndeterminedCode };
+type Known = { readonly least: bigint; readonly most: bigint | undefined; readonly fault?: FailedReading };
 
 const DECIMALS_MAX = 255n;
 
@@ -37,7 +37,9 @@ export function judgeRules(
   const readingOf = (read: Read) => readings.get(read.key) ?? failed('internal');
   return rules.map((rule, index) => {
     const needs = plan.needs[index];
-    return needs === undefined ? undetermined('internal') : judgeRule(rule, needs, readingOf, nativeDecimals);
+    return needs === undefined
+      ? undetermined(failed('internal'))
+      : judgeRule(rule, needs, readingOf, nativeDecimals);
   });
 }
 
@@ -47,7 +49,7 @@ function judgeRule(rule: Rule, needs: RuleNeeds, readingOf: ReadingOf, native: N
   const known = knownAmount(needs, readingOf);
   const decimals = decimalsOf(rule, needs, readingOf, native);
   if (known.fault !== undefined && needs.kind === 'amount') return undetermined(known.fault);
-  if (typeof decimals !== 'number') return undetermined(decimals.code);
+  if (typeof decimals !== 'number') return undetermined(decimals);
   const least = scaleTokenAmount(rule.minToken, decimals, 'up');
   const most = rule.maxToken === undefined ? undefined : scaleTokenAmount(rule.maxToken, decimals, 'down');
   return judgeAmount(known, least, most);
@@ -68,28 +70,28 @@ function knownAmount(needs: RuleNeeds, readingOf: ReadingOf): Known {
   if (needs.kind === 'owned-ids') return knownCount(needs.owners, readingOf);
   const balances = needs.kind === 'sum' ? needs.balances : [needs.balance];
   let sum = 0n;
-  const faults: UndeterminedCode[] = [];
+  const faults: FailedReading[] = [];
   for (const balance of balances) {
     const reading = readingOf(balance);
     if (reading.ok) sum += reading.value;
-    else faults.push(reading.code);
+    else faults.push(reading);
   }
   const fault = worstOf(faults);
   return fault === undefined ? { least: sum, most: sum } : { least: sum, most: undefined, fault };
 }
 
 /**
- * How many of the ids the account owns. A revert is "not owned" where another id of the list was readable,
- * which shows that the contract answers as an ERC721 (the reader has asked for the other proofs already).
+ * How many of the ids the account owns. A revert is "not owned" where another id of the list was readable, which
+ * shows that the contract is an ERC721 (the chain layer has asked the contract itself, by ERC165, already).
  */
 function knownCount(owners: readonly Read[], readingOf: ReadingOf): Known {
   const readings = owners.map(readingOf);
   const isErc721 = readings.some((reading) => reading.ok);
   let owned = 0n;
-  const faults: UndeterminedCode[] = [];
+  const faults: FailedReading[] = [];
   for (const [index, reading] of readings.entries()) {
     if (reading.ok) owned += reading.value === BigInt(owners[index]?.account ?? 0) ? 1n : 0n;
-    else if (reading.code !== 'call-reverted' || !isErc721) faults.push(reading.code);
+    else if (reading.code !== 'call-reverted' || !isErc721) faults.push(reading);
   }
   const fault = worstOf(faults);
   const most = owned + BigInt(faults.length);
@@ -101,14 +103,13 @@ function decimalsOf(
   needs: RuleNeeds,
   readingOf: ReadingOf,
   native: NativeDecimals,
-): number | { code: UndeterminedCode } {
+): number | FailedReading {
   if (needs.kind !== 'amount') return 0;
   if (needs.decimals === undefined) return native(rule.chainId);
   const reading = readingOf(needs.decimals);
   if (reading.ok)
-    return reading.value <= DECIMALS_MAX ? Number(reading.value) : { code: 'decimals-unavailable' };
-  const isContractsFault = CONTRACTS_FAULTS.has(reading.code) && reading.code !== 'contract-not-found';
-  return { code: isContractsFault ? 'decimals-unavailable' : reading.code };
+    return reading.value <= DECIMALS_MAX ? Number(reading.value) : failed('decimals-unavailable');
+  return isFinal(reading) && reading.code !== 'contract-not-found' ? failed('decimals-unavailable') : reading;
 }
 
 /** Faults that asking again will not mend. */
@@ -120,8 +121,15 @@ const CONTRACTS_FAULTS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode
   'gas-exhausted',
 ]);
 
-/** The code to report for several failed reads: one that asking again will not mend comes first. */
-const worstOf = (codes: readonly UndeterminedCode[]): UndeterminedCode | undefined =>
-  codes.find((code) => CONTRACTS_FAULTS.has(code)) ?? codes[0];
+const isFinal = ({ code, cause }: FailedReading): boolean =>
+  cause === undefined && CONTRACTS_FAULTS.has(code);
 
-const undetermined = (code: UndeterminedCode): Verdict => ({ outcome: 'undetermined', code });
+/** The failure to report for several failed reads: one that asking again will not mend comes first. */
+const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>
+  faults.find(isFinal) ?? faults[0];
+
+const undetermined = ({ code, cause }: FailedReading): Verdict => ({
+  outcome: 'undetermined',
+  code,
+  ...(cause === undefined ? {} : { cause }),
+});

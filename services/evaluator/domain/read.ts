@@ -1,4 +1,10 @@
-import type { BlockReport, UndeterminedCode } from '#shared/contracts/result.ts';
+import {
+  type BlockReport,
+  UNDETERMINED_CAUSES,
+  type Undetermined,
+  type UndeterminedCause,
+  type UndeterminedCode,
+} from '#shared/contracts/result.ts';
 
 /**
  * What is asked of a chain:
@@ -23,9 +29,7 @@ export type Read = {
 };
 
 /** What one endpoint answered to one read. Amounts are exact: no floating point anywhere. */
-export type Reading =
-  | { readonly ok: true; readonly value: bigint }
-  | { readonly ok: false; readonly code: UndeterminedCode };
+export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Undetermined);
 
 /** What all endpoints that were asked answered to one read, in the order of their answers; never empty. */
 export type Observation = readonly Reading[];
@@ -40,12 +44,16 @@ export type ChainObservations = {
   readonly observations: ReadonlyMap<string, Observation>;
 };
 
-export const failed = (code: UndeterminedCode): Reading => FAILED[code];
+export const failed = (reason: UndeterminedCode | UndeterminedCause): FailedReading => FAILED[reason];
 
-const makeFailed = (code: UndeterminedCode): Reading => Object.freeze({ ok: false, code });
+export type FailedReading = Extract<Reading, { ok: false }>;
 
-/** One object per code, so that a million failed reads cost no memory. */
-const FAILED: Readonly<Record<UndeterminedCode, Reading>> = {
+const makeFailed = (code: UndeterminedCode): FailedReading => Object.freeze({ ok: false, code });
+const makeCaused = (cause: UndeterminedCause): FailedReading =>
+  Object.freeze({ ok: false, code: UNDETERMINED_CAUSES[cause].code, cause });
+
+/** One object per reason, so that a million failed reads cost no memory. */
+const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReading>> = {
   'rpc-unavailable': makeFailed('rpc-unavailable'),
   'rpc-timeout': makeFailed('rpc-timeout'),
   'rpc-disagreement': makeFailed('rpc-disagreement'),
@@ -60,4 +68,7 @@ const FAILED: Readonly<Record<UndeterminedCode, Reading>> = {
   'gas-exhausted': makeFailed('gas-exhausted'),
   'deadline-exceeded': makeFailed('deadline-exceeded'),
   internal: makeFailed('internal'),
+  'wrong-chain': makeCaused('wrong-chain'),
+  'block-too-far-ahead': makeCaused('block-too-far-ahead'),
+  'not-read-alone': makeCaused('not-read-alone'),
 };

@@ -27,7 +27,12 @@ function dispatch(cases: Readonly<Record<string, string>>, otherwise: string): s
 const REVERT = '60006000fd';
 const balanceAndDecimals = (decimals: string): string =>
   dispatch({ [BALANCE_OF]: push(5) + RETURN_WORD, [DECIMALS]: decimals }, REVERT);
-const PROXY_TO_NOTHING = `363d3d373d3d3d363d73${'de'.repeat(20)}5af43d82803e903d91602b57fd5bf3`;
+/** The minimal proxy of ERC-1167. */
+export const proxyTo = (target: string): string =>
+  `363d3d373d3d3d363d73${target.replace(/^0x/, '')}5af43d82803e903d91602b57fd5bf3`;
+const SUPPORTS_INTERFACE = '01ffc9a7';
+/** Whether the first argument is this interface id. */
+const isInterface = (id: string): string => `7f${id.padEnd(64, '0')}60043514${RETURN_WORD}`;
 
 /** Runtime code by what is wrong with it. */
 export const HOSTILE_CODE = {
@@ -45,13 +50,26 @@ export const HOSTILE_CODE = {
   copiesBeyond: '6001600060003e', // returndatacopy(0, 0, 1)
   storesBeyond: '600060001952', // mstore(not(0), 0)
   ownerBurnsGas: dispatch({ [OWNER_OF]: 'fe' }, push(1) + RETURN_WORD),
-  proxyToNothing: PROXY_TO_NOTHING,
+  proxyToNothing: proxyTo('de'.repeat(20)),
+  ownerRevertsErc721: dispatch({ [SUPPORTS_INTERFACE]: isInterface('80ac58cd') }, REVERT),
+  ownerRevertsDraftErc721: dispatch({ [SUPPORTS_INTERFACE]: isInterface('9a20483d') }, REVERT),
+  ownerThrowsErc721: dispatch({ [SUPPORTS_INTERFACE]: isInterface('80ac58cd'), [OWNER_OF]: 'fe' }, REVERT),
   decimalsRevert: balanceAndDecimals(REVERT),
   decimals255: balanceAndDecimals(push(255) + RETURN_WORD),
   decimals256: balanceAndDecimals(push(256) + RETURN_WORD),
   decimalsOf64Bytes: balanceAndDecimals('60406000f3'),
   decimalsBurnGas: balanceAndDecimals('fe'),
 } as const satisfies Record<string, string>;
+
+/** Gas that `gasByIdCode` burns for each one of the id. */
+export const GAS_PER_ID = 26;
+/** A token whose `ownerOf(id)` names one owner and burns gas in proportion to the id, which is not 0. */
+export const gasByIdCode = (owner: string): string =>
+  `6004355b60019003806003577f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`;
+
+/** A token without ERC165: `ownerOf(1)` names the owner, every other id reverts without a reason. */
+export const firstIdOnlyCode = (owner: string): string =>
+  `600435600114600e57${REVERT}5b7f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`;
 
 /** Stands in for Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
 export const ARBSYS_CODE = dispatch(

@@ -1,0 +1,106 @@
+import { LRUCache } from 'lru-cache';
+import type { Read } from '../domain/read.ts';
+import { type Block, blockParameter } from './block.ts';
+import type { RpcOutcome, RpcRequest } from './connect-rpc.ts';
+import type { Callable } from './endpoint.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
+
+/** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
+const CALLS_PER_BATCH_MAX = 100;
+/** Contracts remembered at a time; the one not seen for longest is forgotten first. */
+const CONTRACTS_MAX = 20_000;
+/**
+ * How long a contract is not asked again. An address that had code once is no precompile, and one that has lost its
+ * code answers nothing, which is seen in the answer; so this bounds only how long a wrong answer is believed.
+ */
+const CODE_TTL_MS = 3_600_000;
+
+/** What an endpoint says that takes single calls and no batches. */
+const BATCH_REFUSALS: ReadonlySet<FailureKind> = new Set(['malformed', 'rpc-error', 'too-large']);
+
+/**
+ * Which contracts have code, for the ways of reading that cannot tell: a precompile has none and answers all the same
+ * (SHA-256 at `0x…02` answers 32 bytes to everything). Only code that was seen is remembered, for each endpoint apart,
+ * so that a quorum never rests on what one endpoint said.
+ */
+export class CodeProofs {
+  readonly #seen: LRUCache<string, true>;
+
+  /** @param nowMs a clock that never goes back */
+  constructor(nowMs: () => number) {
+    this.#seen = new LRUCache({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS, perf: { now: nowMs } });
+  }
+
+  /**
+   * The contracts of these reads that have no code at the block.
+   *
+   * @throws RpcFailure
+   */
+  async findAbsent(
+    endpoint: Callable & { readonly name: string },
+    block: Block,
+    reads: readonly Read[],
+    pin: 'hash' | 'number',
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const keyOf = (contract: string) => `${endpoint.name}/${contract}`;
+    const asked = new Set<string>();
+    for (const { kind, contract } of reads)
+      if (kind !== 'native' && !this.#seen.has(keyOf(contract))) asked.add(contract);
+    const at = blockParameter(block, pin);
+    const requests = [...asked].map((contract) => ({
+      method: 'eth_getCode',
+      params: `["${contract}",${at}]`,
+    }));
+    const codes = await callAll(endpoint, requests, signal);
+    const absent = new Set<string>();
+    for (const [index, contract] of [...asked].entries()) {
+      if (codes[index] === '0x') absent.add(contract);
+      else this.#seen.set(keyOf(contract), true);
+    }
+    return absent;
+  }
+}
+
+async function callAll(
+  endpoint: Callable,
+  requests: readonly RpcRequest[],
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const codes: unknown[] = [];
+  for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
+    codes.push(...(await callTogether(endpoint, requests.slice(from, from + CALLS_PER_BATCH_MAX), signal)));
+  return codes;
+}
+
+/** In one batch, or one by one where the endpoint takes no batches. */
+async function callTogether(
+  endpoint: Callable,
+  requests: readonly RpcRequest[],
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const callOne = (request: RpcRequest) =>
+    endpoint.use(signal, async (rpc) => requireCode(await rpc.call(request, signal)));
+  const [first] = requests;
+  if (first !== undefined && requests.length === 1) return [await callOne(first)];
+  try {
+    return await endpoint.use(
+      signal,
+      async (rpc) => (await rpc.callMany(requests, signal)).map(resultOf).map(requireCode),
+      ({ kind, strikes }) => (BATCH_REFUSALS.has(kind) ? 0 : strikes),
+    );
+  } catch (error) {
+    if (!BATCH_REFUSALS.has(toRpcFailure(error).kind)) throw error;
+    return Promise.all(requests.map(callOne));
+  }
+}
+
+function resultOf(outcome: RpcOutcome): unknown {
+  if (!outcome.ok) throw outcome.failure;
+  return outcome.result;
+}
+
+function requireCode(code: unknown): string {
+  if (typeof code !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(code)) throw new RpcFailure('malformed');
+  return code;
+}
