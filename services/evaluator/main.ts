@@ -1,5 +1,6 @@
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
@@ -25,7 +26,7 @@ await runService(
     const kafka = scope.use(await connectKafka(config, 'evaluator', context));
     const metrics = makeMetrics(context.metrics);
     watchClock(context.metrics, clock);
-    const pool = scope.use(startPoolSize(kafka.admin, 'evaluator.bulk'));
+    const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));
     const chainFile = loadChains(config.chainsFile, process.env);
     metrics.expectChains(chainFile.chains.map(({ chainId }) => chainId));
     const chains = scope.use(
@@ -51,11 +52,11 @@ await runService(
     // A group and a window per lane: a bulk backlog fills its own window, and never the one of those who wait.
     const consume = (lane: Lane) =>
       kafka.consume({
-        groupId: `evaluator.${lane}`,
+        groupId: CONSUMER_GROUPS.lanes[lane],
         topics: [LANES[lane]],
         window: config.window,
         handle: makeRequestHandler(dependencies, lane),
-        onAssignment: () => void pool.look(),
+        onAssignment: () => void pool.refresh(),
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
     const consumers = [await consume('interactive'), await consume('bulk')];

@@ -19,7 +19,7 @@ function aBroker(memberCount: number | undefined) {
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-test('an evaluator counts as alone until it has looked', async () => {
+test('an evaluator counts as alone until it has asked the broker', async () => {
   const { state, admin } = aBroker(3);
   await using pool = startPoolSize(admin, 'evaluator.bulk');
   expect([pool.size(), state.asked]).toEqual([1, []]);
@@ -28,7 +28,7 @@ test('an evaluator counts as alone until it has looked', async () => {
 test('the members of the group are counted at a rebalance and every five seconds', async () => {
   const { state, admin } = aBroker(3);
   await using pool = startPoolSize(admin, 'evaluator.bulk');
-  await pool.look();
+  await pool.refresh();
   expect([pool.size(), state.asked]).toEqual([3, [['evaluator.bulk']]]);
   state.memberCount = 4;
   await jest.advanceTimersByTimeAsync(4_999);
@@ -40,7 +40,7 @@ test('the members of the group are counted at a rebalance and every five seconds
 test('the last figure stays while the broker is away', async () => {
   const { state, admin } = aBroker(3);
   await using pool = startPoolSize(admin, 'evaluator.bulk');
-  await pool.look();
+  await pool.refresh();
   state.memberCount = undefined;
   await jest.advanceTimersByTimeAsync(10_000);
   expect([pool.size(), state.asked.length]).toEqual([3, 3]);
@@ -49,7 +49,7 @@ test('the last figure stays while the broker is away', async () => {
 test('a group without members, as between two rebalances, is never a division by nothing', async () => {
   const { admin } = aBroker(0);
   await using pool = startPoolSize(admin, 'evaluator.bulk');
-  await pool.look();
+  await pool.refresh();
   expect(pool.size()).toBe(1);
 });
 

@@ -2,30 +2,29 @@ import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
 import { webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { type LagHistory, makeLagHistory, type PartitionLook } from './domain/lag-history.ts';
+import { type LagHistory, makeLagHistory, type PartitionPosition } from './domain/lag-history.ts';
 import type { GatewayMetrics } from './metrics.ts';
 
-/** The fair partitioner wants to know its lanes to a second; the other groups are for dashboards. */
+/** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards. */
 const LANE_INTERVAL_MS = 1_000;
 const OTHERS_INTERVAL_MS = 5_000;
 
-/** The groups on the road of a check. Named here, for a dead group must be seen as well. */
-const LANE_GROUPS = { interactive: 'evaluator.interactive', bulk: 'evaluator.bulk' } as const;
+/** The groups behind the lanes, and their topics. */
 const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
-  'result-store': checkCompleted,
-  'result-store.accounts': account,
-  'result-store.client-apps': clientApp,
-  'result-store.audit': audit,
-  'webhook-dispatcher': checkCompleted,
-  'webhook-dispatcher.requested': webhookRequested,
+  [CONSUMER_GROUPS.results]: checkCompleted,
+  [CONSUMER_GROUPS.accounts]: account,
+  [CONSUMER_GROUPS.clientApps]: clientApp,
+  [CONSUMER_GROUPS.audit]: audit,
+  [CONSUMER_GROUPS.webhooks]: checkCompleted,
+  [CONSUMER_GROUPS.webhookRequests]: webhookRequested,
 };
-/** Its records rest until they are due: an old one is no sign of anything. */
-const DELAYED_GROUP = 'webhook-dispatcher.retry';
 
 export type Dependencies = {
   readonly kafka: Pick<KafkaConnection, 'observeLag'> & {
@@ -37,13 +36,13 @@ export type Dependencies = {
 };
 
 export type LagSampler = AsyncDisposable & {
-  /** Records of a lane that are not finished, as of the last look. */
+  /** Unfinished records of a lane, as of the last sample. */
   readonly laneLag: (lane: Lane) => number;
 };
 
 /**
- * Looks at the lag of the groups on a check's road, for the partitioner, for load shedding and for dashboards.
- * While the broker is away the last look counts.
+ * Samples the lag of every consumer group, for the partitioner, for load shedding and for dashboards. While the broker is
+ * away the last sample counts.
  *
  * @example
  * const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log }));
@@ -55,15 +54,15 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   const others = new Map<string, LagHistory>();
   const sampleLane = async (lane: Lane): Promise<void> => {
     const topic = LANES[lane].name;
-    const looks = await look(deps, LANE_GROUPS[lane], topic);
-    const lags = lagsOf(looks);
+    const positions = await sampleGroup(deps, CONSUMER_GROUPS.lanes[lane], topic);
+    const lags = lagsOf(positions);
     lanes.set(
       lane,
       lags.reduce((sum, lag) => sum + lag, 0),
     );
     deps.kafka.observeLag(topic, lags);
     const nowMs = deps.now();
-    histories[lane].observe(nowMs, looks);
+    histories[lane].observe(nowMs, positions);
     deps.metrics.oldestUnfinished.set({ lane }, histories[lane].oldestAgeMs(nowMs) / 1_000);
   };
   const sampleLanes = async () => {
@@ -72,67 +71,52 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   };
   const sampleOthers = async () => {
     for (const [group, topic] of Object.entries(OTHER_GROUPS)) {
-      const looks = await look(deps, group, topic.name);
+      const positions = await sampleGroup(deps, group, topic.name);
       const history = others.get(group) ?? makeLagHistory();
       others.set(group, history);
       const nowMs = deps.now();
-      history.observe(nowMs, looks);
+      history.observe(nowMs, positions);
       deps.metrics.oldestUncommitted.set({ group }, history.oldestAgeMs(nowMs) / 1_000);
     }
-    for (const tier of Object.values(webhookRetry)) await look(deps, DELAYED_GROUP, tier.name);
+    // Without an age: records of this group wait until they are due.
+    for (const tier of Object.values(webhookRetry))
+      await sampleGroup(deps, CONSUMER_GROUPS.webhookRetries, tier.name);
   };
+  const onError = (error: unknown) =>
+    deps.log.debug({ error: describeError(error) }, 'the lag of consumer groups could not be read');
   const loops = [
-    repeat(sampleLanes, LANE_INTERVAL_MS, deps.log),
-    repeat(sampleOthers, OTHERS_INTERVAL_MS, deps.log),
+    startRepeating(sampleLanes, { intervalMs: LANE_INTERVAL_MS, startsAtOnce: true, onError }),
+    startRepeating(sampleOthers, { intervalMs: OTHERS_INTERVAL_MS, startsAtOnce: true, onError }),
   ];
   return {
     laneLag: (lane) => lanes.get(lane) ?? 0,
     async [Symbol.asyncDispose]() {
-      for (const stop of loops) stop();
+      for (const loop of loops) await loop[Symbol.asyncDispose]();
     },
   };
 }
 
-/** One look at a group's partitions of a topic, written to the metric. */
-async function look(deps: Dependencies, group: string, topic: string): Promise<PartitionLook[]> {
+/** Reads a group's positions in a topic, and writes its lag to the metric. */
+async function sampleGroup(deps: Dependencies, group: string, topic: string): Promise<PartitionPosition[]> {
   const [ends, [committed]] = await Promise.all([
     deps.kafka.admin.fetchTopicOffsets(topic),
     deps.kafka.admin.fetchOffsets({ groupId: group, topics: [topic] }),
   ]);
   const offsets = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
-  const looks = ends.map(({ partition, high, low }) => ({
+  const positions = ends.map(({ partition, high, low }) => ({
     partition,
     end: Number(high),
     // A group without a commit begins at the earliest record.
     committed: Math.max(offsets.get(partition) ?? -1, Number(low)),
   }));
-  for (const { partition, end, committed: from } of looks)
+  for (const { partition, end, committed: from } of positions)
     deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, Math.max(0, end - from));
-  return looks;
+  return positions;
 }
 
 /** By partition number. */
-function lagsOf(looks: readonly PartitionLook[]): number[] {
-  const lags: number[] = new Array(looks.length).fill(0);
-  for (const { partition, end, committed } of looks) lags[partition] = Math.max(0, end - committed);
+function lagsOf(positions: readonly PartitionPosition[]): number[] {
+  const lags: number[] = new Array(positions.length).fill(0);
+  for (const { partition, end, committed } of positions) lags[partition] = Math.max(0, end - committed);
   return lags;
-}
-
-/** Runs work again and again, `intervalMs` after it ended. A failure is the next round's business. */
-function repeat(work: () => Promise<void>, intervalMs: number, log: Logger): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const run = async () => {
-    try {
-      await work();
-    } catch (error) {
-      log.debug({ error: describeError(error) }, 'lag not sampled');
-    }
-    if (!stopped) timer = setTimeout(() => void run(), intervalMs).unref();
-  };
-  void run();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
 }

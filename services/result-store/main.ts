@@ -1,6 +1,7 @@
 import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { usage } from '#shared/contracts/usage.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -38,7 +39,7 @@ await runService(
 
     scope.use(
       await kafka.consume({
-        groupId: 'result-store',
+        groupId: CONSUMER_GROUPS.results,
         topics: [checkCompleted],
         window: config.window,
         handle: makeResultHandler({
@@ -50,7 +51,7 @@ await runService(
     scope.use(
       await kafka.consume({
         ...DOCUMENTS,
-        groupId: 'result-store.accounts',
+        groupId: CONSUMER_GROUPS.accounts,
         topics: [account],
         handle: makeProjector({
           project: (document) => accounts.project(document),
@@ -62,7 +63,7 @@ await runService(
     scope.use(
       await kafka.consume({
         ...DOCUMENTS,
-        groupId: 'result-store.client-apps',
+        groupId: CONSUMER_GROUPS.clientApps,
         topics: [clientApp],
         handle: makeProjector({
           project: (document) => clientApps.project(document),
@@ -74,7 +75,7 @@ await runService(
     scope.use(
       await kafka.consume({
         ...DOCUMENTS,
-        groupId: 'result-store.audit',
+        groupId: CONSUMER_GROUPS.audit,
         topics: [audit],
         handle: (entry) => auditTrail.record(entry),
       }),

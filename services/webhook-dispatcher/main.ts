@@ -1,4 +1,5 @@
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { RETRY_TIERS, webhookAttempted, webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -21,7 +22,7 @@ import { makeGather } from './gather.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeReadTierDepths, RETRY_GROUP } from './read-tier-depths.ts';
+import { makeReadTierDepths } from './read-tier-depths.ts';
 
 /** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
 const LOG_GATHER_MS = 25;
@@ -94,17 +95,17 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };
   const consumers = await Promise.all([
     kafka.consume({
-      groupId: 'webhook-dispatcher',
+      groupId: CONSUMER_GROUPS.webhooks,
       topics: [checkCompleted],
       window,
       handle: makeResultHandler(deliver),
       giveUp: makeResultGiveUp(giveUp),
     }),
-    kafka.consume({ ...retry, groupId: 'webhook-dispatcher.requested', topics: [webhookRequested] }),
+    kafka.consume({ ...retry, groupId: CONSUMER_GROUPS.webhookRequests, topics: [webhookRequested] }),
     kafka.consume({
       ...retry,
       due,
-      groupId: RETRY_GROUP,
+      groupId: CONSUMER_GROUPS.webhookRetries,
       topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),
     }),
   ]);

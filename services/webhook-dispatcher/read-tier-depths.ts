@@ -1,3 +1,4 @@
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { RETRY_TIERS, type RetryTier, webhookRetry } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
@@ -6,9 +7,6 @@ import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 const KEEP_MS = 15_000;
 
 export type TierDepths = Readonly<Record<RetryTier, number>>;
-
-/** The consumer group that works the retry tiers: one for all, since a record that is not due costs nothing there. */
-export const RETRY_GROUP = 'webhook-dispatcher.retry';
 
 /**
  * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: what was written to the
@@ -27,7 +25,7 @@ export function makeReadTierDepths(
     const topic = webhookRetry[tier].name;
     const [ends, [committed]] = await Promise.all([
       readTopicOffsets(admin, topic),
-      admin.fetchOffsets({ groupId: RETRY_GROUP, topics: [topic] }),
+      admin.fetchOffsets({ groupId: CONSUMER_GROUPS.webhookRetries, topics: [topic] }),
     ]);
     return (committed?.partitions ?? []).reduce((depth, { partition, offset }) => {
       const { low = 0, high = 0 } = ends.get(partition) ?? {};

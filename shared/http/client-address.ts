@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { makeHeldBack } from '#shared/telemetry/held-back.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 
 /** A provider hands out whole IPv6 networks of this size, so one person has every address in one of them. */
 const IPV6_PREFIX_BITS = 64;
@@ -45,14 +45,14 @@ type Dependencies = {
  * noticeForwardedFor(request);
  */
 export function makeForwardedForNotice({ log, count }: Dependencies): (request: Request) => void {
-  const heldBack = makeHeldBack(WARNING_INTERVAL_MS);
+  const suppressedCount = makeLogThrottle(WARNING_INTERVAL_MS);
   return (request) => {
     if (request.headers['x-forwarded-for'] === undefined) return;
     const peer = request.socket.remoteAddress ?? '';
     const isTrusted = request.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
     if (isTrusted(peer, 0)) return;
     count.inc();
-    const others = heldBack();
+    const others = suppressedCount();
     if (others !== undefined)
       log.warn(
         { peer, others },

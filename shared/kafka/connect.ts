@@ -1,11 +1,11 @@
 import type { Admin, Message } from 'kafkajs';
+import { startReachCheck } from '#shared/check-reach.ts';
 import type { CommonConfig } from '#shared/config.ts';
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor, within } from '#shared/wait-for.ts';
-import { startReachWatch } from '#shared/watch-reach.ts';
 import { BatchingProducer } from './batching-producer.ts';
 import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
@@ -83,8 +83,8 @@ export async function connectKafka(
   const instruments = makeKafkaInstruments(context.metrics);
   const batching = new BatchingProducer(producer, context.log, instruments.countFailedPublish);
   instruments.watchPending(() => batching.pendingCount);
-  const brokerWatch = startReachWatch('the broker', () => admin.describeCluster());
-  context.readiness.add('broker', brokerWatch.check);
+  const brokerReach = startReachCheck('the broker', () => admin.describeCluster());
+  context.readiness.add('broker', brokerReach.check);
   const publish = makePublish(batching);
 
   const publishRecord = (topic: string, record: Message) => batching.send(topic, record, PUBLISH_TIMEOUT_MS);
@@ -100,7 +100,7 @@ export async function connectKafka(
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,
     async [Symbol.asyncDispose]() {
-      await brokerWatch[Symbol.asyncDispose]();
+      await brokerReach[Symbol.asyncDispose]();
       await within(drainMs / 2, batching.drain());
       await within(DISCONNECT_MS_MAX, Promise.all([producer.disconnect(), admin.disconnect()]));
     },

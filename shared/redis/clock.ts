@@ -1,3 +1,4 @@
+import { startRepeating } from '#shared/repeat.ts';
 import type { Redis } from './connect.ts';
 
 const MEASURE_INTERVAL_MS = 10_000;
@@ -26,13 +27,10 @@ export async function startClock(redis: Pick<Redis, 'time'>): Promise<Clock> {
     skewMs = middle - (Number(seconds) * 1000 + Number(microseconds) / 1000);
   };
   await measure();
-  const timer = setInterval(() => void measure().catch(() => undefined), MEASURE_INTERVAL_MS);
-  timer.unref();
+  const measuring = startRepeating(measure, { intervalMs: MEASURE_INTERVAL_MS });
   return {
     now: () => Math.round(Date.now() - skewMs),
     skewMs: () => skewMs,
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer);
-    },
+    [Symbol.asyncDispose]: () => measuring[Symbol.asyncDispose](),
   };
 }

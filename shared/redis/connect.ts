@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
+import { startReachCheck } from '#shared/check-reach.ts';
 import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor } from '#shared/wait-for.ts';
-import { startReachWatch } from '#shared/watch-reach.ts';
 import { startPatientTimeout } from './patient-timeout.ts';
 
 export type { Redis };
@@ -58,7 +58,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
     throw error;
   }
   await warnOfEviction(redis, context);
-  const watch = startReachWatch('Redis', () => redis.ping());
+  const watch = startReachCheck('Redis', () => redis.ping());
   context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is away'));
   return {
     redis,

@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { describeError } from '#shared/errors.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { PartitionWindow } from './partition-window.ts';
 
@@ -63,16 +64,13 @@ export function startProgressCheck(deps: Dependencies): ProgressCheck {
     );
   };
   const intervalMs = Math.min(Math.max(stallMsMax / 4, POLL_MS_MIN), POLL_MS_MAX);
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  const run = async () => {
-    await poll().catch((error: unknown) => {
+  const polling = startRepeating(poll, {
+    intervalMs,
+    onError: (error) => {
       stalls.clear();
       deps.log.debug({ error: describeError(error) }, 'the progress of a consumer could not be read');
-    });
-    if (!isStopped) timer = setTimeout(() => void run(), intervalMs).unref();
-  };
-  timer = setTimeout(() => void run(), intervalMs).unref();
+    },
+  });
   return {
     isWell() {
       if (progress().silentMs > stallMsMax)
@@ -83,10 +81,7 @@ export function startProgressCheck(deps: Dependencies): ProgressCheck {
         `records are waiting and none was fetched for ${stallMsMax} ms`
       );
     },
-    async [Symbol.asyncDispose]() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
+    [Symbol.asyncDispose]: () => polling[Symbol.asyncDispose](),
   };
 }
 

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KafkaMessage } from 'kafkajs';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
-import { makeHeldBack } from '#shared/telemetry/held-back.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { headersOf } from '../dead-letter.ts';
 import { inConsumerSpan } from '../trace-messages.ts';
@@ -44,7 +44,7 @@ type Dependencies<M> = {
  * A dead-letter record that the broker refuses is written without its value: its headers name the source's position.
  */
 export function makeProcessRecord<M>(deps: Dependencies<M>) {
-  const heldBack = makeHeldBack(HELD_LOG_INTERVAL_MS);
+  const suppressedCount = makeLogThrottle(HELD_LOG_INTERVAL_MS);
   const retryWhileAway = async (
     attempt: () => Promise<void>,
     at: RecordContext,
@@ -58,7 +58,7 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
         if (deps.signal.aborted) return 'left';
         deps.countOutcome(at.topic, 'retried');
         at.alive();
-        const others = heldBack();
+        const others = suppressedCount();
         if (others !== undefined)
           deps.log.warn({ ...positionOf(at), others, error: describeError(error) }, 'record held: retrying');
         await delay(delayMs, undefined, { signal: deps.signal }).catch(() => undefined);

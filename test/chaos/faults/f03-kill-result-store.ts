@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { demoRules } from '../../support/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault, Scene } from '../fault.ts';
@@ -22,7 +23,7 @@ export const f03KillResultStore: Fault = {
     system.gates.hold('result-store');
     system.signal('result-store', 'SIGKILL');
     await sendBacklog(scene);
-    const lag = () => lagOf(system, 'result-store', checkCompleted.name);
+    const lag = () => lagOf(system, CONSUMER_GROUPS.results, checkCompleted.name);
     const backlog = await waitUntil(
       'the backlog',
       async () => {

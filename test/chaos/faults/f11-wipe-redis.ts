@@ -1,4 +1,5 @@
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';
@@ -59,6 +60,7 @@ async function seedResults(system: ChaosSystem): Promise<void> {
         });
       }),
     );
-  const isSaved = async () => (await lagOf(system, 'result-store', checkCompleted.name)) < CAUGHT_UP_LAG;
+  const isSaved = async () =>
+    (await lagOf(system, CONSUMER_GROUPS.results, checkCompleted.name)) < CAUGHT_UP_LAG;
   await waitUntil('the seeded results to be saved', isSaved, SEED_TIMEOUT_MS);
 }

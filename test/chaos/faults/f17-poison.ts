@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
 import { countRecords } from '../../support/count-records.ts';
 import { demoRules } from '../../support/demo-rules.ts';
@@ -17,9 +18,9 @@ const TRIES_MAX = 3;
 /** What the load itself keeps under way. */
 const CAUGHT_UP_LAG = 100;
 const WORK = [
-  { groupId: 'evaluator.interactive', topic: LANES.interactive },
-  { groupId: 'evaluator.bulk', topic: LANES.bulk },
-  { groupId: 'result-store', topic: checkCompleted },
+  { groupId: CONSUMER_GROUPS.lanes.interactive, topic: LANES.interactive },
+  { groupId: CONSUMER_GROUPS.lanes.bulk, topic: LANES.bulk },
+  { groupId: CONSUMER_GROUPS.results, topic: checkCompleted },
 ] as const;
 const POISON: readonly (string | null)[] = [
   'not JSON',

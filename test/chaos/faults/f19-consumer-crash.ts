@@ -1,4 +1,5 @@
 import { LANES } from '#shared/contracts/check-requested.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Fault } from '../fault.ts';
 import { atMost } from '../measure.ts';
@@ -19,7 +20,7 @@ export const f19ConsumerCrash: Fault = {
     const tookS = (performance.now() - toldAt) / 1_000;
     await system.untilWhole();
     await rest((seconds * 1_000) / 2);
-    const lag = () => lagOf(system, 'evaluator.bulk', LANES.bulk.name);
+    const lag = () => lagOf(system, CONSUMER_GROUPS.lanes.bulk, LANES.bulk.name);
     await waitUntil('the lag to fall', async () => (await lag()) < CAUGHT_UP_LAG);
     const end = system.lines
       .said()

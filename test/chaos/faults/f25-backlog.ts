@@ -1,4 +1,5 @@
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { shardOf } from '#shared/kafka/fair-partitioner.ts';
 import { demoRules } from '../../support/demo-rules.ts';
 import type { Fault, Scene } from '../fault.ts';
@@ -20,7 +21,7 @@ export const f25Backlog: Fault = {
     const peace = await rest(seconds * 500);
     await writeBacklog(scene);
     const fire = await rest(seconds * 1_000);
-    const left = await lagOf(system, 'evaluator.bulk', checkRequestedBulk.name);
+    const left = await lagOf(system, CONSUMER_GROUPS.lanes.bulk, checkRequestedBulk.name);
     return () => {
       const timesIn = (span: typeof peace, mode: string) =>
         resultTimes(begunIn(ledger.attempts, span).filter((attempt) => attempt.mode === mode));

@@ -1,4 +1,5 @@
 import { LANES } from '#shared/contracts/check-requested.ts';
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
 import { demoRules } from '../../support/demo-rules.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -31,7 +32,7 @@ export const f27DeadChainClient: Fault = {
     const fire = await rest(seconds * 1_000);
     await endFlood();
     // The next row shall not meet them.
-    const lag = () => lagOf(system, 'evaluator.bulk', LANES.bulk.name);
+    const lag = () => lagOf(system, CONSUMER_GROUPS.lanes.bulk, LANES.bulk.name);
     await waitUntil('the flood to be over', async () => (await lag()) < CAUGHT_UP_LAG);
     return () => {
       const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));

@@ -1,0 +1,12 @@
+/** Every consumer group of the system: a group that is dead must still be found by name. */
+export const CONSUMER_GROUPS = {
+  lanes: { interactive: 'evaluator.interactive', bulk: 'evaluator.bulk' },
+  results: 'result-store',
+  accounts: 'result-store.accounts',
+  clientApps: 'result-store.client-apps',
+  audit: 'result-store.audit',
+  webhooks: 'webhook-dispatcher',
+  webhookRequests: 'webhook-dispatcher.requested',
+  /** One group for all tiers: a record that is not due yet costs nothing in it. */
+  webhookRetries: 'webhook-dispatcher.retry',
+} as const;
