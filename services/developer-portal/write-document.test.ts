@@ -4,26 +4,32 @@ import { type DocumentStore, makeWriteDocument } from './write-document.ts';
 
 type Document = { id: string; version: number; seen: string[] };
 
-/** A view whose leases are as the real ones: given only behind the version that is there. */
+const LEASE_MS = 10_000;
+
+/** A view whose leases are as the real ones: given only behind the version that is there, each version once. */
 function makeSystem(publish: () => Promise<void> = async () => undefined) {
   let stored: Document | undefined;
+  let [nowMs, lastLeased] = [0, 0];
   const leased = new Set<number>();
   const published: Document[] = [];
   const store: DocumentStore<Document> = {
     topic: account as never,
     read: async () => stored,
     async lease(_id, before) {
-      if ((stored?.version ?? 0) !== before || leased.has(before + 1)) return undefined;
-      leased.add(before + 1);
-      return async () => leased.delete(before + 1);
+      if ((stored?.version ?? 0) !== before || leased.has(before)) return undefined;
+      leased.add(before);
+      lastLeased = Math.max(before, lastLeased) + 1;
+      return { version: lastLeased, release: async () => leased.delete(before) };
     },
     async project(document) {
+      if (stored && stored.version >= document.version) return false;
       stored = document;
       return true;
     },
   };
   const write = makeWriteDocument({
     random: () => 0,
+    monotonicMs: () => nowMs,
     publish: async (_topic, message) => {
       await publish();
       published.push(message as Document);
@@ -31,7 +37,11 @@ function makeSystem(publish: () => Promise<void> = async () => undefined) {
   });
   const add = (by: string) =>
     write(store, 'a', (current) => ({ id: 'a', version: 0, seen: [...(current?.seen ?? []), by] }));
-  return { store, write, add, published, leased, view: () => stored };
+  const expireLeases = () => {
+    nowMs += LEASE_MS + 1;
+    leased.clear();
+  };
+  return { store, write, add, expireLeases, published, leased, view: () => stored };
 }
 
 test('of many writers at once none loses its change, and each version is published once', async () => {
@@ -57,7 +67,49 @@ test('what surely was not written frees its version; what may have been keeps it
   ] as const) {
     const { add, leased, view } = makeSystem(() => Promise.reject(new ServiceError(code, 'away')));
     await expect(add('one')).rejects.toMatchObject({ code });
-    expect([code, leased.has(1)]).toEqual([code, !isFree]);
+    expect([code, leased.has(0)]).toEqual([code, !isFree]);
     expect(view()).toBeUndefined();
   }
+});
+
+test('the writer whose lease ended changes the document of the writer who came after it', async () => {
+  const others: (() => Promise<void>)[] = [];
+  const { add, expireLeases, published, view } = makeSystem(async () => {
+    await others.shift()?.();
+  });
+  others.push(async () => {
+    expireLeases();
+    await add('other');
+  });
+  await expect(add('slow')).resolves.toMatchObject({ changed: true });
+  expect(view()?.seen).toEqual(['other', 'slow']);
+  // No version twice: of two documents of one version a rebuild could not tell which one was acknowledged.
+  expect(published.map(({ version }) => version)).toEqual([2, 1, 3]);
+});
+
+test('a document that the projector applied first is the one that was written', async () => {
+  const { store, add, published } = makeSystem();
+  const { project } = store;
+  Object.assign(store, {
+    project: async (document: Document) => {
+      await project(JSON.parse(JSON.stringify(document)));
+      return project(document);
+    },
+  });
+  await expect(add('one')).resolves.toMatchObject({ changed: true });
+  expect(published).toHaveLength(1);
+});
+
+test('a newer document made of this one within its lease leaves the write done', async () => {
+  const { store, add, view } = makeSystem();
+  const { project } = store;
+  const projectBehind = async (document: Document) => {
+    Object.assign(store, { project });
+    await project(document);
+    await add('next');
+    return project(document);
+  };
+  Object.assign(store, { project: projectBehind });
+  await expect(add('one')).resolves.toMatchObject({ changed: true });
+  expect(view()?.seen).toEqual(['one', 'next']);
 });

@@ -81,6 +81,8 @@ await runService(
       }),
     );
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
-    scope.use(startPublishingUsage({ figures, publish, now: clock.now, log: context.log }));
+    scope.use(
+      startPublishingUsage({ figures, publish, observe: metrics.usage, now: clock.now, log: context.log }),
+    );
   },
 );

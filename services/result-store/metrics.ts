@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ViewKeeper } from '#shared/views/keep-views.ts';
+import { TOTAL_OUTCOMES } from './publish-usage.ts';
 
 /** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
@@ -19,6 +20,19 @@ export function makeMetrics(registry: Registry) {
     labelNames: ['kind'],
     registers,
   });
+  const usageTotals = new Counter({
+    name: 'rolecall_usage_totals_total',
+    help: 'Hourly totals of client apps: published, unchanged since they were published last, or failed.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const usageComplete = new Gauge({
+    name: 'rolecall_usage_complete_timestamp_seconds',
+    help: 'When this process last published every total that had changed; its start before that.',
+    registers,
+  });
+  usageComplete.setToCurrentTime();
+  for (const outcome of TOTAL_OUTCOMES) usageTotals.inc({ outcome }, 0);
   // From the first scrape on: a rate over a series that appears with its first event does not see that event.
   for (const mode of ['sync', 'poll', 'webhook']) checkSeconds.zero({ mode });
   for (const kind of ['first', 'copy']) resultsSaved.inc({ kind }, 0);
@@ -30,6 +44,10 @@ export function makeMetrics(registry: Registry) {
           { mode: message.delivery.mode },
           (nowMs - Date.parse(message.acceptedAt)) / 1000,
         );
+    },
+    usage: {
+      countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => usageTotals.inc({ outcome }),
+      noteComplete: (atMs: number) => usageComplete.set(atMs / 1000),
     },
     watchViews(views: Pick<ViewKeeper, 'areWhole'>): void {
       new Gauge({

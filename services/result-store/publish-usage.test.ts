@@ -1,9 +1,10 @@
 import type { Usage } from '#shared/contracts/usage.ts';
+import type { AppHour } from '#shared/redis/usage.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makePublishUsage } from './publish-usage.ts';
 
-const figuresOf = (accepted: number, asOf: string): Usage => ({
-  clientId: 'app_1',
+const figuresOf = (accepted: number, asOf: string, clientId = 'app_1'): Usage => ({
+  clientId,
   hour: '2026-11-21T10',
   accepted,
   refused: 0,
@@ -12,28 +13,76 @@ const figuresOf = (accepted: number, asOf: string): Usage => ({
   asOf,
 });
 
-function makePublisher(recent: Usage[][], isMine = true) {
+function makePublisher(runs: Usage[][], { isMine = true, fails = (_: AppHour): boolean => false } = {}) {
   const sent: Usage[] = [];
+  const outcomes: string[] = [];
+  let recent: Usage[] = [];
+  let [reading, mostReading, completeCount] = [0, 0, 0];
   const publishUsage = makePublishUsage({
-    figures: { readRecent: async () => recent.shift() ?? [], lockPublishing: async () => isMine },
+    figures: {
+      listRecent: async () => {
+        recent = runs.shift() ?? [];
+        return recent.map(({ clientId }) => ({ clientId, hour: 1 }));
+      },
+      read: async (appHour) => {
+        mostReading = Math.max(mostReading, ++reading);
+        await new Promise(setImmediate);
+        reading--;
+        const found = recent.find(({ clientId }) => clientId === appHour.clientId);
+        if (!found || fails(appHour)) throw new Error('Redis did not answer in time');
+        return found;
+      },
+      lockPublishing: async () => isMine,
+    },
     publish: async (usage) => void sent.push(usage),
+    observe: {
+      countTotal: (outcome) => void outcomes.push(outcome),
+      noteComplete: () => void completeCount++,
+    },
     now: () => 0,
     log: makeSilentLogger(),
   });
-  return { publishUsage, sent };
+  return { publishUsage, sent, outcomes, mostReading: () => mostReading, completeCount: () => completeCount };
 }
 
 test('an hour is published again when its totals grew, and not when only time passed', async () => {
   const [first, later, grown] = [figuresOf(1, 'a'), figuresOf(1, 'b'), figuresOf(2, 'c')];
-  const { publishUsage, sent } = makePublisher([[first], [later], [grown]]);
+  const { publishUsage, sent, outcomes, completeCount } = makePublisher([[first], [later], [grown]]);
   await publishUsage();
   await publishUsage();
   await publishUsage();
   expect(sent).toEqual([first, grown]);
+  expect(outcomes).toEqual(['published', 'unchanged', 'published']);
+  expect(completeCount()).toBe(3);
 });
 
 test('only the process that holds the lock publishes', async () => {
-  const { publishUsage, sent } = makePublisher([[figuresOf(1, 'a')]], false);
+  const { publishUsage, sent, completeCount } = makePublisher([[figuresOf(1, 'a')]], { isMine: false });
   await publishUsage();
   expect(sent).toEqual([]);
+  expect(completeCount()).toBe(0);
+});
+
+test('the totals of thousands of apps are read some at a time, so that each is answered in time', async () => {
+  const apps = Array.from({ length: 5_000 }, (_, i) => figuresOf(1, 'a', `app_${i}`));
+  const { publishUsage, sent, mostReading } = makePublisher([apps]);
+  await publishUsage();
+  expect(sent).toHaveLength(5_000);
+  expect(mostReading()).toBeLessThanOrEqual(100);
+});
+
+test('a total that cannot be read keeps none of the others back, and the run does not count as complete', async () => {
+  const apps = ['app_1', 'app_2', 'app_3'].map((id) => figuresOf(1, 'a', id));
+  let isAway = true;
+  const { publishUsage, sent, outcomes, completeCount } = makePublisher([apps, apps], {
+    fails: ({ clientId }) => clientId === 'app_2' && isAway,
+  });
+  await publishUsage();
+  expect(sent.map(({ clientId }) => clientId)).toEqual(['app_1', 'app_3']);
+  expect(outcomes).toContain('failed');
+  expect(completeCount()).toBe(0);
+  isAway = false;
+  await publishUsage();
+  expect(sent.map(({ clientId }) => clientId)).toEqual(['app_1', 'app_3', 'app_2']);
+  expect(completeCount()).toBe(1);
 });

@@ -1,36 +1,65 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Usage } from '#shared/contracts/usage.ts';
 import { describeError } from '#shared/errors.ts';
-import type { UsageFigures } from '#shared/redis/usage.ts';
+import type { AppHour, UsageFigures } from '#shared/redis/usage.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 
 /** How often the hour's totals are published: what is accepted since is counted from the lanes in a rebuild. */
 const PUBLISH_INTERVAL_MS = 60_000;
+/** Totals read and published at once: thousands at once would not be answered within a command's time. */
+const SLICE_COUNT = 100;
 /** Apps by hour whose last published figures are remembered, so that what did not change is not written again. */
 const REMEMBERED_MAX = 100_000;
 
+export const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
+
 type Dependencies = {
-  readonly figures: Pick<UsageFigures, 'readRecent' | 'lockPublishing'>;
+  readonly figures: Pick<UsageFigures, 'listRecent' | 'read' | 'lockPublishing'>;
   readonly publish: (usage: Usage) => Promise<void>;
+  readonly observe: {
+    readonly countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => void;
+    /** All totals are published as they were at `atMs`. */
+    readonly noteComplete: (atMs: number) => void;
+  };
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
   readonly log: Logger;
 };
 
-/** Publishes what changed since it was published last, if no other process is at it. */
-export function makePublishUsage({ figures, publish, now }: Dependencies): () => Promise<void> {
+/**
+ * Publishes the totals that changed since they were published last, if no other process is at it. One that cannot be
+ * read or published keeps none of the others back: the next run tries it again.
+ */
+export function makePublishUsage({ figures, publish, observe, now, log }: Dependencies): () => Promise<void> {
   const published = new Map<string, string>();
+  const publishOne = async (appHour: AppHour): Promise<'published' | 'unchanged'> => {
+    const usage = await figures.read(appHour);
+    const { asOf: _, ...totals } = usage;
+    const place = `${usage.clientId}/${usage.hour}`;
+    const text = JSON.stringify(totals);
+    if (published.get(place) === text) return 'unchanged';
+    await publish(usage);
+    published.set(place, text);
+    return 'published';
+  };
   return async function publishUsage() {
     if (!(await figures.lockPublishing(PUBLISH_INTERVAL_MS - 1_000))) return;
     if (published.size > REMEMBERED_MAX) published.clear();
-    for (const usage of await figures.readRecent(now())) {
-      const { asOf: _, ...totals } = usage;
-      const place = `${usage.clientId}/${usage.hour}`;
-      const text = JSON.stringify(totals);
-      if (published.get(place) === text) continue;
-      await publish(usage);
-      published.set(place, text);
+    const beganMs = now();
+    const appHours = await figures.listRecent(beganMs);
+    const failures: unknown[] = [];
+    for (let first = 0; first < appHours.length; first += SLICE_COUNT) {
+      const slice = appHours.slice(first, first + SLICE_COUNT);
+      for (const outcome of await Promise.allSettled(slice.map(publishOne))) {
+        observe.countTotal(outcome.status === 'fulfilled' ? outcome.value : 'failed');
+        if (outcome.status === 'rejected') failures.push(outcome.reason);
+      }
     }
+    if (failures.length === 0) return observe.noteComplete(beganMs);
+    log.warn(
+      { failedCount: failures.length, error: describeError(failures[0]) },
+      'usage totals not published',
+    );
   };
 }
 

@@ -45,7 +45,9 @@ export type KafkaConnection = AsyncDisposable & {
   /** Joins a group and processes its records until disposal; see `startConsumer`. */
   readonly consume: <M>(options: ConsumeOptions<M>) => Promise<AsyncDisposable>;
   /** Reads a whole topic once; see `readTopic`. */
-  readonly readTopic: (options: Omit<Parameters<typeof readTopic>[0], 'kafka'>) => Promise<void>;
+  readonly readTopic: (
+    options: Omit<Parameters<typeof readTopic>[0], 'kafka'>,
+  ) => ReturnType<typeof readTopic>;
   readonly admin: Admin;
   readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
   /** Messages that wait for the broker's acknowledgement. */

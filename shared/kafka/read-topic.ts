@@ -12,20 +12,28 @@ const STALE_GROUP_MS = 600_000;
 type Options = {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** Called in offset order within a partition; the reader waits for it. */
+  /** Called in offset order within a partition; the reader waits for it. What it throws has the records read again. */
   readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
+  /** Where to begin, by partition; the beginning where nothing is said, or where the topic does not reach so far. */
+  readonly from?: ReadonlyMap<number, number>;
   readonly signal?: AbortSignal;
 };
 
 /**
- * Reads a topic from its beginning to the end it had at the call.
+ * Reads a topic to the end it had at the call, and returns that end: the next offset of each partition.
  *
- * It joins a group of its own that never commits, so a restart of the client begins anew: `apply` must bear
- * records a second time.
+ * It joins a group of its own that never commits; after a restart of the client it goes on where it was, so that
+ * nothing older is applied behind something newer.
  *
  * @throws when the client gives up, or when `signal` aborts
  */
-export async function readTopic({ kafka, topic, apply, signal }: Options): Promise<void> {
+export async function readTopic({
+  kafka,
+  topic,
+  apply,
+  from,
+  signal,
+}: Options): Promise<ReadonlyMap<number, number>> {
   const admin = kafka.admin();
   const groupId = `${GROUP_PREFIX}${Date.now()}.${randomUUID()}`;
   const consumer = kafka.consumer({
@@ -38,12 +46,17 @@ export async function readTopic({ kafka, topic, apply, signal }: Options): Promi
   await admin.connect();
   try {
     const offsets = await readTopicOffsets(admin, topic);
-    const goals = new Map(
-      [...offsets].filter(([, { low, high }]) => high > low).map(([p, { high }]) => [p, high]),
+    const ends = new Map([...offsets].map(([partition, { high }]) => [partition, high]));
+    const next = new Map(
+      [...offsets].map(([partition, { low, high }]) => {
+        const begin = from?.get(partition) ?? low;
+        return [partition, begin > high ? low : Math.max(begin, low)];
+      }),
     );
-    if (goals.size === 0) return;
-    const reached = (partition: number, next: number) => {
-      if (next >= (goals.get(partition) ?? 0)) goals.delete(partition);
+    const goals = new Map([...ends].filter(([partition, high]) => high > (next.get(partition) ?? 0)));
+    if (goals.size === 0) return ends;
+    const reached = (partition: number, offset: number) => {
+      if (offset >= (goals.get(partition) ?? 0)) goals.delete(partition);
       return goals.size === 0;
     };
     const finished = new Promise<void>((resolve, reject) => {
@@ -57,14 +70,24 @@ export async function readTopic({ kafka, topic, apply, signal }: Options): Promi
       });
     });
     finished.catch(() => undefined);
+    // Before the first fetch of every join: partitions that have nothing to read are not read.
+    consumer.on(consumer.events.GROUP_JOIN, () => {
+      for (const [partition, offset] of next) consumer.seek({ topic, partition, offset: String(offset) });
+    });
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await consumer.run({
       autoCommit: false,
       partitionsConsumedConcurrently: 4,
-      eachBatch: async ({ batch }) => apply(batch.messages, batch.partition),
+      eachBatch: async ({ batch }) => {
+        const begin = next.get(batch.partition) ?? 0;
+        const unread = batch.messages.filter(({ offset }) => Number(offset) >= begin);
+        await apply(unread, batch.partition);
+        next.set(batch.partition, Math.max(begin, Number(batch.lastOffset()) + 1));
+      },
     });
     await finished;
+    return ends;
   } finally {
     await consumer.disconnect().catch(() => undefined);
     await sweep(admin, groupId);

@@ -8,9 +8,13 @@ const CLAIM_KEPT_MS = 86_400_000;
 /** A month's counter is kept that long after the month. */
 const COUNTER_KEPT_MS = 40 * 86_400_000;
 
-/** KEYS: marker, claim. The first check of a key is the one that counts; its id stands for its seed. */
+/**
+ * KEYS: marker, claim. The check's id stands for its seed. Of two checks of a key the later one holds the claim, in
+ * whatever order they are read: a key gets another check only once its claim was spent.
+ */
 const RESTORE_CLAIM = `${REQUIRE_VIEW}
-if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+if tonumber(redis.call('HGET', KEYS[2], 'at') or '0') >= tonumber(ARGV[3]) then return 0 end
+redis.call('DEL', KEYS[2])
 redis.call('HSET', KEYS[2], 'body', ARGV[2], 'at', ARGV[3], 'seed', ARGV[4], 'id', ARGV[4], 'month', ARGV[5],
   'state', 'published', 'touched', ARGV[3])
 redis.call('PEXPIREAT', KEYS[2], ARGV[6])

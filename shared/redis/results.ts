@@ -11,15 +11,24 @@ const keyOf = (requestId: string): string => `result:${requestId}`;
 
 const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
+/** A result that ends within this time of being saved may be gone when it is handed in again. */
+const ENDS_SOON_MS = 600_000;
+/** How long it is remembered then that it was saved: as long as a record may be held. */
+const SAVED_KEPT_MS = 86_400_000;
+
 /**
  * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.
- * The month's counter is '' unless the check is given back; `figures` are names and values to add to the day.
+ * The month's counter is '' unless the check is given back; `figures` are names and values to add to the day. Both
+ * happen once, also for a result that is saved after its end and leaves no key.
  */
 export const LUA_SAVE_IF_ABSENT = `
 local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, resultJson, retainUntil, figures)
   local stored = redis.call('GET', resultKey)
   if stored then return stored ~= resultJson and stored end
   redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
+  local time = redis.call('TIME')
+  if tonumber(retainUntil) - time[1] * 1000 < ${ENDS_SOON_MS}
+    and not redis.call('SET', 'saved:' .. requestId, '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return false end
   if monthKey ~= '' and tonumber(redis.call('GET', monthKey) or '0') > 0 then redis.call('DECR', monthKey) end
   for name, value in string.gmatch(figures, '(%S+) (%S+)') do
     if redis.call('HINCRBY', dayKey, name, value) == tonumber(value) then

@@ -1,7 +1,7 @@
 import type { Usage } from '#shared/contracts/usage.ts';
 import { logKeys, monthCounterKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
-import { inStore, type Redis } from './connect.ts';
+import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { dayOf, figuresFrom, usageDayKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
@@ -37,10 +37,14 @@ return 1
 /** Hours since 1970, as they stand in the keys. */
 export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
 
+/** A client app in one hour, counted since 1970. */
+export type AppHour = { readonly clientId: string; readonly hour: number };
+
 /** The figures of client apps by hour, which admission counts. */
 export type UsageFigures = {
-  /** What every app did in the hour of `nowMs` and the one before. */
-  readonly readRecent: (nowMs: number) => Promise<Usage[]>;
+  /** The apps that did something in the hour of `nowMs`, or in the one before. */
+  readonly listRecent: (nowMs: number) => Promise<AppHour[]>;
+  readonly read: (appHour: AppHour) => Promise<Usage>;
   /** Whether this process is the one to publish now; for `forMs` no other one is. */
   readonly lockPublishing: (forMs: number) => Promise<boolean>;
   /** Puts an hour's figures back, for a rebuilder. */
@@ -52,12 +56,12 @@ export type UsageFigures = {
 
 /**
  * @example
- * for (const usage of await makeUsageFigures(redis).readRecent(clock.now())) await publish(usage);
+ * for (const appHour of await figures.listRecent(clock.now())) await publish(await figures.read(appHour));
  */
 export function makeUsageFigures(redis: Redis): UsageFigures {
   const read = makeScript<[number, string, string, string, string[]]>(redis, 'readUsage', READ);
   const restore = makeScript<number>(redis, 'restoreUsage', RESTORE);
-  const readOne = async (clientId: string, hour: number): Promise<Usage> => {
+  const readOne = async ({ clientId, hour }: AppHour): Promise<Usage> => {
     const startsAt = new Date(hour * HOUR_MS).toISOString();
     const month = startsAt.slice(0, 7);
     const counter = monthCounterKey(clientId, month);
@@ -78,16 +82,15 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     };
   };
   return {
-    async readRecent(nowMs) {
+    async listRecent(nowMs) {
       const hours = [hourOf(nowMs) - 1, hourOf(nowMs)];
-      const found = await Promise.all(
-        hours.map(async (hour) => {
-          const apps = await inStore(() => redis.smembers(appsKey(hour)));
-          return Promise.all(apps.map((clientId) => readOne(clientId, hour)));
-        }),
+      const found = await inStore(
+        () => Promise.all(hours.map((hour) => redis.smembers(appsKey(hour)))),
+        LISTING_TIMEOUT_MS,
       );
-      return found.flat();
+      return found.flatMap((apps, i) => apps.map((clientId) => ({ clientId, hour: hours[i] ?? 0 })));
     },
+    read: readOne,
     lockPublishing: (forMs) =>
       inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
     async restore({ clientId, hour, accepted, refused }, access) {

@@ -7,10 +7,14 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
  * KEYS: marker, documents, index, sets that the document stands in. ARGV: access, id, version, document, channel
  * ('' for none), member and score for each of the sets ('' to leave it), what the index leads to this id from. The
  * version stands in front of a stored document, so that no script need parse it.
+ *
+ * Of two documents of one version the view keeps the first, and the projector publishes that one again behind the
+ * other. A rebuilder reads both in the order of their offsets, so for it the last one wins.
  */
 const PROJECT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
-if stored and tonumber(string.match(stored, '^(%d+) ')) >= tonumber(ARGV[3]) then return 0 end
+local version = stored and tonumber(string.match(stored, '^(%d+) ')) or 0
+if version > tonumber(ARGV[3]) or (version == tonumber(ARGV[3]) and ARGV[1] == '') then return 0 end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ' ' .. ARGV[4])
 local at = 6
 for i = 4, #KEYS do
@@ -46,15 +50,24 @@ end
 return found
 `;
 
+/** How long a version is remembered that was leased and never seen: longer than a message can be on its way. */
+const LEASED_KEPT_MS = 3_600_000;
+
 /**
- * KEYS: marker, documents, lease. ARGV: access, id, version before, lease in ms, holder. Looked at and leased in one
- * step: a writer that read an older version, and was slow, leases nothing.
+ * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease in ms, holder.
+ * Looked at and leased in one step: a writer that read an older version, and was slow, leases nothing.
+ *
+ * The version is above every one that was leased before: a writer that gave up may still find its document in the
+ * topic, and that one must stay the older of the two.
  */
 const LEASE = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
-local version = stored and string.match(stored, '^(%d+) ') or '0'
-if version ~= ARGV[3] then return 0 end
-return redis.call('SET', KEYS[3], ARGV[5], 'NX', 'PX', ARGV[4]) and 1 or 0
+local before = stored and string.match(stored, '^(%d+) ') or '0'
+if before ~= ARGV[3] then return 0 end
+if not redis.call('SET', KEYS[3], ARGV[5], 'NX', 'PX', ARGV[4]) then return 0 end
+local version = math.max(tonumber(before), tonumber(redis.call('GET', KEYS[4]) or '0')) + 1
+redis.call('SET', KEYS[4], version, 'PX', ${LEASED_KEPT_MS})
+return version
 `;
 
 /** KEYS: lease. ARGV: holder. */
@@ -88,6 +101,9 @@ type Options<D> = {
   readonly channel?: string;
 };
 
+/** The right to write a version of a document. It ends by itself, or by `release`. */
+export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
+
 /** A view of a compacted topic: whole documents of which a newer version replaces an older one, whatever comes first. */
 export type VersionedDocuments<D> = {
   readonly read: (id: string) => Promise<D | undefined>;
@@ -95,14 +111,10 @@ export type VersionedDocuments<D> = {
   /** Puts a document in; false where the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
   /**
-   * Takes the right to write the version behind `before` (0: the first) for `leaseMs`; nothing where another writer
-   * has it, or has written it already. The lease ends by itself, or by what is returned.
+   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; nothing where another
+   * writer has it, or has written it already.
    */
-  readonly lease: (
-    id: string,
-    before: number,
-    leaseMs: number,
-  ) => Promise<(() => Promise<unknown>) | undefined>;
+  readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
   readonly list: () => Promise<D[]>;
   /** The documents whose ids are the members of a set, longest-lived last; not those that left it. */
   readonly listSet: (set: string) => Promise<D[]>;
@@ -135,8 +147,9 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
     async lease(id, before, leaseMs) {
       const leaseKey = `lease:${key}:${id}:${before + 1}`;
       const holder = randomUUID();
-      const taken = await lease([GENERATION_KEY, key, leaseKey], [EVERYDAY, id, before, leaseMs, holder]);
-      return taken === 1 ? () => release([leaseKey], [holder]) : undefined;
+      const keys = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
+      const version = await lease(keys, [EVERYDAY, id, before, leaseMs, holder]);
+      return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
     },
     list: async () =>
       (await inStore(() => redis.hvals(key), LISTING_TIMEOUT_MS)).flatMap((stored) => open(stored) ?? []),

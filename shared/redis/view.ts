@@ -36,6 +36,11 @@ redis.call('DEL', KEYS[1])
 return 1
 `;
 
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
+
 const RENEW = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -46,6 +51,8 @@ export type ViewState = {
   /** Takes the rebuild lock; undefined where another process has it. */
   readonly lock: (token: string) => Promise<boolean>;
   readonly renewLock: (token: string) => Promise<boolean>;
+  /** Frees the lock if it still has this token: for a rebuild that failed. */
+  readonly releaseLock: (token: string) => Promise<void>;
   /** Declares the views whole and frees the lock; false where the lock was lost. */
   readonly finish: (token: string) => Promise<boolean>;
   /** Takes the marker away, so that everybody holds until a rebuild: the operator's `store rebuild`. */
@@ -55,12 +62,14 @@ export type ViewState = {
 /** The state of the views as a whole: rebuilt or being rebuilt. */
 export function makeViewState(redis: Redis): ViewState {
   const renew = makeScript<number>(redis, 'renewRebuildLock', RENEW);
+  const release = makeScript<number>(redis, 'releaseRebuildLock', RELEASE);
   const finish = makeScript<number>(redis, 'finishRebuild', FINISH);
   return {
     isWhole: () => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
     lock: (token) =>
       inStore(async () => (await redis.set(REBUILD_LOCK_KEY, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
     renewLock: async (token) => (await renew([REBUILD_LOCK_KEY], [token, REBUILD_LOCK_MS])) === 1,
+    releaseLock: async (token) => void (await release([REBUILD_LOCK_KEY], [token])),
     finish: async (token) =>
       (await finish([REBUILD_LOCK_KEY, GENERATION_KEY], [token, new Date().toISOString()])) === 1,
     invalidate: () => inStore(async () => void (await redis.del(GENERATION_KEY))),

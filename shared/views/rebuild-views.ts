@@ -4,7 +4,7 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
-import { usage } from '#shared/contracts/usage.ts';
+import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { webhookAttempted } from '#shared/contracts/webhook.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -74,6 +74,10 @@ export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | un
     if (!(await views.finish(token))) throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
     log.info({ ...counts, durationMs: Date.now() - began }, 'views rebuilt');
     return counts;
+  } catch (error) {
+    // Else the next try would wait for the lock to end. Where Redis is away, it does.
+    await views.releaseLock(token).catch(() => undefined);
+    throw error;
   } finally {
     clearInterval(renewal);
   }
@@ -92,12 +96,13 @@ async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): P
     results: 0,
     attempts: 0,
   };
-  const follow: Follow = (topic, apply) =>
-    rebuild.kafka.readTopic({
+  const follow: Follow = async (topic, apply) => {
+    await rebuild.kafka.readTopic({
       topic: topic.name,
       signal,
       apply: (records) => applyRecords(topic, records, apply, rebuild.log),
     });
+  };
   await applyApps(rebuild, token, follow, counts);
   const tally = { charges: new ChargeCount(), days: new DayCount(rebuild.now()) };
   await applyAdmissions(rebuild, token, follow, counts, tally);
@@ -160,12 +165,17 @@ async function applyAdmissions(
   { charges, days }: Tally,
 ): Promise<void> {
   const nowMs = now();
+  const recent = new Map<string, Usage>();
   await follow(usage, async (message) => {
     charges.addTotal(message);
     days.addTotal(message);
-    const hour = hourOf(Date.parse(`${message.hour}:00:00Z`));
-    if (hour >= hourOf(nowMs) - 1) await usageFigures.restore({ ...message, hour }, token);
+    if (hourOfUsage(message) < hourOf(nowMs) - 1) return;
+    // By the instant it was read at: of two publishers the slow one may have written last.
+    const key = usage.keyOf(message);
+    if (message.asOf >= (recent.get(key)?.asOf ?? '')) recent.set(key, message);
   });
+  for (const message of recent.values())
+    await usageFigures.restore({ ...message, hour: hourOfUsage(message) }, token);
   for (const lane of Object.values(LANES))
     await follow(lane, async (message) => {
       charges.addCheck(message);
@@ -182,6 +192,8 @@ async function applyAdmissions(
       counts.claims++;
     });
 }
+
+const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:00Z`));
 
 async function applyOutcomes(
   { results, deliveries, now }: Rebuild,

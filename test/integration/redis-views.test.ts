@@ -3,9 +3,10 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
-import { usage } from '#shared/contracts/usage.ts';
+import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { RecordAt } from '#shared/kafka/work-record.ts';
 import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
@@ -17,6 +18,7 @@ import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { makeProjector } from '../../services/result-store/project-document.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -59,6 +61,11 @@ const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp
   webhookSecrets: [],
   createdAt: '2026-11-21T10:00:00.000Z',
 });
+/** What every app did in this hour and the last one. */
+async function readRecent(): Promise<Usage[]> {
+  const figures = makeUsageFigures(connection.redis);
+  return Promise.all((await figures.listRecent(Date.now())).map(figures.read));
+}
 const rebuildWith = () => ({
   ...openViews(connection.redis),
   kafka,
@@ -101,6 +108,18 @@ test('a check of which nothing was decided is given back to its month once, howe
   expect(await connection.redis.get(counter)).toBe('4');
 });
 
+test('a result that is saved after its end gives its check back once, however often it is saved', async () => {
+  const results = makeResults(connection.redis);
+  const ended = new Date(Date.now() - 1).toISOString();
+  const late = aResult({ decided: false, chargedMonth: '2026-11', retainUntil: ended });
+  const counter = monthCounterKey('app_views', '2026-11');
+  await connection.redis.set(counter, 5);
+  await results.saveIfAbsent(savingOf(late));
+  await results.saveIfAbsent(savingOf(late));
+  expect(await connection.redis.get(counter)).toBe('4');
+  expect(await results.read(late.requestId)).toBeUndefined();
+});
+
 test('without the generation marker nothing is read and nothing is written', async () => {
   const results = makeResults(connection.redis);
   await makeViewState(connection.redis).invalidate();
@@ -137,6 +156,81 @@ test('an older version of a client app never replaces a newer one', async () => 
   expect(await apps.project(anApp(2, 'new'))).toBe(true);
   expect(await apps.project(anApp(1, 'old'))).toBe(false);
   expect((await apps.read('app_views'))?.name).toBe('new');
+});
+
+test('a key that was revoked stays revoked after a wipe, whatever stands before it in the topic', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const createdAt = '2026-11-21T10:00:00.000Z';
+  const key = { keyId: 'key_1', hash: randomUUID(), name: 'k', prefix: 'rc_', lastFour: '0000', createdAt };
+  const late = { ...anApp(2, 'app', clientId), keys: [{ ...key, marketplace: false }] };
+  const revokedAt = '2026-11-21T11:00:00.000Z';
+  const revoked = { ...late, keys: late.keys.map((one) => ({ ...one, revokedAt })) };
+  const apps = makeClientApps(connection.redis);
+  // Of two writers of one version the first gave up, and its document came into the topic all the same.
+  await kafka.publish(clientApp, late);
+  await kafka.publish(clientApp, revoked);
+  await apps.project(revoked);
+  const follow = makeProjector<ClientApp>({
+    project: (document) => apps.project(document),
+    read: (document) => apps.read(document.clientId),
+    publish: (document) => kafka.publish(clientApp, document),
+  });
+  for (const document of [late, revoked]) await follow(document, {} as RecordAt);
+  expect((await apps.findByKeyHash(key.hash))?.keys[0]?.revokedAt).toBe(revokedAt);
+  await connection.redis.flushdb();
+  await rebuildViews(rebuildWith());
+  expect((await apps.findByKeyHash(key.hash))?.keys[0]?.revokedAt).toBe(revokedAt);
+});
+
+test('the version of a writer that gave up is not given to another one', async () => {
+  const apps = makeClientApps(connection.redis);
+  const clientId = `app_${randomUUID()}`;
+  const first = await apps.lease(clientId, 0, 1);
+  const second = await waitUntil('the first lease to end', () => apps.lease(clientId, 0, 10_000));
+  expect([first?.version, second.version]).toEqual([1, 2]);
+  expect(await apps.lease(clientId, 0, 10_000)).toBeUndefined();
+  await apps.project(anApp(2, 'second', clientId));
+  // What the first one wrote comes late, and changes nothing.
+  expect(await apps.project(anApp(1, 'first', clientId))).toBe(false);
+  expect((await apps.lease(clientId, 2, 10_000))?.version).toBe(3);
+});
+
+test('a key that was used for a second check after a wipe replays the second one', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const [spent, holder] = [randomUUID(), randomUUID()];
+  const idempotency = { keyHash: 'k', bodyHash: 'b' };
+  const at = (ms: number) => new Date(Date.now() - ms).toISOString();
+  await kafka.publish(checkRequestedBulk, {
+    ...aCheck(holder, clientId),
+    idempotency,
+    acceptedAt: at(1_000),
+  });
+  await kafka.publish(checkRequestedBulk, { ...aCheck(spent, clientId), idempotency, acceptedAt: at(2_000) });
+  await connection.redis.flushdb();
+  await rebuildViews(rebuildWith());
+  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
+  const check = { seed: '1.00', claim: idempotency };
+  const replay = await admit({ clientId, limits, bucket: 'per-second', check });
+  expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: holder } });
+});
+
+test('the newest total of an hour comes back, whichever of two publishers wrote last', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const hour = new Date().toISOString().slice(0, 13);
+  const total = { clientId, hour, refused: 0, month: hour.slice(0, 7), monthTotal: 0 };
+  await kafka.publish(usage, { ...total, accepted: 7, asOf: `${hour}:30:01.000Z` });
+  await kafka.publish(usage, { ...total, accepted: 5, asOf: `${hour}:30:00.000Z` });
+  await connection.redis.flushdb();
+  await rebuildViews(rebuildWith());
+  expect((await readRecent()).find((one) => one.clientId === clientId)?.accepted).toBe(7);
+});
+
+test('a rebuild that failed leaves the lock to the next one', async () => {
+  await connection.redis.flushdb();
+  const failing = { ...kafka, readTopic: () => Promise.reject(new Error('the broker is away')) };
+  await expect(rebuildViews({ ...rebuildWith(), kafka: failing })).rejects.toThrow('the broker is away');
+  expect(await rebuildViews(rebuildWith())).toBeDefined();
 });
 
 test('an emptied Redis is rebuilt from the topics: apps, and the first of two results', async () => {
@@ -230,9 +324,7 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
     });
     if (seed !== '1') continue;
     // The totals as the result-store would publish them after the first check.
-    const [figures] = (await makeUsageFigures(connection.redis).readRecent(Date.now())).filter(
-      (u) => u.clientId === clientId,
-    );
+    const [figures] = (await readRecent()).filter((u) => u.clientId === clientId);
     if (figures) await kafka.publish(usage, figures);
   }
   const undecided = { requestId: ids[2] ?? '', clientId, decided: false };
@@ -253,7 +345,6 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
 test('a total that is read amid admissions tells by its instant which of them are in it', async () => {
   const clientId = `app_${randomUUID()}`;
   const { admit } = makeAdmitter(connection.redis, Date.now);
-  const figures = makeUsageFigures(connection.redis);
   const limits = { requestsPerSecond: 100_000, requestsPerMonth: 100_000 };
   const instants: number[] = [];
   const totals: { monthTotal: number; asOfMs: number }[] = [];
@@ -263,7 +354,7 @@ test('a total that is read amid admissions tells by its instant which of them ar
     instants.push(nowMs);
   });
   const look = async () => {
-    for (const usage of await figures.readRecent(Date.now()))
+    for (const usage of await readRecent())
       if (usage.clientId === clientId)
         totals.push({ monthTotal: usage.monthTotal, asOfMs: Date.parse(usage.asOf) });
   };
@@ -298,8 +389,7 @@ test('no total is read while the views are not whole', async () => {
   const { admit } = makeAdmitter(connection.redis, Date.now);
   await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
   const marker = await connection.redis.getdel(GENERATION_KEY);
-  const reading = makeUsageFigures(connection.redis).readRecent(Date.now());
-  await expect(reading).rejects.toMatchObject({ code: 'view-rebuilding' });
+  await expect(readRecent()).rejects.toMatchObject({ code: 'view-rebuilding' });
   await connection.redis.set(GENERATION_KEY, marker ?? '');
 });
 
