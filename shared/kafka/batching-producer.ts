@@ -29,26 +29,25 @@ type Item = {
   readonly bytes: number;
   readonly resolve: () => void;
   readonly reject: (error: ServiceError) => void;
-  /** The caller has its answer already; there is nobody left to send this for. */
-  abandoned: boolean;
-  sent: boolean;
+  /** The caller has its answer already: the message need not be sent any more. */
+  isAbandoned: boolean;
+  wasSent: boolean;
 };
 
 /**
- * Gathers what is published while a request is in flight into the next request (kafkajs has no linger). What is
- * urgent goes before all that waits: it stands behind no backlog.
+ * Collects the messages that are published while a request is in flight into the next request (kafkajs has no linger).
+ * Urgent messages go before the others, so no backlog delays them.
  *
- * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again. The whole
- * batch is sent again, with kafkajs's own retry off: kafkajs 2.2.4 asks only the brokers that have not answered
- * yet, and after a change of leader it can resolve without having written (tulios/kafkajs #1303). So a message is
- * written at least once, and its consumer must bear a second copy. A batch that the broker refuses is halved until
- * the message is found that it is refused for: only that one fails.
+ * States of an item: queued → in flight → acknowledged, or in flight → (failed) → in flight again. The whole batch is
+ * sent again, and kafkajs's own retry is off: kafkajs 2.2.4 retries only with the brokers that have not answered, and
+ * after a change of leader it can resolve without having written (tulios/kafkajs #1303). So a message is written at
+ * least once, and its consumers must be idempotent. A batch that the broker refuses is halved until the refused message
+ * is found; only that message fails.
  */
 export class BatchingProducer {
   readonly #producer: SendBatch;
   readonly #log: Logger;
   readonly #onFailure: (code: PublishFailure) => void;
-  /** Somebody waits for these. */
   readonly #urgent: Item[] = [];
   readonly #queue: Item[] = [];
   #queuedBytes = 0;
@@ -62,7 +61,7 @@ export class BatchingProducer {
     this.#onFailure = onFailure;
   }
 
-  /** Messages that wait or are on their way. */
+  /** Messages queued or in flight. */
   get pendingCount(): number {
     return this.#queuedCount + this.#inFlight;
   }
@@ -74,23 +73,23 @@ export class BatchingProducer {
   /**
    * Resolves when all in-sync replicas have the message.
    *
-   * @throws ServiceError after `timeoutMs`: `broker-unavailable` if it surely was not sent, else `publish-unknown`;
-   *   at once: `overloaded` where too much is queued already, `message-too-large` and `publish-unknown` where the
-   *   broker refuses this very message.
+   * @throws ServiceError after `timeoutMs`: `broker-unavailable` if the message was surely not sent, else
+   *   `publish-unknown`; at once: `overloaded` if the queue is full, `message-too-large` or `publish-unknown` if the broker
+   *   refuses this message.
    */
   send(topic: string, message: Message, timeoutMs: number, isUrgent = false): Promise<void> {
     const bytes = sizeOf(message);
     if (this.#queuedCount >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
       this.#onFailure('overloaded');
-      return Promise.reject(new ServiceError('overloaded', 'too many messages wait for the broker'));
+      return Promise.reject(new ServiceError('overloaded', 'the queue of messages to the broker is full'));
     }
     return new Promise((resolve, reject) => {
       const item: Item = {
         topic,
         message,
         bytes,
-        abandoned: false,
-        sent: false,
+        isAbandoned: false,
+        wasSent: false,
         resolve: () => {
           clearTimeout(timer);
           resolve();
@@ -114,15 +113,15 @@ export class BatchingProducer {
   }
 
   #giveUp(item: Item): void {
-    item.abandoned = true;
-    const error = item.sent
+    item.isAbandoned = true;
+    const error = item.wasSent
       ? new ServiceError('publish-unknown', 'the broker did not acknowledge the message in time')
       : new ServiceError('broker-unavailable', 'the broker did not take the message in time');
-    this.#onFailure(item.sent ? 'publish-unknown' : 'broker-unavailable');
+    this.#onFailure(item.wasSent ? 'publish-unknown' : 'broker-unavailable');
     item.reject(error);
   }
 
-  /** The next turn of the event loop, so that every caller of this one is in the same request. */
+  /** In the next event-loop tick, so that all messages of this tick travel in one request. */
   #schedule(): void {
     if (this.#scheduled || this.#inFlight >= IN_FLIGHT_MAX) return;
     this.#scheduled = true;
@@ -135,7 +134,7 @@ export class BatchingProducer {
   #flush(): void {
     while (this.#inFlight < IN_FLIGHT_MAX && this.#queuedCount > 0) {
       const batch = this.#take();
-      if (batch.length > 0) void this.#ship(batch);
+      if (batch.length > 0) void this.#sendBatch(batch);
     }
     if (this.#queuedCount === 0 && this.#inFlight === 0)
       for (const resolve of this.#idle.splice(0)) resolve();
@@ -147,23 +146,23 @@ export class BatchingProducer {
     for (const queue of [this.#urgent, this.#queue]) {
       let count = 0;
       for (const item of queue) {
-        const place = taken.length + count;
-        if (place > 0 && (place >= BATCH_MESSAGES_MAX || bytes + item.bytes > BATCH_BYTES_MAX)) break;
+        const index = taken.length + count;
+        if (index > 0 && (index >= BATCH_MESSAGES_MAX || bytes + item.bytes > BATCH_BYTES_MAX)) break;
         count++;
         bytes += item.bytes;
       }
       taken.push(...queue.splice(0, count));
     }
     this.#queuedBytes -= bytes;
-    return taken.filter((item) => !item.abandoned);
+    return taken.filter((item) => !item.isAbandoned);
   }
 
-  async #ship(batch: Item[]): Promise<void> {
+  async #sendBatch(batch: Item[]): Promise<void> {
     this.#inFlight++;
-    // What is left of the batch, the part to be sent next at the end.
+    // The parts of the batch that are still to be sent; the next one is the last element.
     const parts = [batch];
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-      const items = part.filter((item) => !item.abandoned);
+      const items = part.filter((item) => !item.isAbandoned);
       const [first] = items;
       if (first === undefined) continue;
       const error = await this.#sendOnce(items);
@@ -181,9 +180,9 @@ export class BatchingProducer {
     this.#flush();
   }
 
-  /** Why the request was not acknowledged; nothing where it was. */
+  /** Sends one request. Returns the error if it was not acknowledged. */
   async #sendOnce(items: readonly Item[]): Promise<unknown> {
-    for (const item of items) item.sent = true;
+    for (const item of items) item.wasSent = true;
     try {
       await this.#producer.sendBatch(requestOf(items));
       for (const item of items) item.resolve();
@@ -193,13 +192,15 @@ export class BatchingProducer {
     }
   }
 
-  /** A message that was refused alone would be refused for ever, and keep others from the broker meanwhile. */
+  /** A message that is refused alone would be refused on every retry, and block the others. */
   #refuse(item: Item, error: unknown): void {
     const { topic, bytes } = item;
-    item.abandoned = true;
+    item.isAbandoned = true;
     this.#log.error({ topic, bytes, error: String(error) }, 'message refused');
     if (TOO_LARGE.has((error as { readonly type?: string }).type ?? '')) {
-      item.reject(new ServiceError('message-too-large', `the broker takes no message so large on ${topic}`));
+      item.reject(
+        new ServiceError('message-too-large', `the message is larger than the broker allows on ${topic}`),
+      );
       return;
     }
     this.#onFailure('publish-unknown');
@@ -207,12 +208,12 @@ export class BatchingProducer {
   }
 }
 
-/** Kafka's words for a message that its topic does not allow. */
+/** Kafka's error types for a message above its topic's limit. */
 const TOO_LARGE: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /**
- * Whether sending the same once more would end the same: the broker said no and not "later", or kafkajs could not even
- * write it down. Which message of the request it was is not told.
+ * Whether a retry of the same request would fail again: the broker's error is not retriable, or kafkajs could not encode
+ * the request. The error does not say which message caused it.
  */
 const isRefusal = (error: unknown): boolean =>
   error instanceof TypeError ||

@@ -1,7 +1,7 @@
 import type { IHeaders, KafkaMessage, Message } from 'kafkajs';
 import { describeError } from '#shared/errors.ts';
 
-/** Headers that a dead letter has beside those of its record. */
+/** Headers that a dead-lettered record has in addition to its own. */
 export const DEAD_LETTER = {
   code: 'rolecall-error-code',
   message: 'rolecall-error-message',
@@ -10,10 +10,10 @@ export const DEAD_LETTER = {
   origin: 'rolecall-origin',
 } as const;
 
-/** The dead letter of a record: its key, bytes and headers as they were, and why it could not be worked. */
+/** Makes the record for the dead-letter topic: key, value and headers unchanged, plus the reason and the origin. */
 export function makeDeadLetter(
   record: KafkaMessage,
-  place: string,
+  origin: string,
   groupId: string,
   error: unknown,
 ): Message {
@@ -27,17 +27,17 @@ export function makeDeadLetter(
       [DEAD_LETTER.message]: message,
       [DEAD_LETTER.failedAt]: new Date().toISOString(),
       [DEAD_LETTER.group]: groupId,
-      [DEAD_LETTER.origin]: place,
+      [DEAD_LETTER.origin]: origin,
     },
   };
 }
 
-/** The headers of a record that can be written again: Kafka allows one without a value, kafkajs reads it, and fails to write it. */
+/** The headers of a record that kafkajs can write: Kafka allows a header without a value, kafkajs reads it but cannot write it. */
 export function writableHeaders({ headers = {} }: Pick<KafkaMessage, 'headers'>): IHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null));
 }
 
-/** The headers of a record as text; of a repeated header the first counts, and one without a value not at all. */
+/** The headers of a record as text: the first of a repeated header, and none without a value. */
 export function headersOf(record: Pick<KafkaMessage, 'headers'>): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(writableHeaders(record))) {

@@ -2,12 +2,12 @@ import type { KafkaMessage } from 'kafkajs';
 import type { KafkaConnection } from './connect.ts';
 import { DEAD_LETTER, headersOf, writableHeaders } from './dead-letter.ts';
 
-/** On a record of a dead-letter topic: the letter (`partition/offset`) that it says is dealt with. */
+/** Header of a record in a dead-letter topic that settles another one, named `partition/offset`. */
 const SETTLES = 'rolecall-settles';
 const SETTLED_AS = 'rolecall-settled-as';
 
+/** A dead-lettered record, named by its position in the dead-letter topic. */
 export type DeadLetter = {
-  /** The place in the dead-letter topic: the letter's name. */
   readonly partition: number;
   readonly offset: number;
   readonly key: string;
@@ -20,19 +20,19 @@ export type DeadLetter = {
 
 type Kafka = Pick<KafkaConnection, 'readTopic' | 'publishRecord'>;
 
-const nameOf = (topic: string): string => `${topic}.dead-letter`;
-const placeOf = ({ partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>) => `${partition}/${offset}`;
+const topicOf = (topic: string): string => `${topic}.dead-letter`;
+const nameOf = ({ partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>) => `${partition}/${offset}`;
 
 /**
- * The letters of a source topic that nobody has dealt with, oldest first.
+ * Lists the unsettled dead-lettered records of a source topic, oldest first.
  *
- * A letter is settled by a record behind it that names it, so what was redriven or discarded stays on record.
+ * A record is settled by a later record that names it, so redriven and discarded records stay in the topic.
  */
 export async function listDeadLetters(kafka: Kafka, topic: string): Promise<DeadLetter[]> {
   const letters = new Map<string, DeadLetter>();
   const settled = new Set<string>();
   await kafka.readTopic({
-    topic: nameOf(topic),
+    topic: topicOf(topic),
     apply: async (records, partition) => {
       for (const record of records) {
         const settles = headersOf(record)[SETTLES];
@@ -42,34 +42,34 @@ export async function listDeadLetters(kafka: Kafka, topic: string): Promise<Dead
     },
   });
   return [...letters.values()]
-    .filter((letter) => !settled.has(placeOf(letter)))
+    .filter((letter) => !settled.has(nameOf(letter)))
     .sort((a, b) => a.failedAt.localeCompare(b.failedAt));
 }
 
-/** Marks a letter as dealt with. */
+/** Settles a dead-lettered record. */
 export const settleDeadLetter = (
   kafka: Kafka,
   topic: string,
   letter: Pick<DeadLetter, 'partition' | 'offset'>,
   as: 'redriven' | 'discarded',
 ): Promise<void> =>
-  kafka.publishRecord(nameOf(topic), {
+  kafka.publishRecord(topicOf(topic), {
     key: null,
     value: null,
-    headers: { [SETTLES]: placeOf(letter), [SETTLED_AS]: as },
+    headers: { [SETTLES]: nameOf(letter), [SETTLED_AS]: as },
   });
 
-/** Sends a letter's record to its source topic again, as it was, and settles the letter. */
+/** Sends a dead-lettered record to its source topic again, unchanged, and settles it. */
 export async function redriveDeadLetter(kafka: Kafka, topic: string, letter: DeadLetter): Promise<void> {
   const own = new Set<string>(Object.values(DEAD_LETTER));
   const headers = Object.fromEntries(
     Object.entries(writableHeaders(letter.record)).filter(([name]) => !own.has(name)),
   );
   const { key, value } = letter.record;
-  // Where it was before: all records of a key are worked in the order of one partition.
+  // To its old partition: the records of a key must stay in the order of one partition.
   const partition = Number.parseInt(letter.origin.split('/')[1] ?? '', 10);
-  const place = Number.isNaN(partition) ? {} : { partition };
-  await kafka.publishRecord(topic, { key, value, headers, ...place });
+  const target = Number.isNaN(partition) ? {} : { partition };
+  await kafka.publishRecord(topic, { key, value, headers, ...target });
   await settleDeadLetter(kafka, topic, letter, 'redriven');
 }
 

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type ICustomPartitioner, type Message, Partitioners, type PartitionMetadata } from 'kafkajs';
 
-/** For whom a record is worked, and how many partitions of a lane that client's records may go to. */
+/** The client app that a record belongs to, and how many partitions of a lane its records may use. */
 export type Fairness = { readonly clientId: string; readonly partitionShare: number };
 
-/** A message of a lane. kafkajs hands the partitioner the very object, so this needs not travel as headers. */
+/** A message of a lane. kafkajs passes this object to the partitioner, so its extra members are not sent as headers. */
 export type FairMessage = Message & { readonly fairness?: Fairness; readonly range?: PartitionRange };
 
-/** The partitions that a record's key chooses from. */
+/** The range of partitions that the key of a record is hashed to. */
 export type PartitionRange = { readonly first: number; readonly count: number };
 
 /**
- * The partitions a client's records go to: always the same `share` of `partitionCount`.
+ * The partitions of a client's records: always the same `share` of `partitionCount`.
  *
- * Shuffle sharding: two clients rarely share all of theirs, so one client's backlog leaves the others a way.
+ * Shuffle sharding: two clients rarely have the same set, so one client's backlog leaves other clients a free partition.
  */
 export function shardOf(clientId: string, share: number, partitionCount: number): number[] {
   const partitions = Array.from({ length: partitionCount }, (_, index) => index);
@@ -28,11 +28,11 @@ export function shardOf(clientId: string, share: number, partitionCount: number)
   return partitions.slice(0, count);
 }
 
-/** Records of a client that go to one partition before the next choice: a batch for few partitions is cheap. */
-const STICK_COUNT = 16;
+/** Consecutive records of a client that go to one partition: a batch for few partitions is cheap. */
+const STICKY_COUNT = 16;
 const SHARDS_CACHED_MAX = 10_000;
 
-/** A client's share of a topic, under the topic's metadata as it was last seen. */
+/** A client's partitions of a topic, valid for one version of the topic's metadata. */
 type Share = {
   readonly metadata: PartitionMetadata[];
   readonly partitions: readonly number[];
@@ -41,15 +41,15 @@ type Share = {
 };
 
 /**
- * Sends a client's records to the least loaded partition of its shard, and all other records by their key: to any
- * partition of the topic or of the range that is given.
+ * Sends a client's records to the partition of its shard with the least lag, and other records by their key to a
+ * partition of the topic, or of the given range.
  */
 export class FairPartitioner {
   readonly #lag = new Map<string, number[]>();
   readonly #shares = new Map<string, Share>();
   readonly #byKey = Partitioners.DefaultPartitioner();
 
-  /** Takes a fresh sample of a topic's lag, by partition. What this process sends is added until the next one. */
+  /** Sets a topic's lag by partition. Records that this process sends are added until the next sample. */
   observeLag(topic: string, lagByPartition: readonly number[]): void {
     this.#lag.set(topic, [...lagByPartition]);
   }
@@ -64,34 +64,34 @@ export class FairPartitioner {
     if (fairness === undefined) return this.#byKey(args);
     const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
     if (share.leftCount === 0) {
-      share.current = this.#leastLoaded(args.topic, share.partitions);
-      share.leftCount = STICK_COUNT;
+      share.current = this.#leastLag(args.topic, share.partitions);
+      share.leftCount = STICKY_COUNT;
     }
     share.leftCount--;
     return share.current;
   };
 
   #shareOf(topic: string, { clientId, partitionShare }: Fairness, metadata: PartitionMetadata[]): Share {
-    const place = `${topic}/${clientId}`;
-    const known = this.#shares.get(place);
+    const name = `${topic}/${clientId}`;
+    const known = this.#shares.get(name);
     if (known?.metadata === metadata) return known;
     const shard = shardOf(clientId, partitionShare, metadata.length);
-    // kafkajs drops a record for a partition without a leader silently, so such a one is never chosen.
+    // kafkajs silently drops a record for a partition without a leader: such a partition is never chosen.
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
     );
     const share = { metadata, partitions: led.length > 0 ? led : shard, current: 0, leftCount: 0 };
     if (this.#shares.size >= SHARDS_CACHED_MAX) this.#shares.clear();
-    this.#shares.set(place, share);
+    this.#shares.set(name, share);
     return share;
   }
 
-  #leastLoaded(topic: string, partitions: readonly number[]): number {
+  #leastLag(topic: string, partitions: readonly number[]): number {
     const lag = this.#lag.get(topic) ?? [];
     this.#lag.set(topic, lag);
     let best = partitions[0] ?? 0;
     for (const partition of partitions) if ((lag[partition] ?? 0) < (lag[best] ?? 0)) best = partition;
-    lag[best] = (lag[best] ?? 0) + STICK_COUNT;
+    lag[best] = (lag[best] ?? 0) + STICKY_COUNT;
     return best;
   }
 }

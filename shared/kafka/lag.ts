@@ -1,14 +1,14 @@
 import { type Admin, AssignerProtocol } from 'kafkajs';
 import { readTopicOffsets } from './topic-offsets.ts';
 
-/** Records not yet finished, by consumer group and topic. */
+/** Uncommitted records, by consumer group and topic. */
 export type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /**
- * The lag of every group that has committed something or has members, over all partitions.
+ * Reads the lag of every group with a commit or members, over all partitions.
  *
- * A partition without a commit counts from its beginning, where the group would start; so does a topic of which the
- * group has committed nothing yet, as long as it has members.
+ * A partition without a commit counts from its beginning, where the group would start. So does a whole topic without a
+ * commit, while the group has members.
  */
 export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): Promise<Lag> {
   const { groups } = await admin.listGroups();
@@ -53,6 +53,6 @@ async function readSubscriptions(admin: Admin, groupIds: string[]): Promise<Map<
   );
 }
 
-/** Of a group that is rebalancing the broker does not tell what its members subscribe to. */
+/** During a rebalance the broker does not tell the members' subscriptions. */
 const topicsIn = (memberMetadata: Buffer): readonly string[] =>
   memberMetadata.length === 0 ? [] : (AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics ?? []);

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { readTopicOffsets } from './topic-offsets.ts';
 
-/** A record as it stands in a topic. */
+/** A record of a topic. */
 export type TopicRecord = KafkaMessage;
 
 const GROUP_PREFIX = 'rolecall.reader.';
-/** A reader's group that is older than this and has no members belongs to a process that died. */
+/** A reader's group without members that is older than this belongs to a dead process. */
 const STALE_GROUP_MS = 600_000;
 
 type Options = {
@@ -95,7 +95,7 @@ export async function readTopic({
   }
 }
 
-/** Deletes this reader's group and those of readers that died. One with members refuses, so a mistake is harmless. */
+/** Deletes this reader's group and the groups of dead readers. Kafka refuses to delete a group with members. */
 async function sweep(admin: ReturnType<Kafka['admin']>, own: string): Promise<void> {
   const { groups } = await admin.listGroups().catch(() => ({ groups: [] }));
   const isStale = (id: string) =>

@@ -3,15 +3,15 @@ import type { Admin } from 'kafkajs';
 
 export type PartitionOffsets = { readonly low: number; readonly high: number };
 
-/** 30 s: a busy machine took more than 3 s to put the leaders of 260 new partitions in office. */
+/** 30 s: a busy machine took more than 3 s to elect the leaders of 260 new partitions. */
 const TRIES_MAX = 300;
 const RETRY_MS = 100;
 
 /**
- * Where each partition of a topic begins (`low`) and ends (`high`, the next offset to be written).
+ * Reads where each partition of a topic begins (`low`) and ends (`high`, the next offset to be written).
  *
- * Asks again while a leader is not yet in office: kafkajs's own call gives up at once on that, as it happens just
- * after a topic's creation and after a change of leader.
+ * Retries while a partition has no leader, as just after a topic's creation and during a change of leader: kafkajs's own
+ * call fails at once then.
  */
 export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map<number, PartitionOffsets>> {
   for (let tries = 1; ; tries++) {
@@ -19,7 +19,7 @@ export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map
       const offsets = await admin.fetchTopicOffsets(topic);
       return new Map(offsets.map((o) => [o.partition, { low: Number(o.low), high: Number(o.high) }]));
     } catch (error) {
-      // Where no partition has a leader yet, kafkajs takes the empty answer apart and ends in a TypeError.
+      // If no partition has a leader, kafkajs throws a TypeError on the empty answer.
       const retriable = error instanceof TypeError || (error as { retriable?: boolean }).retriable === true;
       if (!retriable || tries >= TRIES_MAX) throw error;
       await delay(RETRY_MS);

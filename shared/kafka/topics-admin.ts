@@ -20,10 +20,10 @@ const settingsOf = (topic: TopicSpec): Record<string, string> => ({
 });
 
 /**
- * Creates the topics that are missing and brings the settings of the others to what is declared.
+ * Creates missing topics and sets the declared settings of existing ones.
  *
- * Partitions are added where more are declared, and never to a compacted topic: there a key must stay where it is.
- * `replicationFactor` -1 is the broker's default.
+ * Adds partitions if more are declared, except to a compacted topic: there a key must keep its partition.
+ * `replicationFactor` -1 means the broker's default.
  */
 export async function applyTopics(
   admin: Admin,
@@ -58,9 +58,9 @@ export async function applyTopics(
 }
 
 /**
- * Refuses to go on where a topic is missing or has another partition count than declared.
+ * Checks that every topic exists with the declared number of partitions.
  *
- * @throws ServiceError `config-invalid`, naming every such topic and the command that helps
+ * @throws ServiceError `config-invalid`, naming every faulty topic and the command that fixes it
  */
 export async function verifyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<void> {
   const existing = new Set(await admin.listTopics());
@@ -71,10 +71,13 @@ export async function verifyTopics(admin: Admin, topics: readonly TopicSpec[]): 
   const faults = topics.flatMap(({ name, partitionCount }) => {
     const count = counts.get(name);
     if (count === undefined) return [`${name} is missing`];
-    return count === partitionCount ? [] : [`${name} has ${count} partitions and not ${partitionCount}`];
+    return count === partitionCount ? [] : [`${name} has ${count} partitions instead of ${partitionCount}`];
   });
   if (faults.length > 0)
-    throw new ServiceError('config-invalid', `topics: ${faults.join('; ')} (npm run admin -- topics apply)`);
+    throw new ServiceError(
+      'config-invalid',
+      `topics: ${faults.join('; ')}; run: npm run admin -- topics apply`,
+    );
 }
 
 const TOPIC_RESOURCE = 2;

@@ -97,7 +97,7 @@ test('a topic that is missing is named together with the command that makes it',
   } as const;
   const verified = verifyTopics(kafka.admin, [missing, wrong]);
   await expect(verified).rejects.toThrow(
-    /never\.made\.v1 is missing; check\.completed\.v1 has 24 partitions and not 7/,
+    /never\.made\.v1 is missing; check\.completed\.v1 has 24 partitions instead of 7/,
   );
   await expect(verifyTopics(kafka.admin, [missing])).rejects.toThrow('npm run admin -- topics apply');
 });
@@ -111,5 +111,5 @@ test('partitions that a newer version declares are added, and never to a compact
   const declared = [first, compacted].map((topic) => ({ ...topic, partitionCount: 3 }));
   expect(await applyTopics(kafka.admin, declared)).toEqual({ created: [], changed: [name], unchanged: 1 });
   const verified = verifyTopics(kafka.admin, declared);
-  await expect(verified).rejects.toThrow(`topics: ${name}.compacted has 2 partitions and not 3 (`);
+  await expect(verified).rejects.toThrow(`topics: ${name}.compacted has 2 partitions instead of 3; `);
 });
