@@ -20,7 +20,7 @@ const HALVES = 510;
 /** Of one address, which may hold as many as are free of 256. */
 const HALVES_KEPT = 128;
 
-const config = testConfig(14);
+const config = testConfig(13);
 let portal: RunningPortal;
 const stack = new AsyncDisposableStack();
 const sockets: Socket[] = [];
