@@ -42,7 +42,7 @@ const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
 
 type Script = {
   readonly claim?: ClaimOutcome;
-  readonly leave?: 'slots' | 'breaker';
+  readonly leave?: 'slots' | 'hanging' | 'breaker';
   readonly outcome?: AttemptOutcome;
   readonly secretError?: ServiceError;
   readonly failOnce?: 'publishRetry' | 'publishAttempted' | 'record';
@@ -174,7 +174,7 @@ test.each(['taken', 'superseded', 'finished'] as const)(
   },
 );
 
-test.each(['slots', 'breaker'] as const)(
+test.each(['slots', 'hanging', 'breaker'] as const)(
   'put aside by the %s: the claim is given back first, and the schedule does not advance',
   async (reason) => {
     const { deliver, steps, retries } = setUp({ leave: reason });

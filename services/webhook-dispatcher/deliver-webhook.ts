@@ -9,7 +9,13 @@ import { attemptWebhook } from './attempt-webhook.ts';
 import type { Admitted, AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass, respectsRetryAfter } from './domain/classify-attempt.ts';
-import { isGivenUp, parseRetryAfter, planAside, planRetry } from './domain/schedule-retry.ts';
+import {
+  type AsideReason,
+  isGivenUp,
+  parseRetryAfter,
+  planAside,
+  planRetry,
+} from './domain/schedule-retry.ts';
 import type { Signer } from './domain/sign-message.ts';
 import type { DispatcherMetrics } from './metrics.ts';
 import { persist } from './persist.ts';
@@ -181,11 +187,7 @@ async function handOn(
  * Gives the claim back first: then the record that is published next can be claimed by whoever reads it. Also
  * where this record has not claimed yet: it may have done so before a crash, and comes a second time.
  */
-async function putAside(
-  deps: DeliveryDependencies,
-  step: Step,
-  reason: 'slots' | 'breaker' | 'secret',
-): Promise<void> {
+async function putAside(deps: DeliveryDependencies, step: Step, reason: AsideReason): Promise<void> {
   const { delivery, place, traceparent } = step;
   const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);

@@ -3,6 +3,7 @@ import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contrac
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 import type { BreakerState } from './domain/make-breaker.ts';
+import { ASIDE_REASONS, type AsideReason } from './domain/schedule-retry.ts';
 
 type Observed = {
   readonly attempt: number;
@@ -15,7 +16,7 @@ export type DispatcherMetrics = {
   readonly observeAttempt: (outcome: AttemptOutcome, observed: Observed) => void;
   readonly countExhausted: () => void;
   /** A message put aside without an attempt. */
-  readonly countAside: (reason: 'slots' | 'breaker' | 'secret') => void;
+  readonly countAside: (reason: AsideReason) => void;
   /** A record dropped because another one works, or has worked, its step. */
   readonly countDropped: (reason: 'taken' | 'superseded' | 'finished') => void;
 };
@@ -78,7 +79,7 @@ export function makeMetrics(
   // From the first scrape on: a rate over a series that appears with its first event does not see that event.
   for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
   for (const until of ['first-attempt', 'delivered']) seconds.zero({ until });
-  for (const reason of ['slots', 'breaker', 'secret']) aside.inc({ reason }, 0);
+  for (const reason of ASIDE_REASONS) aside.inc({ reason }, 0);
   for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);
   return {
     observeAttempt(outcome, { attempt, state, acceptedAtMs, atMs }) {

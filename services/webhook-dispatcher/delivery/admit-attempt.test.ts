@@ -3,12 +3,13 @@ import { type Leave, makeAttemptGate } from './admit-attempt.ts';
 const HOOK = 'https://hooks.example/a';
 
 /** A gate over slots that are always free, or never. */
-function setUp({ areFree = true } = {}) {
+function setUp({ areFree = true, isProven = true } = {}) {
   const state = { nowMs: 0, held: 0, releasedAs: [] as (boolean | undefined)[] };
   const gate = makeAttemptGate({
     nowMs: () => state.nowMs,
     scale: 1,
     slots: {
+      isProven: () => isProven,
       acquire: async () => {
         if (!areFree) return undefined;
         state.held += 1;
@@ -41,6 +42,8 @@ test('an attempt frees its slot with what it learned', async () => {
 test('without a slot the message is put aside for that reason', async () => {
   const { gate } = setUp({ areFree: false });
   expect(await gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'slots' });
+  const hanging = setUp({ areFree: false, isProven: false });
+  expect(await hanging.gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'hanging' });
 });
 
 test('an open breaker puts aside without taking a slot, for that client app and origin alone', async () => {

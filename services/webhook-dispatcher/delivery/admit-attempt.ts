@@ -9,7 +9,7 @@ export type AttemptVerdict = 'healthy' | 'failing' | 'unknown';
 export type Admitted = { readonly reason?: undefined; readonly end: (verdict: AttemptVerdict) => void };
 
 /** Leave for one attempt, or the reason to put the message aside. */
-export type Leave = Admitted | { readonly reason: 'slots' | 'breaker'; readonly end?: undefined };
+export type Leave = Admitted | { readonly reason: 'slots' | 'hanging' | 'breaker'; readonly end?: undefined };
 
 export type AttemptGate = {
   /** Asks for leave to attempt a delivery of `bytes` to a callback address; answers within about 2 s. */
@@ -19,7 +19,7 @@ export type AttemptGate = {
 };
 
 type Dependencies = {
-  readonly slots: Pick<DeliverySlots, 'acquire'>;
+  readonly slots: Pick<DeliverySlots, 'acquire' | 'isProven'>;
   /** A monotonic clock, ms. */
   readonly nowMs: () => number;
   readonly scale: number;
@@ -44,7 +44,7 @@ export function makeAttemptGate({ slots, nowMs, scale }: Dependencies): AttemptG
       const breaker = breakers.of(clientId, origin);
       if (breaker.state(nowMs()) === 'open') return { reason: 'breaker' };
       const slot = await slots.acquire(clientId, origin, bytes);
-      if (slot === undefined) return { reason: 'slots' };
+      if (slot === undefined) return { reason: slots.isProven(clientId, origin) ? 'slots' : 'hanging' };
       // Asked last, because a probe that was admitted must be made; it may have opened during the wait.
       const admission = breaker.admit(nowMs());
       if (admission === undefined) {

@@ -123,6 +123,11 @@ export class DeliverySlots implements Disposable {
     return slot;
   }
 
+  /** Whether a receiver took a message within the last minute and does not seem to hang. */
+  isProven(clientId: string, origin: string): boolean {
+    return this.#receivers.of(clientId, origin).isProven(this.#nowMs());
+  }
+
   /** Serves who can be served and puts aside who would wait for too long. Runs by itself every 100 ms. */
   sweep(): void {
     if (this.#waitingCount === 0) return;

@@ -71,6 +71,7 @@ test('40 h after it was taken up a delivery is given up, and no attempt is plann
 
 test('being put aside takes the 5 s tier; a breaker that is still open, the 5 min tier', () => {
   expect(planAside('slots', 3, clock())?.tier).toBe('5s');
+  expect([0, 1, 7].map((count) => planAside('hanging', count, clock())?.tier)).toEqual(['5s', '5m', '5m']);
   expect(planAside('breaker', 0, clock())?.tier).toBe('5s');
   expect(planAside('breaker', 1, clock())?.tier).toBe('5m');
 });

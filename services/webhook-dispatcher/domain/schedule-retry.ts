@@ -74,21 +74,23 @@ export function planRetry(
   return place(covering ?? candidates.at(-1), clock);
 }
 
+/** Why a delivery is put aside without an attempt. */
+export const ASIDE_REASONS = ['slots', 'hanging', 'breaker', 'secret'] as const;
+export type AsideReason = (typeof ASIDE_REASONS)[number];
+
 /**
  * Plans when a delivery that was put aside without an attempt is looked at again. Its schedule does not advance.
  *
- * @param reason `slots`: the receiver's slots are taken, the 5 s tier. `breaker`: the receiver is failing,
- * the 5 s tier the first time and the 5 min tier from then on. `secret`: there is nothing to sign with, likewise.
+ * @param reason `slots`: the slots of a receiver that takes messages are taken, the 5 s tier. `hanging`: those of one
+ * that took none lately are, the 5 s tier the first time and the 5 min tier from then on: what a client app sends to
+ * ever new receivers that hang would go round every 5 s for 40 h, and their breakers see too few attempts to open.
+ * `breaker`: the receiver is failing, and `secret`: there is nothing to sign with, likewise.
  * @returns `undefined` when the 40 h are spent.
  *
  * @example
  * planAside('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
-export function planAside(
-  reason: 'slots' | 'breaker' | 'secret',
-  asideCount: number,
-  clock: Clock,
-): Retry | undefined {
+export function planAside(reason: AsideReason, asideCount: number, clock: Clock): Retry | undefined {
   return place(TIER_DELAYS_MS[reason !== 'slots' && asideCount > 0 ? 1 : 0], clock);
 }
 
