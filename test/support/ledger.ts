@@ -22,6 +22,8 @@ export type Attempt = {
   tookMs?: number;
   /** Absent where the connection was cut. */
   status?: number;
+  /** The code of a problem. */
+  code?: string;
   /** The header of the answer, if it had one. */
   retryAfter?: string;
   /** From the start until the client had the result. */
@@ -120,9 +122,15 @@ export class Ledger {
   /** Writes down the answer. */
   end(
     attempt: Attempt,
-    answer: { readonly status: number; readonly text: string; readonly headers?: Headers },
+    answer: {
+      readonly status: number;
+      readonly text: string;
+      readonly headers?: Headers;
+      readonly body?: { readonly code?: string };
+    },
   ): void {
     attempt.tookMs = Date.now() - attempt.startedAt;
+    if (answer.body?.code !== undefined) attempt.code = answer.body.code;
     attempt.status = answer.status;
     const retryAfter = answer.headers?.get('retry-after');
     if (retryAfter) attempt.retryAfter = retryAfter;
