@@ -2,12 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// The documents are held to the code: what a process reads is documented and passed on; what they name exists.
+// The documents match the code: every setting is documented and passed on, every command and file they name exists.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DOCUMENTS = [
+  'README.md',
+  'services/README.md',
+  'test/README.md',
+  'test/bench/README.md',
+  'deploy/README.md',
+];
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** Names in upper case that stand as keys in a process's schema of its environment. */
+/** The upper-case keys of a process's schema of its environment. */
 const variablesOf = (path: string): string[] =>
   [...read(path).matchAll(/^\s+([A-Z][A-Z0-9_]{2,}):/gm)].map(([, name]) => name ?? '');
 
@@ -23,24 +30,24 @@ const variables = [
   ]),
 ];
 
-test('there are variables to look at', () => {
+test('finds the variables of every service', () => {
   expect(services.length).toBeGreaterThanOrEqual(4);
   expect(variables).toContain('KAFKA_BROKERS');
   expect(variables.length).toBeGreaterThan(20);
 });
 
-test.each(variables)('%s is documented in the README', (name) => {
-  expect(read('README.md')).toContain(`\`${name}\``);
+test.each(variables)('%s is documented in deploy/SETTINGS.md', (name) => {
+  expect(read('deploy/SETTINGS.md')).toContain(`\`${name}\``);
 });
 
 test.each(variables)('%s is passed on in docker-compose.yml', (name) => {
   expect(read('docker-compose.yml')).toMatch(new RegExp(`^\\s+${name}:`, 'm'));
 });
 
-test('every npm script that a document names exists', () => {
+test('names only npm scripts that exist', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const builtIn = new Set(['ci', 'install']);
-  for (const document of ['README.md', 'services/README.md', 'test/README.md']) {
+  for (const document of DOCUMENTS) {
     const named = [...read(document).matchAll(/npm (?:run (?:--silent )?)?([a-z][a-z0-9:-]*)/g)].map(
       ([, name]) => name ?? '',
     );
@@ -48,7 +55,7 @@ test('every npm script that a document names exists', () => {
   }
 });
 
-test('every file that the walk names exists', () => {
+test('names only files that exist in the walk', () => {
   const named = [
     ...read('services/README.md').matchAll(/`((?:services|shared|deploy|test)\/[\w./-]+\.[a-z]+)`/g),
   ];

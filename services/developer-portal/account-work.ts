@@ -5,12 +5,11 @@ import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { accountIdOf } from './credentials.ts';
-import { appLimitsOf } from './domain/tiers.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
   readonly clientApps: Pick<ClientApps, 'listOwned'>;
-  readonly apps: Pick<ClientAppWork, 'remove' | 'setLimits'>;
+  readonly apps: Pick<ClientAppWork, 'remove'>;
   readonly writes: Pick<AuditedWrites, 'account'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -50,22 +49,13 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     );
   };
 
-  /** Sets the tier, and with it the limits that all apps of the account carry. */
-  const setTier = async (
-    actor: string,
-    accountId: string,
-    tier: Tier,
-    limits: Account['limits'],
-  ): Promise<Account> => {
-    const owner = await changeAccount(actor, accountId, `tier-${tier}`, (current) => {
+  /** Sets the tier. The gateway takes an app's limits from its account, so this one write changes all its apps. */
+  const setTier = (actor: string, accountId: string, tier: Tier, limits: Account['limits']) =>
+    changeAccount(actor, accountId, `tier-${tier}`, (current) => {
       const { limits: before, ...rest } = current;
       if (tier === current.tier && JSON.stringify(limits) === JSON.stringify(before)) return undefined;
       return { ...rest, tier, ...(limits && { limits }) };
     });
-    for (const { clientId } of await clientApps.listOwned(accountId))
-      await apps.setLimits(actor, clientId, appLimitsOf(owner));
-    return owner;
-  };
 
   return {
     ensure,

@@ -12,6 +12,7 @@ export const Limits = z.object({
   requestsPerMonth: count,
   clientApps: count,
   marketplaceKeys: count,
+  liveKeys: count,
 });
 
 export const AccountAnswer = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
 
 /*
  * What the portal's page sends: every body is strict, every text bounded. What it gets is in `api-answers.ts`; the
@@ -142,6 +143,7 @@ export const TierBody = z
         requestsPerMonth: figure,
         clientApps: z.number().int().min(1).max(10_000),
         marketplaceKeys: z.number().int().min(1).max(10_000),
+        liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
       })
       .partial()
       .optional(),

@@ -1,19 +1,21 @@
-import { type ClientApp, KEYS_MAX } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
 import { makeClientAppWork } from './client-apps.ts';
 import { keyRecord, newKey } from './credentials.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const createdAt = new Date(NOW).toISOString();
+const owner = { accountId: 'acc_1', tier: 'free' } as Account;
 const facts = { name: 'k', marketplace: false };
 
 test('a key that filled its app can be asked for again, and no other one', async () => {
   const last = newKey();
-  const keys = Array.from({ length: KEYS_MAX }, (_, i) =>
+  const keys = Array.from({ length: limitsOf(owner).liveKeys }, (_, i) =>
     keyRecord(i === 0 ? last : { ...last, keyId: `key_${i}` }, { ...facts, createdAt }),
   );
   const full = { clientId: 'app_1', accountId: 'acc_1', keys } as unknown as ClientApp;
   const { createKey } = makeClientAppWork({
-    accounts: { read: async () => undefined },
+    accounts: { read: async () => owner },
     clientApps: { read: async () => full },
     places: { take: async () => true },
     writes: { app: async (_clientId, _deed, change) => change(full) ?? full },

@@ -1,4 +1,5 @@
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
+import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
@@ -7,7 +8,6 @@ import type { SecretBox } from '#shared/secret-box.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
 import * as change from './domain/change-app.ts';
-import { appLimitsOf, limitsOf } from './domain/tiers.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'read'>;
@@ -59,30 +59,28 @@ export function makeClientAppWork(deps: Dependencies) {
       if (!current || current.deletedAt !== undefined) throw missing(clientId);
       return by(current);
     });
-  /** Tier or account may have changed while the app was being made: then it follows now. */
-  const settle = async (actor: string, { clientId, accountId }: ClientApp) => {
+  /** The account may have been deleted while the app was being made: then the app ends with it. */
+  const endWithAccount = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
-    if (!owner) return;
-    if (owner.deletedAt !== undefined) {
-      await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
-      throw new ServiceError('not-found', 'the account was deleted');
-    }
-    await changeApp(actor, clientId, 'limits-set', change.setLimits(appLimitsOf(owner)));
+    if (owner?.deletedAt === undefined) return;
+    await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
+    throw new ServiceError('not-found', 'the account was deleted');
   };
-  const takeMarketplacePlace = async (accountId: string, keyId: string) => {
+  const limitsOfOwner = async (accountId: string): Promise<TierLimits> => {
     const owner = await accounts.read(accountId);
     if (!owner) throw new ServiceError('not-found', 'there is no such account');
-    const { marketplaceKeys } = limitsOf(owner);
-    if (!(await places.take(marketplaceKeysKey(accountId), keyId, marketplaceKeys)))
-      throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
+    return limitsOf(owner);
   };
-  const withRoom =
-    (by: change.ChangeApp): change.ChangeApp =>
+  /** Judged on the version that the change is made of, so no two creations at once pass the limit. */
+  const withinLiveKeys =
+    ({ liveKeys }: TierLimits, by: change.ChangeApp): change.ChangeApp =>
     (app) => {
       const changed = by(app);
-      // What is there already needs no room.
-      if (changed && !change.hasRoomForKey(app, now()))
-        throw new ServiceError('limit-reached', 'this client app has too many keys that can be used');
+      if (changed && change.hasTooManyKeys(app, changed, liveKeys, now()))
+        throw new ServiceError(
+          'limit-reached',
+          `a client app of this account may have ${liveKeys} live keys`,
+        );
       return changed;
     };
 
@@ -109,7 +107,8 @@ export function makeClientAppWork(deps: Dependencies) {
         createdAt,
       };
       const deed = { actor, action: 'app-created', subject: clientId };
-      await settle(actor, await writes.app(clientId, deed, (current) => (current ? undefined : document)));
+      const created = await writes.app(clientId, deed, (current) => (current ? undefined : document));
+      await endWithAccount(actor, created);
     },
     rename: (actor: string, clientId: string, name: string) =>
       changeApp(actor, clientId, 'app-renamed', change.rename(name)),
@@ -126,8 +125,6 @@ export function makeClientAppWork(deps: Dependencies) {
       changeApp(actor, clientId, 'scope-approved', change.approveScope),
     rejectScope: (actor: string, clientId: string, reason: string) =>
       changeApp(actor, clientId, 'scope-rejected', change.rejectScope(reason)),
-    setLimits: (actor: string, clientId: string, limits: ClientApp['limits']) =>
-      changeApp(actor, clientId, 'limits-set', change.setLimits(limits)),
     async createKey(
       actor: string,
       clientId: string,
@@ -135,9 +132,16 @@ export function makeClientAppWork(deps: Dependencies) {
       facts: { name: string; marketplace: boolean; expiresAt?: string | undefined },
     ): Promise<void> {
       const { accountId } = await read(clientId);
-      if (facts.marketplace) await takeMarketplacePlace(accountId, key.keyId);
+      const limits = await limitsOfOwner(accountId);
+      const { marketplaceKeys } = limits;
+      if (
+        facts.marketplace &&
+        !(await places.take(marketplaceKeysKey(accountId), key.keyId, marketplaceKeys))
+      )
+        throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
       const record = keyRecord(key, { ...facts, createdAt: nowIso() });
-      await changeApp(actor, clientId, 'key-created', withRoom(change.addKey(record, now())), key.keyId);
+      const add = withinLiveKeys(limits, change.addKey(record, now()));
+      await changeApp(actor, clientId, 'key-created', add, key.keyId);
     },
     revokeKey: (actor: string, clientId: string, keyId: string) =>
       changeApp(
@@ -151,8 +155,9 @@ export function makeClientAppWork(deps: Dependencies) {
         keyId,
       ),
     /** Puts `fresh` in the place of a key, which can be used for `overlapMs` more. */
-    rollKey: (actor: string, clientId: string, keyId: string, fresh: NewKey, overlapMs: number) =>
-      changeApp(
+    async rollKey(actor: string, clientId: string, keyId: string, fresh: NewKey, overlapMs: number) {
+      const limits = await limitsOfOwner((await read(clientId)).accountId);
+      await changeApp(
         actor,
         clientId,
         'key-rolled',
@@ -162,10 +167,11 @@ export function makeClientAppWork(deps: Dependencies) {
           if (replacedBy !== undefined || !change.isUsable(keyOf(app, keyId), now()))
             throw new ServiceError('conflict', 'the key was rolled or revoked already, or has expired');
           const record = keyRecord(fresh, { name, marketplace, expiresAt, createdAt: nowIso() });
-          return withRoom(change.rollKey(keyId, record, now(), overlapMs))(app);
+          return withinLiveKeys(limits, change.rollKey(keyId, record, now(), overlapMs))(app);
         },
         keyId,
-      ),
+      );
+    },
     seal: (clientId: string, webhookSecret: string) => box.seal(webhookSecret, clientId),
     /** `sealed` comes from `seal`. */
     rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>

@@ -1,3 +1,4 @@
+import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import { dateOf, dayOf, type UsageDays } from '#shared/redis/usage-days.ts';
 import type { Handlers } from './call.ts';
@@ -34,7 +35,7 @@ export function makeInsightHandlers(
       ]);
       const { refused, p50Ms, p95Ms, ...rest } = summariseDay(addFigures(figures));
       return {
-        month: { name: month, used, quota: app.limits.requestsPerMonth },
+        month: { name: month, used, quota: limitsOf(account).requestsPerMonth },
         days: figures.map((day, i) => ({ date: dateOf(days[i] ?? today), ...summariseDay(day) })),
         totals: {
           refused,

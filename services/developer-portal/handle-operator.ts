@@ -1,10 +1,10 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { figuresWith } from '#shared/contracts/tiers.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';
-import { figuresWith } from './domain/tiers.ts';
 import { invalid } from './problem.ts';
 import { showAccount, showOperatorApp } from './show.ts';
 

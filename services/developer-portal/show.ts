@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { Audit } from '#shared/contracts/audit.ts';
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { AttemptView, DeliveryView } from '#shared/redis/deliveries.ts';
 import type * as answers from './api-answers.ts';
 import { isLive, isUsable } from './domain/change-app.ts';
-import { limitsOf } from './domain/tiers.ts';
 
 /** What of a document is shown to whom: no hash, no secret, nothing of other accounts. */
 
@@ -107,7 +107,7 @@ export const showOperatorApp = (
   clientId: app.clientId,
   name: app.name,
   email: owner?.email ?? '',
-  tier: app.limits.tier,
+  tier: owner?.tier ?? app.limits.tier,
   suspended: app.suspended,
   scope: showScope(app),
 });

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, Admitter, Claim } from '#shared/redis/admit.ts';
@@ -46,7 +46,7 @@ export type Dependencies = {
 };
 
 export type CheckToAdmit = {
-  readonly app: ClientApp;
+  readonly app: AppAccess;
   readonly check: ValidCheck;
   readonly idempotencyKey: string | undefined;
 };

@@ -1,5 +1,5 @@
 import { makeLogger } from '#shared/telemetry/log.ts';
-import { A_CHECK, aClientApp, anAdmission, NOW_MS } from '../../test/support/fake-gateway.ts';
+import { A_CHECK, aClientApp, anAdmission, holderOf, NOW_MS } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
 /** The gateway's HTTP surface over fakes: every answer of the contract that needs no real Kafka or Redis. */
@@ -19,7 +19,7 @@ describe('the key', () => {
   it('malformed is refused without I/O, by the same answer as an unknown one', async () => {
     let lookups = 0;
     const gateway = await start({
-      findByKeyHash: async () => {
+      findKey: async () => {
         lookups += 1;
         return undefined;
       },
@@ -103,7 +103,7 @@ describe('the key', () => {
 
   it('that is revoked is refused as soon as the change is announced', async () => {
     let app = aClientApp();
-    const gateway = await start({ findByKeyHash: async () => app });
+    const gateway = await start({ findKey: async (hash) => holderOf(app, hash) });
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
     app = aClientApp({
       keys: app.keys.map((key) => ({ ...key, revokedAt: new Date(NOW_MS).toISOString() })),

@@ -6,6 +6,7 @@ import {
   aClientApp,
   type FakeGateway,
   type FakeOptions,
+  holderOf,
 } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
@@ -14,10 +15,8 @@ import { waitUntil } from '../../test/support/wait-until.ts';
 
 const OTHER_KEY = makeApiKey(new Uint8Array(30).fill(8));
 const A_POLL_CHECK = { ...A_CHECK, async: true };
-const apps = new Map([
-  [hashApiKey(API_KEY), aClientApp()],
-  [hashApiKey(OTHER_KEY), otherApp()],
-]);
+const apps = [aClientApp(), otherApp()];
+const holdersOf = (hash: string) => apps.flatMap((app) => holderOf(app, hash) ?? []);
 
 function otherApp() {
   const app = aClientApp({ clientId: 'app_2' });
@@ -26,7 +25,7 @@ function otherApp() {
 
 const startGateway = fakeGateways();
 const start = (options: FakeOptions) =>
-  startGateway({ ...options, findByKeyHash: async (hash) => apps.get(hash) });
+  startGateway({ ...options, findKey: async (hash) => holdersOf(hash)[0] });
 
 const sockets: Socket[] = [];
 afterEach(() => {

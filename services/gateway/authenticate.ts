@@ -1,20 +1,27 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/api-key.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import { Problem } from './problem.ts';
 
 /** Who is calling: a client app by one of its live keys. */
-export type Caller = { readonly app: ClientApp; readonly keyId: string };
+export type Caller = { readonly app: AppAccess; readonly keyId: string };
 
 /** The longest that a revoked key may still be served, should the notice of its revocation be lost. */
 const CACHE_MS = 30_000;
-const CACHE_ENTRIES_MAX = 5_000;
+/** Keys in memory: of each the app's id, its own, and when it expires. */
+const CACHED_KEYS_MAX = 20_000;
+/** Apps in memory, in bytes: each is there once, however many keys it has. */
+const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
+/** What an entry takes beside its texts: the objects, and its place in the cache. About, by a heap snapshot. */
+const ENTRY_BYTES = 400;
+const KEY_BYTES = 64 + ENTRY_BYTES;
 
 export type Dependencies = {
-  /** The view of client apps; revoked and expired keys are found as well. */
-  readonly findByKeyHash: (hash: string) => Promise<ClientApp | undefined>;
+  /** The view of client apps; expired keys are found as well. */
+  readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
   /** Redis's clock, epoch ms. */
   readonly now: () => number;
   /** Counts a failed key; false once the address has used its budget up. */
@@ -28,9 +35,18 @@ export type Dependencies = {
 export type Authenticator = {
   /** Throws Problem `api-key-missing`, `api-key-invalid`, `rate-limited`; ServiceError when the view is away. */
   readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
+  /** A client app has changed. */
   readonly forget: (clientId: string) => void;
+  /** An account has changed, and with it what its apps may do. */
+  readonly forgetAccount: (accountId: string) => void;
   readonly forgetAll: () => void;
+  /** What is kept in memory, in bytes. */
+  readonly cachedBytes: () => number;
 };
+
+/** An app as it was read, and the text that tells whether it was read differently since. */
+type KnownApp = { readonly app: AppAccess; readonly text: string };
+type KnownKey = { readonly keyId: string; readonly expiresAtMs: number; readonly of: KnownApp };
 
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
 
@@ -39,22 +55,38 @@ const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
  * one and the same answer, so that nobody learns which ones once lived.
  *
  * @example
- * const { authenticate, forget } = makeAuthenticator({ findByKeyHash, now, mayFail });
+ * const { authenticate, forget } = makeAuthenticator({ findKey, now, mayFail });
  * const { app } = await authenticate(request, request.ip);
  */
 export function makeAuthenticator(deps: Dependencies): Authenticator {
-  const cache = new LRUCache<string, ClientApp>({ max: CACHE_ENTRIES_MAX, ttl: CACHE_MS });
+  const keys = new LRUCache<string, KnownKey>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
+  const apps = new LRUCache<string, KnownApp>({
+    maxSize: CACHED_APPS_BYTES_MAX,
+    sizeCalculation: ({ text }) => 2 * text.length + ENTRY_BYTES,
+    ttl: CACHE_MS,
+  });
   let generation = 0;
 
-  const findApp = async (hash: string): Promise<ClientApp | undefined> => {
-    const cached = cache.get(hash);
-    deps.observeLookup(cached ? 'hit' : 'miss');
-    if (cached) return cached;
+  const findKey = async (hash: string): Promise<KnownKey | undefined> => {
+    const cached = keys.get(hash);
+    // A key is known as long as its app is still the one that it was read with.
+    const isKnown = cached !== undefined && apps.get(cached.of.app.clientId) === cached.of;
+    deps.observeLookup(isKnown ? 'hit' : 'miss');
+    if (isKnown) return cached;
     const startedIn = generation;
-    const app = await deps.findByKeyHash(hash);
+    const holder = await deps.findKey(hash);
+    if (!holder) return undefined;
+    const { app, keyId, expiresAtMs } = holder;
+    const text = JSON.stringify(app);
+    const before = apps.get(app.clientId);
+    const of = before?.text === text ? before : { app, text };
+    const key = { keyId, expiresAtMs, of };
     // A change announced while the read was under way may not be in what was read.
-    if (app && startedIn === generation) cache.set(hash, app);
-    return app;
+    if (startedIn === generation) {
+      apps.set(app.clientId, of);
+      keys.set(hash, key);
+    }
+    return key;
   };
   const refuse = (address: string): Problem =>
     deps.mayFail(address)
@@ -73,28 +105,32 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
           headers: CHALLENGE,
         });
       if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address);
-      const hash = hashApiKey(key);
-      const app = await findApp(hash);
-      const record = app?.keys.find((candidate) => candidate.hash === hash);
-      if (!app || !record || record.revokedAt !== undefined) throw refuse(address);
-      if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= deps.now()) throw refuse(address);
-      const caller = { app, keyId: record.keyId };
+      const known = await findKey(hashApiKey(key));
+      if (!known || known.expiresAtMs <= deps.now()) throw refuse(address);
+      const caller = { app: known.of.app, keyId: known.keyId };
       deps.noteUse(caller);
       return caller;
     },
     forget(clientId) {
       generation += 1;
-      for (const [hash, app] of cache.entries()) if (app.clientId === clientId) cache.delete(hash);
+      apps.delete(clientId);
+    },
+    forgetAccount(accountId) {
+      generation += 1;
+      for (const [clientId, { app }] of apps.entries())
+        if (app.accountId === accountId) apps.delete(clientId);
     },
     forgetAll() {
       generation += 1;
-      cache.clear();
+      apps.clear();
+      keys.clear();
     },
+    cachedBytes: () => apps.calculatedSize + keys.size * KEY_BYTES,
   };
 }
 
 /** Why an app may not use the endpoint, or `undefined`. Suspension outranks the scope. */
-export function judgeAccess(app: Pick<ClientApp, 'suspended' | 'scope'>): Problem | undefined {
+export function judgeAccess(app: Pick<AppAccess, 'suspended' | 'scope'>): Problem | undefined {
   if (app.suspended)
     return new Problem('client-app-suspended', 'The client app was suspended by the operator.');
   if (app.scope === 'approved') return undefined;

@@ -1,4 +1,4 @@
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
 import { addHeaders, type Response } from './exchange.ts';
@@ -12,7 +12,7 @@ export type Dependencies = {
 };
 
 /** A request before the limits: whose it is, which bucket it draws from, and the check if it holds a valid one. */
-export type Entry = Pick<AdmitRequest, 'bucket' | 'check'> & { readonly app: ClientApp };
+export type Entry = Pick<AdmitRequest, 'bucket' | 'check'> & { readonly app: AppAccess };
 
 export type Enter = (entry: Entry, response: Response) => Promise<Admission>;
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseChainFile } from '#shared/contracts/chain-file.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { ACCOUNT_CHANGED } from '#shared/redis/accounts.ts';
 import { makeAdmitter } from '#shared/redis/admit.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
@@ -60,7 +61,7 @@ await runService(
     );
     const authenticator = makeAuthenticator({
       noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
-      findByKeyHash: makeClientApps(connection.redis).findByKeyHash,
+      findKey: makeClientApps(connection.redis).findKey,
       now: clock.now,
       observeLookup: (result) => metrics.keyLookups.inc({ result }),
       mayFail: makeFailedKeyBudget(() => performance.now()),
@@ -72,6 +73,11 @@ await runService(
       onMessage: authenticator.forget,
       onGap: authenticator.forgetAll,
     });
+    await subscribe(subscriber, ACCOUNT_CHANGED, {
+      onMessage: authenticator.forgetAccount,
+      onGap: authenticator.forgetAll,
+    });
+    metrics.watchKeyCache(authenticator.cachedBytes);
     metrics.watchWaiters(waiters.count);
     context.stopping.addEventListener('abort', () => waiters.endLongPolls());
 

@@ -25,6 +25,15 @@ export function makeGatewayMetrics(registry: Registry) {
       this.set(await countConnections());
     },
   });
+  let countCachedBytes = () => 0;
+  new Gauge({
+    name: 'rolecall_key_cache_bytes',
+    help: 'API keys and client apps that are kept in memory, by their estimated size.',
+    registers,
+    collect() {
+      this.set(countCachedBytes());
+    },
+  });
   const checksAccepted = new Counter({
     name: 'rolecall_checks_accepted_total',
     help: 'Checks that the broker has acknowledged.',
@@ -60,6 +69,9 @@ export function makeGatewayMetrics(registry: Registry) {
   return {
     watchWaiters(count: () => number) {
       countWaiters = count;
+    },
+    watchKeyCache(countBytes: () => number) {
+      countCachedBytes = countBytes;
     },
     watchConnections(count: () => Promise<number>) {
       countConnections = count;

@@ -1,5 +1,5 @@
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -27,7 +27,7 @@ export type Dependencies = {
 };
 
 export type CheckToPublish = {
-  readonly app: ClientApp;
+  readonly app: AppAccess;
   readonly check: ValidCheck;
   readonly admitted: AdmittedCheck;
   readonly delivery: Delivery;

@@ -1,4 +1,4 @@
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { judgeAccess } from './authenticate.ts';
 import { parseIdempotencyKey } from './domain/parse-idempotency-key.ts';
 import type { Request } from './exchange.ts';
@@ -19,7 +19,7 @@ const refused = (problem: Problem): Intake => ({ ok: false, problem });
 /** Scope, then body, then its meaning: an app that may not ask learns nothing about bodies. */
 export async function takeIn(
   request: Request,
-  app: ClientApp,
+  app: AppAccess,
   rules: Omit<ValidationRules, 'isEnterprise'>,
   readBody: () => Promise<Body>,
 ): Promise<Intake> {

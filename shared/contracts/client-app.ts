@@ -7,6 +7,9 @@ export type Tier = z.infer<typeof Tier>;
 /** A document's version: the projector ignores an older one, whatever the order of arrival. */
 const version = z.number().int().positive();
 
+/** API keys of an app that may be live at a time, whatever its tier. */
+export const LIVE_KEYS_MAX = 1_000;
+
 /** An account of the developer portal: the whole document, keyed by its id. */
 export const Account = z.object({
   accountId: z.string(),
@@ -20,6 +23,7 @@ export const Account = z.object({
       requestsPerMonth: z.number().int().positive(),
       clientApps: z.number().int().positive(),
       marketplaceKeys: z.number().int().positive(),
+      liveKeys: z.number().int().positive().max(LIVE_KEYS_MAX).optional(),
     })
     .optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
@@ -62,7 +66,7 @@ export const WebhookSecretRecord = z.object({
 });
 export type WebhookSecretRecord = z.infer<typeof WebhookSecretRecord>;
 
-/** What the limiter needs to know of an app, copied from its account so that one read is enough. */
+/** What the limiter needs to know of an app. */
 export const AppLimits = z.object({
   tier: Tier,
   requestsPerSecond: z.number().int().positive(),
@@ -70,8 +74,8 @@ export const AppLimits = z.object({
 });
 export type AppLimits = z.infer<typeof AppLimits>;
 
-/** Keys that an app's document may hold, revoked and expired ones included. */
-export const KEYS_MAX = 1_000;
+/** Keys that an app's document may hold, revoked and expired ones included: it stays below a message's largest size. */
+export const KEYS_MAX = 1_200;
 
 /** A client app: the whole document, keyed by its id. */
 export const ClientApp = z.object({
@@ -85,6 +89,10 @@ export const ClientApp = z.object({
   scopePurpose: z.string().optional(),
   scopeRequestedAt: z.iso.datetime().optional(),
   suspended: z.boolean(),
+  /**
+   * As they were when the app was made. The account's own limits are the ones that count, so that one write changes
+   * those of all its apps; these hold only where the view has no such account.
+   */
   limits: AppLimits,
   keys: z.array(ApiKeyRecord).max(KEYS_MAX),
   /** Newest first; at most three are live at a time. */
@@ -94,6 +102,16 @@ export const ClientApp = z.object({
   deletedAt: z.iso.datetime().optional(),
 });
 export type ClientApp = z.infer<typeof ClientApp>;
+
+/** What the gateway keeps of an app: a few hundred bytes, however many keys the app has. */
+export const AppAccess = ClientApp.pick({
+  clientId: true,
+  accountId: true,
+  suspended: true,
+  scope: true,
+  limits: true,
+});
+export type AppAccess = z.infer<typeof AppAccess>;
 
 /** Compacted topics never change their partition count. */
 export const account = defineTopic({

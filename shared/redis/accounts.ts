@@ -1,7 +1,12 @@
 import { Account } from '#shared/contracts/client-app.ts';
+import { appLimitsOf } from '#shared/contracts/tiers.ts';
 import type { Redis } from './connect.ts';
 import { makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
 import type { ViewAccess } from './view.ts';
+
+/** Announces a changed account; the message is its id. */
+export const ACCOUNT_CHANGED = 'account:changed';
+export const ACCOUNTS_KEY = 'accounts:3';
 
 /** The view of the accounts. */
 export type Accounts = {
@@ -10,6 +15,7 @@ export type Accounts = {
   /** Deleted ones included: their document stays as a tombstone. */
   readonly read: (accountId: string) => Promise<Account | undefined>;
   readonly lease: VersionedDocuments<Account>['lease'];
+  /** Announces the change: what apps may do follows from their account. */
   readonly project: (account: Account, access?: ViewAccess) => Promise<boolean>;
   /** All that are not deleted, by e-mail address. */
   readonly list: () => Promise<Account[]>;
@@ -21,11 +27,13 @@ export type Accounts = {
  */
 export function makeAccounts(redis: Redis): Accounts {
   const { read, find, lease, project, list } = makeVersionedDocuments(redis, {
-    key: 'accounts:2',
+    key: ACCOUNTS_KEY,
     parse: (json) => Account.parse(json),
     idOf: ({ accountId }) => accountId,
-    // A deleted account leaves its entry to whoever signs up with the address next.
-    indexOf: ({ email, deletedAt }) => (deletedAt === undefined ? [email.toLowerCase()] : []),
+    indexOf: ({ accountId, email, deletedAt }): Record<string, string> =>
+      deletedAt === undefined ? { [email.toLowerCase()]: accountId } : {},
+    summaryOf: (account) => JSON.stringify(appLimitsOf(account)),
+    channel: ACCOUNT_CHANGED,
   });
   return {
     read,

@@ -1,18 +1,34 @@
-import { ClientApp } from '#shared/contracts/client-app.ts';
+import { AppAccess, AppLimits, ClientApp } from '#shared/contracts/client-app.ts';
+import { ACCOUNTS_KEY } from './accounts.ts';
 import type { Redis } from './connect.ts';
 import { marketplaceKeysKey, ownedAppsKey } from './places.ts';
-import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
-import type { ViewAccess } from './view.ts';
+import { makeScript } from './script.ts';
+import {
+  keysOf,
+  makeVersionedDocuments,
+  type SetEntry,
+  type VersionedDocuments,
+} from './versioned-documents.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Announces a changed client app; the message is its id. */
 export const CLIENT_APP_CHANGED = 'client-app:changed';
+export const CLIENT_APPS_KEY = 'client-apps:3';
+
+/** A key that is not revoked, and what its app may do: a few hundred bytes, however many keys the app has. */
+export type KeyHolder = {
+  readonly keyId: string;
+  /** Epoch ms; `Infinity` where it does not expire. */
+  readonly expiresAtMs: number;
+  readonly app: AppAccess;
+};
 
 /** The view of the client apps. */
 export type ClientApps = {
-  /** Deleted ones included: their document stays as a tombstone, and signs what is still under way. */
+  /** Deleted ones included, until their secrets have ended: the tombstone signs what is still under way. */
   readonly read: (clientId: string) => Promise<ClientApp | undefined>;
-  /** The app that a key belongs to, by the key's SHA-256 (hex), revoked and expired keys included. */
-  readonly findByKeyHash: (hash: string) => Promise<ClientApp | undefined>;
+  /** What a key's SHA-256 (hex) opens; nothing where the key is unknown or revoked. Expired keys are found. */
+  readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
   readonly lease: VersionedDocuments<ClientApp>['lease'];
   /** Puts a document in; false where the view has the same or a newer version. Announces the change. */
   readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
@@ -23,24 +39,50 @@ export type ClientApps = {
 };
 
 /**
- * A revoked key stays in the index: the document says that it is revoked, and "unknown" and "revoked" are one answer.
- *
+ * KEYS: marker, index, summaries, the accounts' summaries. ARGV: access, hash. The limits are those of the account,
+ * read in the same step.
+ */
+const FIND_KEY = `${REQUIRE_VIEW}
+local entry = redis.call('HGET', KEYS[2], ARGV[2])
+if not entry then return false end
+local app = redis.call('HGET', KEYS[3], string.match(entry, '^%S+'))
+if not app then return false end
+return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or ''}
+`;
+
+/**
  * @example
- * const app = await makeClientApps(redis).findByKeyHash(hashApiKey(key));
+ * const holder = await makeClientApps(redis).findKey(hashApiKey(key));
  */
 export function makeClientApps(redis: Redis): ClientApps {
-  const { read, find, lease, project, list, listSet } = makeVersionedDocuments(redis, {
-    key: 'client-apps:2',
+  const findKey = makeScript<[string, string, string] | null>(redis, 'findKey', FIND_KEY);
+  const { index, summaries } = keysOf(CLIENT_APPS_KEY);
+  const { read, lease, project, list, listSet } = makeVersionedDocuments(redis, {
+    key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
-    indexOf: ({ keys }) => keys.map(({ hash }) => hash),
+    indexOf: keysOfApp,
+    summaryOf: ({ clientId, accountId, suspended, scope, limits }) =>
+      JSON.stringify({ clientId, accountId, suspended, scope, limits } satisfies AppAccess),
     setsOf,
     channel: CLIENT_APP_CHANGED,
   });
   return {
     read,
     lease,
-    findByKeyHash: find,
+    async findKey(hash) {
+      const keys = [GENERATION_KEY, index, summaries, keysOf(ACCOUNTS_KEY).summaries];
+      const found = await findKey(keys, [EVERYDAY, hash]);
+      if (!found) return undefined;
+      const [entry, appJson, limitsJson] = found;
+      const [, keyId = '', expiresAtMs] = entry.split(' ');
+      const app = AppAccess.parse(JSON.parse(appJson));
+      return {
+        keyId,
+        expiresAtMs: expiresAtMs === undefined ? Infinity : Number(expiresAtMs),
+        app: limitsJson === '' ? app : { ...app, limits: AppLimits.parse(JSON.parse(limitsJson)) },
+      };
+    },
     project,
     list: async () => shown(await list()),
     listOwned: async (accountId) => shown(await listSet(ownedAppsKey(accountId))),
@@ -51,6 +93,17 @@ const shown = (apps: readonly ClientApp[]): ClientApp[] =>
   apps
     .filter(({ deletedAt }) => deletedAt === undefined)
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+
+/** By the hash of each key that is not revoked: the app, the key, and when it expires. "Unknown" and "revoked" are one answer. */
+const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, string> =>
+  Object.fromEntries(
+    keys
+      .filter(({ revokedAt }) => revokedAt === undefined && deletedAt === undefined)
+      .map(({ hash, keyId, expiresAt }) => [
+        hash,
+        expiresAt === undefined ? `${clientId} ${keyId}` : `${clientId} ${keyId} ${Date.parse(expiresAt)}`,
+      ]),
+  );
 
 /** What the app counts for: itself, and each of its marketplace keys as long as it can be used. */
 function setsOf({ clientId, accountId, deletedAt, keys }: ClientApp): SetEntry[] {

@@ -4,27 +4,61 @@ import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /**
- * KEYS: marker, documents, index, sets that the document stands in. ARGV: access, id, version, document, channel
- * ('' for none), member and score for each of the sets ('' to leave it), what the index leads to this id from. The
- * version stands in front of a stored document, so that no script need parse it.
+ * Makes the index lead to a document from `wanted` and from nothing else. What a document is found by stands beside it
+ * as well, so that entries leave the index with what they were for.
+ */
+const SET_INDEX_LUA = `
+local function setIndex(index, entries, id, wanted)
+  local before = redis.call('HGET', entries, id) or '{}'
+  if before == wanted then return end
+  local old, new = cjson.decode(before), cjson.decode(wanted)
+  for name, value in pairs(old) do
+    if new[name] == nil and redis.call('HGET', index, name) == value then redis.call('HDEL', index, name) end
+  end
+  for name, value in pairs(new) do
+    if old[name] ~= value then redis.call('HSET', index, name, value) end
+  end
+  if wanted == '{}' then redis.call('HDEL', entries, id) else redis.call('HSET', entries, id, wanted) end
+end
+`;
+
+/**
+ * KEYS: marker, documents, index, index entries by id, summaries, sets that the document stands in. ARGV: access, id,
+ * version, document, channel ('' for none), index entries as a JSON object, summary ('' for none), then member and score
+ * for each of the sets ('' to leave it). The version stands in front of a stored document, so that no script need
+ * parse it.
  *
  * Of two documents of one version the view keeps the first, and the projector publishes that one again behind the
  * other. A rebuilder reads both in the order of their offsets, so for it the last one wins.
  */
-const PROJECT = `${REQUIRE_VIEW}
+const PROJECT = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 local version = stored and tonumber(string.match(stored, '^(%d+) ')) or 0
 if version > tonumber(ARGV[3]) or (version == tonumber(ARGV[3]) and ARGV[1] == '') then return 0 end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ' ' .. ARGV[4])
-local at = 6
-for i = 4, #KEYS do
+setIndex(KEYS[3], KEYS[4], ARGV[2], ARGV[6])
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
+local at = 8
+for i = 6, #KEYS do
   if ARGV[at + 1] == '' then redis.call('ZREM', KEYS[i], ARGV[at])
   else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
   at = at + 2
 end
-for i = at, #ARGV do redis.call('HSET', KEYS[3], ARGV[i], ARGV[2]) end
 if ARGV[5] ~= '' then redis.call('PUBLISH', ARGV[5], ARGV[2]) end
 return 1
+`;
+
+/**
+ * KEYS: marker, documents, index, index entries by id, summaries, sets to leave. ARGV: access, id, channel, member of
+ * each of the sets.
+ */
+const REMOVE = `${REQUIRE_VIEW}${SET_INDEX_LUA}
+setIndex(KEYS[3], KEYS[4], ARGV[2], '{}')
+for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[i - 2]) end
+redis.call('HDEL', KEYS[5], ARGV[2])
+local removed = redis.call('HDEL', KEYS[2], ARGV[2])
+if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], ARGV[2]) end
+return removed
 `;
 
 /** KEYS: marker, documents. ARGV: access, id. */
@@ -34,9 +68,9 @@ return redis.call('HGET', KEYS[2], ARGV[2]) or false
 
 /** KEYS: marker, documents, index. ARGV: access, index entry. */
 const FIND = `${REQUIRE_VIEW}
-local id = redis.call('HGET', KEYS[3], ARGV[2])
-if not id then return false end
-return redis.call('HGET', KEYS[2], id) or false
+local entry = redis.call('HGET', KEYS[3], ARGV[2])
+if not entry then return false end
+return redis.call('HGET', KEYS[2], string.match(entry, '^%S+')) or false
 `;
 
 /** KEYS: marker, documents, set. ARGV: access. Members that have no document (yet) are passed over. */
@@ -90,12 +124,14 @@ const scoreOf = ({ untilMs }: SetEntry): string | number => {
 };
 
 type Options<D> = {
-  /** Redis key of the documents; the index stands beside it. */
+  /** Redis key of the documents; see `keysOf` for what stands beside it. */
   readonly key: string;
   readonly parse: (json: unknown) => D;
   readonly idOf: (document: D) => string;
-  /** What a document is found by beside its id. */
-  readonly indexOf: (document: D) => readonly string[];
+  /** What a document is found by beside its id: each leads to a text whose first word is the id. */
+  readonly indexOf: (document: D) => Readonly<Record<string, string>>;
+  /** What is read of a document where the whole of it would be too much. */
+  readonly summaryOf?: (document: D) => string;
   readonly setsOf?: (document: D) => readonly SetEntry[];
   /** Told the id of every document that changed. */
   readonly channel?: string;
@@ -110,6 +146,8 @@ export type VersionedDocuments<D> = {
   readonly find: (indexEntry: string) => Promise<D | undefined>;
   /** Puts a document in; false where the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
+  /** Takes a document out of the view with all that leads to it; false where there was none. */
+  readonly remove: (id: string, sets: readonly string[], access?: ViewAccess) => Promise<boolean>;
   /**
    * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; nothing where another
    * writer has it, or has written it already.
@@ -120,9 +158,18 @@ export type VersionedDocuments<D> = {
   readonly listSet: (set: string) => Promise<D[]>;
 };
 
+/** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as its documents are many. */
+export const keysOf = (key: string) =>
+  ({
+    documents: key,
+    index: `${key}:index`,
+    entries: `${key}:entries`,
+    summaries: `${key}:summaries`,
+  }) as const;
+
 export function makeVersionedDocuments<D extends { readonly version: number }>(
   redis: Redis,
-  { key, parse, idOf, indexOf, setsOf = () => [], channel = '' }: Options<D>,
+  { key, parse, idOf, indexOf, summaryOf = () => '', setsOf = () => [], channel = '' }: Options<D>,
 ): VersionedDocuments<D> {
   const project = makeScript<number>(redis, 'projectDocument', PROJECT);
   const read = makeScript<string | null>(redis, 'readDocument', READ);
@@ -130,7 +177,9 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const lease = makeScript<number>(redis, 'leaseDocument', LEASE);
   const release = makeScript<number>(redis, 'releaseDocument', RELEASE);
   const readSet = makeScript<string[]>(redis, 'readDocumentSet', READ_SET);
-  const keys = [GENERATION_KEY, key, `${key}:index`];
+  const remove = makeScript<number>(redis, 'removeDocument', REMOVE);
+  const { documents, index, entries, summaries } = keysOf(key);
+  const keys = [GENERATION_KEY, documents, index, entries, summaries];
   const open = (stored: string | null): D | undefined =>
     stored === null ? undefined : parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   return {
@@ -138,12 +187,14 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
     find: async (indexEntry) => open(await find(keys, [EVERYDAY, indexEntry])),
     async project(document, access = EVERYDAY) {
       const stored = [idOf(document), document.version, JSON.stringify(document)];
+      const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
       const sets = setsOf(document);
       const members = sets.flatMap((entry) => [entry.member, scoreOf(entry)]);
       const places = [...keys, ...sets.map(({ set }) => set)];
-      const args = [access, ...stored, channel, ...members, ...indexOf(document)];
-      return (await project(places, args)) === 1;
+      return (await project(places, [access, ...stored, channel, ...found, ...members])) === 1;
     },
+    remove: async (id, sets, access = EVERYDAY) =>
+      (await remove([...keys, ...sets], [access, id, channel, ...sets.map(() => id)])) === 1,
     async lease(id, before, leaseMs) {
       const leaseKey = `lease:${key}:${id}:${before + 1}`;
       const holder = randomUUID();

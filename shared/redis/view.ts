@@ -6,7 +6,7 @@ import { makeScript } from './script.ts';
  * Present while the views are whole. A Redis that starts empty lacks it, and everybody holds until it is back. The
  * number in its name is raised where the views changed their form, so that they are made anew.
  */
-export const GENERATION_KEY = 'view:generation:2';
+export const GENERATION_KEY = 'view:generation:3';
 /** Held by the one process that rebuilds. */
 const REBUILD_LOCK_KEY = 'view:rebuild-lock';
 const REBUILD_LOCK_MS = 30_000;

@@ -5,7 +5,7 @@ import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { newAccounts, readByRolecall } from './chain-readers.ts';
-import type { Row, Table } from './table.ts';
+import type { Row, Table } from './row.ts';
 
 const READS = 10_000_000;
 const READS_PER_STEP = 1_000_000;

@@ -8,7 +8,7 @@ import { connectTestChains } from '../support/connect-test-chains.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 import { atOnce, CHECKS_AT_ONCE, newAccounts, readByRolecall } from './chain-readers.ts';
-import type { Row, Table } from './table.ts';
+import type { Row, Table } from './row.ts';
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const ERC20 = ['function balanceOf(address) view returns (uint256)'] as const;

@@ -6,8 +6,8 @@ import { newPlaces } from './grow.ts';
 import { inRounds, leastOf } from './least-of.ts';
 import { postChecks } from './post-checks.ts';
 import { quantile } from './quantile.ts';
+import type { Row, Table } from './row.ts';
 import { startChild } from './start-child.ts';
-import type { Row, Table } from './table.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const RPC_LATENCY_MS = 20;

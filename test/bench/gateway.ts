@@ -11,7 +11,7 @@ import { makeTestApp, startGateway, type TestApp } from '../support/start-gatewa
 import { cpuSecondsOf } from './cpu-seconds.ts';
 import { startGatewayParts } from './gateway-parts.ts';
 import { makeKafka } from './make-kafka.ts';
-import type { Row, Table } from './table.ts';
+import type { Row, Table } from './row.ts';
 
 const AUTOCANNON = fileURLToPath(new URL('../../node_modules/autocannon/autocannon.js', import.meta.url));
 const CONNECTIONS = 64;

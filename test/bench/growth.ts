@@ -4,8 +4,9 @@ import { type Curve, drawCurves } from './draw-curves.ts';
 import { growApps, growPartitions, growResults, growRules } from './grow.ts';
 import { growMessages } from './grow-messages.ts';
 import { describeRun, RESULTS_DIR } from './results.ts';
+import type { Row, Table } from './row.ts';
 import { benchScale } from './scale.ts';
-import { formatNumber, formatTable, type Row, type Table } from './table.ts';
+import { formatNumber, formatTable } from './table.ts';
 
 const GROWTH_FILE = join(RESULTS_DIR, 'growth.json');
 const RULES = [1, 2, 5, 10, 20, 50, 100];

@@ -8,7 +8,7 @@ import { findFreePorts } from '../../deploy/local/ports.ts';
 import { connectTestChains, type TestChains, type TestCheck } from '../support/connect-test-chains.ts';
 import { deployHostileContracts } from '../support/hostile-contracts/hostile-contracts.ts';
 import type { Fault, FaultKind } from '../support/rpc-fault-proxy.ts';
-import type { Row, Table } from './table.ts';
+import type { Row, Table } from './row.ts';
 
 const SOUND = 31_337;
 const FAULTY = 5;

@@ -1,5 +1,5 @@
 import { judgeRow } from './judge-row.ts';
-import type { Row } from './table.ts';
+import type { Row } from './row.ts';
 
 const aRow = (over: Partial<Row> = {}): Row => ({
   what: 'balances',

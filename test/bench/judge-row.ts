@@ -1,4 +1,4 @@
-import type { Goal, Row } from './table.ts';
+import type { Goal, Row } from './row.ts';
 
 export type Judgement = {
   /** Absent where there is nothing to compare with. */

@@ -2,7 +2,7 @@ import { Contract, JsonRpcProvider } from 'ethers';
 import type { DemoChain } from '../support/demo-rules.ts';
 import { startBenchSystem } from './bench-system.ts';
 import { quantile } from './quantile.ts';
-import type { Goal, Row, Table } from './table.ts';
+import type { Goal, Row, Table } from './row.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const WARM_UP_COUNT = 200;

@@ -1,7 +1,8 @@
 // `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part of it.
-import { formatFigures, writeFigures } from './readme-figures.ts';
+import { writeFigures } from './readme-figures.ts';
 import { loadResults, WHOLE_PARTS, type WholePart, writeResults } from './results.ts';
-import { formatTable, type Table } from './table.ts';
+import type { Table } from './row.ts';
+import { formatTable } from './table.ts';
 
 type Bench = () => Promise<Table>;
 
@@ -79,7 +80,5 @@ async function attempt(part: string, run: Bench): Promise<Table | undefined> {
 function keep(tables: Readonly<Record<string, Table>>, isWhole: boolean): void {
   const results = writeResults(tables, isWhole);
   writeFigures(results);
-  console.log(
-    `\n  written to test/bench/results/latest.json and the README (${formatFigures(results).length} characters)`,
-  );
+  console.log(`\n  written to test/bench/results/latest.json, test/bench/README.md and README.md`);
 }

@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { formatFigures, README, readFigures } from './readme-figures.ts';
+import { FIGURES_FILE, formatFigures, formatHighlights, README, readFigures } from './readme-figures.ts';
 import { loadResults } from './results.ts';
 
-test("the README's figures are those of the newest run", () => {
-  expect(readFigures(readFileSync(README, 'utf8')).trim()).toBe(formatFigures(loadResults()).trim());
+test('holds the documents to the figures of the newest run', () => {
+  const results = loadResults();
+  expect(readFigures(readFileSync(FIGURES_FILE, 'utf8')).trim()).toBe(formatFigures(results).trim());
+  expect(readFigures(readFileSync(README, 'utf8')).trim()).toBe(formatHighlights(results).trim());
 });
 
-test('figures of several days say so', () => {
+test('shows at least five figures with a verdict in the README', () => {
+  const rows = formatHighlights(loadResults()).split('\n').slice(2);
+  expect(rows.length).toBeGreaterThanOrEqual(5);
+  for (const row of rows) expect(row).toMatch(/met|missed/);
+});
+
+test('dates the figures of several days', () => {
   const table = { title: 't', rows: [{ what: 'a|b', measured: 1, unit: 's' }] };
   const text = formatFigures({
     machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4 },
@@ -20,11 +28,11 @@ test('figures of several days say so', () => {
   expect(text).toContain('| a\\|b | 1 s |');
 });
 
-test('a part without figures is named', () => {
+test('names a part without figures', () => {
   const text = formatFigures({ machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4 }, versions: {}, parts: {} });
   expect(text).toContain('Not measured yet: chain, gateway,');
 });
 
-test('a README without the marks is refused', () => {
-  expect(() => readFigures('# Rolecall')).toThrow('no place');
+test('refuses a document without marks', () => {
+  expect(() => readFigures('# Rolecall')).toThrow('no marks');
 });

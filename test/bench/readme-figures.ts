@@ -3,12 +3,25 @@ import { join } from 'node:path';
 import { type Results, WHOLE_PARTS } from './results.ts';
 import { cellsOf } from './table.ts';
 
-export const README = join(import.meta.dirname, '..', '..', 'README.md');
+const ROOT = join(import.meta.dirname, '..', '..');
+/** Every figure of the newest run. */
+export const FIGURES_FILE = join(import.meta.dirname, 'README.md');
+/** A few of them. */
+export const README = join(ROOT, 'README.md');
+/** The rows that the README shows: the first row of each name that has a goal. */
+const HIGHLIGHTS = [
+  'balances, checks of 100',
+  'RPC calls, 1 000 checks of 3 rules',
+  'completed checks of 3 rules, all processes',
+  'sync check of 3 rules over an idle system, p50',
+  'CPU per 1 000 webhooks, all processes',
+  'latency at 50/s, p99',
+];
 const BEGIN = '<!-- figures: written by npm run bench -->';
 const END = '<!-- end of figures -->';
 const COLUMNS = ['what', 'Rolecall', 'beside it', 'ratio', 'goal', ''];
 
-/** The README's table of figures, as markdown. */
+/** All figures, as a markdown table. */
 export function formatFigures({ machine, versions, parts }: Results): string {
   const dates = Object.values(parts)
     .map(({ at }) => at.slice(0, 10))
@@ -31,22 +44,38 @@ export function formatFigures({ machine, versions, parts }: Results): string {
 const lineOf = (cells: readonly string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 
-/** What stands between the marks. @throws Error where the marks are missing */
-export function readFigures(readme: string): string {
-  const { from, to } = findMarks(readme);
-  return readme.slice(from, to);
+/** The figures of the README, as a markdown table. */
+export function formatHighlights({ parts }: Results): string {
+  const rows = Object.values(parts).flatMap((part) => part.rows);
+  const shown = HIGHLIGHTS.flatMap((name) => rows.find(({ what, goal }) => what === name && goal) ?? []);
+  return [
+    lineOf(COLUMNS),
+    lineOf(COLUMNS.map(() => '---')),
+    ...shown.map((row) => lineOf(cellsOf(row))),
+  ].join('\n');
 }
 
-/** Puts the figures between the marks of the README. */
+/** The text between the marks of a document. @throws Error if the document has none */
+export function readFigures(document: string): string {
+  const { from, to } = findMarks(document);
+  return document.slice(from, to);
+}
+
+/** Writes the figures between the marks of both documents. */
 export function writeFigures(results: Results): void {
-  const readme = readFileSync(README, 'utf8');
-  const { from, to } = findMarks(readme);
-  writeFileSync(README, `${readme.slice(0, from)}\n${formatFigures(results)}${readme.slice(to)}`);
+  replaceFigures(FIGURES_FILE, formatFigures(results));
+  replaceFigures(README, formatHighlights(results));
 }
 
-function findMarks(readme: string): { from: number; to: number } {
-  const from = readme.indexOf(BEGIN) + BEGIN.length;
-  const to = readme.indexOf(END);
-  if (from < BEGIN.length || to < from) throw new Error('the README has no place for the figures');
+function replaceFigures(file: string, figures: string): void {
+  const document = readFileSync(file, 'utf8');
+  const { from, to } = findMarks(document);
+  writeFileSync(file, `${document.slice(0, from)}\n${figures.trimEnd()}\n${document.slice(to)}`);
+}
+
+function findMarks(document: string): { from: number; to: number } {
+  const from = document.indexOf(BEGIN) + BEGIN.length;
+  const to = document.indexOf(END);
+  if (from < BEGIN.length || to < from) throw new Error('the document has no marks for the figures');
   return { from, to };
 }

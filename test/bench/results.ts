@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
-import type { Table } from './table.ts';
+import type { Table } from './row.ts';
 
 export const RESULTS_DIR = join(import.meta.dirname, 'results');
 export const LATEST_FILE = join(RESULTS_DIR, 'latest.json');

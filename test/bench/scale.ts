@@ -7,7 +7,7 @@ import { completeChecks } from './complete-checks.ts';
 import type { Curve, Point } from './draw-curves.ts';
 import { newPlaces } from './grow.ts';
 import { quantile } from './quantile.ts';
-import type { Row, Table } from './table.ts';
+import type { Row, Table } from './row.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const RPC_LATENCY_MS = 20;

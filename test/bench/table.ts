@@ -1,30 +1,5 @@
 import { judgeRow } from './judge-row.ts';
-
-/** What a row is to reach: a bound on its value, its ratio to the other side, or its difference from it. */
-export type Goal = {
-  readonly of: 'value' | 'ratio' | 'difference';
-  readonly min?: number;
-  readonly max?: number;
-};
-
-/** One line of a benchmark: what was measured, beside what it is compared with in the same run. */
-export type Row = {
-  readonly what: string;
-  readonly measured: number;
-  readonly unit: string;
-  /** The other side, in the same unit: measured in the same run, or known from elsewhere where its name says so. */
-  readonly against?: { readonly what: string; readonly measured: number };
-  /** As the design states it. Printed beside the row with its verdict, never asserted. */
-  readonly goal?: Goal;
-};
-
-/** What one benchmark prints and writes. */
-export type Table = {
-  readonly title: string;
-  readonly rows: readonly Row[];
-  /** What a reader must know to judge the figures: sizes, latencies, counts. */
-  readonly notes?: readonly string[];
-};
+import type { Row, Table } from './row.ts';
 
 const HEADINGS = ['what', 'measured', 'against', 'ratio', 'goal', ''] as const;
 

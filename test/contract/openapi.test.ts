@@ -154,7 +154,7 @@ const READ_PROBLEMS: Record<string, (path: (gateway: FakeGateway) => string) => 
     return gateway.get(path(gateway));
   },
   internal: async (path) => {
-    const gateway = await start({ findByKeyHash: () => Promise.reject(new Error('a bug')) });
+    const gateway = await start({ findKey: () => Promise.reject(new Error('a bug')) });
     return gateway.get(path(gateway));
   },
   'dependency-unavailable': async (path) => {

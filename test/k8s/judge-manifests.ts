@@ -100,9 +100,9 @@ const faultsOf = (judged: Readonly<Record<string, boolean | undefined>>): string
   Object.entries(judged).flatMap(([fault, holds]) => (holds ? [] : [fault]));
 
 function judgeVariables(owner: string, variables: readonly string[]): string[] {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const settings = readFileSync(join(ROOT, 'deploy', 'SETTINGS.md'), 'utf8');
   return variables
-    .filter((name) => !readme.includes(`\`${name}\``))
+    .filter((name) => !settings.includes(`\`${name}\``))
     .map((name) => `${owner}: nobody reads ${name}`);
 }
 

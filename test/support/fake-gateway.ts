@@ -4,8 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
-import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { AppAccess, type ClientApp } from '#shared/contracts/client-app.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
+import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import { type Logger, makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeAdmitCheck } from '../../services/gateway/admit-check.ts';
 import { makeApp } from '../../services/gateway/app.ts';
@@ -67,7 +68,7 @@ export type FakeOptions = {
   readonly app?: ClientApp;
   readonly admit?: (request: AdmitRequest) => Promise<Admission>;
   readonly publish?: (message: CheckRequested) => Promise<void>;
-  readonly findByKeyHash?: (hash: string) => Promise<ClientApp | undefined>;
+  readonly findKey?: (hash: string) => Promise<KeyHolder | undefined>;
   readonly syncDeadlineMs?: number;
   readonly isStopping?: () => boolean;
   readonly inFlightMax?: number;
@@ -78,6 +79,14 @@ export type FakeOptions = {
   readonly trustedProxies?: readonly string[];
   readonly log?: Logger;
 };
+
+/** As the view answers. */
+export function holderOf(app: ClientApp, hash: string): KeyHolder | undefined {
+  const key = app.keys.find((candidate) => candidate.hash === hash);
+  if (!key || key.revokedAt !== undefined) return undefined;
+  const expiresAtMs = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt);
+  return { keyId: key.keyId, expiresAtMs, app: AppAccess.parse(app) };
+}
 
 /** The gateway's app on a port of its own, over object literals instead of Kafka and Redis. */
 export async function startFakeGateway(options: FakeOptions = {}) {
@@ -106,8 +115,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const syncDeadlineMs = options.syncDeadlineMs ?? 1_000;
   const readResult = async (requestId: string) => results.get(requestId);
   const authenticator = makeAuthenticator({
-    findByKeyHash:
-      options.findByKeyHash ?? (async (hash) => (hash === hashApiKey(API_KEY) ? app : undefined)),
+    findKey: options.findKey ?? (async (hash) => holderOf(app, hash)),
     now: () => NOW_MS,
     // A second that never ends.
     mayFail: makeFailedKeyBudget(() => NOW_MS),

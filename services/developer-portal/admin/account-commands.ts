@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { limitsOf } from '../domain/tiers.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
 import { makePasswords } from '../passwords.ts';
 import { ACTOR, requireAccount } from './app-commands.ts';
 import type { OpenSystem } from './open-system.ts';

@@ -1,8 +1,8 @@
 import type { Account, ClientApp, Tier } from '#shared/contracts/client-app.ts';
+import { figuresWith } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Credentials, newCredentials, newKey, newWebhookSecret } from '../credentials.ts';
 import { isUsable } from '../domain/change-app.ts';
-import { figuresWith } from '../domain/tiers.ts';
 import type { OpenSystem } from './open-system.ts';
 
 /** Commands about client apps, their keys, secrets and scopes; each value is what `--json` prints. */
@@ -107,6 +107,7 @@ export type TierFigures = {
   readonly month?: number;
   readonly apps?: number;
   readonly keys?: number;
+  readonly liveKeys?: number;
 };
 
 /**
@@ -115,10 +116,16 @@ export type TierFigures = {
  * @throws ServiceError `usage-invalid` for figures of another tier, `not-found`
  */
 export async function setTier(system: OpenSystem, email: string, tier: Tier, figures: TierFigures) {
-  const { rps, month, apps, keys } = figures;
+  const { rps, month, apps, keys, liveKeys } = figures;
   if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
     throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
-  const given = { requestsPerSecond: rps, requestsPerMonth: month, clientApps: apps, marketplaceKeys: keys };
+  const given = {
+    requestsPerSecond: rps,
+    requestsPerMonth: month,
+    clientApps: apps,
+    marketplaceKeys: keys,
+    liveKeys,
+  };
   const owner = await requireAccount(system, email);
   const limits = tier === 'enterprise' ? figuresWith(given) : undefined;
   const { accountId, tier: set } = await system.accountWork.setTier(ACTOR, owner.accountId, tier, limits);
@@ -134,11 +141,12 @@ export async function requireAccount({ accounts }: OpenSystem, email: string): P
 
 async function summaryOf({ accounts, clock }: OpenSystem, app: ClientApp) {
   const { clientId, name, accountId, scope, scopeReason, suspended, limits, keys, createdAt } = app;
+  const owner = await accounts.read(accountId);
   return {
     clientId,
     name,
-    email: (await accounts.read(accountId))?.email,
-    tier: limits.tier,
+    email: owner?.email,
+    tier: owner?.tier ?? limits.tier,
     scope,
     ...(scopeReason === undefined ? {} : { scopeReason }),
     suspended,

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
 import { WebhookState } from '#shared/contracts/webhook.ts';
 import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
@@ -21,6 +22,11 @@ const wholeNumber = (text: string): number => {
 const figure = (text: string): number => {
   const count = wholeNumber(text);
   if (count < 1) throw new InvalidArgumentError('It must be at least 1.');
+  return count;
+};
+const liveKeys = (text: string): number => {
+  const count = figure(text);
+  if (count > LIVE_KEYS_MAX) throw new InvalidArgumentError(`It must be at most ${LIVE_KEYS_MAX}.`);
   return count;
 };
 const instant = (text: string): number => {
@@ -153,6 +159,7 @@ function addApps(program: Command, run: Run): void {
     .option('--month <n>', 'enterprise: checks per month of each app', figure)
     .option('--apps <n>', 'enterprise: client apps', figure)
     .option('--keys <n>', 'enterprise: marketplace keys', figure)
+    .option('--live-keys <n>', `enterprise: live keys of each app, at most ${LIVE_KEYS_MAX}`, liveKeys)
     .action((email, tier, figures) => run((opened) => apps.setTier(opened, email, tier, figures)));
 }
 

@@ -2,7 +2,8 @@ import { type ClientApp, KEYS_MAX } from '#shared/contracts/client-app.ts';
 import {
   addKey,
   approveScope,
-  hasRoomForKey,
+  ENDED_KEYS_MAX,
+  hasTooManyKeys,
   rejectScope,
   remove,
   rename,
@@ -12,7 +13,6 @@ import {
   revokeKey,
   rollKey,
   rotateSecret,
-  setLimits,
   suspend,
 } from './change-app.ts';
 
@@ -123,19 +123,42 @@ test('what was made already is not made twice', () => {
   expect(rename('one')(anApp())).toBeUndefined();
 });
 
-test('a full document forgets its oldest ended key, and has no room where all can be used', () => {
-  const many = Array.from({ length: KEYS_MAX }, (_, i) => key(`key_${i}`));
-  expect(hasRoomForKey(anApp({ keys: many }), NOW)).toBe(false);
-  const ended = many.map((one, i) => (i === 7 ? { ...one, revokedAt: at(-1) } : one));
-  expect(hasRoomForKey(anApp({ keys: ended }), NOW)).toBe(true);
-  const keys = addKey(key('fresh'), NOW)(anApp({ keys: ended }))?.keys ?? [];
-  expect(keys).toHaveLength(KEYS_MAX);
-  expect(keys.some(({ keyId }) => keyId === 'key_7')).toBe(false);
+test('a document forgets its oldest ended keys beyond a hundred, and no key that can be used', () => {
+  const ended = Array.from({ length: ENDED_KEYS_MAX + 2 }, (_, i) => ({
+    ...key(`ended_${i}`),
+    revokedAt: at(-1),
+  }));
+  const keys = addKey(key('fresh'), NOW)(anApp({ keys: [key('usable'), ...ended] }))?.keys ?? [];
+  expect(keys.map(({ keyId }) => keyId)).toEqual([
+    'usable',
+    ...ended.slice(2).map(({ keyId }) => keyId),
+    'fresh',
+  ]);
 });
 
-test('a deleted app has no key that can be used, and signs what was accepted for two days', () => {
-  const gone = remove(NOW)(anApp());
-  expect(gone).toMatchObject({ deletedAt: at(0), keys: [{ revokedAt: at(0) }] });
+test('one live key too many is told; ended keys and those that were rolled are not counted', () => {
+  const judge = (before: readonly ReturnType<typeof key>[], after: readonly object[], countMax: number) =>
+    hasTooManyKeys(anApp({ keys: [...before] }), anApp({ keys: after as ClientApp['keys'] }), countMax, NOW);
+  const two = [key('one'), key('two')];
+  expect(judge(two, [...two, key('three')], 3)).toBe(false);
+  expect(judge(two, [...two, key('three')], 2)).toBe(true);
+  expect(judge(two, [...two, { ...key('three'), revokedAt: at(-1) }], 2)).toBe(false);
+  expect(judge(two, [{ ...key('one'), replacedBy: 'three' }, key('two'), key('three')], 2)).toBe(false);
+  // After a downgrade what is there may be rolled.
+  expect(judge(two, [{ ...key('one'), replacedBy: 'three' }, key('two'), key('three')], 1)).toBe(false);
+  expect(
+    judge(
+      [],
+      Array.from({ length: KEYS_MAX + 1 }, (_, i) => ({ ...key(`${i}`), revokedAt: at(-1) })),
+      5,
+    ),
+  ).toBe(true);
+});
+
+test('a deleted app keeps only the marketplace keys that its account counted, and signs what was accepted for two days', () => {
+  const gone = remove(NOW)(anApp({ keys: [key('key_1'), { ...key('listing'), marketplace: true }] }));
+  expect(gone).toMatchObject({ deletedAt: at(0), keys: [{ keyId: 'listing', revokedAt: at(0) }] });
+  expect(gone?.keys).toHaveLength(1);
   expect(gone?.webhookSecrets).toEqual([{ encrypted: 'first', createdAt: at(-100), expiresAt: at(48) }]);
 });
 
@@ -151,7 +174,4 @@ test('what is so already is not changed again', () => {
   const rejected = anApp({ scope: 'rejected', scopeReason: 'too vague' });
   expect(rejectScope('too vague')(rejected)).toBeUndefined();
   expect(rejectScope('still too vague')(rejected)).toMatchObject({ scopeReason: 'still too vague' });
-  const app = anApp();
-  expect(setLimits({ ...app.limits })(app)).toBeUndefined();
-  expect(setLimits({ ...app.limits, requestsPerSecond: 11 })(app)?.limits.requestsPerSecond).toBe(11);
 });

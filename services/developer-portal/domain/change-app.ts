@@ -1,6 +1,5 @@
 import {
   type ApiKeyRecord,
-  type AppLimits,
   type ClientApp,
   KEYS_MAX,
   LIVE_SECRETS_MAX,
@@ -36,36 +35,38 @@ export const rejectScope =
       ? undefined
       : { ...app, scope: 'rejected', scopeReason };
 
-export const setLimits =
-  (limits: AppLimits): ChangeApp =>
-  (app) =>
-    areSameLimits(app.limits, limits) ? undefined : { ...app, limits };
+/** Revoked and expired keys that are still listed, the newest; the audit log knows the others. */
+export const ENDED_KEYS_MAX = 100;
 
-const areSameLimits = (one: AppLimits, other: AppLimits): boolean =>
-  one.tier === other.tier &&
-  one.requestsPerSecond === other.requestsPerSecond &&
-  one.requestsPerMonth === other.requestsPerMonth;
-
-/** A document that is full forgets its oldest ended keys; see `hasRoomForKey`. */
+/** Adds a key, and forgets the oldest ended ones. Whether the key fits is for `hasTooManyKeys` to say. */
 export function addKey(key: ApiKeyRecord, nowMs: number): ChangeApp {
   return (app) => {
     if (app.keys.some(({ keyId }) => keyId === key.keyId)) return undefined;
-    return { ...app, keys: [...withRoom(app.keys, nowMs), key] };
+    return { ...app, keys: [...forgetEndedKeys(app.keys, nowMs), key] };
   };
 }
 
-/** Whether one more key fits, once ended ones are forgotten. */
-export const hasRoomForKey = (app: ClientApp, nowMs: number): boolean =>
-  withRoom(app.keys, nowMs).length < KEYS_MAX;
+/**
+ * Whether a change of an app's keys is one too many. A key that was rolled is not counted beside the one in its
+ * place, so an app that is full, or has more keys than its tier now allows, can still roll those it has.
+ */
+export function hasTooManyKeys(
+  before: ClientApp,
+  after: ClientApp,
+  liveKeysMax: number,
+  nowMs: number,
+): boolean {
+  const [countBefore, count] = [countLiveKeys(before, nowMs), countLiveKeys(after, nowMs)];
+  return (count > countBefore && count > liveKeysMax) || after.keys.length > KEYS_MAX;
+}
 
-function withRoom(keys: readonly ApiKeyRecord[], nowMs: number): ApiKeyRecord[] {
-  const kept = [...keys];
-  while (kept.length >= KEYS_MAX) {
-    const oldestEnded = kept.findIndex((key) => !isUsable(key, nowMs));
-    if (oldestEnded === -1) break;
-    kept.splice(oldestEnded, 1);
-  }
-  return kept;
+const countLiveKeys = ({ keys }: ClientApp, nowMs: number): number =>
+  keys.filter((key) => key.replacedBy === undefined && isUsable(key, nowMs)).length;
+
+function forgetEndedKeys(keys: readonly ApiKeyRecord[], nowMs: number): ApiKeyRecord[] {
+  const ended = keys.filter((key) => !isUsable(key, nowMs));
+  const forgotten = new Set(ended.slice(0, Math.max(0, ended.length - ENDED_KEYS_MAX)));
+  return keys.filter((key) => !forgotten.has(key));
 }
 
 /**
@@ -83,7 +84,7 @@ export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overl
   return (app) => addKey(fresh, nowMs)({ ...app, keys: app.keys.map(ended) });
 }
 
-/** A revoked key stays in the document: its hash must not become free again. */
+/** A revoked key stays listed for a while. */
 export const revokeKey =
   (keyId: string, revokedAt: string): ChangeApp =>
   (app) =>
@@ -121,14 +122,19 @@ export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp 
 /** Longer than a delivery may be under way: what was accepted is still signed. */
 const SIGNS_AFTER_DELETION_MS = 48 * 3_600_000;
 
-/** The tombstone of an app: its keys are revoked, its secrets sign for two days what was accepted before. */
+/**
+ * The tombstone of an app: of its keys those stay, revoked, that leave their account's count with it; its secrets sign
+ * for two days what was accepted before.
+ */
 export function remove(nowMs: number): ChangeApp {
   const deletedAt = new Date(nowMs).toISOString();
   const signsUntil = new Date(nowMs + SIGNS_AFTER_DELETION_MS).toISOString();
-  return (app) => ({
+  return ({ scopePurpose: _, scopeReason: __, ...app }) => ({
     ...app,
     deletedAt,
-    keys: app.keys.map((key) => (key.revokedAt === undefined ? { ...key, revokedAt: deletedAt } : key)),
+    keys: app.keys
+      .filter(({ marketplace, revokedAt }) => marketplace && revokedAt === undefined)
+      .map((key) => ({ ...key, revokedAt: deletedAt })),
     webhookSecrets: app.webhookSecrets.map((secret) => ({
       ...secret,
       expiresAt: earlier(secret.expiresAt, signsUntil),

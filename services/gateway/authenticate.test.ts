@@ -1,0 +1,116 @@
+import type { IncomingMessage } from 'node:http';
+import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { KeyHolder } from '#shared/redis/client-apps.ts';
+import { makeAuthenticator } from './authenticate.ts';
+
+const anApp = (clientId: string, changes: Partial<AppAccess> = {}): AppAccess => ({
+  clientId,
+  accountId: 'acc_1',
+  suspended: false,
+  scope: 'none',
+  limits: { tier: 'free', requestsPerSecond: 10, requestsPerMonth: 10_000 },
+  ...changes,
+});
+
+const keyOf = (number: number): string => {
+  const random = new Uint8Array(30);
+  new DataView(random.buffer).setUint32(0, number);
+  return makeApiKey(random);
+};
+
+/** A view whose keys belong to one app after the other, `keysPerApp` each. */
+function start(keysPerApp: number) {
+  const holders = new Map<string, KeyHolder>();
+  const lookups = { hit: 0, miss: 0 };
+  let nowMs = 0;
+  const { authenticate, ...authenticator } = makeAuthenticator({
+    findKey: async (hash) => holders.get(hash),
+    now: () => nowMs,
+    mayFail: () => true,
+    observeLookup: (result) => {
+      lookups[result] += 1;
+    },
+    noteUse: () => undefined,
+  });
+  return {
+    ...authenticator,
+    lookups,
+    add(count: number) {
+      for (let i = 0; i < count; i++) {
+        const app = anApp(`app_${Math.floor(i / keysPerApp)}`);
+        holders.set(hashApiKey(keyOf(i)), { keyId: `key_${i}`, expiresAtMs: Infinity, app });
+      }
+    },
+    change(number: number, changes: Partial<KeyHolder> | undefined) {
+      const hash = hashApiKey(keyOf(number));
+      const before = holders.get(hash);
+      if (before && changes) holders.set(hash, { ...before, ...changes });
+      else holders.delete(hash);
+    },
+    at: (ms: number) => {
+      nowMs = ms;
+    },
+    ask: (number: number) =>
+      authenticate({ headers: { 'x-api-key': keyOf(number) } } as unknown as IncomingMessage, '192.0.2.1'),
+  };
+}
+
+/** What a key and an app may take: their texts, and what the objects cost. */
+const BYTES_OF_KEY_MAX = 512;
+const BYTES_OF_APP_MAX = 1_024;
+
+test('1 000 keys of one app take the memory of 1 000 small entries and one app', async () => {
+  const gateway = start(1_000);
+  gateway.add(1_000);
+  for (let i = 0; i < 1_000; i++) await gateway.ask(i);
+  expect(gateway.cachedBytes()).toBeLessThan(1_000 * BYTES_OF_KEY_MAX + BYTES_OF_APP_MAX);
+  const before = gateway.cachedBytes();
+  for (let i = 0; i < 1_000; i++) await gateway.ask(i);
+  expect(gateway.lookups).toEqual({ hit: 1_000, miss: 1_000 });
+  expect(gateway.cachedBytes()).toBe(before);
+});
+
+test('however many apps and keys there are, what is kept of them stays within its bounds', async () => {
+  const gateway = start(1);
+  gateway.add(30_000);
+  for (let i = 0; i < 30_000; i++) await gateway.ask(i);
+  expect(gateway.cachedBytes()).toBeLessThan(8 * 1024 * 1024 + 20_000 * BYTES_OF_KEY_MAX);
+});
+
+test('a key of many that is revoked is refused once the change is announced, and the others are not', async () => {
+  const gateway = start(3);
+  gateway.add(3);
+  for (const key of [0, 1, 2]) await gateway.ask(key);
+  gateway.change(1, undefined);
+  gateway.forget('app_0');
+  await gateway.ask(0);
+  await expect(gateway.ask(1)).rejects.toMatchObject({ code: 'api-key-invalid' });
+  await gateway.ask(2);
+  // Each was read once more, and is known again.
+  for (const key of [0, 2]) await gateway.ask(key);
+  expect(gateway.lookups).toEqual({ hit: 2, miss: 6 });
+});
+
+test('a changed account changes what all its apps may do, and no other apps are read again', async () => {
+  const gateway = start(1);
+  gateway.add(3);
+  gateway.change(2, { app: anApp('app_2', { accountId: 'acc_2' }) });
+  for (const key of [0, 1, 2]) await gateway.ask(key);
+  const limits = { tier: 'paid', requestsPerSecond: 15, requestsPerMonth: 1_000_000 } as const;
+  for (const key of [0, 1]) gateway.change(key, { app: anApp(`app_${key}`, { limits }) });
+  gateway.forgetAccount('acc_1');
+  for (const key of [0, 1]) expect((await gateway.ask(key)).app.limits).toEqual(limits);
+  await gateway.ask(2);
+  expect(gateway.lookups).toEqual({ hit: 1, miss: 5 });
+});
+
+test('a key that is kept in memory is refused from the instant it expires', async () => {
+  const gateway = start(1);
+  gateway.add(1);
+  gateway.change(0, { expiresAtMs: 1_000 });
+  gateway.at(999);
+  await gateway.ask(0);
+  gateway.at(1_000);
+  await expect(gateway.ask(0)).rejects.toMatchObject({ code: 'api-key-invalid' });
+});
