@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * - `ignored-pin` answers calls from another block than the one asked for;
  * - `altered-balance` adds one to every balance, as a liar would;
  * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
- * - `no-override` refuses state overrides, as some providers do.
+ * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no Multicall3 either.
  */
 export type FaultKind =
   | 'none'
@@ -36,7 +36,8 @@ export type FaultKind =
   | 'ignored-pin'
   | 'altered-balance'
   | 'parent-blocks'
-  | 'no-override';
+  | 'no-override'
+  | 'plain-calls-only';
 
 export type Fault = {
   readonly kind: FaultKind;
@@ -60,6 +61,7 @@ type Answer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: n
 const STALE_BLOCKS = 30;
 const ENDLESS_CHUNK = 'x'.repeat(64 * 1024);
 const FIRST_BLOCK = '0x1';
+const MULTICALL3_ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11';
 
 /**
  * Starts an HTTP proxy in front of a chain's JSON-RPC that misbehaves on command.
@@ -165,7 +167,10 @@ async function answer(
   });
   if (kind === 'rpc-error') return error('the flux capacitor is misaligned');
   if (kind === 'unknown-block' && call.method === 'eth_call') return error('header not found');
-  if (kind === 'no-override' && call.params.length > 2) return error('too many arguments, want at most 2');
+  const isWithoutOverride = kind === 'no-override' || kind === 'plain-calls-only';
+  if (isWithoutOverride && call.params.length > 2) return error('too many arguments, want at most 2');
+  if (kind === 'plain-calls-only' && call.method === 'eth_getCode' && isMulticall3(call))
+    return { jsonrpc: '2.0', id: call.id, result: '0x' };
   const given = await forward(target, await altered(target, call, kind));
   if (kind === 'wrong-id') return { ...given, id: 999_999_999 };
   if (kind === 'wrong-chain-id' && call.method === 'eth_chainId') return { ...given, result: '0x7b' };
@@ -177,6 +182,9 @@ async function answer(
     return { ...given, result: liedAbout(given.result) };
   return given;
 }
+
+const isMulticall3 = ({ params: [address] }: Call): boolean =>
+  String(address).toLowerCase() === MULTICALL3_ADDRESS;
 
 async function altered(target: string, call: Call, kind: FaultKind): Promise<Call> {
   if (kind === 'ignored-pin' && call.method === 'eth_call')

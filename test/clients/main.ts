@@ -1,0 +1,66 @@
+import { compileTokens, type Token } from './compile-tokens.ts';
+import { deployTokens } from './deploy-tokens.ts';
+import { judgeByWay, WAYS, type Way } from './judge-by-way.ts';
+import { makeCases } from './make-rules.ts';
+import { askNode } from './node-oracle.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import { type ClientReport, compareWithNode, findDisagreements, formatReport, isClean } from './report.ts';
+import { CLIENTS, type Client } from './start-clients.ts';
+
+// Holds the evaluator's verdicts to what Ethereum clients say themselves: real tokens from npm, each rule at its boundary,
+// by all three ways of reading. It exits with 1 where a verdict is wrong, missed, or two ways disagree.
+//
+//   node test/clients/main.ts [client …]
+
+/** Beyond, a client hangs. */
+const RUN_MS_MAX = 20 * 60_000;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function judgeClient(
+  client: Client,
+  prepared: Prepared,
+  tokens: readonly Token[],
+): Promise<ClientReport | undefined> {
+  const startedMs = performance.now();
+  const running = await client.start(prepared);
+  if (typeof running === 'string') {
+    say(`${client.name}: skipped: ${running}`);
+    return undefined;
+  }
+  await using chain = running;
+  const deployment = await deployTokens(chain.rpc, tokens, client);
+  const oracle = await askNode(chain.rpc);
+  const cases = await makeCases(deployment, oracle);
+  const byWay = [];
+  for (const way of Object.keys(WAYS) as Way[])
+    byWay.push({ way, judged: await judgeByWay(chain.rpc, way, cases, oracle) });
+  const ways = await Promise.all(byWay.map((one) => compareWithNode(one, oracle)));
+  const { tokenCount } = deployment;
+  const report = { client: client.name, tokenCount, ways, disagreements: findDisagreements(byWay) };
+  say(formatReport(report));
+  say(`  ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
+  return report;
+}
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !CLIENTS.some((client) => client.name === name));
+if (unknown.length > 0)
+  throw new Error(
+    `no such client: ${unknown.join(', ')}; there are ${CLIENTS.map(({ name }) => name).join(', ')}`,
+  );
+// Ending runs the handlers that end the clients.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+setTimeout(() => {
+  say(`the run was not over after ${RUN_MS_MAX / 60_000} minutes`);
+  process.exit(1);
+}, RUN_MS_MAX).unref();
+
+const prepared = await prepare();
+const tokens = await compileTokens(prepared.packages);
+const reports: ClientReport[] = [];
+for (const client of CLIENTS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  const report = await judgeClient(client, prepared, tokens);
+  if (report !== undefined) reports.push(report);
+}
+process.exitCode = reports.length > 0 && reports.every(isClean) ? 0 : 1;

@@ -1,0 +1,117 @@
+import type { Rule } from '#shared/contracts/rule.ts';
+import type { Judged, Outcome, Way } from './judge-by-way.ts';
+import type { NodeOracle } from './node-oracle.ts';
+
+/** What a contract may cost beyond what any check pays for: such a rule stays open although a plain call decides it. */
+const MAY_BE_MISSED_FOR: ReadonlySet<Outcome> = new Set<Outcome>(['gas-exhausted']);
+
+type ByWay = { readonly way: Way; readonly judged: readonly Judged[] };
+type Counts = Record<string, number>;
+
+export type WayReport = {
+  readonly way: Way;
+  readonly ruleCount: number;
+  readonly decidedCount: number;
+  /** Rules without a verdict, by code. */
+  readonly undetermined: Counts;
+  /** Those of them that the node's own answers decide. */
+  readonly missed: Counts;
+  readonly wrong: readonly string[];
+  readonly missedWithoutReason: readonly string[];
+};
+
+export type ClientReport = {
+  readonly client: string;
+  readonly tokenCount: number;
+  readonly ways: readonly WayReport[];
+  readonly disagreements: readonly string[];
+};
+
+const isDecided = (outcome: Outcome | undefined): boolean => outcome === 'granted' || outcome === 'denied';
+
+/** Holds each outcome of one way to the oracle's verdict. */
+export async function compareWithNode({ way, judged }: ByWay, oracle: NodeOracle): Promise<WayReport> {
+  const undetermined: Counts = {};
+  const missed: Counts = {};
+  const wrong: string[] = [];
+  const missedWithoutReason: string[] = [];
+  let ruleCount = 0;
+  for (const { rule, account, target, outcome } of eachRule(judged)) {
+    ruleCount += 1;
+    const truth = await oracle.judge(rule, account);
+    const isMissed = !isDecided(outcome) && truth !== 'open';
+    if (!isDecided(outcome)) add(undetermined, outcome);
+    if (isMissed) add(missed, outcome);
+    const line = `${way}, ${target}: ${outcome}, by the node ${truth}: ${describe(rule, account)}`;
+    if (isDecided(outcome) && outcome !== truth) wrong.push(line);
+    if (isMissed && !MAY_BE_MISSED_FOR.has(outcome)) missedWithoutReason.push(line);
+  }
+  const decidedCount = ruleCount - Object.values(undetermined).reduce((sum, count) => sum + count, 0);
+  return { way, ruleCount, decidedCount, undetermined, missed, wrong, missedWithoutReason };
+}
+
+/** Rules that two ways decide differently. */
+export function findDisagreements(byWay: readonly ByWay[]): string[] {
+  const outcomesOf = byWay.map(({ way, judged }) => ({ way, rules: [...eachRule(judged)] }));
+  const [first] = outcomesOf;
+  return (first?.rules ?? []).flatMap(({ rule, account, target }, index) => {
+    const outcomes = outcomesOf.map(({ way, rules }) => ({ way, outcome: rules[index]?.outcome }));
+    const decided = outcomes.filter(({ outcome }) => isDecided(outcome));
+    if (new Set(decided.map(({ outcome }) => outcome)).size < 2) return [];
+    const list = outcomes.map(({ way, outcome }) => `${outcome} by ${way}`).join(', ');
+    return [`${target}: ${list}: ${describe(rule, account)}`];
+  });
+}
+
+type RuleOutcome = {
+  readonly rule: Rule;
+  readonly account: string;
+  readonly target: string;
+  readonly outcome: Outcome;
+};
+
+function* eachRule(judged: readonly Judged[]): Generator<RuleOutcome> {
+  for (const { case: one, outcomes } of judged)
+    for (const [index, outcome] of outcomes.entries())
+      yield { rule: one.rules[index] as Rule, account: one.account, target: one.target, outcome };
+}
+
+function describe({ chainId: _, roleId: __, ...rule }: Rule, account: string): string {
+  return `${JSON.stringify(rule)} of ${account}`;
+}
+
+function add(counts: Counts, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
+
+/** Whether nothing in a report may stay as it is. */
+export const isClean = ({ ways, disagreements }: ClientReport): boolean =>
+  disagreements.length === 0 &&
+  ways.every(({ wrong, missedWithoutReason }) => wrong.length === 0 && missedWithoutReason.length === 0);
+
+/** Faults that are printed of each kind: one cause often shows in hundreds of rules. */
+const FAULTS_SHOWN_MAX = 10;
+
+export function formatReport({ client, tokenCount, ways, disagreements }: ClientReport): string {
+  const list = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0
+      ? []
+      : [`  ${title} (${lines.length}):`, ...lines.slice(0, FAULTS_SHOWN_MAX).map((line) => `    ${line}`)];
+  return [
+    `${client}: ${tokenCount} tokens, ${disagreements.length} disagreements`,
+    ...ways.map(formatWay),
+    ...ways.flatMap(({ wrong, missedWithoutReason }) => [
+      ...list('wrong', wrong),
+      ...list('missed', missedWithoutReason),
+    ]),
+    ...list('disagreements', disagreements),
+  ].join('\n');
+}
+
+function formatWay({ way, ruleCount, decidedCount, undetermined, missed, wrong }: WayReport): string {
+  const byCode = Object.entries(undetermined)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([code, count]) => `${code} ${count}${missed[code] ? ` (missed ${missed[code]})` : ''}`);
+  const counts = `${ruleCount} rules, ${decidedCount} decided, ${wrong.length} wrong`;
+  return `  ${way.padEnd(10)} ${counts}; undetermined: ${byCode.join(', ')}`;
+}
