@@ -110,8 +110,22 @@ describe('the routes', () => {
     });
   });
 
+  it('say at / what this is and where it is described, to people and to machines', async () => {
+    const gateway = await start();
+    const response = await gateway.get('/', { 'x-api-key': '' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('link')).toBe(
+      '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"',
+    );
+    const text = await response.text();
+    for (const path of ['docs', 'openapi.json']) {
+      expect(text).toContain(`<a href="${path}">`);
+      expect((await gateway.get(`/${path}`, { 'x-api-key': '' })).status).toBe(200);
+    }
+  });
+
   it.each([
-    '/',
     '/access-control',
     '/access-control/check-roles/',
     '/Access-Control/check-roles',

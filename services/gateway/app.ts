@@ -9,8 +9,9 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { withSpan } from '#shared/telemetry/tracing.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
-import { DOCS_POLICY, makeDocsPage } from './docs-page.ts';
+import { DOCS_POLICY, HOME_PAGE, makeDocsPage } from './docs-page.ts';
 import {
+  type Headers,
   instanceOf,
   modeOf,
   type Request,
@@ -47,6 +48,9 @@ type Handle = (request: Request, response: Response) => Promise<void>;
 
 /** The documents are the same for everybody. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
+
+/** Where the API is described, for machines too (RFC 8631). */
+const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
 
 /** One segment and nothing after it; it is decoded by the handler, once the key is known to be right. */
 const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
@@ -96,14 +100,18 @@ export function makeApp(deps: Dependencies): RequestListener {
   serve(OPENAPI_PATH, 'openapi', 'get', async (_request, response) =>
     sendJson(response, 200, documentJson, PUBLIC),
   );
-  serve(DOCS_PATH, 'docs', 'get', async (_request, response) =>
-    send(response, 200, 'text/html; charset=utf-8', docsPage, {
-      ...PUBLIC,
-      'content-security-policy': DOCS_POLICY,
-    }),
-  );
+  const servePage = (path: string, route: string, page: string, headers: Headers = {}) =>
+    serve(path, route, 'get', async (_request, response) =>
+      send(response, 200, 'text/html; charset=utf-8', page, {
+        ...PUBLIC,
+        'content-security-policy': DOCS_POLICY,
+        ...headers,
+      }),
+    );
+  servePage(DOCS_PATH, 'docs', docsPage);
+  servePage('/', 'home', HOME_PAGE, { link: HOME_LINKS });
   const nothingHere = answered(deps, 'none', async () => {
-    throw new Problem('route-not-found', 'There is nothing at this path.');
+    throw new Problem('route-not-found', 'There is nothing at this path; GET /docs describes the API.');
   });
   app.use(nothingHere);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>

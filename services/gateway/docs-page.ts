@@ -25,6 +25,18 @@ const prose = (text = ''): string => escapeHtml(text).replace(/`([^`]+)`/g, '<co
 const json = (value: unknown): string =>
   `<pre tabindex="0">${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
 
+/** What somebody reads who opens the gateway itself: what this is, and where it is described. */
+export const HOME_PAGE = [
+  '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+  '<meta name="viewport" content="width=device-width, initial-scale=1">',
+  `<title>Rolecall</title><style>${STYLE}</style></head><body><main><h1>Rolecall</h1>`,
+  '<p>Which of these roles does this wallet hold the tokens for? POST a wallet and rules to',
+  '<code>/access-control/check-roles</code>, with your key in <code>x-api-key</code>.</p><ul>',
+  '<li><a href="docs">docs</a>: the API, to read</li>',
+  '<li><a href="openapi.json">openapi.json</a>: the same as OpenAPI 3.1, for tools</li>',
+  '</ul></main></body></html>',
+].join('\n');
+
 /**
  * The OpenAPI document as one page of HTML, readable without any script.
  *
