@@ -37,18 +37,28 @@ export function judgeCallbackUrl(
   policy: CallbackPolicy,
 ): { readonly href: string } | { readonly fault: CallbackFault } {
   const url = BLANK.test(text) ? null : URL.parse(text);
-  if (url === null) return { fault: { code: 'malformed', detail: 'Not an absolute URL.' } };
-  const reason = refusalOf(url, text, policy);
-  if (reason === undefined) return { href: url.href };
-  return { fault: { code: 'callback-url-refused', detail: reason } };
+  if (url === null) return { fault: { code: 'malformed', detail: `${NOT_ABSOLUTE} ${SUCH_AS}` } };
+  const reasons = refusalsOf(url, text, policy);
+  if (reasons.length === 0) return { href: url.href };
+  return { fault: { code: 'callback-url-refused', detail: reasons.join(' ') } };
 }
 
-function refusalOf(url: URL, text: string, policy: CallbackPolicy): string | undefined {
-  if (url.protocol === 'http:' && !policy.allowHttp) return 'The scheme must be https.';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The scheme must be https.';
-  if (USER_INFO.test(text) || url.username !== '' || url.password !== '') return 'User info is not allowed.';
-  if (text.includes('#')) return 'A fragment is not allowed.';
-  if (url.port !== '' && BLOCKED_PORTS.has(Number(url.port))) return 'This port is not allowed.';
-  const reason = refuseCallbackHost(url.hostname, policy.allowedCidrs);
-  return reason === undefined ? undefined : `The host is refused: ${reason}.`;
+const NOT_ABSOLUTE = 'This is not an absolute URL.';
+const SUCH_AS = 'Write it like https://example.com/hooks.';
+
+/** Everything that is wrong, so that nobody fixes one thing only to be told of the next. */
+function refusalsOf(url: URL, text: string, { allowHttp, allowedCidrs }: CallbackPolicy): string[] {
+  // Of `localhost:3000/hook` the URL parser takes "localhost" for the scheme; its other parts mean nothing then.
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    const schemes = allowHttp ? 'https:// or http://' : 'https://';
+    return [`The URL must begin with ${schemes}, not with "${url.protocol}".`];
+  }
+  const host = refuseCallbackHost(url.hostname, allowedCidrs);
+  return [
+    url.protocol === 'http:' && !allowHttp && 'The scheme must be https, not http.',
+    (USER_INFO.test(text) || url.username !== '' || url.password !== '') && 'User info is not allowed.',
+    text.includes('#') && 'A fragment is not allowed.',
+    url.port !== '' && BLOCKED_PORTS.has(Number(url.port)) && `Port ${url.port} is not allowed.`,
+    host !== undefined && `The host is refused: ${host}.`,
+  ].filter((reason) => reason !== false);
 }
