@@ -9,7 +9,8 @@ const secrets = {
   idKeys: '1:id',
   secretKeys: '1:secret',
 };
-const plan = (env: Record<string, string>) => planEnvironment(env, ports, secrets, '/data/chains.json');
+const plan = (env: Record<string, string>, hasDemoChain = true) =>
+  planEnvironment(env, ports, secrets, { file: '/data/chains.json', hasDemoChain });
 const environmentFor = (service: string, env: Record<string, string> = {}) => {
   const planned = ports.processes.find((process) => process.service === service);
   if (!planned) throw new Error(`no ${service}`);
@@ -27,6 +28,12 @@ test('every process finds this broker, this store, these chains and its own port
     OPS_PORT: '20040',
   });
   expect(environmentFor('evaluator')).toMatchObject({ OPS_PORT: '20041' });
+});
+
+test('the portal is told of the demo wallets where there is a demo chain', () => {
+  const demo = environmentFor('developer-portal')['PORTAL_DEMO'];
+  expect(JSON.parse(demo ?? '')).toMatchObject({ chainId: 31_337, holder: expect.stringMatching(/^0x/) });
+  expect(plan({}, false).common).not.toHaveProperty('PORTAL_DEMO');
 });
 
 test('a key reaches only the processes that need it, also when the environment brings it', () => {

@@ -1,3 +1,6 @@
+import { LOCAL_CHAIN_ID } from './chain.ts';
+import { demoTokens } from './demo-tokens.ts';
+import type { LocalChains } from './local-chains.ts';
 import type { LocalSecrets } from './local-secrets.ts';
 import type { PlannedProcess, PortPlan } from './plan-ports.ts';
 import { SERVICES, serviceOf } from './services.ts';
@@ -33,12 +36,13 @@ export function planEnvironment(
   env: Environment,
   ports: PortPlan,
   secrets: LocalSecrets,
-  chainsFile: string,
+  { file: chainsFile, hasDemoChain }: LocalChains,
 ): LocalEnvironment {
   const wiring = {
     KAFKA_BROKERS: `127.0.0.1:${ports.kafka}`,
     REDIS_URL: `redis://127.0.0.1:${ports.redis}`,
     CHAINS_FILE: chainsFile,
+    ...(hasDemoChain && { PORTAL_DEMO: JSON.stringify({ chainId: LOCAL_CHAIN_ID, ...demoTokens }) }),
     GATEWAY_URL: `http://127.0.0.1:${ports.processes.find(({ service }) => service === 'gateway')?.httpPort}`,
   };
   const common: Record<string, string | undefined> = {

@@ -49,7 +49,7 @@ export async function startLocalSystem(
   const ports = planPorts(options);
   const chains = prepareChains(chosen, options.data, ports.chain);
   const secrets = loadLocalSecrets(options.data);
-  const environment = planEnvironment(env, ports, secrets, chains.file);
+  const environment = planEnvironment(env, ports, secrets, chains);
   await checkPorts(ports, chains.hasDemoChain, lines);
   for (const warning of environment.warnings) lines.say(`warning: ${warning}`);
 

@@ -168,6 +168,27 @@ export const DeliveryAnswer = z
 export const RequestIdAnswer = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
 export const CountAnswer = z.object({ count }).meta({ id: 'AcceptedCount' });
 
+const address = z.string().meta({ description: 'An address on that chain.' });
+export const TryOptions = z
+  .object({
+    /** Configured chains in the order of the chain file; none where the portal does not know them. */
+    chains: z.array(
+      z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
+    ),
+    /** On a system with a demo chain: a wallet that holds its tokens, one that does not, and the tokens. */
+    demo: z
+      .object({
+        chainId: z.number().int().positive(),
+        holder: address,
+        stranger: address,
+        erc20: address,
+        erc721: address,
+        erc1155: address,
+      })
+      .optional(),
+  })
+  .meta({ id: 'TryOptions' });
+
 export const TryAnswer = z
   .object({
     status: z.number().int(),

@@ -25,6 +25,8 @@ export type Dependencies = {
   readonly sessions: Sessions;
   /** The portal's own origin, where it is configured: `https://portal.example.com`. */
   readonly origin: string | undefined;
+  /** Where developers reach the gateway, which serves its own documentation. */
+  readonly gatewayPublicUrl: string;
   /** How long a browser keeps the session's cookie. */
   readonly sessionMsMax: number;
   /** Addresses of proxies whose `X-Forwarded-*` is believed. */
@@ -86,6 +88,8 @@ export function makeApp(deps: Dependencies): RequestListener {
     countIn(request, response);
     next();
   });
+  for (const path of ['/docs', '/openapi.json'])
+    app.get(path, (_request, response) => response.redirect(307, deps.gatewayPublicUrl + path));
   servePage(app);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
     // The router's word for a percent-escape that is none.

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   boolean,
@@ -12,8 +13,9 @@ import {
   proxyList,
 } from '#shared/config.ts';
 import { parseCidrs } from '#shared/contracts/callback-address.ts';
+import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
-import { describeError } from '#shared/errors.ts';
+import { describeError, ServiceError } from '#shared/errors.ts';
 import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
 
 /** A URL without a path, as browsers write it in `Origin`. */
@@ -42,6 +44,25 @@ const parsedBy =
     }
   };
 
+/** Tokens on a chain without value, and wallets to try them with: what the local system has. */
+const Demo = z.object({
+  chainId: z.number().int().positive(),
+  holder: z.string(),
+  stranger: z.string(),
+  erc20: z.string(),
+  erc721: z.string(),
+  erc1155: z.string(),
+});
+export type Demo = z.infer<typeof Demo>;
+
+function parseDemo(text: string): Demo {
+  try {
+    return Demo.parse(JSON.parse(text));
+  } catch {
+    throw new Error('not a JSON object of chainId, holder, stranger, erc20, erc721 and erc1155');
+  }
+}
+
 const PortalEnvironment = z.object({
   ...commonEnvironment,
   HTTP_HOST: z.string().default('0.0.0.0'),
@@ -57,6 +78,8 @@ const PortalEnvironment = z.object({
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
   WEBHOOK_ALLOWED_CIDRS: z.string().default('').transform(parsedBy(parseCidrs)),
   WEBHOOK_ALLOW_HTTP: boolean(false),
+  CHAINS_FILE: emptyIsAbsent(z.string()),
+  PORTAL_DEMO: emptyIsAbsent(z.string().transform(parsedBy(parseDemo))),
   ROLECALL_SECRET_KEYS: z.string().transform(parsedBy(parseKeyRing)),
 });
 
@@ -70,6 +93,9 @@ export type PortalConfig = CommonConfig & {
   };
   /** Where this process reaches the gateway, and where developers do. */
   readonly gateway: { readonly url: string; readonly publicUrl: string };
+  /** The chain file, of which names and ids are offered to try a check; absent: any chain id may be typed. */
+  readonly chainsFile: string | undefined;
+  readonly demo: Demo | undefined;
   /** The portal's own origin; absent: that of the host which a request names. */
   readonly origin: string | undefined;
   readonly session: { readonly idleMs: number; readonly lifeMsMax: number };
@@ -91,6 +117,8 @@ export function loadConfig(env: Environment): PortalConfig {
       trustedProxies: parsed.TRUSTED_PROXIES,
     },
     gateway: { url: parsed.GATEWAY_URL, publicUrl: parsed.PUBLIC_BASE_URL ?? parsed.GATEWAY_URL },
+    chainsFile: parsed.CHAINS_FILE,
+    demo: parsed.PORTAL_DEMO,
     origin: parsed.PORTAL_ORIGIN,
     session: {
       idleMs: hoursToMs(parsed.PORTAL_SESSION_IDLE_HOURS),
@@ -104,3 +132,15 @@ export function loadConfig(env: Environment): PortalConfig {
 /** Kept apart from the configuration, which may be logged. @throws ServiceError `config-invalid` */
 export const loadSecretKeys = (env: Environment): KeyRing =>
   loadEnvironment(PortalEnvironment.pick({ ROLECALL_SECRET_KEYS: true }), env).ROLECALL_SECRET_KEYS;
+
+/** @throws ServiceError `config-invalid` */
+export function loadChains(path: string | undefined): ChainFile['chains'] {
+  if (path === undefined) return [];
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new ServiceError('config-invalid', 'CHAINS_FILE cannot be read');
+  }
+  return parseChainFile(text).chains;
+}

@@ -10,7 +10,7 @@ import { makeSecretBox } from '#shared/secret-box.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { makeApp } from './app.ts';
-import { loadConfig, loadSecretKeys } from './config.ts';
+import { loadChains, loadConfig, loadSecretKeys } from './config.ts';
 import { makeCountDeadLetters } from './count-dead-letters.ts';
 import { describeClientError } from './describe-client-error.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
@@ -82,12 +82,15 @@ await runService(
         gatewayUrl: config.gateway.url,
         publicUrl: config.gateway.publicUrl,
         fetch: globalThis.fetch,
+        chains: loadChains(config.chainsFile),
+        demo: config.demo,
       }),
     };
     const app = makeApp({
       handlers,
       sessions,
       origin: config.origin,
+      gatewayPublicUrl: config.gateway.publicUrl,
       sessionMsMax: config.session.lifeMsMax,
       ...config.http,
       metrics: makeMetrics(context.metrics),

@@ -221,6 +221,15 @@ export const OPERATIONS = {
     answer: answers.RequestIdAnswer,
     codes: ['not-found', 'callback-url-refused', 'rate-limited'],
   },
+  readTryOptions: {
+    method: 'get',
+    path: '/api/try-options',
+    access: 'session',
+    summary: 'The configured chains, and the demo wallets of a local system',
+    status: 200,
+    answer: answers.TryOptions,
+    codes: [],
+  },
   tryCheck: {
     method: 'post',
     path: `${APP}/try`,

@@ -23,6 +23,8 @@ function makeTry(answer: () => Promise<Response>) {
       sent.push({ url: String(url), init });
       return answer();
     },
+    chains: [],
+    demo: undefined,
   });
   return { tryCheck, sent };
 }
@@ -58,6 +60,29 @@ test('an answer that is too long, or none, is a problem that names no address', 
   await expect(away.tryCheck(call())).rejects.toMatchObject({
     code: 'gateway-unavailable',
     message: expect.not.stringContaining('gateway:8080'),
+  });
+});
+
+test('the configured chains are offered by id, name and symbol, and nothing of their endpoints', async () => {
+  const chain = {
+    chainId: 31_337,
+    name: 'Demo chain',
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    blockTimeMs: 1_000,
+    quorum: 1,
+    endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],
+  };
+  const { readTryOptions } = makeTryHandlers({
+    readOwn: () => Promise.reject(new Error('not asked for')),
+    gatewayUrl: '',
+    publicUrl: '',
+    fetch: () => Promise.reject(new Error('not asked for')),
+    chains: [chain],
+    demo: undefined,
+  });
+  expect(await readTryOptions({} as Call<'readTryOptions'>)).toEqual({
+    chains: [{ chainId: 31_337, name: 'Demo chain', nativeSymbol: 'ETH' }],
   });
 });
 

@@ -1,5 +1,7 @@
 import { hashApiKey } from '#shared/contracts/api-key.ts';
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { Handlers } from './call.ts';
+import type { Demo } from './config.ts';
 import type { ReadOwn } from './handle-apps.ts';
 import { invalid, Problem } from './problem.ts';
 
@@ -28,6 +30,8 @@ export type Dependencies = {
   /** Where developers reach it. */
   readonly publicUrl: string;
   readonly fetch: typeof globalThis.fetch;
+  readonly chains: ChainFile['chains'];
+  readonly demo: Demo | undefined;
 };
 
 /**
@@ -42,8 +46,16 @@ export function makeTryHandlers({
   gatewayUrl,
   publicUrl,
   fetch,
-}: Dependencies): Handlers<'tryCheck'> {
+  chains,
+  demo,
+}: Dependencies): Handlers<'tryCheck' | 'readTryOptions'> {
+  const options = {
+    // Nothing of the endpoints is shown.
+    chains: chains.map(({ chainId, name, nativeSymbol }) => ({ chainId, name, nativeSymbol })),
+    ...(demo && { demo }),
+  };
   return {
+    readTryOptions: async () => options,
     async tryCheck({ account, param, idempotencyKey, body: { apiKey, check } }) {
       const { keys } = await readOwn(account, param('clientId'));
       const hash = hashApiKey(apiKey);

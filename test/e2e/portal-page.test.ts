@@ -116,7 +116,7 @@ test('a developer signs up, is approved, checks, sees usage and deliveries, rota
   expect(ada.faults).toEqual([]);
 });
 
-test('the form tries a check with the key that was just made', async () => {
+test('the form tries a check on a configured chain, with the demo wallets and the key that was just made', async () => {
   await using ida = await open();
   const { page } = ida;
   await signUp(ida, 'ida@example.com');
@@ -124,19 +124,33 @@ test('the form tries a check with the key that was just made', async () => {
   await requestScope(ida, app.path, 'Trying.');
   await approveScope(operator, 'Tryout');
   await ida.visit(`${app.path}/try`);
+  expect(await page.getByLabel('Chain').locator('option').allTextContents()).toEqual(['Demo chain (31337)']);
   await page.getByLabel('API key').fill(app.apiKey);
   await page.getByLabel('Wallet').fill(system.chain.holder);
-  await page.getByLabel('Chain id').fill('31337');
   await page.getByRole('textbox', { name: 'Contract' }).fill('0x12');
   await page.getByRole('button', { name: 'Run check' }).click();
   await page.locator('.rule .fault').waitFor();
-  await page.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
-  await page.getByLabel('Role id').fill('holder');
-  await page.getByRole('button', { name: 'Run check' }).click();
-  await page.locator('.verdicts', { hasText: 'holdergranted' }).waitFor();
+  const verdicts = page.locator('.verdicts > li');
+  for (const [button, verdict] of [
+    ['A wallet that holds them', 'granted'],
+    ['A wallet that does not', 'denied'],
+  ] as const) {
+    await page.getByRole('button', { name: button }).click();
+    await page.getByRole('button', { name: 'Run check' }).click();
+    await page.locator('.verdicts', { hasText: verdict }).waitFor();
+    const roles = ['holder', 'collector', 'player'];
+    expect(await verdicts.allTextContents()).toEqual(roles.map((role) => role + verdict));
+  }
   const curl = await page.getByLabel('Request as curl').textContent();
   expect(curl).toContain(system.chain.erc20);
   expect(curl).not.toContain(app.apiKey);
+
+  // Two rules of one role are one verdict, and what cannot be read is told in words.
+  await page.getByLabel('Role id').nth(1).fill('holder');
+  await page.getByRole('textbox', { name: 'Contract' }).nth(2).fill(system.chain.holder);
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.getByText('Rule 3 could not be read: There is no contract at this address.').waitFor();
+  expect(await verdicts.allTextContents()).toEqual(['playerundetermined', 'holderdenied']);
 });
 
 test('everything up to the scope request can be done without a mouse', async () => {
@@ -177,7 +191,7 @@ test('everything up to the scope request can be done without a mouse', async () 
 });
 
 async function countApps({ page, visit }: Visitor): Promise<number> {
-  await visit('/');
+  await visit('/apps');
   const apps = page.locator('.app-rows > li');
   await apps.first().waitFor();
   return apps.count();
@@ -191,6 +205,7 @@ test('a double click, and a connection that is lost after the write, make one of
   await page.getByLabel('Name').fill('Twice');
   await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).dblclick();
   await readMadeApp(page);
+  await page.getByRole('button', { name: 'I have stored them' }).click();
   expect(await countApps(cat)).toBe(1);
 
   let isLost = false;
@@ -207,23 +222,136 @@ test('a double click, and a connection that is lost after the write, make one of
   await page.getByRole('button', { name: 'Try again' }).click();
   const app = await readMadeApp(page);
   expect(app.apiKey).toMatch(/^rck_live_/);
+  await page.getByRole('button', { name: 'I have stored them' }).click();
   expect(await countApps(cat)).toBe(2);
 });
 
-test('when the session has ended, signing in again leads back to the same page', async () => {
+/** Signs in again over the page that the session ended on. */
+async function signInAgain({ page }: Visitor): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.getByLabel('Password').fill(PASSWORD);
+  await dialog.getByRole('button', { name: 'Sign in' }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+test('when the session has ended, signing in again leads on to the page that was asked for', async () => {
   await using fay = await open();
   const { page } = fay;
   await signUp(fay, 'fay@example.com');
   const app = await createApp(fay, 'Interrupted');
   await page.context().clearCookies();
-  await page.getByRole('link', { name: 'Snippets' }).click();
   await page.getByRole('link', { name: 'Webhooks' }).click();
-  await page.getByText('Your session has ended').waitFor();
-  await page.getByLabel('E-mail address').fill('fay@example.com');
-  await page.getByLabel('Password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
+  await signInAgain(fay);
+  await page.getByText('No deliveries').waitFor();
   expect(new URL(page.url()).pathname).toBe(`${app.path}/webhooks`);
+});
+
+test('a form keeps what was typed when the session ends before it is sent', async () => {
+  await using fred = await open();
+  const { page } = fred;
+  await signUp(fred, 'fred@example.com');
+  const app = await createApp(fred, 'Typed for long');
+  await fred.visit(`${app.path}/scope`);
+  await page.getByLabel('Purpose').fill('Half an hour of thought.');
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Request scope' }).click();
+  await expectNoBarrier(fred, 'signing in again');
+  await signInAgain(fred);
+  expect(await page.getByLabel('Purpose').inputValue()).toBe('Half an hour of thought.');
+  await page.getByRole('button', { name: 'Request scope' }).click();
+  await page.locator('.app-page').getByText('Scope requested').waitFor();
+
+  await fred.visit('/apps');
+  await page.getByRole('button', { name: 'Create app' }).click();
+  await page.getByLabel('Name').fill('In a dialog');
+  await page.context().clearCookies();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).click();
+  await signInAgain(fred);
+  expect(await page.getByLabel('Name').inputValue()).toBe('In a dialog');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).click();
+  expect((await readMadeApp(page)).apiKey).toMatch(/^rck_live_/);
+});
+
+test('signing out in one tab signs out every other tab, and signing in comes back to them', async () => {
+  await using gus = await open();
+  const { page } = gus;
+  await signUp(gus, 'gus@example.com');
+  const app = await createApp(gus, 'Two tabs');
+  const second = await page.context().newPage();
+  await second.goto(`${app.path}/keys`);
+  await second.getByRole('button', { name: /^Revoke/ }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await second.getByRole('button', { name: 'Sign in' }).waitFor();
+  expect(await second.getByText('rck_live_').count()).toBe(0);
+  await signIn(gus, { email: 'gus@example.com', password: PASSWORD });
+  await second.getByRole('button', { name: /^Revoke/ }).waitFor();
+});
+
+test('credentials that are shown once are not lost by Back, and a reload asks first', async () => {
+  await using hal = await open();
+  const { page } = hal;
+  await signUp(hal, 'hal@example.com');
+  const app = await createApp(hal, 'Once');
+  await page.getByRole('link', { name: 'API keys' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByLabel('Name').fill('Second');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  const apiKey = await page.getByRole('textbox', { name: 'API key' }).inputValue();
+  await page.getByText('reload or leave this page').waitFor();
+  await page.goBack();
+  await page.getByRole('alert').getByText('You are still here').waitFor();
+  expect(new URL(page.url()).pathname).toBe(`${app.path}/keys`);
+  // The visitor answers every question of the browser with "stay", and notes it.
+  await page.close({ runBeforeUnload: true });
+  await waitUntil('the browser to ask', () => hal.faults.length === 1);
+  expect(await page.getByRole('textbox', { name: 'API key' }).inputValue()).toBe(apiKey);
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'API keys' }).waitFor();
+});
+
+test('a list is filtered by its address, so that Back and a reload show the same list', async () => {
+  await using ivy = await open();
+  const { page } = ivy;
+  await using receiver = await receiveWebhooks({ answer: answerWith('no') });
+  await signUp(ivy, 'ivy@example.com');
+  const app = await createApp(ivy, 'Filtered');
+  await ivy.visit(`${app.path}/webhooks`);
+  await page.getByLabel('Callback URL').fill(receiver.url);
+  await page.getByRole('button', { name: 'Send test event' }).click();
+  const { requestId } = await receiver.waitFor(() => true);
+  await page.getByLabel('State').selectOption('pending');
+  const delivery = page.locator('.deliveries').getByRole('link', { name: requestId });
+  await waitUntil('the failed attempt in words', async () => {
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    return (await page.getByText('The receiver failed (500)').count()) > 0;
+  });
+  await delivery.click();
+  await page.getByRole('heading', { name: 'Delivery' }).waitFor();
+  await page.goBack();
+  await delivery.waitFor();
+  expect(await page.getByLabel('State').inputValue()).toBe('pending');
+  await page.reload();
+  await delivery.waitFor();
+  expect(await page.getByLabel('State').inputValue()).toBe('pending');
+  await delivery.click();
+  await page.getByRole('link', { name: '← Webhooks' }).click();
+  await delivery.waitFor();
+  expect(await page.getByLabel('State').inputValue()).toBe('pending');
+});
+
+test('an operator sees first who waits for a decision', async () => {
+  await operator.visit('/');
+  expect(await operator.page.getByRole('heading', { level: 1 }).textContent()).toBe('Scope requests');
+});
+
+test('the page leads to the documentation that the gateway serves', async () => {
+  await using kim = await open();
+  await kim.visit('/sign-in');
+  await kim.page.getByRole('link', { name: 'Read the API' }).click();
+  await kim.page.getByRole('heading', { name: 'Rolecall API' }).waitFor();
+  expect(new URL(kim.page.url()).origin).toBe(system.ready.gateways[0]);
 });
 
 test('on a narrow screen the menu shows where one is', async () => {
@@ -267,6 +395,7 @@ test('wrong input is named beside its field, and the first field with a fault ha
 /** Every page that an operator with apps can get to; `{app}`, `{request}` and `{new}` stand for ids. */
 const PAGES = [
   '/',
+  '/apps',
   '/apps/{app}',
   '/apps/{app}/keys',
   '/apps/{app}/webhooks',
@@ -359,7 +488,6 @@ describe('of somebody whose every text is a script', () => {
     await visit(`${app.path}/try`);
     await page.getByLabel('API key').fill(app.apiKey);
     await page.getByLabel('Wallet').fill(system.chain.holder);
-    await page.getByLabel('Chain id').fill('31337');
     await page.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
     await page.getByLabel('Role id').fill(HARM);
     await page.getByRole('button', { name: 'Run check' }).click();
@@ -369,20 +497,27 @@ describe('of somebody whose every text is a script', () => {
   });
 
   test.each([
-    ['Create app', '/', 'Create app'],
-    ['Create key', '/apps/{app}/keys', 'Create key'],
-    ['Rotate…', '/apps/{app}/webhooks', 'Rotate secret'],
-    ['Delete app…', '/apps/{app}/settings', 'Delete app'],
-  ])('the dialog behind “%s” is one that everybody can use', async (opener, pattern, action) => {
-    const { page, visit } = eve;
-    await visit(pattern.replace('{app}', app.clientId));
-    await page.getByRole('button', { name: opener, exact: true }).click();
-    await page.getByRole('dialog').getByRole('button', { name: action }).waitFor();
-    await expectNoBarrier(eve, opener);
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe(opener);
-  });
+    ['Create app', '/apps', 'Create app', 'Name'],
+    ['Create key', '/apps/{app}/keys', 'Create key', 'Name'],
+    ['Roll', '/apps/{app}/keys', 'Roll key', 'The old key stops working'],
+    ['Rotate…', '/apps/{app}/webhooks', 'Rotate secret', 'The old secret stops signing'],
+    ['Resend failed…', '/apps/{app}/webhooks', 'Resend', 'Failed within'],
+    ['Delete app…', '/apps/{app}/settings', 'Delete app', /^Type/],
+  ])(
+    'the dialog behind “%s” begins at its first field, and everybody can use it',
+    async (opener, pattern, action, field) => {
+      const { page, visit } = eve;
+      await visit(pattern.replace('{app}', app.clientId));
+      const button = page.locator('button').filter({ hasText: new RegExp(`^${opener}$`) });
+      await button.first().click();
+      expect(await isFocused(page.getByRole('dialog').getByLabel(field))).toBe(true);
+      await page.getByRole('dialog').getByRole('button', { name: action }).waitFor();
+      await expectNoBarrier(eve, opener);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe(opener);
+    },
+  );
 });
 
 test.each(['/sign-in', '/sign-up'])('%s is a page that everybody can use', async (path) => {

@@ -19,7 +19,7 @@ export type Visitor = AsyncDisposable & {
   readonly visit: (path: string) => Promise<void>;
   /** Everything that a page must never cause: dialogs, uncaught errors, violations of the content policy. */
   readonly faults: readonly string[];
-  /** What axe-core finds that is serious or critical, as the page is now. */
+  /** What axe-core finds, as the page is now. */
   readonly findBarriers: () => Promise<readonly AxeViolation[]>;
   /** By how many pixels the page is wider than its window. */
   readonly overflowPx: () => Promise<number>;
@@ -96,13 +96,11 @@ async function findBarriers(page: Page): Promise<AxeViolation[]> {
   const found = await page.evaluate<{
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
   }>(`axe.run(document, { resultTypes: ['violations'] })`);
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, impact, nodes }) => ({
-      rule: id,
-      impact,
-      places: nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`),
-    }));
+  return found.violations.map(({ id, impact, nodes }) => ({
+    rule: id,
+    impact,
+    places: nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+  }));
 }
 
 /** Whether an element has the focus. */

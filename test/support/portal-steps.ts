@@ -26,7 +26,7 @@ export async function signIn(
   await visit('/sign-in');
   await fillSignIn(page, email, password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Your apps' }).waitFor();
+  await page.getByRole('heading', { name: /^(Your apps|Scope requests)$/ }).waitFor();
 }
 
 async function fillSignIn(page: Visitor['page'], email: string, password: string): Promise<void> {
@@ -36,7 +36,7 @@ async function fillSignIn(page: Visitor['page'], email: string, password: string
 
 /** Makes an app, copies its key by the button, and goes on to its page. */
 export async function createApp({ visit, page }: Visitor, name: string): Promise<MadeApp> {
-  await visit('/');
+  await visit('/apps');
   await page.getByRole('button', { name: 'Create app' }).click();
   await page.getByLabel('Name').fill(name);
   await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).click();

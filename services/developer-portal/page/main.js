@@ -1,56 +1,82 @@
 import { ask, onSessionLost } from './core/api.js';
-import { html, render, useEffect, useErrorBoundary, useState } from './core/html.js';
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from './core/html.js';
 import { forgetKeys } from './core/kept-keys.js';
+import { tellOtherTabs, watchOtherTabs } from './core/other-tabs.js';
 import { followLinks, navigate, usePath } from './core/router.js';
 import { Session } from './core/session.js';
 import { Frame } from './pages/frame.js';
 import { findPage } from './pages/routes.js';
 import { SignIn } from './pages/sign-in.js';
-import { Toasts, toast } from './parts/toasts.js';
+import { SignInAgain } from './pages/sign-in-again.js';
+import { Toasts } from './parts/toasts.js';
 
 const SIGN_IN_PATHS = ['/sign-in', '/sign-up'];
 
-/** Who is signed in decides what is drawn: `undefined` is not known yet, `null` nobody. */
+/**
+ * Who is signed in decides what is drawn: `undefined` is not known yet, `null` nobody. Where the session of somebody
+ * ends, the page stays, so that nothing typed is lost, and they sign in over it.
+ */
 function Portal() {
   const [account, setAccount] = useState(undefined);
+  const [isLost, setIsLost] = useState(false);
+  const [signIns, setSignIns] = useState(0);
   const [failure, setFailure] = useState(undefined);
   const [bug, forgetBug] = useErrorBoundary();
   const path = usePath();
 
+  const current = useRef(undefined);
+  current.current = account;
+  const lost = useRef(false);
+  lost.current = isLost;
+
+  /** Draws the pages of whoever it is; of somebody else nothing of before stays. */
+  const enter = (next) => {
+    if (current.current && current.current.accountId !== next?.accountId) forgetKeys();
+    setAccount(next);
+    setIsLost(false);
+    setFailure(undefined);
+    setSignIns((last) => last + 1);
+  };
   const reload = async () => {
     try {
-      setAccount((await ask('GET', '/api/session')).account);
-      setFailure(undefined);
+      enter((await ask('GET', '/api/session')).account);
     } catch (error) {
-      if (error.code === 'session-missing') setAccount(null);
-      else setFailure(error);
+      if (error.code !== 'session-missing') setFailure(error);
+      else if (!current.current) setAccount(null);
     }
   };
+  const recheck = async () => {
+    if (current.current === undefined) return;
+    const found = await ask('GET', '/api/session').catch(() => undefined);
+    if (found && (lost.current || found.account.accountId !== current.current?.accountId))
+      enter(found.account);
+  };
+  const signedIn = (found) => {
+    tellOtherTabs(found.accountId);
+    enter(found);
+  };
   const leave = () => {
-    forgetKeys();
-    setAccount(null);
+    tellOtherTabs(null);
+    enter(null);
     navigate('/sign-in');
   };
+  const onTold = (accountId) => {
+    if (accountId === null) enter(null);
+    else void reload();
+  };
   useEffect(() => void reload(), []);
-  useEffect(
-    () =>
-      onSessionLost(() =>
-        setAccount((before) => {
-          if (before) toast('Your session has ended. Please sign in again.', 'bad');
-          return null;
-        }),
-      ),
-    [],
-  );
+  useEffect(() => onSessionLost(() => setIsLost(Boolean(current.current))), []);
+  useEffect(() => watchOtherTabs({ onTold, onShown: recheck }), []);
 
   if (bug) return html`<${Trouble} text="The page met a bug." again=${forgetBug} />`;
   if (failure) return html`<${Trouble} text=${failure.message} again=${reload} />`;
   if (account === undefined) return html`<main id="main" class="centred"><div class="skeleton"></div></main>`;
   if (account === null || SIGN_IN_PATHS.includes(path))
-    return html`<${SignIn} isNew=${path === '/sign-up'} account=${account} onSignedIn=${setAccount} />`;
-  const [Page, parts] = findPage(path);
-  return html`<${Session.Provider} value=${{ account, reload, leave }}>
+    return html`<${SignIn} isNew=${path === '/sign-up'} account=${account} onSignedIn=${signedIn} />`;
+  const [Page, parts] = findPage(path, account);
+  return html`<${Session.Provider} key=${account.accountId} value=${{ account, signIns, reload, leave }}>
     <${Frame} path=${path}><${Page} key=${parts.id} ...${parts} /><//>
+    ${isLost && html`<${SignInAgain} account=${account} onSignedIn=${signedIn} onLeave=${leave} />`}
   <//>`;
 }
 

@@ -1,9 +1,10 @@
 /** Most rules that the form offers; the API takes more. */
 export const RULES_MAX = 20;
 
-export const newRule = (place) => ({
+/** `chainId` is text, as a field has it. */
+export const newRule = (place, chainId) => ({
   type: 'ERC20',
-  chainId: '1',
+  chainId,
   contractAddress: '',
   tokenId: '',
   minToken: '',
@@ -19,12 +20,22 @@ export const FIELDS = {
   NATIVE: ['minToken', 'maxToken'],
 };
 
+/** A rule for each token of a demo chain; its holder owns what they ask for, exactly. */
+export const demoRules = ({ chainId, erc20, erc721, erc1155 }) => {
+  const rule = (place, given) => ({ ...newRule(place, String(chainId)), ...given });
+  return [
+    rule(1, { type: 'ERC20', contractAddress: erc20, minToken: '1500.5', roleId: 'holder' }),
+    rule(2, { type: 'ERC721', contractAddress: erc721, tokenId: '1-3', minToken: '3', roleId: 'collector' }),
+    rule(3, { type: 'ERC1155', contractAddress: erc1155, tokenId: '7,8', minToken: '15', roleId: 'player' }),
+  ];
+};
+
 /**
  * The body of a check from what was typed: fields that a rule's type does not have, or that are empty, are left
  * out. What is wrong with the rest is the API's to say.
  *
  * @example
- * buildCheck({ account: '0x…', onUndetermined: 'omit', rules: [newRule(1)] });
+ * buildCheck({ account: '0x…', onUndetermined: 'omit', rules: [newRule(1, '1')] });
  */
 export function buildCheck({ account, onUndetermined, rules }) {
   return {

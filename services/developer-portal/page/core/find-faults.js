@@ -19,7 +19,9 @@ function faultOf(field) {
   if (field.minLength > 0 && [...field.value].length < field.minLength)
     return `At least ${field.minLength} characters.`;
   if (validity.typeMismatch)
-    return field.type === 'email' ? 'This is not an e-mail address.' : 'This is not a URL.';
+    return field.type === 'email'
+      ? 'This is not an e-mail address.'
+      : 'Write a whole URL, like https://example.com/hooks.';
   if (validity.patternMismatch) return field.title;
   if (validity.rangeUnderflow || validity.rangeOverflow)
     return `Between ${field.min} and ${field.max}, please.`;

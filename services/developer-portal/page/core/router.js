@@ -1,17 +1,45 @@
 import { useEffect, useState } from './html.js';
 
+/** What the server answers by something else than the page. */
+const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs$|openapi\.json$)/;
+
 const listeners = new Set();
 let isNavigated = false;
+/** Where the page is held, and what is called when somebody wanted to leave. */
+let held;
 const announce = () => {
+  if (held) return returnTo(held);
   isNavigated = true;
   for (const listener of listeners) listener();
 };
 
-/** Goes to a path of the page, without loading it anew. */
+/** Goes to a path of the page, without loading it anew. Where the page goes by itself, nothing holds it. */
 export function navigate(path, { replace = false } = {}) {
+  held = undefined;
   history[replace ? 'replaceState' : 'pushState'](null, '', path);
   if (!replace) scrollTo(0, 0);
   announce();
+}
+
+/**
+ * Keeps the page where it is until the returned function is called: the browser's Back stays here and calls `onTry`,
+ * and a reload asks first.
+ */
+export function holdPage(onTry) {
+  const mine = { url: location.pathname + location.search, onTry };
+  const ask = (event) => event.preventDefault();
+  held = mine;
+  addEventListener('beforeunload', ask);
+  return () => {
+    if (held === mine) held = undefined;
+    removeEventListener('beforeunload', ask);
+  };
+}
+
+/** The browser has gone already, so its entry is taken over. */
+function returnTo({ url, onTry }) {
+  history.pushState(null, '', url);
+  onTry();
 }
 
 /** Whether the page was gone to from another one, and not loaded. */
@@ -29,6 +57,37 @@ export function usePath() {
   return path;
 }
 
+/**
+ * What a list is filtered by, kept in the address, so that Back, a reload and a shared link show the same list. A value
+ * that is the default is left out.
+ *
+ * @example
+ * const [filters, setFilters] = useQuery({ state: '', since: '' });
+ * setFilters({ state: 'exhausted' }); // …?state=exhausted
+ */
+export function useQuery(defaults) {
+  const read = () => {
+    const given = new URLSearchParams(location.search);
+    return Object.fromEntries(
+      Object.entries(defaults).map(([name, value]) => [name, given.get(name) ?? value]),
+    );
+  };
+  const [values, setValues] = useState(read);
+  useEffect(() => {
+    const look = () => setValues(read());
+    listeners.add(look);
+    return () => listeners.delete(look);
+  }, []);
+  const change = (changes) => {
+    const next = { ...values, ...changes };
+    const kept = Object.entries(next).filter(([name, value]) => value !== defaults[name]);
+    const query = kept.length > 0 ? `?${new URLSearchParams(kept)}` : '';
+    history.replaceState(null, '', location.pathname + query);
+    setValues(next);
+  };
+  return [values, change];
+}
+
 /** Makes every ordinary link within the page, and the browser's own buttons, go through `navigate`. */
 export function followLinks() {
   addEventListener('popstate', announce);
@@ -36,9 +95,9 @@ export function followLinks() {
     const link = event.target instanceof Element ? event.target.closest('a[href]') : null;
     if (!link || event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || link.target) return;
-    const { origin, pathname, hash } = new URL(link.href);
-    if (origin !== location.origin || hash || /^\/(api|assets)\//.test(pathname)) return;
+    const { origin, pathname, search, hash } = new URL(link.href);
+    if (origin !== location.origin || hash || NOT_OF_THE_PAGE.test(pathname)) return;
     event.preventDefault();
-    navigate(pathname);
+    navigate(pathname + search);
   });
 }

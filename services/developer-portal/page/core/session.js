@@ -1,6 +1,9 @@
 import { createContext, useContext } from './html.js';
 
-/** `{ account, reload, leave }` of whoever is signed in. */
+/**
+ * `{ account, signIns, reload, leave }` of whoever is signed in. `signIns` counts how often they have signed in on this
+ * page: what was refused in between is read again.
+ */
 export const Session = createContext(undefined);
 export const useSession = () => useContext(Session);
 

@@ -1,15 +1,17 @@
 import { ask } from './api.js';
 import { useEffect, useState } from './html.js';
+import { useSession } from './session.js';
 
 /**
- * Something that is read from the API when the component appears, and again when the path changes or `reload` is
- * called. What was read stays on the screen while it is read anew.
+ * Something that is read from the API when the component appears, and again when the path changes `reload` is
+ * called, or the person signs in again. What was read stays on the screen while it is read anew.
  *
  * @returns `{ value, error, reload }`; neither value nor error while it is read the first time
  */
 export function useResource(path) {
   const [state, setState] = useState({ path });
   const [round, setRound] = useState(0);
+  const { signIns } = useSession();
   useEffect(() => {
     let isWanted = true;
     const settle = (outcome) => isWanted && setState({ path, ...outcome });
@@ -20,7 +22,7 @@ export function useResource(path) {
     return () => {
       isWanted = false;
     };
-  }, [path, round]);
+  }, [path, round, signIns]);
   const current = state.path === path ? state : {};
   return { value: current.value, error: current.error, reload: () => setRound((last) => last + 1) };
 }

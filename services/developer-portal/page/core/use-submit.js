@@ -12,6 +12,8 @@ const IDLE = { busy: false, error: undefined, faults: {}, isUncertain: false };
  *    └────────────────┘ └──no answer─► uncertain: the same values can be sent again under the same key, so that
  *                                      whatever became of the first try, there is one of what was asked for
  *
+ * A session that has ended leaves the form as it is: the person signs in over it and submits again.
+ *
  * @param send `(values, idempotencyKey) => Promise`; values are the form's fields by name
  * @returns the form's state, and `onSubmit` and `formRef` for the form element
  */
@@ -37,6 +39,12 @@ export function useSubmit(send, onDone) {
       setState(IDLE);
       onDone?.(answer);
     } catch (error) {
+      // Nothing was done. What was typed stays, and so does a first try that may have arrived.
+      if (error.code === 'session-missing') {
+        current.isBusy = false;
+        if (!state.isUncertain) current.values = undefined;
+        return setState((last) => ({ ...last, busy: false }));
+      }
       const isUncertain = error.isUncertain === true;
       if (!isUncertain) attempt.current = { key: makeUuid(), values: undefined, isBusy: false };
       current.isBusy = false;

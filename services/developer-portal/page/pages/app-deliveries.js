@@ -1,8 +1,10 @@
 import { ask } from '../core/api.js';
 import { formatMs, formatPlural } from '../core/format.js';
 import { html, useEffect, useState } from '../core/html.js';
+import { useQuery } from '../core/router.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
+import { wordsOfAttempt } from '../parts/attempt-words.js';
 import { Field } from '../parts/field.js';
 import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
@@ -16,7 +18,7 @@ const PAGE_COUNT = 25;
 export const STATES = {
   pending: ['warn', 'Pending'],
   delivered: ['good', 'Delivered'],
-  exhausted: ['bad', 'Exhausted'],
+  exhausted: ['bad', 'Given up'],
   stopped: ['bad', 'Stopped by 410'],
 };
 export const StateBadge = ({ state }) => {
@@ -26,11 +28,11 @@ export const StateBadge = ({ state }) => {
 
 /** Webhooks: the secret that signs them, a test event, and every delivery. */
 export function Deliveries() {
-  const [filters, setFilters] = useState({ state: '', since: '' });
+  const [filters, setFilters] = useQuery({ state: '', since: '' });
   const [round, setRound] = useState(0);
   const [isResending, setIsResending] = useState(false);
   const reload = () => setRound((last) => last + 1);
-  const change = (name) => (event) => setFilters({ ...filters, [name]: event.target.value });
+  const change = (name) => (event) => setFilters({ [name]: event.target.value });
   return html`
     <${PageHead} title="Webhooks">
       <p class="sub">Results are POSTed to the <code>callbackUrl</code> of a check and tried again for up to 40 hours.</p>
@@ -102,7 +104,7 @@ const Row = ({ data, base }) => {
   const { requestId, state, callbackUrl, attempts, lastAttempt } = data;
   return html`<li>
     <div class="grow">
-      <a class="row-link mono" href=${`${base}/webhooks/${encodeURIComponent(requestId)}`}>${requestId}</a>
+      <a class="row-link mono" href=${`${base}/webhooks/${encodeURIComponent(requestId)}${location.search}`}>${requestId}</a>
       <p class="sub clip" title=${callbackUrl}>${callbackUrl}</p>
     </div>
     <div class="badges"><${StateBadge} state=${state} /></div>
@@ -110,7 +112,7 @@ const Row = ({ data, base }) => {
       <span>${formatPlural(attempts, 'attempt')}</span>
       ${
         lastAttempt &&
-        html`<span>${lastAttempt.status ?? lastAttempt.class} in ${formatMs(lastAttempt.durationMs)}</span>
+        html`<span>${wordsOfAttempt(lastAttempt)} in ${formatMs(lastAttempt.durationMs)}</span>
           <span><${Time} at=${lastAttempt.at} /></span>`
       }
     </p>

@@ -3,27 +3,12 @@ import { formatMinute, formatMs } from '../core/format.js';
 import { html, useRef, useState } from '../core/html.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
+import { wordsOfAttempt } from '../parts/attempt-words.js';
 import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 import { StateBadge } from './app-deliveries.js';
 import { Missing } from './missing.js';
-
-/** What the dispatcher says of an attempt, in words. */
-const CLASSES = {
-  delivered: 'Delivered',
-  'http-3xx': 'A redirect, which is not followed',
-  'http-4xx': 'Refused by the receiver',
-  'http-5xx': 'The receiver failed',
-  gone: 'Gone: the receiver wants no more',
-  timeout: 'No answer in time',
-  'connect-failed': 'Could not connect',
-  'connection-reset': 'The connection broke',
-  'tls-failed': 'TLS failed',
-  'dns-failed': 'The name could not be resolved',
-  'address-refused': 'The address is not allowed',
-  'response-malformed': 'The answer was malformed',
-};
 
 /** One delivery: every attempt with what came back. */
 export function Delivery({ item }) {
@@ -53,7 +38,7 @@ export function Delivery({ item }) {
   const actions = html`<button type="button" onClick=${delivery.reload}>Refresh</button>
     <button type="button" class="primary" aria-disabled=${isBusy ? 'true' : undefined} onClick=${resend}>Resend</button>`;
   return html`
-    <p class="crumbs"><a href=${`${base}/webhooks`}>← Webhooks</a></p>
+    <p class="crumbs"><a href=${`${base}/webhooks${location.search}`}>← Webhooks</a></p>
     <${PageHead} title="Delivery" aside=${actions}><p class="sub mono break">${item}</p><//>
     <${Loaded} resource=${delivery}>${({ state, callbackUrl, nextAttemptAt, attempts }) => html`
       <${Card}><dl class="facts-list">
@@ -72,6 +57,6 @@ const toneOf = (name, status) => (name === 'delivered' || (status >= 200 && stat
 
 const Attempt = ({ data: { attempt, at, status, durationMs, class: name, answer } }) => html`<li>
   <p class="row-title"><${Badge} tone=${toneOf(name, status)}>${status ?? 'No answer'}<//> Attempt ${attempt}</p>
-  <p class="sub facts"><span>${formatMinute(at)}</span><span>${formatMs(durationMs)}</span><span>${CLASSES[name] ?? name}</span></p>
+  <p class="sub facts"><span>${formatMinute(at)}</span><span>${formatMs(durationMs)}</span><span>${wordsOfAttempt({ class: name })}</span></p>
   ${answer && html`<pre class="code" tabindex="0" aria-label=${`Answer to attempt ${attempt}`}>${answer}</pre>`}
 </li>`;

@@ -48,9 +48,13 @@ function Quota({ name, used, quota }) {
       aria-valuemax=${quota} aria-valuenow=${used} aria-valuetext=${`${formatCount(used)} of ${formatCount(quota)}`}>
       <div style=${{ width: `${share * 100}%` }}></div>
     </div>
-    <p class="sub">${share >= 1 ? 'Used up: checks are refused until next month.' : `${formatCount(quota - used)} left this month`}</p>
+    <p class="sub">${share >= 1 ? 'Used up: checks are refused until next month' : `${formatCount(quota - used)} left this month`}. ${CHARGED}</p>
   </div>`;
 }
+
+/** Why this figure and the charts differ. */
+const CHARGED =
+  'A check that decided nothing, and may succeed when it is made again, is not charged; the charts count it too.';
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });
 const monthName = (name) =>

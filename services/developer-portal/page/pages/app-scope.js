@@ -4,7 +4,7 @@ import { useApp } from '../core/session.js';
 import { useSubmit } from '../core/use-submit.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
-import { PageHead } from '../parts/page-head.js';
+import { focusPageHead, PageHead } from '../parts/page-head.js';
 import { Card, ScopeBadge } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
@@ -40,6 +40,7 @@ function RequestScope({ purpose, onDone }) {
     (body, idempotencyKey) => ask('POST', `${api}/scope`, { body, idempotencyKey }),
     () => {
       toast('Scope requested');
+      focusPageHead();
       onDone();
       reload();
     },

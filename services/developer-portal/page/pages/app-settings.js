@@ -46,7 +46,7 @@ export function Settings() {
         send=${() => ask('DELETE', api)} onClose=${() => setIsDeleting(false)}
         onDone=${() => {
           toast('App deleted');
-          navigate('/');
+          navigate('/apps');
         }}><p>All keys of <strong class="break">${app.name}</strong> stop working within a second.</p><//>`
     }
   `;

@@ -24,7 +24,8 @@ export function Snippets() {
   return html`
     <${PageHead} title="Snippets"
       aside=${html`<${Segments} label="Language" options=${options} value=${chosen} onChange=${setChosen} />`}>
-      <p class="sub">Verify what arrives at your callback URL before you act on it.</p><//>
+      <p class="sub">Verify what arrives at your callback URL before you act on it. All requests and answers
+        are in the <a href="/docs">API documentation</a>.</p><//>
     <${Card} title="Verify a signature"><${Snippet} key=${verify} file=${verify} note=${needs} language=${name} /><//>
     <${Card} title="Fold the rules of a role">
       <p class="prose">A result has one entry per rule. Several rules may name one role, and only together do they say

@@ -1,13 +1,14 @@
 import { ask } from '../core/api.js';
-import { buildCheck, newRule, RULES_MAX } from '../core/build-check.js';
+import { buildCheck, demoRules, newRule, RULES_MAX } from '../core/build-check.js';
 import { html, useState } from '../core/html.js';
 import { keptKey } from '../core/kept-keys.js';
 import { useApp } from '../core/session.js';
+import { useResource } from '../core/use-resource.js';
 import { useSubmit } from '../core/use-submit.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
-import { Card } from '../parts/states.js';
+import { Card, Loaded } from '../parts/states.js';
 import { RuleFields } from './rule-fields.js';
 import { TryAnswer } from './try-answer.js';
 
@@ -19,19 +20,29 @@ const POLICIES = [
 
 /** A form that runs a check with the app's own key, and shows what went over the wire. */
 export function Try() {
+  const options = useResource('/api/try-options');
+  return html`
+    <${PageHead} title="Try it"><p class="sub">Runs a real check, which counts against the quota. The key goes to the
+      gateway and is not kept.</p><//>
+    <${Loaded} resource=${options}>${(value) => html`<${TryForm} ...${value} />`}<//>
+  `;
+}
+
+function TryForm({ chains, demo }) {
   const { app, api, base } = useApp();
+  const firstChain = String(chains[0]?.chainId ?? '');
   const [account, setAccount] = useState('');
   const [apiKey, setApiKey] = useState(() => keptKey(app.clientId));
   const [onUndetermined, setPolicy] = useState('omit');
-  const [rules, setRules] = useState(() => [newRule(1)]);
+  const [rules, setRules] = useState(() => [newRule(1, firstChain)]);
   const [answer, setAnswer] = useState(undefined);
-  const form = useSubmit((_, idempotencyKey) => {
+  const send = async (_, idempotencyKey) => {
     setAnswer(undefined);
-    return ask('POST', `${api}/try`, {
-      body: { apiKey: apiKey.trim(), check: buildCheck({ account, onUndetermined, rules }) },
-      idempotencyKey,
-    });
-  }, setAnswer);
+    const check = buildCheck({ account, onUndetermined, rules });
+    const body = { apiKey: apiKey.trim(), check };
+    return { ...(await ask('POST', `${api}/try`, { body, idempotencyKey })), onUndetermined };
+  };
+  const form = useSubmit(send, setAnswer);
   const faults = {
     ...faultsOf(form.error?.errors, '/check'),
     ...faultsOf(answer?.body?.errors, ''),
@@ -40,14 +51,17 @@ export function Try() {
   const change = (place, name, value) =>
     setRules(rules.map((rule, at) => (at === place ? { ...rule, [name]: value } : rule)));
   const add = () =>
-    setRules([...rules, { ...newRule(rules.length + 1), chainId: rules.at(-1)?.chainId ?? '1' }]);
+    setRules([...rules, { ...newRule(rules.length + 1), chainId: rules.at(-1)?.chainId ?? firstChain }]);
+  const fillIn = (wallet) => {
+    setAccount(wallet);
+    setRules(demoRules(demo));
+  };
   return html`
-    <${PageHead} title="Try it"><p class="sub">Runs a real check, which counts against the quota. The key goes to the
-      gateway and is not kept.</p><//>
     ${
       app.scope.state !== 'approved' &&
       html`<p class="notice warn">Without the approved scope the answer is 403. <a href=${`${base}/scope`}>Request the scope</a></p>`
     }
+    ${demo && html`<${DemoFill} demo=${demo} onFill=${fillIn} />`}
     <${Card}>
       <${Form} form=${form} submit="Run check" label="A check">
         <div class="two">
@@ -58,7 +72,10 @@ export function Try() {
             onInput=${(event) => setAccount(event.target.value)} fault=${faults['/account']} />
         </div>
         ${rules.map(
-          (rule, place) => html`<${RuleFields} key=${place} rule=${rule} place=${place} faults=${faults}
+          (
+            rule,
+            place,
+          ) => html`<${RuleFields} key=${place} rule=${rule} place=${place} chains=${chains} faults=${faults}
             onChange=${(name, value) => change(place, name, value)}
             onRemove=${rules.length > 1 ? () => setRules(rules.filter((_, at) => at !== place)) : undefined} />`,
         )}
@@ -74,6 +91,15 @@ export function Try() {
     ${answer && html`<${TryAnswer} answer=${answer} />`}
   `;
 }
+
+/** On a system with a demo chain: wallets and tokens to begin with. */
+const DemoFill = ({ demo, onFill }) => html`<div class="notice inline spread">
+  <p>This system has a demo chain with an ERC20, an ERC721 and an ERC1155. Fill in a check of them for:</p>
+  <div class="inline">
+    <button type="button" onClick=${() => onFill(demo.holder)}>A wallet that holds them</button>
+    <button type="button" onClick=${() => onFill(demo.stranger)}>A wallet that does not</button>
+  </div>
+</div>`;
 
 /** Faults by pointer, of the check's own fields: `/rules/0/minToken`. An undetermined rule is no fault of a field. */
 const faultsOf = (errors, prefix) =>

@@ -36,7 +36,7 @@ export function App({ id, section = '', item }) {
   return html`<${Loaded} resource=${resource}>${(app) => html`<${CurrentApp.Provider}
       value=${{ app, base, api: `/api${base}`, reload: resource.reload }}>
     <div class="app-head">
-      <p class="crumbs"><a href="/">Apps</a><span aria-hidden="true">/</span><a href=${base}>${app.name}</a></p>
+      <p class="crumbs"><a href="/apps">Apps</a><span aria-hidden="true">/</span><a href=${base}>${app.name}</a></p>
       <div class="badges"><${Identifier} value=${app.clientId} what="Client ID" />
         ${app.suspended && html`<${Badge} tone="bad">Suspended<//>`}
         ${app.scope.state !== 'approved' && html`<${ScopeBadge} state=${app.scope.state} />`}

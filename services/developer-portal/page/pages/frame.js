@@ -22,9 +22,10 @@ export function Frame({ path, children }) {
     <header class="top">
       <a class="brand" href="/"><${Mark} />Rolecall</a>
       <nav aria-label="Portal">
-        ${link('/', 'Apps', path === '/' || isUnder(path, '/apps'))}
-        ${account.operator && link('/operator', 'Operator', isUnder(path, '/operator'))}
+        ${link('/apps', 'Apps', (path === '/' && !account.operator) || isUnder(path, '/apps'))}
+        ${account.operator && link('/operator', 'Operator', path === '/' || isUnder(path, '/operator'))}
         ${link('/account', 'Account', path === '/account')}
+        <a href="/docs">API docs</a>
       </nav>
       <div class="who"><span class="email" title=${account.email}>${account.email}</span>
         <button type="button" class="plain" onClick=${signOut}>Sign out</button></div>

@@ -5,5 +5,5 @@ import { PageHead } from '../parts/page-head.js';
 export const Missing = () => html`
   <${PageHead} title="Nothing here" />
   <p class="prose">This page does not exist, or it belongs to another account.</p>
-  <p><a class="button" href="/">Back to your apps</a></p>
+  <p><a class="button" href="/apps">Back to your apps</a></p>
 `;

@@ -1,6 +1,7 @@
 import { ask } from '../core/api.js';
 import { formatCount, formatPlural } from '../core/format.js';
 import { html, useEffect, useState } from '../core/html.js';
+import { useQuery } from '../core/router.js';
 import { useResource } from '../core/use-resource.js';
 import { useSubmit } from '../core/use-submit.js';
 import { Dialog } from '../parts/dialog.js';
@@ -22,11 +23,11 @@ const LIMITS = [
 
 /** All accounts, looked up by their address. */
 export function OperatorAccounts() {
-  const [text, setText] = useState('');
-  const [query, setQuery] = useState('');
+  const [{ query }, setQuery] = useQuery({ query: '' });
+  const [text, setText] = useState(query);
   const [editing, setEditing] = useState(undefined);
   useEffect(() => {
-    const timer = setTimeout(() => setQuery(text.trim()), TYPING_MS);
+    const timer = setTimeout(() => text.trim() !== query && setQuery({ query: text.trim() }), TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   const accounts = useResource(`/api/operator/accounts${query ? `?${new URLSearchParams({ query })}` : ''}`);

@@ -1,6 +1,7 @@
 import { ask } from '../core/api.js';
 import { formatCount } from '../core/format.js';
 import { html, useState } from '../core/html.js';
+import { useQuery } from '../core/router.js';
 import { useResource } from '../core/use-resource.js';
 import { Confirm } from '../parts/confirm.js';
 import { PageHead } from '../parts/page-head.js';
@@ -16,7 +17,7 @@ const FILTERS = [
 
 /** All client apps; one can be suspended, and brought back. */
 export function SuspendedApps() {
-  const [suspended, setSuspended] = useState('');
+  const [{ suspended }, setQuery] = useQuery({ suspended: '' });
   const [asked, setAsked] = useState(undefined);
   const apps = useResource(`/api/operator/apps${suspended && `?suspended=${suspended}`}`);
   const done = () => {
@@ -30,7 +31,7 @@ export function SuspendedApps() {
       `/api/operator/apps/${encodeURIComponent(asked.clientId)}/${asked.suspended ? 'resume' : 'suspend'}`,
     );
   return html`
-    <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${suspended} onChange=${setSuspended} />`} />
+    <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${suspended} onChange=${(value) => setQuery({ suspended: value })} />`} />
     <${Loaded} resource=${apps}>${(list) =>
       list.length === 0
         ? html`<${Empty} title="No app"><p>None matches.</p><//>`

@@ -5,7 +5,7 @@ import { useSubmit } from '../core/use-submit.js';
 import { Dialog } from '../parts/dialog.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
-import { PageHead } from '../parts/page-head.js';
+import { focusPageHead, PageHead } from '../parts/page-head.js';
 import { Card, Empty, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
@@ -20,6 +20,7 @@ export function ScopeQueue() {
     try {
       await ask('POST', `/api/operator/apps/${encodeURIComponent(clientId)}/approve`);
       toast(`${name} approved`);
+      focusPageHead();
       requests.reload();
     } catch (error) {
       toast(error.message, 'bad');
@@ -33,7 +34,7 @@ export function ScopeQueue() {
         ? html`<${Empty} title="Nobody waits"><p>New requests for the token-gating scope appear here.</p><//>`
         : list.map(
             (one) => html`<${Card} key=${one.clientId} class="request">
-          <p class="row-title break">${one.name}</p>
+          <h2 class="row-title break">${one.name}</h2>
           <p class="sub facts"><span class="break">${one.email}</span><span><code>${one.clientId}</code></span><span>asked <${Time} at=${one.requestedAt} /></span></p>
           <p class="notice quoted">${one.purpose}</p>
           <div class="actions">
@@ -48,6 +49,7 @@ export function ScopeQueue() {
       html`<${Reject} app=${rejecting} onClose=${() => setRejecting(undefined)} onDone=${() => {
         toast(`${rejecting.name} rejected`);
         setRejecting(undefined);
+        focusPageHead();
         requests.reload();
       }} />`
     }

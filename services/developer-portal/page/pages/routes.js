@@ -6,7 +6,7 @@ import { Missing } from './missing.js';
 import { Operator } from './operator.js';
 
 const ROUTES = [
-  ['/', Apps],
+  ['/apps', Apps],
   ['/account', Account],
   ['/operator', Operator],
   ['/operator/:section', Operator],
@@ -16,7 +16,9 @@ const ROUTES = [
 ];
 
 /** The component of a path, and the path's named parts. */
-export function findPage(path) {
+export function findPage(path, { operator }) {
+  // Whoever decides sees first who waits for a decision; all others see their apps.
+  if (path === '/') return [operator ? Operator : Apps, {}];
   for (const [pattern, Page] of ROUTES) {
     const parts = matchPath(pattern, path);
     if (parts) return [Page, parts];

@@ -2,17 +2,6 @@ import { FIELDS } from '../core/build-check.js';
 import { html } from '../core/html.js';
 import { Field } from '../parts/field.js';
 
-/** Chains that many ask about; any other id can be typed. */
-const CHAINS = [
-  ['1', 'Ethereum'],
-  ['10', 'OP Mainnet'],
-  ['56', 'BNB Smart Chain'],
-  ['137', 'Polygon'],
-  ['8453', 'Base'],
-  ['42161', 'Arbitrum One'],
-  ['31337', 'Local chain'],
-];
-
 /** What each field is for; required ones have no default. */
 const WORDS = {
   contractAddress: { label: 'Contract', placeholder: '0x…', maxlength: 100, required: true },
@@ -22,8 +11,7 @@ const WORDS = {
 };
 
 /** The fields of one rule. Which there are depends on its type. */
-export function RuleFields({ rule, place, faults, onChange, onRemove }) {
-  const listId = `chains-${place}`;
+export function RuleFields({ rule, place, chains, faults, onChange, onRemove }) {
   const fault = (name) => faults[`/rules/${place}/${name}`];
   const bind = (name) => ({
     name: `rules/${place}/${name}`,
@@ -38,8 +26,7 @@ export function RuleFields({ rule, place, faults, onChange, onRemove }) {
       <${Field} label="Type" as="select" ...${bind('type')} onChange=${(event) => onChange('type', event.target.value)}>
         ${Object.keys(FIELDS).map((type) => html`<option value=${type}>${type}</option>`)}
       <//>
-      <${Field} label="Chain id" required inputmode="numeric" maxlength="15" list=${listId} ...${bind('chainId')} />
-      <datalist id=${listId}>${CHAINS.map(([id, name]) => html`<option value=${id}>${name}</option>`)}</datalist>
+      <${ChainField} chains=${chains} ...${bind('chainId')} />
       ${FIELDS[rule.type].map(
         (
           name,
@@ -50,3 +37,11 @@ export function RuleFields({ rule, place, faults, onChange, onRemove }) {
     </div>
   </fieldset>`;
 }
+
+/** The configured chains; where the portal does not know them, any id. */
+const ChainField = ({ chains, ...bound }) =>
+  chains.length === 0
+    ? html`<${Field} label="Chain id" required inputmode="numeric" maxlength="15" ...${bound} />`
+    : html`<${Field} label="Chain" as="select" class="double" ...${bound}>
+        ${chains.map(({ chainId, name }) => html`<option value=${String(chainId)}>${name} (${chainId})</option>`)}
+      <//>`;

@@ -36,7 +36,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
     <main id="main" tabindex="-1" key=${words.to}>
       <a class="brand" href="/sign-in"><${Mark} />Rolecall</a>
       <${PageHead} title=${words.title} />
-      ${account && html`<p class="notice">You are signed in as ${account.email}. <a href="/">Go to your apps</a></p>`}
+      ${account && html`<p class="notice">You are signed in as ${account.email}. <a href="/">Go on</a></p>`}
       <${Form} form=${form} submit=${words.submit}>
         <${Field} label="E-mail address" name="email" type="email" required maxlength="254" autocomplete="username"
           autofocus fault=${form.faults['/email']} />
@@ -46,6 +46,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
           fault=${form.faults['/password']} />
       <//>
       <p class="other">${words.other} <a href=${words.to}>${words.go}</a></p>
+      <p class="other">Building on it? <a href="/docs">Read the API</a>, or take its <a href="/openapi.json">OpenAPI document</a>.</p>
     </main>
     <aside aria-label="What Rolecall does">
       <h2>Which of these roles does this wallet hold the tokens for?</h2>

@@ -3,16 +3,17 @@ import { html, useEffect, useRef } from '../core/html.js';
 import { CopyButton } from '../parts/copy.js';
 import { JsonView } from '../parts/json-view.js';
 import { Badge, Card } from '../parts/states.js';
+import { foldRoles } from '../snippets/fold-roles.mjs';
 
 /** What a tried check gave: the verdicts at a glance, then request and answer as they were. */
-export function TryAnswer({ answer: { status, headers, body, durationMs, curl } }) {
+export function TryAnswer({ answer: { status, headers, body, durationMs, curl, onUndetermined } }) {
   const ref = useRef(null);
   // Below a long form the answer would not be seen.
   useEffect(() => ref.current.closest('.card').scrollIntoView({ block: 'start' }), []);
-  const isGood = status >= 200 && status < 300;
+  const isGood = status >= 200 && status < 300 && body?.status !== 'failed';
   return html`
-    <${Card} title="Answer" aside=${html`<${Badge} tone=${isGood ? 'good' : 'bad'}>${status}<//> <span class="sub">${formatMs(durationMs)}</span>`}>
-      <div role="status" ref=${ref}><${Verdicts} body=${body} /></div>
+    <${Card} title="Answer" aside=${html`<${Badge} tone=${isGood ? 'good' : 'bad'}>${status}${body?.status === 'failed' ? ', failed' : ''}<//> <span class="sub">${formatMs(durationMs)}</span>`}>
+      <div role="status" ref=${ref}><${Verdicts} body=${body} isDenying=${onUndetermined === 'deny'} /></div>
       <${JsonView} value=${body} label="Answer as JSON" />
       <details><summary>Headers</summary><dl class="facts-list headers">${Object.entries(headers).map(
         ([name, value]) =>
@@ -25,14 +26,26 @@ export function TryAnswer({ answer: { status, headers, body, durationMs, curl } 
   `;
 }
 
-/** One chip per rule; a problem's own words where there is none. */
-function Verdicts({ body }) {
+/** One chip per role, folded from its rules, and why a rule could not be read; a problem's own words where there is none. */
+function Verdicts({ body, isDenying }) {
   const roles = Array.isArray(body?.roles) ? body.roles : [];
   const open = Array.isArray(body?.errors) ? body.errors.filter(({ roleId }) => roleId !== undefined) : [];
   if (roles.length + open.length === 0)
     return body?.detail ? html`<p class="prose">${String(body.detail)}</p>` : null;
+  const held = foldRoles({ roles, errors: isDenying ? [] : open });
   return html`<ul class="verdicts">
-    ${roles.map(({ id, granted }) => html`<li><span class="break">${id}</span><strong class=${granted ? 'granted' : 'denied'}>${granted ? 'granted' : 'denied'}</strong></li>`)}
-    ${open.map(({ roleId, code }) => html`<li><span class="break">${roleId}</span><strong class="undetermined">undetermined</strong> <code>${code}</code></li>`)}
-  </ul>`;
+    ${[...held].map(([role, isHeld]) => html`<li key=${role}><span class="break">${role}</span><${Verdict} isHeld=${isHeld} /></li>`)}
+  </ul>
+  ${
+    open.length > 0 &&
+    html`<ul class="unread">${open.map(
+      ({ ruleIndex, message, retryable }) => html`<li key=${ruleIndex}>
+    Rule ${ruleIndex + 1} could not be read: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
+    )}</ul>`
+  }`;
+}
+
+function Verdict({ isHeld }) {
+  const name = isHeld === undefined ? 'undetermined' : isHeld ? 'granted' : 'denied';
+  return html`<strong class=${name}>${name}</strong>`;
 }

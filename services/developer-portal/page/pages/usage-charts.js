@@ -1,5 +1,6 @@
 import { formatCount, formatMs } from '../core/format.js';
-import { html, useState } from '../core/html.js';
+import { html } from '../core/html.js';
+import { useQuery } from '../core/router.js';
 import { Chart } from '../parts/chart.js';
 import { Segments } from '../parts/segments.js';
 import { Card, Empty } from '../parts/states.js';
@@ -49,16 +50,18 @@ const VIEWS = {
 
 /** The last 30 days as a chart, and as a table for whoever prefers figures. */
 export function UsageCharts({ days, isUnused }) {
-  const [chosen, setChosen] = useState('modes');
+  const [{ chart }, setQuery] = useQuery({ chart: 'modes' });
+  const chosen = Object.hasOwn(VIEWS, chart) ? chart : 'modes';
   const view = VIEWS[chosen];
   const format = view.isStacked ? formatCount : formatMs;
   const options = Object.entries(VIEWS).map(([value, { name }]) => [value, name]);
   return html`<${Card} title="Last 30 days" class="usage"
-    aside=${html`<${Segments} label="What the chart shows" options=${options} value=${chosen} onChange=${setChosen} />`}>
+    aside=${html`<${Segments} label="What the chart shows" options=${options} value=${chosen} onChange=${(value) => setQuery({ chart: value })} />`}>
     ${
       isUnused
         ? html`<${Empty} title="No checks yet"><p>As soon as this app makes its first check, its days appear here.</p><//>`
         : html`<${Chart} key=${chosen} days=${days} view=${view} format=${format} />
+            <p class="hint">All checks of the last 30 days with their result, also those that were not charged.</p>
             <details class="figures"><summary>Show the figures</summary><${DayTable} days=${days} view=${view} format=${format} /></details>`
     }
   <//>`;

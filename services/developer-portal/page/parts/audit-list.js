@@ -23,6 +23,7 @@ const ACTIONS = {
   'account-deleted': 'deleted the account',
   'test-event-sent': 'sent a test event',
   'webhook-resent': 'sent a webhook again',
+  'webhooks-resent': 'sent failed webhooks again:',
 };
 
 const wordsOf = (action) => ACTIONS[action] ?? action.replace(/^tier-/, 'set the tier to ');

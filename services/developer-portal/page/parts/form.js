@@ -6,13 +6,13 @@ const NEVER_TWICE = 'Trying again is safe: it never happens twice.';
  * A form that is sent by `useSubmit`. After a lost connection its fields rest and the button sends the very same
  * again, which is done once whatever became of the first try.
  */
-export function Form({ form, submit, tone = '', children, onCancel, label }) {
+export function Form({ form, submit, tone = '', children, onCancel, cancel = 'Cancel', label }) {
   const { busy, isUncertain, onSubmit, formRef } = form;
   return html`<form ref=${formRef} onSubmit=${onSubmit} novalidate aria-busy=${busy} aria-label=${label}>
     <fieldset disabled=${isUncertain}>${children}</fieldset>
     <${FormError} form=${form} />
     <div class="actions">
-      ${onCancel && html`<button type="button" onClick=${onCancel}>Cancel</button>`}
+      ${onCancel && html`<button type="button" onClick=${onCancel}>${cancel}</button>`}
       <button type="submit" class=${`primary ${tone}`} aria-disabled=${busy ? 'true' : undefined}>
         ${isUncertain ? 'Try again' : submit}
       </button>

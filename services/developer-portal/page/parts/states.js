@@ -12,9 +12,9 @@ export function Loaded({ resource, children }) {
   </div>`;
 }
 
-/** Said where a list has nothing in it yet. */
+/** Said where a list has nothing in it yet. No heading: it stands under that of its page or its card. */
 export const Empty = ({ title, children }) =>
-  html`<div class="empty"><h3>${title}</h3><div class="prose">${children}</div></div>`;
+  html`<div class="empty"><p class="empty-title">${title}</p><div class="prose">${children}</div></div>`;
 
 export const Badge = ({ tone = 'quiet', children }) =>
   html`<span class=${`badge ${tone}`}>${children}</span>`;

@@ -1,0 +1,24 @@
+/** Tells the other tabs of this browser who is signed in; a browser without channels looks when a tab is shown again. */
+const channel =
+  typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('rolecall-session');
+
+/** `accountId` of whoever is signed in now, or null. */
+export const tellOtherTabs = (accountId) => channel?.postMessage({ accountId });
+
+/**
+ * Calls `onTold` with the account id that another tab tells of, and `onShown` when this tab is looked at again, also
+ * when the browser brings it back as it was left. Returns what stops it.
+ */
+export function watchOtherTabs({ onTold, onShown }) {
+  const told = ({ data }) => onTold(data.accountId);
+  const shown = () => document.visibilityState === 'visible' && onShown();
+  const restored = ({ persisted }) => persisted && onShown();
+  channel?.addEventListener('message', told);
+  document.addEventListener('visibilitychange', shown);
+  addEventListener('pageshow', restored);
+  return () => {
+    channel?.removeEventListener('message', told);
+    document.removeEventListener('visibilitychange', shown);
+    removeEventListener('pageshow', restored);
+  };
+}

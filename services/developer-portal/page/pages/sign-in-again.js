@@ -1,0 +1,27 @@
+import { ask } from '../core/api.js';
+import { html } from '../core/html.js';
+import { useSubmit } from '../core/use-submit.js';
+import { Dialog } from '../parts/dialog.js';
+import { Field } from '../parts/field.js';
+import { Form } from '../parts/form.js';
+import { toast } from '../parts/toasts.js';
+
+/** Asks for the password over the page, which keeps what was typed. Nothing of it is readable meanwhile. */
+export function SignInAgain({ account, onSignedIn, onLeave }) {
+  const form = useSubmit(
+    ({ password }) => ask('POST', '/api/sign-in', { body: { email: account.email, password } }),
+    (answer) => {
+      onSignedIn(answer.account);
+      toast('Signed in again');
+    },
+  );
+  return html`<${Dialog} title="Your session has ended" isCovering=${true}>
+    <${Form} form=${form} submit="Sign in" cancel="Use another account" onCancel=${onLeave}>
+      <p class="prose">Sign in again to go on where you were. What you have typed is kept.</p>
+      <p class="sub break">${account.email}</p>
+      <input type="hidden" name="email" autocomplete="username" value=${account.email} />
+      <${Field} label="Password" name="password" type="password" required maxlength="128" autofocus
+        autocomplete="current-password" fault=${form.faults['/password']} />
+    <//>
+  <//>`;
+}
