@@ -32,6 +32,8 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
     tier: 'enterprise',
     limits: DEMO_LIMITS,
     approve: true,
+    // Nobody signs up before the portal listens; a data directory of before has no word of whose account it is.
+    vouch: true,
     credentials: secrets.app,
   });
   await ensureOperator(system, secrets.operator);

@@ -5,6 +5,7 @@ import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { accountIdOf } from './credentials.ts';
+import { isVerified, requireVerified } from './verify-account.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
@@ -59,13 +60,25 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
 
   return {
     ensure,
+    /** Makes sure that it is known whose account it is; with `vouch`, because the operator says so. */
+    verify: (actor: string, accountId: string, vouch: boolean) =>
+      changeAccount(actor, accountId, 'account-verified', (current) => {
+        requireVerified(current, vouch);
+        return isVerified(current) ? undefined : { ...current, verified: true };
+      }),
+    /** Makes an account an operator's. Whoever had a session or a password of it until now has none any more. */
+    grantOperator: (actor: string, accountId: string, passwordHash: string, vouch: boolean) =>
+      changeAccount(actor, accountId, 'operator-granted', (current) => {
+        requireVerified(current, vouch);
+        return { ...current, operator: true, verified: true, passwordHash };
+      }),
+    withdrawOperator: (actor: string, accountId: string) =>
+      changeAccount(actor, accountId, 'operator-withdrawn', ({ operator, ...rest }) =>
+        operator ? rest : undefined,
+      ),
     setTier,
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
-    setOperator: (actor: string, accountId: string, operator: boolean) =>
-      changeAccount(actor, accountId, operator ? 'operator-granted' : 'operator-withdrawn', (current) =>
-        (current.operator ?? false) === operator ? undefined : { ...current, operator },
-      ),
     /** Deletes the apps and then the account; nothing of either can be used afterwards. */
     async remove(actor: string, accountId: string): Promise<void> {
       const removeApps = async () => {

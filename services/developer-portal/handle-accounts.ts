@@ -73,7 +73,10 @@ export function makeAccountHandlers(
         await throttle.giveBack(draws);
         throw error;
       });
-      await Promise.all([accountWork.ensure(email, email, { passwordHash }), delay(WRITE_MS_HIDDEN)]);
+      await Promise.all([
+        accountWork.ensure(email, email, { passwordHash, verified: false }),
+        delay(WRITE_MS_HIDDEN),
+      ]);
       return {};
     },
     async signIn({ body: { email, password }, address, token, tellSession }) {

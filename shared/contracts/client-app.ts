@@ -28,6 +28,11 @@ export const Account = z.object({
     .optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
   passwordHash: z.string().optional(),
+  /**
+   * Whether an operator made the account or vouched for it. Signing up proves nothing about an address. Documents
+   * from before this member lack it; see `isVerified`.
+   */
+  verified: z.boolean().optional(),
   /** May approve scopes, set tiers and suspend apps in the portal. */
   operator: z.boolean().optional(),
   createdAt: z.iso.datetime(),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { limitsOf } from '#shared/contracts/tiers.ts';
 import { makePasswords } from '../passwords.ts';
-import { ACTOR, requireAccount } from './app-commands.ts';
+import { isVerified, requireVerified } from '../verify-account.ts';
+import { ACTOR, requireAccount, requireVerifiedAccount, type Vouch } from './app-commands.ts';
 import type { OpenSystem } from './open-system.ts';
 
 const PASSWORD_BYTES = 15;
@@ -18,6 +19,7 @@ export async function listAccounts({ accounts, clientApps }: OpenSystem, query =
       email: account.email,
       tier: account.tier,
       operator: account.operator ?? false,
+      verified: isVerified(account),
       limits: limitsOf(account),
       apps: (await clientApps.listOwned(account.accountId)).length,
       createdAt: account.createdAt,
@@ -25,23 +27,39 @@ export async function listAccounts({ accounts, clientApps }: OpenSystem, query =
   );
 }
 
-/** Lets an account work as an operator in the portal, or no longer. */
-export async function setOperator(system: OpenSystem, email: string, operator: boolean) {
-  const { accountId } = await requireAccount(system, email);
-  await system.accountWork.setOperator(ACTOR, accountId, operator);
-  return { accountId, email, operator };
+/** Lets an account work as an operator in the portal, under a new password: the sessions before it end. */
+export async function grantOperator(system: OpenSystem, email: string, { vouch }: Vouch) {
+  const known = await requireAccount(system, email);
+  requireVerified(known, vouch);
+  const { password, passwordHash } = await newPassword();
+  await system.accountWork.grantOperator(ACTOR, known.accountId, passwordHash, vouch);
+  return { accountId: known.accountId, email, operator: true, password };
+}
+
+export async function withdrawOperator(system: OpenSystem, email: string, { vouch }: Vouch) {
+  const known = await requireAccount(system, email);
+  requireVerified(known, vouch);
+  await system.accountWork.withdrawOperator(ACTOR, known.accountId);
+  return { accountId: known.accountId, email, operator: false };
 }
 
 /** Gives an account a new password, and ends its sessions: for one made by `app create`, or a forgotten one. */
-export async function resetPassword(system: OpenSystem, email: string) {
-  const { accountId } = await requireAccount(system, email);
-  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  await system.accountWork.setPassword(ACTOR, accountId, await makePasswords().hash(password, ACTOR));
+export async function resetPassword(system: OpenSystem, email: string, { vouch }: Vouch) {
+  const { accountId } = await requireVerifiedAccount(system, email, { vouch });
+  const { password, passwordHash } = await newPassword();
+  await system.accountWork.setPassword(ACTOR, accountId, passwordHash);
   return { email, password };
 }
 
-export async function deleteAccount(system: OpenSystem, email: string) {
-  const { accountId } = await requireAccount(system, email);
+async function newPassword() {
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  return { password, passwordHash: await makePasswords().hash(password, ACTOR) };
+}
+
+export async function deleteAccount(system: OpenSystem, email: string, { vouch }: Vouch) {
+  const known = await requireAccount(system, email);
+  requireVerified(known, vouch);
+  const { accountId } = known;
   await system.accountWork.remove(ACTOR, accountId);
   return { accountId, email, deleted: true };
 }
@@ -52,8 +70,7 @@ export async function ensureOperator(
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<void> {
   const passwords = makePasswords();
-  const known = await system.accountWork.ensure(ACTOR, email);
-  if (!(await passwords.verify(password, known.passwordHash, ACTOR)))
-    await system.accountWork.setPassword(ACTOR, known.accountId, await passwords.hash(password, ACTOR));
-  await system.accountWork.setOperator(ACTOR, known.accountId, true);
+  const known = await system.accountWork.ensure(ACTOR, email, { verified: true });
+  if (known.operator && (await passwords.verify(password, known.passwordHash, ACTOR))) return;
+  await system.accountWork.grantOperator(ACTOR, known.accountId, await passwords.hash(password, ACTOR), true);
 }

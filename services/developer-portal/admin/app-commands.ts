@@ -10,7 +10,10 @@ import type { OpenSystem } from './open-system.ts';
 /** Who stands in the audit log for what this command does. */
 export const ACTOR = 'operator';
 
-export type CreateApp = {
+/** Whether the operator says that it is known whose account it is. */
+export type Vouch = { readonly vouch: boolean };
+
+export type CreateApp = Vouch & {
   readonly email: string;
   readonly name: string;
   readonly tier?: Tier;
@@ -20,10 +23,16 @@ export type CreateApp = {
   readonly credentials?: Credentials;
 };
 
-/** Makes the account too where it is missing, and sets its tier where one is given. */
+/**
+ * Makes the account too where it is missing, and sets its tier where one is given.
+ *
+ * @throws ServiceError `account-unverified` where somebody signed up with the address, and nobody vouches for it
+ */
 export async function createApp({ apps, accountWork }: OpenSystem, request: CreateApp): Promise<Credentials> {
-  const { email, name, tier, limits, approve } = request;
-  let owner = await accountWork.ensure(ACTOR, email, { ...(tier && { tier }), ...(limits && { limits }) });
+  const { email, name, tier, limits, approve, vouch } = request;
+  const made = { verified: true, ...(tier && { tier }), ...(limits && { limits }) };
+  const { accountId } = await accountWork.ensure(ACTOR, email, made);
+  let owner = await accountWork.verify(ACTOR, accountId, vouch);
   const isOtherTier = tier !== undefined && tier !== owner.tier;
   const areOtherLimits = limits !== undefined && JSON.stringify(limits) !== JSON.stringify(owner.limits);
   if (isOtherTier || areOtherLimits)
@@ -97,9 +106,16 @@ export async function rotateSecret({ apps }: OpenSystem, clientId: string, overl
 
 /** Seals every app's secrets with the key that seals now; nobody needs a new one for it. */
 export async function resealSecrets({ apps, clientApps }: OpenSystem) {
-  const found = await clientApps.list();
-  for (const { clientId } of found) await apps.resealSecrets(ACTOR, clientId);
-  return { count: found.length };
+  let count = 0;
+  for (const { clientId } of await clientApps.list())
+    try {
+      await apps.resealSecrets(ACTOR, clientId);
+      count++;
+    } catch (error) {
+      // An app that was deleted meanwhile is none of the apps any more.
+      if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
+    }
+  return { count };
 }
 
 export type TierFigures = {
@@ -113,9 +129,14 @@ export type TierFigures = {
 /**
  * An enterprise account's own figures; what is not given is the tier's default.
  *
- * @throws ServiceError `usage-invalid` for figures of another tier, `not-found`
+ * @throws ServiceError `usage-invalid` for figures of another tier, `not-found`, `account-unverified`
  */
-export async function setTier(system: OpenSystem, email: string, tier: Tier, figures: TierFigures) {
+export async function setTier(
+  system: OpenSystem,
+  email: string,
+  tier: Tier,
+  { vouch, ...figures }: TierFigures & Vouch,
+) {
   const { rps, month, apps, keys, liveKeys } = figures;
   if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
     throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
@@ -126,7 +147,7 @@ export async function setTier(system: OpenSystem, email: string, tier: Tier, fig
     marketplaceKeys: keys,
     liveKeys,
   };
-  const owner = await requireAccount(system, email);
+  const owner = await requireVerifiedAccount(system, email, { vouch });
   const limits = tier === 'enterprise' ? figuresWith(given) : undefined;
   const { accountId, tier: set } = await system.accountWork.setTier(ACTOR, owner.accountId, tier, limits);
   return { accountId, email, tier: set };
@@ -137,6 +158,16 @@ export async function requireAccount({ accounts }: OpenSystem, email: string): P
   const known = await accounts.findByEmail(email);
   if (!known) throw new ServiceError('not-found', `there is no account ${email}`);
   return known;
+}
+
+/** @throws ServiceError `not-found`, `account-unverified` */
+export async function requireVerifiedAccount(
+  system: OpenSystem,
+  email: string,
+  { vouch }: Vouch,
+): Promise<Account> {
+  const { accountId } = await requireAccount(system, email);
+  return system.accountWork.verify(ACTOR, accountId, vouch);
 }
 
 async function summaryOf({ accounts, clock }: OpenSystem, app: ClientApp) {

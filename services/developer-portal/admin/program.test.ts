@@ -5,7 +5,10 @@ import { makeProgram } from './program.ts';
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
 const opened = {
   accounts: { findByEmail: async () => account },
-  accountWork: { setTier: async (_actor: string, _id: string, tier: string) => ({ ...account, tier }) },
+  accountWork: {
+    verify: async () => account,
+    setTier: async (_actor: string, _id: string, tier: string) => ({ ...account, tier }),
+  },
   clientApps: { read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined) },
   deliveries: { list: async () => [] },
   resends: { resendFailed: async () => ({ count: 0 }) },

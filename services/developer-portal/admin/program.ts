@@ -40,6 +40,8 @@ const emailAddress = (text: string): string => {
     throw new InvalidArgumentError('It must be an e-mail address.');
   return text;
 };
+const vouchOption = () =>
+  new Option('--vouch', 'the account signed up by itself, and you know whose it is').default(false);
 /** The same bounds as the portal's own forms. */
 const textUpTo =
   (charsMax: number) =>
@@ -83,6 +85,7 @@ function addApps(program: Command, run: Run): void {
     .requiredOption('--name <name>', 'what the app is called', textUpTo(NAME_CHARS_MAX))
     .addOption(new Option('--tier <tier>', "the account's tier").choices(['free', 'paid', 'enterprise']))
     .option('--approve', 'approve the token-gating scope at once', false)
+    .addOption(vouchOption())
     .action((options) => run((opened) => apps.createApp(opened, options)));
   app
     .command('list')
@@ -160,7 +163,8 @@ function addApps(program: Command, run: Run): void {
     .option('--apps <n>', 'enterprise: client apps', figure)
     .option('--keys <n>', 'enterprise: marketplace keys', figure)
     .option('--live-keys <n>', `enterprise: live keys of each app, at most ${LIVE_KEYS_MAX}`, liveKeys)
-    .action((email, tier, figures) => run((opened) => apps.setTier(opened, email, tier, figures)));
+    .addOption(vouchOption())
+    .action((email, tier, options) => run((opened) => apps.setTier(opened, email, tier, options)));
 }
 
 function addAccounts(program: Command, run: Run): void {
@@ -172,17 +176,28 @@ function addAccounts(program: Command, run: Run): void {
     .action(({ query }) => run((opened) => accounts.listAccounts(opened, query)));
   account
     .command('operator <email>')
-    .description('let an account approve scopes, set tiers and suspend apps in the portal')
+    .description(
+      'let an account approve scopes, set tiers and suspend apps in the portal; ends its sessions and prints a new password',
+    )
     .option('--withdraw', 'no longer', false)
-    .action((email, { withdraw }) => run((opened) => accounts.setOperator(opened, email, !withdraw)));
+    .addOption(vouchOption())
+    .action((email, { withdraw, vouch }) =>
+      run((opened) =>
+        withdraw
+          ? accounts.withdrawOperator(opened, email, { vouch })
+          : accounts.grantOperator(opened, email, { vouch }),
+      ),
+    );
   account
     .command('reset-password <email>')
     .description('give an account a new password, printed this once, and end its sessions')
-    .action((email) => run((opened) => accounts.resetPassword(opened, email)));
+    .addOption(vouchOption())
+    .action((email, options) => run((opened) => accounts.resetPassword(opened, email, options)));
   account
     .command('delete <email>')
     .description('delete an account and its client apps')
-    .action((email) => run((opened) => accounts.deleteAccount(opened, email)));
+    .addOption(vouchOption())
+    .action((email, options) => run((opened) => accounts.deleteAccount(opened, email, options)));
 }
 
 function addSystem(program: Command, run: Run): void {

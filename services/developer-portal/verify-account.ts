@@ -1,0 +1,21 @@
+import type { Account } from '#shared/contracts/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+
+/**
+ * Whether an operator knows whose account it is. Anybody can sign up with anybody's address, so an account that signed
+ * up is not verified until an operator vouches for it. One without a password is: nobody but an operator made it.
+ *
+ * @example
+ * isVerified({ passwordHash: '$scrypt$…' }); // false: it may be anybody's
+ */
+export const isVerified = ({ verified, passwordHash }: Pick<Account, 'verified' | 'passwordHash'>): boolean =>
+  verified ?? passwordHash === undefined;
+
+/** @throws ServiceError `account-unverified` */
+export function requireVerified(account: Account, vouch: boolean): void {
+  if (vouch || isVerified(account)) return;
+  throw new ServiceError(
+    'account-unverified',
+    `${account.email} signed up by itself, so it may be anybody's account; add --vouch if you know whose it is`,
+  );
+}
