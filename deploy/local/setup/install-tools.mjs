@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { aptGet, aptPolicy } from './apt.mjs';
 import { chooseJavaPackage, JAVA_PACKAGES } from './choose-java.mjs';
 import { report } from './run.mjs';
+
+const MANUALS = '/usr/share/man/man1';
 
 /** A machine that has just booted may be updating itself. */
 const LOCK_WAIT = ['-o', 'DPkg::Lock::Timeout=120'];
@@ -26,6 +29,8 @@ export function aptPackages(missing) {
 export async function installByApt(places, missing) {
   report(`installing ${missing.join(', ')} (apt-get)`);
   await aptGet(places, ['update', '-q']);
+  // Slim images have none, and Java's package fails without it: https://bugs.debian.org/863199
+  if (missing.includes('java')) mkdirSync(MANUALS, { recursive: true });
   // Only after the update is it known which packages there are.
   const packages = aptPackages(missing);
   await aptGet(places, ['install', '-y', '-q', '--no-install-recommends', ...LOCK_WAIT, ...packages]);

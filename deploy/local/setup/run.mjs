@@ -41,7 +41,12 @@ export function run(command, args, { progress, ...options } = {}) {
     child.on('close', (code, signal) => {
       children.delete(child);
       if (code === 0) resolve();
-      else reject(new Error(`${command} ${args[0]} ended with ${signal ?? `code ${code}`}:\n${tail.trim()}`));
+      else
+        reject(
+          new Error(
+            `${progress?.what ?? `${command} ${args[0]}`} ended with ${signal ?? `code ${code}`}:\n${tail.trim()}`,
+          ),
+        );
     });
   });
 }
