@@ -12,6 +12,8 @@ const SELECTORS = {
 /** ERC721 as it is, and as the draft was when the first collections were deployed. */
 const ERC721_IDS = ['80ac58cd', '9a20483d'] as const;
 const DECIMALS_MAX = 255n;
+const CALLS_AT_ONCE_MAX = 4;
+const TRIES_MAX = 6;
 export const NATIVE_DECIMALS = 18;
 
 /** What the node says to one call: a word, a revert, or anything else, which is no answer. */
@@ -37,6 +39,7 @@ export type NodeOracle = {
  * verdict is right.
  */
 export async function askNode(rpc: string): Promise<NodeOracle> {
+  const post = makePatientCaller(rpc);
   const head = (await callJsonRpc(rpc, 'eth_getBlockByNumber', ['latest', false])) as {
     number: string;
     hash: string;
@@ -45,7 +48,7 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
   const codes = new Map<string, Promise<unknown>>();
 
   async function hasCode(contract: string): Promise<boolean> {
-    const code = codes.get(contract) ?? callJsonRpc(rpc, 'eth_getCode', [contract, head.number]);
+    const code = codes.get(contract) ?? post('eth_getCode', [contract, head.number]);
     codes.set(contract, code);
     return (await code) !== '0x';
   }
@@ -53,9 +56,10 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
   async function ask(contract: string, data: string): Promise<Answer> {
     if (!(await hasCode(contract))) return 'none';
     try {
-      const answer = await callJsonRpc(rpc, 'eth_call', [{ to: contract, data: `0x${data}` }, head.number]);
+      const answer = await post('eth_call', [{ to: contract, data: `0x${data}` }, head.number]);
       return typeof answer === 'string' && answer.length === 66 ? BigInt(answer) : 'none';
     } catch (error) {
+      if (!isNodesWord(error)) throw error;
       return /revert/i.test(String(error)) ? 'reverted' : 'none';
     }
   }
@@ -77,8 +81,7 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
       const answer = await call(contract, SELECTORS.decimals);
       return typeof answer === 'bigint' && answer <= DECIMALS_MAX ? Number(answer) : undefined;
     },
-    nativeBalance: async (account) =>
-      BigInt(String(await callJsonRpc(rpc, 'eth_getBalance', [account, head.number]))),
+    nativeBalance: async (account) => BigInt(String(await post('eth_getBalance', [account, head.number]))),
     async judge(rule, account) {
       const decimals = await decimalsOf(rule, oracle);
       if (decimals === undefined) return 'open';
@@ -119,6 +122,34 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
 
   return oracle;
 }
+
+/**
+ * Calls a few at a time, and again where the node gave no answer in time: some clients take seconds for one call of
+ * 50 million gas, and what the node did not say must not pass for its word.
+ */
+function makePatientCaller(rpc: string) {
+  const lanes: Promise<unknown>[] = Array.from({ length: CALLS_AT_ONCE_MAX }, () => Promise.resolve());
+  let next = 0;
+  return function post(method: string, params: readonly unknown[]): Promise<unknown> {
+    const lane = next++ % CALLS_AT_ONCE_MAX;
+    const answer = (lanes[lane] as Promise<unknown>).then(() => tryToCall(rpc, method, params));
+    lanes[lane] = answer.catch(() => undefined);
+    return answer;
+  };
+}
+
+async function tryToCall(rpc: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await callJsonRpc(rpc, method, params);
+    } catch (error) {
+      if (isNodesWord(error) || tries === TRIES_MAX) throw error;
+    }
+}
+
+/** Whether the node answered by an error of JSON-RPC, and not at all otherwise. */
+const isNodesWord = (error: unknown): boolean =>
+  error instanceof Error && /^eth_[A-Za-z]+: /.test(error.message);
 
 const isWord = (answer: Answer): answer is bigint => typeof answer === 'bigint';
 const exactly = (amount: bigint): Bounds => ({ least: amount, most: amount });
