@@ -103,6 +103,20 @@ describe('a client that', () => {
     within.socket.destroy();
   });
 
+  it('holds on to all connections that it can get leaves some to other addresses', async () => {
+    await using own = await startServer(gateway.listener, { ...PATIENT, connectionsMax: 8 });
+    const held = Array.from({ length: 8 }, () => connect(own.port, '127.0.0.1'));
+    const closed = new Set<Socket>();
+    for (const socket of held) socket.on('error', () => undefined).once('close', () => closed.add(socket));
+    while (closed.size < 4) await new Promise((resolve) => setImmediate(resolve));
+    const other = connect({ port: own.port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    other.write(GET);
+    const [data] = (await once(other, 'data')) as [Buffer];
+    expect(statusesOf(data.toString('latin1'))).toEqual(['200']);
+    expect(closed.size).toBe(4);
+    for (const socket of [...held, other]) socket.destroy();
+  });
+
   it('pipelines without reading is held back by its own connection, and the others are served', async () => {
     await using own = await startServer(gateway.listener, PATIENT);
     const { socket } = open(own);

@@ -1,7 +1,15 @@
-import { createServer, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { FairShares } from '#shared/fair-shares.ts';
+import { addressKey } from './client-address.ts';
 
 export const HTTP_TIMEOUTS_MS = {
   /** By then a request's headers must be there, counted from its first byte, or the connection's beginning. */
@@ -28,6 +36,7 @@ export type HttpServer = AsyncDisposable & {
 export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
+  /** An address that connects may have as many as are free: a visitor who holds on to connections, or a whole proxy. */
   readonly connectionsMax: number;
   /** Default `HTTP_TIMEOUTS_MS`. */
   readonly timeoutsMs?: { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
@@ -67,6 +76,7 @@ export async function startHttpServer(
     listener,
   );
   server.maxConnections = options.connectionsMax;
+  boundByAddress(server, options.connectionsMax);
   server.maxHeadersCount = HEADERS_MAX;
   const latest = new WeakMap<Socket, ServerResponse>();
   server.on('request', ({ socket }, response) => latest.set(socket, response));
@@ -90,6 +100,16 @@ export async function startHttpServer(
       clearInterval(sweep);
     },
   };
+}
+
+/** Cuts what an address opens beyond its share, so that no single one takes all connections. */
+function boundByAddress(server: Server, countMax: number): void {
+  const shares = new FairShares(countMax);
+  server.on('connection', (socket: Socket) => {
+    const owner = addressKey(socket.remoteAddress);
+    if (shares.take(owner)) socket.once('close', () => shares.give(owner));
+    else socket.destroy();
+  });
 }
 
 /** What never became a request: malformed HTTP, too large headers, a client that was too slow. */

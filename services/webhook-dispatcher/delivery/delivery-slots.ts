@@ -1,12 +1,11 @@
 import { PerReceiver } from './per-receiver.ts';
 import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';
+import { countUnproven, hasUnprovenRoom, isShareUsed, type Unproven } from './unproven-share.ts';
 
 /** Attempts in flight in this process. */
 const SLOTS = 256;
 /** One client app may hold this many times as many as are free: alone 192, two 109 each. */
 const SLOTS_PER_FREE_SLOT = 3;
-/** Attempts in flight at receivers that have not proved themselves lately; see `UNPROVEN_SHARES`. */
-const UNPROVEN_SLOTS = 192;
 /** Attempts in flight to one origin, for all client apps together. */
 export const ORIGIN_SLOTS = 16;
 /** A message waits in memory while its expected wait is at most this. */
@@ -18,16 +17,6 @@ const WAITING_PER_RECEIVER_MAX = 4_096;
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** How often the expectations of those that wait are looked at again. */
 const SWEEP_INTERVAL_MS = 100;
-
-/**
- * How many attempts one receiver that has not proved itself lately may have in flight, by how many all of these of its
- * client app have together: many that hang at once must leave slots for the app's others.
- */
-const UNPROVEN_SHARES: readonly (readonly [unprovenOfAppMax: number, perReceiver: number])[] = [
-  [16, RECEIVER_SLOTS],
-  [48, 2],
-  [UNPROVEN_SLOTS, 1],
-];
 
 export type Slot = {
   /** Frees the slot, once. `isHealthy`: the receiver took the message; `undefined`: nothing was learned of it. */
@@ -50,12 +39,6 @@ type App = {
   /** Receivers that are waited for, by origin; whose turn is next first. */
   readonly queues: Map<string, Queue>;
 };
-
-/** Attempts in flight at unproven receivers. */
-type Unproven = { readonly inAll: number; readonly ofApp: number };
-
-/** Whether a client app has as many as are free. */
-const isShareUsed = ({ inAll, ofApp }: Unproven): boolean => ofApp >= UNPROVEN_SLOTS - inAll;
 
 /**
  * Hands out the slots for attempts so that one slow receiver displaces nothing but itself, and one client app none of
@@ -157,20 +140,11 @@ export class DeliverySlots implements Disposable {
     if (receiver.isProven(this.#nowMs())) return true;
     // One origin serves many client apps: those whose paths hang there leave slots to the others.
     if (receiver.inFlightCount() >= ORIGIN_SLOTS - atOriginCount) return false;
-    if (isShareUsed(unproven)) return false;
-    const share = UNPROVEN_SHARES.find(([max]) => unproven.ofApp < max)?.[1] ?? 0;
-    return receiver.inFlightCount() < share;
+    return hasUnprovenRoom(receiver, unproven);
   }
 
   #countUnproven(clientId: string): Unproven {
-    const nowMs = this.#nowMs();
-    let [inAll, ofApp] = [0, 0];
-    for (const receiver of this.#active) {
-      if (receiver.isProven(nowMs)) continue;
-      inAll += receiver.inFlightCount();
-      if (receiver.clientId === clientId) ofApp += receiver.inFlightCount();
-    }
-    return { inAll, ofApp };
+    return countUnproven(this.#active, clientId, this.#nowMs());
   }
 
   /** Whether a message may wait in memory: it is not too much, and its turn is expected in time. */
