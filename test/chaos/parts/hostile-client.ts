@@ -6,6 +6,7 @@ import { makePasswords } from '../../../services/developer-portal/passwords.ts';
 import { demoRules } from '../../support/demo-rules.ts';
 import { receiveWebhooks } from '../../support/receive-webhooks.ts';
 import { makePortalClient, PASSWORD, type PortalClient } from '../../support/start-portal.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Scene } from '../fault.ts';
 import { balance } from './balance.ts';
@@ -31,35 +32,30 @@ export type Attack = {
 export async function makeHostileClient(system: ChaosSystem) {
   const { clientId, apiKey } = await createApp(system, 'Hostile');
   const { open } = system;
-  const app = await open.apps.read(clientId);
   const more = Array.from({ length: KEYS - 1 }, () => makeApiKey(randomBytes(API_KEY_RANDOM_BYTES)));
   const createdAt = new Date(open.clock.now()).toISOString();
-  // In one document, as the portal would write the last of a thousand.
-  await open.writes.app(
-    clientId,
-    { actor: 'hostile', action: 'key-created', subject: clientId },
-    (current) =>
-      current
-        ? {
-            ...current,
-            keys: [
-              ...current.keys,
-              ...more.map((key, i) =>
-                keyRecord({ keyId: `key_hostile${i}`, apiKey: key }, { name: 'more', createdAt }),
-              ),
-            ],
-          }
-        : undefined,
+  const records = more.map((key, i) =>
+    keyRecord({ keyId: `key_hostile${i}`, apiKey: key }, { name: 'more', createdAt }),
   );
-  const owner = await open.accounts.read(app.accountId);
-  if (!owner) throw new Error('the hostile client has no account');
+  const deed = { actor: 'hostile', action: 'key-created', subject: clientId };
+  // In one document, as the portal would write the last of a thousand.
+  const { accountId } = await tried('the keys', () =>
+    open.writes.app(clientId, deed, (current) =>
+      current && current.keys.length < KEYS ? { ...current, keys: [...current.keys, ...records] } : undefined,
+    ),
+  );
+  const owner = await tried('the account', () => open.accounts.read(accountId));
   const hash = await makePasswords().hash(PASSWORD, 'hostile');
-  await open.accountWork.setPassword('hostile', owner.accountId, hash);
+  await tried('the password', () => open.accountWork.setPassword('hostile', accountId, hash));
   const portal = makePortalClient(system.ready.portal, owner.email);
   const { status } = await portal.send('POST', '/api/sign-in', { email: owner.email, password: PASSWORD });
   if (status !== 200) throw new Error(`the hostile client cannot sign in: ${status}`);
   return { apiKey, keys: [apiKey, ...more], portal };
 }
+
+/** The load is running: a store that does not answer in its time is asked again. */
+const tried = <T>(what: string, work: () => Promise<T>): Promise<NonNullable<T>> =>
+  waitUntil<NonNullable<T>>(what, async () => (await work().catch(() => undefined)) ?? undefined);
 
 type HostileClient = Awaited<ReturnType<typeof makeHostileClient>>;
 
