@@ -14,7 +14,8 @@ export const common = {
 };
 
 export default {
-  testTimeout: 120_000,
+  // Beyond every wait of a test, so that what did not come is named.
+  testTimeout: 600_000,
   maxWorkers: WORKERS,
   testSequencer: '<rootDir>/test/support/jest/e2e-first.mjs',
   projects: [

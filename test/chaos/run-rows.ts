@@ -39,7 +39,7 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
     if (needs !== has) await end();
     has = needs;
     const result = await tryRow(fault, options, () => {
-      system ??= startWarm(options.portBase, fault.needs ?? {});
+      system ??= startWarm(options, fault.needs ?? {});
       return system;
     });
     results.push(result);
@@ -50,10 +50,11 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
   return results;
 }
 
-async function startWarm(portBase: number, needs: Needs): Promise<ChaosSystem> {
+async function startWarm({ portBase, timesDecide = true }: Options, needs: Needs): Promise<ChaosSystem> {
   await using scope = new AsyncDisposableStack();
   const system = scope.use(await startChaosSystem(portBase, needs));
-  await warmUp(system);
+  // Only figures suffer from a cold start.
+  if (timesDecide) await warmUp(system);
   scope.move();
   return system;
 }

@@ -11,9 +11,6 @@ import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** The watchdog's promise is 5 s; the rest is for a machine that is busy with other tests. */
-const GONE_MS_MAX = 10_000;
-
 const directories: string[] = [];
 const newDirectory = (): string => {
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-stack-'));
@@ -48,7 +45,7 @@ function processesOf(dataDir: string): ProcessIdentity[] {
 }
 
 const untilGone = (processes: readonly ProcessIdentity[]): Promise<unknown> =>
-  waitUntil('the end of every process', () => !processes.some(isRunning), GONE_MS_MAX);
+  waitUntil('the end of every process', () => !processes.some(isRunning));
 
 /** A base whose first ports nobody uses: far enough above the shared system's. */
 async function findFreeBase(): Promise<number> {

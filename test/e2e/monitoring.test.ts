@@ -105,7 +105,7 @@ describeWithPrometheus('Prometheus', () => {
     expect(answer.body.roles).toEqual([{ id: 'erc20', granted: true }]);
     for (const name of ['BulkLaneStalled', 'ConsumerDead', 'ProcessMissing'])
       await waitUntil(`${name} to clear`, async () => !(await fires(name)));
-  }, 300_000);
+  });
 });
 
 function killIfAlive(pid: number): void {

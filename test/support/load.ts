@@ -24,7 +24,7 @@ const POLLS_AT_ONCE = 50;
 const LONG_POLL_S = 10;
 const PAUSE_MS = 200;
 /** Below the time that a test may take, so that what is lost is named and not merely waited for. */
-const DRAIN_TIMEOUT_MS = 60_000;
+const DRAIN_TIMEOUT_MS = 240_000;
 
 type Client = Pick<CheckClient, 'check' | 'poll'>;
 
@@ -122,7 +122,7 @@ export function startLoad(options: LoadOptions): Load {
 
 /**
  * Gathers what came of the acknowledged checks: polls each until its terminal result is there, and waits for the
- * deliveries, 60 s at most in all unless it is told otherwise. What is not there by then is missing from the evidence.
+ * deliveries, 240 s at most in all unless it is told otherwise. What is not there by then is missing from the evidence.
  */
 export async function gatherEvidence(
   ledger: Ledger,

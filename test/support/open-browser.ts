@@ -2,10 +2,10 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
 
-const STEP_TIMEOUT_MS = 20_000;
+const STEP_TIMEOUT_MS = 120_000;
 /** The browser drops what it loads when an interface of the machine comes or goes. */
 const VISIT_TRIES_MAX = 4;
-const DRAWN_TIMEOUT_MS = 8_000;
+const DRAWN_TIMEOUT_MS = 30_000;
 
 export type AxeViolation = {
   readonly rule: string;

@@ -13,7 +13,7 @@ import { spawnNode } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const READY_TIMEOUT_MS = 90_000;
+const READY_TIMEOUT_MS = 300_000;
 /** Of a start that failed: enough for what every service said last. */
 const LOG_TAIL_CHARS = 6_000;
 

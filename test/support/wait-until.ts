@@ -5,12 +5,12 @@ const LOOK_INTERVAL_MS = 50;
 /**
  * Looks again and again until there is something to return.
  *
- * @throws Error after `timeoutMs` (default 60 s), naming `what` was waited for
+ * @throws Error after `timeoutMs` (default 240 s: a busy machine takes its time, and only a failure waits so long), naming `what` was waited for
  */
 export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  timeoutMs = 60_000,
+  timeoutMs = 240_000,
 ): Promise<T> {
   const began = Date.now();
   for (;;) {

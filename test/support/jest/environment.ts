@@ -2,7 +2,7 @@ import { TestEnvironment } from 'jest-environment-node';
 import { waitUntil } from '../wait-until.ts';
 
 /** How long what a suite has closed may take to be gone. */
-const CLOSING_TIMEOUT_MS = 5_000;
+const CLOSING_TIMEOUT_MS = 30_000;
 
 /** A suite fails, by name, where it leaves anything behind that would keep its process from ending. */
 export default class Environment extends TestEnvironment {
@@ -13,11 +13,15 @@ export default class Environment extends TestEnvironment {
     this.#before = process.getActiveResourcesInfo();
   }
 
-  override async teardown(): Promise<void> {
-    await super.teardown();
+  /** After the last `afterAll`, where what is reported stands beside the results of the tests. */
+  async handleTestEvent(
+    { name }: { readonly name: string },
+    state: { readonly unhandledErrors: unknown[] },
+  ): Promise<void> {
+    if (name !== 'run_finish') return;
     const before = this.#before;
     await waitUntil('the end', () => leftOpen(before).length === 0, CLOSING_TIMEOUT_MS).catch(() => {
-      throw new Error(`The suite leaves open: ${leftOpen(before).join(', ')}`);
+      state.unhandledErrors.push(new Error(`The suite leaves open: ${leftOpen(before).join(', ')}`));
     });
   }
 }
