@@ -7,6 +7,7 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { makeSavePositions } from '#shared/redis/positions.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
@@ -37,8 +38,11 @@ await runService(
     watchClock(context.metrics, clock);
     metrics.watchViews(keeper);
 
+    // How far each topic is in the views: where a Redis that lost writes is read up from.
+    const beforeCommit = makeSavePositions(redis);
     scope.use(
       await kafka.consume({
+        beforeCommit,
         groupId: CONSUMER_GROUPS.results,
         topics: [checkCompleted],
         window: config.window,
@@ -51,6 +55,7 @@ await runService(
     scope.use(
       await kafka.consume({
         ...DOCUMENTS,
+        beforeCommit,
         groupId: CONSUMER_GROUPS.accounts,
         topics: [account],
         handle: makeProjector({
@@ -63,6 +68,7 @@ await runService(
     scope.use(
       await kafka.consume({
         ...DOCUMENTS,
+        beforeCommit,
         groupId: CONSUMER_GROUPS.clientApps,
         topics: [clientApp],
         handle: makeProjector({
@@ -75,6 +81,7 @@ await runService(
     scope.use(
       await kafka.consume({
         ...DOCUMENTS,
+        beforeCommit,
         groupId: CONSUMER_GROUPS.audit,
         topics: [audit],
         handle: (entry) => auditTrail.record(entry),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kafka, KafkaMessage } from 'kafkajs';
-import { readTopicOffsets } from './topic-offsets.ts';
+import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
 
 /** A record of a topic. */
 export type TopicRecord = KafkaMessage;
@@ -16,6 +16,8 @@ type Options = {
   readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
   /** Where to begin, by partition; the beginning where nothing is said, or where the topic does not reach so far. */
   readonly from?: ReadonlyMap<number, number>;
+  /** Instead: at the first record that was stamped then or later, epoch ms. */
+  readonly sinceMs?: number;
   readonly signal?: AbortSignal;
 };
 
@@ -31,7 +33,8 @@ export async function readTopic({
   kafka,
   topic,
   apply,
-  from,
+  from: given,
+  sinceMs,
   signal,
 }: Options): Promise<ReadonlyMap<number, number>> {
   const admin = kafka.admin();
@@ -47,6 +50,7 @@ export async function readTopic({
   try {
     const offsets = await readTopicOffsets(admin, topic);
     const ends = new Map([...offsets].map(([partition, { high }]) => [partition, high]));
+    const from = sinceMs === undefined ? given : await readOffsetsAt(admin, topic, sinceMs);
     const next = new Map(
       [...offsets].map(([partition, { low, high }]) => {
         const begin = from?.get(partition) ?? low;

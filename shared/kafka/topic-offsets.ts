@@ -27,3 +27,9 @@ export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map
     }
   }
 }
+
+/** Of each partition the offset of the first record that was stamped at `atMs` or later; its end where there is none. */
+export async function readOffsetsAt(admin: Admin, topic: string, atMs: number): Promise<Map<number, number>> {
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, atMs);
+  return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
+}

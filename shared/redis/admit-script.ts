@@ -44,6 +44,9 @@ export const ADMISSION_ARGUMENTS = 8;
  * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
  * them; or `failed`.
  *
+ * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many were: what tells the
+ * checks that a Redis has counted from those that it lost.
+ *
  * The log is exact at every rate: requests of one millisecond share an entry, so it never holds more than 1 001.
  * A request is accepted if fewer than the limit lie in [now - 1000, now]: so two that are `limit` apart differ by
  * more than 1 000 ms. The clock of a log never goes back by less than CLOCK_STEP_MAX; beyond, it starts anew.
@@ -115,6 +118,11 @@ local function admit(k, a)
       redis.call('PEXPIRE', usage, USAGE_KEPT)
       redis.call('SADD', 'usage:apps:' .. hour, client)
       redis.call('PEXPIRE', 'usage:apps:' .. hour, USAGE_KEPT)
+    end
+    if member == 'accepted' then
+      local ms, count = string.match(redis.call('HGET', usage, 'last') or '0:0', '^(%d+):(%d+)$')
+      if tonumber(ms) < now then redis.call('HSET', usage, 'last', now .. ':1')
+      elseif tonumber(ms) == now then redis.call('HSET', usage, 'last', now .. ':' .. (count + 1)) end
     end
     if member == 'refused' then
       local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)

@@ -4,6 +4,7 @@ import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { waitFor } from '#shared/wait-for.ts';
+import { fenceEachConnection } from './fence.ts';
 import { startPatientTimeout } from './patient-timeout.ts';
 
 export type { Redis };
@@ -31,6 +32,8 @@ type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
  * Connects to Redis: waits for it at the start, and reconnects for ever afterwards.
  *
  * While it is away commands fail at once (nothing is queued), so a caller can answer or hold.
+ *
+ * @throws ServiceError `store-unavailable` when it did not come, `config-invalid` where it is a Redis Cluster
  */
 export async function connectRedis(options: Options, context: Context): Promise<RedisConnection> {
   const opened: Redis[] = [];
@@ -50,8 +53,13 @@ export async function connectRedis(options: Options, context: Context): Promise<
     return redis;
   };
   const redis = open('commands', FORGET_MS);
+  fenceEachConnection(redis, (error) => {
+    const { message } = describeError(error);
+    context.log.warn({ message }, 'Redis cannot be looked at, and is connected to again');
+  });
   try {
     await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
+    await refuseCluster(redis, context);
   } catch (error) {
     // Else it would go on trying for nobody.
     redis.disconnect();
@@ -79,6 +87,19 @@ async function connectOnce(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
   else throw new ServiceError('store-unavailable', `Redis is ${redis.status}`);
+}
+
+/** A script touches keys of several slots, so a cluster would refuse most of them, one request after another. */
+async function refuseCluster(redis: Redis, { log }: Pick<Context, 'log'>): Promise<void> {
+  const cluster = await redis.info('cluster').catch((error: unknown) => {
+    log.warn({ error: describeError(error) }, 'Redis must allow INFO, or a failover is found late');
+    return '';
+  });
+  if (/cluster_enabled:1/.test(cluster))
+    throw new ServiceError(
+      'config-invalid',
+      'REDIS_URL names a Redis Cluster, which is not supported: use one primary, with replicas',
+    );
 }
 
 /** A Redis that drops what it finds too much drops results that were accepted. */

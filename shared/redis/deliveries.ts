@@ -7,7 +7,7 @@ import {
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import { CLAIM, FAILED_MAX, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
+import { CLAIM, FAILED_MAX, FREE_STEP, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 
@@ -89,6 +89,15 @@ export type Deliveries = {
   ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
   /** Gives the step back, before the record that will take it up again is published. */
   readonly putAside: (delivery: WebhookRetry, place: string, nextAttemptAt: string) => Promise<void>;
+  /**
+   * Lets the record at `place` take its step up, whichever one is noted there: for a rebuilder of a Redis that lost the
+   * note of its being given back. At worst the attempt is made twice.
+   */
+  readonly freeStep: (
+    delivery: Pick<WebhookRetry, 'requestId' | 'chain' | 'attemptCount'>,
+    place: string,
+    access: ViewAccess,
+  ) => Promise<void>;
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
   readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
   readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
@@ -117,6 +126,7 @@ export function makeDeliveries(redis: Redis): Deliveries {
   const claim = makeBatchedScript<ClaimOutcome>(redis, 'claimDeliveries', CLAIM);
   const takeUp = makeBatchedScript<[ClaimOutcome, string | null]>(redis, 'takeUpDeliveries', TAKE_UP);
   const putAside = makeBatchedScript<number>(redis, 'putDeliveriesAside', PUT_ASIDE);
+  const freeStep = makeBatchedScript<number>(redis, 'freeSteps', FREE_STEP);
   const record = makeBatchedScript<number>(redis, 'recordDeliveries', RECORD);
 
   const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
@@ -138,6 +148,9 @@ export function makeDeliveries(redis: Redis): Deliveries {
     async putAside({ requestId, chain, attemptCount }, place, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];
       await putAside(keys, [EVERYDAY, chain, attemptCount, place, nextAttemptAt]);
+    },
+    async freeStep({ requestId, chain, attemptCount }, place, access) {
+      await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, chain, attemptCount, place]);
     },
     async record(attempted, access = EVERYDAY) {
       await record(keysOf(attempted), recordArguments(attempted, access));

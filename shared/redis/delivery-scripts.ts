@@ -80,6 +80,14 @@ redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
 return 1
 `;
 
+/** KEYS: marker, delivery. ARGV: access, chain, step, the record's place. */
+export const FREE_STEP = `${REQUIRE_VIEW}
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
+if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] == '' or found[3] == ARGV[4] then return 0 end
+redis.call('HSET', KEYS[2], 'place', '')
+return 1
+`;
+
 /**
  * KEYS: marker, delivery, list, failed, undelivered. An empty step is a delivery given up without an attempt.
  * A line that is there already is not added again, so a rebuild may read a record twice.

@@ -1,6 +1,7 @@
 import { claimKey, monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
+import { type AppHour, appsKey, USAGE_KEPT_MS, usageKey } from './usage.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** How long a claim of an idempotency key is kept. */
@@ -27,6 +28,27 @@ redis.call('SET', KEYS[2], ARGV[2], 'PXAT', ARGV[3])
 return 1
 `;
 
+/** KEYS: marker, usage of the hour. ARGV: access. */
+const READ_ADMITTED = `${REQUIRE_VIEW}
+return redis.call('HGET', KEYS[2], 'last') or ''
+`;
+
+/**
+ * KEYS: marker, usage of the hour, the hour's apps, the month's counter. ARGV: access, `last` as it was, `last` as it is
+ * to be, how many, ms that the usage is kept, when the counter ends, the client app. Done once: `last` tells.
+ */
+const ADD_CHARGES = `${REQUIRE_VIEW}
+if (redis.call('HGET', KEYS[2], 'last') or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[2], 'last', ARGV[3])
+redis.call('HINCRBY', KEYS[2], 'accepted', ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+redis.call('SADD', KEYS[3], ARGV[7])
+redis.call('PEXPIRE', KEYS[3], ARGV[5])
+redis.call('INCRBY', KEYS[4], ARGV[4])
+redis.call('PEXPIREAT', KEYS[4], ARGV[6])
+return 1
+`;
+
 export type RestoredClaim = {
   readonly clientId: string;
   readonly keyHash: string;
@@ -36,15 +58,31 @@ export type RestoredClaim = {
   readonly month: string | undefined;
 };
 
+/** A millisecond, and how many checks were accepted in it. */
+export type AdmittedAt = { readonly ms: number; readonly count: number };
+
+export type LostCharges = AppHour & {
+  readonly month: string;
+  readonly count: number;
+  readonly before: AdmittedAt | undefined;
+  readonly last: AdmittedAt;
+};
+
 /** Puts back what admission keeps, for a rebuilder. */
 export type RestoreAdmission = {
   /** Nothing is done for a claim that would have expired by `nowMs`. */
   readonly claim: (claim: RestoredClaim, nowMs: number, access: ViewAccess) => Promise<void>;
+  /** The last millisecond in which the app's checks of an hour were counted; nothing where none was. */
+  readonly lastAdmitted: (appHour: AppHour, access: ViewAccess) => Promise<AdmittedAt | undefined>;
+  /** Adds charges behind `before`, once. */
+  readonly addCharges: (charges: LostCharges, access: ViewAccess) => Promise<void>;
   readonly counter: (clientId: string, month: string, count: number, access: ViewAccess) => Promise<void>;
 };
 
 export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
   const restoreClaim = makeScript<number>(redis, 'restoreClaim', RESTORE_CLAIM);
+  const readAdmitted = makeScript<string>(redis, 'readLastAdmitted', READ_ADMITTED);
+  const addCharges = makeScript<number>(redis, 'addCharges', ADD_CHARGES);
   const restoreCounter = makeScript<number>(redis, 'restoreCounter', RESTORE_COUNTER);
   return {
     async claim({ clientId, keyHash, bodyHash, requestId, acceptedAtMs, month }, nowMs, access) {
@@ -53,10 +91,27 @@ export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
       const keys = [GENERATION_KEY, claimKey(clientId, keyHash)];
       await restoreClaim(keys, [access, bodyHash, acceptedAtMs, requestId, month ?? '', endsAtMs]);
     },
+    async lastAdmitted({ clientId, hour }, access) {
+      const stored = await readAdmitted([GENERATION_KEY, usageKey(clientId, hour)], [access]);
+      const [ms, count] = stored.split(':').map(Number);
+      return ms === undefined || count === undefined ? undefined : { ms, count };
+    },
+    async addCharges({ clientId, hour, month, count, before, last }, access) {
+      const usage = [usageKey(clientId, hour), appsKey(hour)];
+      const keys = [GENERATION_KEY, ...usage, monthCounterKey(clientId, month)];
+      const lasts = [before ? textOf(before) : '', textOf(last)];
+      await addCharges(keys, [access, ...lasts, count, USAGE_KEPT_MS, counterEndsAt(month), clientId]);
+    },
     async counter(clientId, month, count, access) {
-      const [year = 1970, number = 1] = month.split('-').map(Number);
-      const endsAtMs = Date.UTC(year, number) + COUNTER_KEPT_MS;
+      const endsAtMs = counterEndsAt(month);
       await restoreCounter([GENERATION_KEY, monthCounterKey(clientId, month)], [access, count, endsAtMs]);
     },
   };
+}
+
+const textOf = ({ ms, count }: AdmittedAt): string => `${ms}:${count}`;
+
+function counterEndsAt(month: string): number {
+  const [year = 1970, number = 1] = month.split('-').map(Number);
+  return Date.UTC(year, number) + COUNTER_KEPT_MS;
 }

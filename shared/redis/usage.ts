@@ -8,10 +8,10 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 
 const HOUR_MS = 3_600_000;
 /** An hour's figures are kept until they were published for the last time. */
-const KEPT_MS = 3 * HOUR_MS;
+export const USAGE_KEPT_MS = 3 * HOUR_MS;
 
-const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}}:${hour}`;
-const appsKey = (hour: number): string => `usage:apps:${hour}`;
+export const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}}:${hour}`;
+export const appsKey = (hour: number): string => `usage:apps:${hour}`;
 const publishLockKey = 'usage:publish-lock';
 
 /**
@@ -95,7 +95,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
       inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
     async restore({ clientId, hour, accepted, refused }, access) {
       const keys = [GENERATION_KEY, usageKey(clientId, hour), appsKey(hour)];
-      await restore(keys, [access, clientId, accepted, refused, KEPT_MS]);
+      await restore(keys, [access, clientId, accepted, refused, USAGE_KEPT_MS]);
     },
   };
 }

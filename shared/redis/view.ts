@@ -1,14 +1,10 @@
 import type { Redis } from './connect.ts';
 import { inStore } from './connect.ts';
+import { LOOK_AT_VIEWS, LOOK_KEYS, LUA_NOW, LUA_RUN, VIEW_KEYS } from './fence.ts';
 import { makeScript } from './script.ts';
 
-/**
- * Present while the views are whole. A Redis that starts empty lacks it, and everybody holds until it is back. The
- * number in its name is raised where the views changed their form, so that they are made anew.
- */
-export const GENERATION_KEY = 'view:generation:3';
-/** Held by the one process that rebuilds. */
-const REBUILD_LOCK_KEY = 'view:rebuild-lock';
+/** Present while the views are whole. A Redis that starts empty lacks it, and everybody holds until it is back. */
+export const GENERATION_KEY: string = VIEW_KEYS.marker;
 const REBUILD_LOCK_MS = 30_000;
 
 /**
@@ -20,7 +16,7 @@ const REBUILD_LOCK_MS = 30_000;
 export const REQUIRE_VIEW = `
 if ARGV[1] == '' then
   if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('VIEW_REBUILDING') end
-elseif redis.call('GET', '${REBUILD_LOCK_KEY}') ~= ARGV[1] then
+elseif redis.call('GET', '${VIEW_KEYS.lock}') ~= ARGV[1] then
   return redis.error_reply('VIEW_REBUILDING the rebuild lock is lost')
 end
 `;
@@ -29,11 +25,24 @@ end
 export type ViewAccess = string;
 export const EVERYDAY: ViewAccess = '';
 
+/** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions. ARGV: token, time, positions. */
 const FINISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+${LUA_RUN}
+if run then redis.call('SET', KEYS[4], run) end
+${LUA_NOW}
+redis.call('SET', KEYS[5], now)
+redis.call('SET', KEYS[6], now)
+for i = 3, #ARGV, 2 do redis.call('HSET', KEYS[7], ARGV[i], ARGV[i + 1]) end
 redis.call('SET', KEYS[2], ARGV[2])
-redis.call('DEL', KEYS[1])
+redis.call('DEL', KEYS[1], KEYS[3])
 return 1
+`;
+
+/** KEYS: lock, last look, end of the charges, positions. ARGV: token. */
+const READ_LAST = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('VIEW_REBUILDING the rebuild lock is lost') end
+return { redis.call('GET', KEYS[2]) or '', redis.call('GET', KEYS[3]) or '', redis.call('HGETALL', KEYS[4]) }
 `;
 
 const RELEASE = `
@@ -46,15 +55,33 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `;
 
+/** By `topic/partition`, the offset below which every record is in the views. */
+export type Positions = ReadonlyMap<string, number>;
+
+export type LastSeen = {
+  /** Epoch ms of Redis's clock; nothing where the views were never whole. */
+  readonly atMs: number | undefined;
+  /** Charges of checks that were accepted until then are in the counters. */
+  readonly chargedUntilMs: number;
+  readonly positions: Positions;
+};
+
 export type ViewState = {
   readonly isWhole: () => Promise<boolean>;
+  /**
+   * `outdated` where the server is another run than the one on which the views were whole; then, and where the marker
+   * is `missing`, everybody holds. Notes the time of the look while they are whole.
+   */
+  readonly look: () => Promise<'whole' | 'outdated' | 'missing'>;
+  /** What an outdated Redis says of itself, for the holder of the lock. */
+  readonly readLast: (token: string) => Promise<LastSeen>;
   /** Takes the rebuild lock; undefined where another process has it. */
   readonly lock: (token: string) => Promise<boolean>;
   readonly renewLock: (token: string) => Promise<boolean>;
   /** Frees the lock if it still has this token: for a rebuild that failed. */
   readonly releaseLock: (token: string) => Promise<void>;
-  /** Declares the views whole and frees the lock; false where the lock was lost. */
-  readonly finish: (token: string) => Promise<boolean>;
+  /** Declares the views whole up to these positions and frees the lock; false where the lock was lost. */
+  readonly finish: (token: string, positions?: Positions) => Promise<boolean>;
   /** Takes the marker away, so that everybody holds until a rebuild: the operator's `store rebuild`. */
   readonly invalidate: () => Promise<void>;
 };
@@ -63,16 +90,33 @@ export type ViewState = {
 export function makeViewState(redis: Redis): ViewState {
   const renew = makeScript<number>(redis, 'renewRebuildLock', RENEW);
   const release = makeScript<number>(redis, 'releaseRebuildLock', RELEASE);
+  const look = makeScript<'whole' | 'outdated' | 'missing'>(redis, 'lookAtViews', LOOK_AT_VIEWS);
+  const readLast = makeScript<[string, string, string[]]>(redis, 'readLastSeen', READ_LAST);
   const finish = makeScript<number>(redis, 'finishRebuild', FINISH);
   return {
     isWhole: () => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
     lock: (token) =>
-      inStore(async () => (await redis.set(REBUILD_LOCK_KEY, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
-    renewLock: async (token) => (await renew([REBUILD_LOCK_KEY], [token, REBUILD_LOCK_MS])) === 1,
-    releaseLock: async (token) => void (await release([REBUILD_LOCK_KEY], [token])),
-    finish: async (token) =>
-      (await finish([REBUILD_LOCK_KEY, GENERATION_KEY], [token, new Date().toISOString()])) === 1,
-    invalidate: () => inStore(async () => void (await redis.del(GENERATION_KEY))),
+      inStore(async () => (await redis.set(VIEW_KEYS.lock, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
+    renewLock: async (token) => (await renew([VIEW_KEYS.lock], [token, REBUILD_LOCK_MS])) === 1,
+    releaseLock: async (token) => void (await release([VIEW_KEYS.lock], [token])),
+    look: () => look(LOOK_KEYS, ['1']),
+    async readLast(token) {
+      const keys = [VIEW_KEYS.lock, VIEW_KEYS.seenAt, VIEW_KEYS.chargedUntil, VIEW_KEYS.positions];
+      const [atMs, chargedUntilMs, flat] = await readLast(keys, [token]);
+      const positions = new Map<string, number>();
+      for (let i = 0; i < flat.length; i += 2) positions.set(flat[i] ?? '', Number(flat[i + 1]));
+      return {
+        atMs: atMs === '' ? undefined : Number(atMs),
+        chargedUntilMs: Number(chargedUntilMs),
+        positions,
+      };
+    },
+    async finish(token, positions = new Map()) {
+      const { lock, marker, outdated, run, seenAt, chargedUntil } = VIEW_KEYS;
+      const keys = [lock, marker, outdated, run, seenAt, chargedUntil, VIEW_KEYS.positions];
+      return (await finish(keys, [token, new Date().toISOString(), ...[...positions].flat()])) === 1;
+    },
+    invalidate: () => inStore(async () => void (await redis.del(GENERATION_KEY, VIEW_KEYS.outdated))),
   };
 }
 

@@ -1,14 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { type Rebuild, rebuildViews } from './rebuild-views.ts';
+import { restoreTail } from './restore-tail.ts';
 
 const LOOK_INTERVAL_MS = 500;
 
 export type ViewKeeper = AsyncDisposable & { readonly areWhole: () => boolean };
 
 /**
- * Looks twice a second whether the views are whole, and rebuilds them where they are not: after Redis was wiped, on
- * its first start, and when an operator took the marker away.
+ * Makes the views whole where they are not: rebuilds them where Redis is empty, reads the topics' tails again where it
+ * is another run of the server than before.
+ *
+ * @returns false where another process is at it
+ */
+export async function makeViewsWhole(rebuild: Rebuild): Promise<boolean> {
+  const state = await rebuild.views.look();
+  if (state === 'whole') return true;
+  return (await (state === 'outdated' ? restoreTail(rebuild) : rebuildViews(rebuild))) !== undefined;
+}
+
+/**
+ * Looks twice a second whether the views are whole, and makes them so where they are not: after Redis was wiped,
+ * restarted or replaced, on its first start, and when an operator took the marker away.
  *
  * Resolves once they are whole, or when the process is told to stop.
  */
@@ -18,7 +31,7 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
   let whole = false;
   const look = async () => {
     try {
-      whole = (await rebuild.views.isWhole()) || (await rebuildViews(rebuild)) !== undefined;
+      whole = await makeViewsWhole(rebuild);
     } catch (error) {
       whole = false;
       rebuild.log.warn({ error: describeError(error) }, 'views are not whole');

@@ -1,26 +1,27 @@
-import { randomUUID } from 'node:crypto';
 import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { webhookAttempted } from '#shared/contracts/webhook.ts';
-import { isRetriable, ServiceError } from '#shared/errors.ts';
+import { isRetriable } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import { type Deliveries, deliveryEndsAt } from '#shared/redis/deliveries.ts';
-import type { RestoreAdmission } from '#shared/redis/restore-admission.ts';
+import { positionName } from '#shared/redis/positions.ts';
+import type { RestoreAdmission, RestoredClaim } from '#shared/redis/restore-admission.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
 import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
 import { DAY_KEPT_MS, dayOfDate, type UsageDays } from '#shared/redis/usage-days.ts';
-import { REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/redis/view.ts';
+import type { Positions, ViewState } from '#shared/redis/view.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { ChargeCount } from './count-charges.ts';
 import { DayCount } from './count-days.ts';
+import { underRebuildLock } from './under-lock.ts';
 
 export type Rebuild = {
   readonly kafka: Pick<KafkaConnection, 'readTopic'>;
@@ -28,7 +29,7 @@ export type Rebuild = {
   readonly accounts: Pick<Accounts, 'project'>;
   readonly clientApps: Pick<ClientApps, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly deliveries: Pick<Deliveries, 'record'>;
+  readonly deliveries: Pick<Deliveries, 'record' | 'freeStep'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
   readonly usageDays: Pick<UsageDays, 'restore'>;
@@ -58,34 +59,21 @@ const APPLY_BATCH_MAX = 500;
  * @throws ServiceError `view-rebuilding` when Redis was wiped again meanwhile: to be begun anew
  */
 export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | undefined> {
-  const { views, log } = rebuild;
-  const token = randomUUID();
-  if (!(await views.lock(token))) return undefined;
-  const lost = new AbortController();
-  const renewal = setInterval(() => {
-    views.renewLock(token).then(
-      (held) => held || lost.abort(new ServiceError('view-rebuilding', 'the rebuild lock is lost')),
-      (error) => lost.abort(error),
-    );
-  }, REBUILD_LOCK_RENEW_MS);
-  try {
-    const began = Date.now();
-    const counts = await applyAll(rebuild, token, lost.signal);
-    if (!(await views.finish(token))) throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
-    log.info({ ...counts, durationMs: Date.now() - began }, 'views rebuilt');
-    return counts;
-  } catch (error) {
-    // Else the next try would wait for the lock to end. Where Redis is away, it does.
-    await views.releaseLock(token).catch(() => undefined);
-    throw error;
-  } finally {
-    clearInterval(renewal);
-  }
+  const began = Date.now();
+  const done = await underRebuildLock(rebuild.views, (token, signal) => applyAll(rebuild, token, signal));
+  if (!done) return undefined;
+  rebuild.log.info({ ...done.counts, durationMs: Date.now() - began }, 'views rebuilt');
+  return done.counts;
 }
 
 type Counts = { -readonly [Name in keyof RebuildCounts]: number };
 
-async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): Promise<RebuildCounts> {
+async function applyAll(
+  rebuild: Rebuild,
+  token: string,
+  signal: AbortSignal,
+): Promise<{ counts: RebuildCounts; positions: Positions }> {
+  const positions = new Map<string, number>();
   const counts: Counts = {
     accounts: 0,
     clientApps: 0,
@@ -97,18 +85,19 @@ async function applyAll(rebuild: Rebuild, token: string, signal: AbortSignal): P
     attempts: 0,
   };
   const follow: Follow = async (topic, apply) => {
-    await rebuild.kafka.readTopic({
+    const ends = await rebuild.kafka.readTopic({
       topic: topic.name,
       signal,
-      apply: (records) => applyRecords(topic, records, apply, rebuild.log),
+      apply: (records, partition) => applyRecords(topic, partition, records, apply, rebuild.log),
     });
+    for (const [partition, end] of ends) positions.set(positionName(topic.name, partition), end);
   };
   await applyApps(rebuild, token, follow, counts);
   const tally = { charges: new ChargeCount(), days: new DayCount(rebuild.now()) };
   await applyAdmissions(rebuild, token, follow, counts, tally);
   await applyOutcomes(rebuild, token, follow, counts, tally);
   await applyTally(rebuild, token, counts, tally);
-  return counts;
+  return { counts, positions };
 }
 
 /** What is worked out from several topics and put back at the end. */
@@ -179,18 +168,17 @@ async function applyAdmissions(
   for (const lane of Object.values(LANES))
     await follow(lane, async (message) => {
       charges.addCheck(message);
-      if (!message.idempotency) return;
-      const { requestId, clientId, chargedMonth: month } = message;
-      const claim = {
-        ...message.idempotency,
-        requestId,
-        clientId,
-        month,
-        acceptedAtMs: Date.parse(message.acceptedAt),
-      };
+      const claim = claimOf(message);
+      if (!claim) return;
       await admission.claim(claim, nowMs, token);
       counts.claims++;
     });
+}
+
+/** The claim that a check holds, if it was sent with an idempotency key. */
+export function claimOf(message: CheckRequested): RestoredClaim | undefined {
+  const { requestId, clientId, chargedMonth: month, idempotency, acceptedAt } = message;
+  return idempotency && { ...idempotency, requestId, clientId, month, acceptedAtMs: Date.parse(acceptedAt) };
 }
 
 const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:00Z`));
@@ -222,16 +210,17 @@ async function applyOutcomes(
  * Applies records in order: sent together and answered together, since one connection keeps their order.
  * An unreadable record was dead-lettered by its consumer and is passed over here.
  */
-async function applyRecords<M>(
+export async function applyRecords<M>(
   topic: Topic<M>,
+  partition: number,
   records: readonly TopicRecord[],
-  apply: (message: M, publishedAtMs: number) => Promise<unknown>,
+  apply: (message: M, publishedAtMs: number, place: string) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {
   for (let i = 0; i < records.length; i += APPLY_BATCH_MAX) {
     const batch = records.slice(i, i + APPLY_BATCH_MAX).map(async ({ value, offset, timestamp }) => {
       try {
-        await apply(parseMessage(topic, value), Number(timestamp));
+        await apply(parseMessage(topic, value), Number(timestamp), `${topic.name}/${partition}/${offset}`);
       } catch (error) {
         if (isRetriable(error)) throw error;
         log.warn({ topic: topic.name, offset }, 'record passed over in a rebuild');

@@ -26,6 +26,7 @@ import { f23FullDisk } from './faults/f23-full-disk.ts';
 import { f25Backlog } from './faults/f25-backlog.ts';
 import { f26HostileToken } from './faults/f26-hostile-token.ts';
 import { f27DeadChainClient } from './faults/f27-dead-chain-client.ts';
+import { f28RewindRedis } from './faults/f28-rewind-redis.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
 
 /** The matrix, without its soak. */
@@ -57,6 +58,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f25Backlog,
   f26HostileToken,
   f27DeadChainClient,
+  f28RewindRedis,
   f35HostileClient,
 ];
 

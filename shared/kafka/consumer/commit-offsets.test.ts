@@ -68,3 +68,24 @@ test('commits only prefixes that have grown, and tries again after a refused com
   await committer.commitAll();
   expect(commits).toEqual([['1'], ['1']]);
 });
+
+test('commits nothing that could not be noted before', async () => {
+  const { window } = aWindow();
+  window.accept(records(0, 2), 2);
+  const first = window.take();
+  if (first) window.finish(first);
+  const events: string[] = [];
+  let isAway = true;
+  const committer = makeCommitter(
+    { commitOffsets: async (offsets) => void events.push(`commit ${offsets[0]?.offset}`) },
+    () => [window],
+    async (offsets) => {
+      if (isAway) throw new Error('the store is away');
+      events.push(`note ${offsets[0]?.offset}`);
+    },
+  );
+  await committer.commitAll();
+  isAway = false;
+  await committer.commitAll();
+  expect(events).toEqual(['note 1', 'commit 1']);
+});

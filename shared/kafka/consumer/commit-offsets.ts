@@ -58,6 +58,11 @@ export function adoptCommitted<M>(windows: Windows<M>, committed: ReadonlyMap<st
   }
 }
 
+/** Called with the offsets to come before each commit; where it throws, nothing is committed. */
+export type BeforeCommit = (
+  offsets: readonly { readonly topic: string; readonly partition: number; readonly offset: number }[],
+) => Promise<void>;
+
 export type Committer = {
   /** Commits every 200 ms. */
   readonly start: () => void;
@@ -70,11 +75,12 @@ export type Committer = {
 export function makeCommitter(
   source: Pick<Consumer, 'commitOffsets'>,
   windows: () => readonly PartitionWindow<unknown>[],
+  beforeCommit: BeforeCommit = async () => undefined,
 ): Committer {
   let timer: NodeJS.Timeout | undefined;
   let committing: Promise<void> | undefined;
   const commit = (): Promise<void> => {
-    committing ??= commitPrefixes(source, windows()).finally(() => {
+    committing ??= commitPrefixes(source, windows(), beforeCommit).finally(() => {
       committing = undefined;
     });
     return committing;
@@ -97,6 +103,7 @@ export function makeCommitter(
 async function commitPrefixes(
   source: Pick<Consumer, 'commitOffsets'>,
   windows: readonly PartitionWindow<unknown>[],
+  beforeCommit: BeforeCommit,
 ): Promise<void> {
   const grown = windows
     .filter((window) => window.hasNewCommit)
@@ -108,6 +115,9 @@ async function commitPrefixes(
     offset: String(offset),
   }));
   try {
+    await beforeCommit(
+      grown.map(({ window: { topic, partition }, offset }) => ({ topic, partition, offset })),
+    );
     await source.commitOffsets(offsets);
     for (const { window, offset } of grown) window.committedOffset = offset;
   } catch {

@@ -7,6 +7,7 @@ import { waitForCoordinator } from '../client.ts';
 import { makeDeadLetter } from '../dead-letter.ts';
 import type { KafkaInstruments } from '../instruments.ts';
 import { startProgressCheck } from './check-progress.ts';
+import type { BeforeCommit } from './commit-offsets.ts';
 import { settleBeforeJoin } from './patch-kafkajs.ts';
 import { makeParseRecord, makeProcessRecord } from './process-record.ts';
 import type { GiveUp, Handler } from './record.ts';
@@ -29,6 +30,7 @@ export type ConsumeOptions<M> = {
   readonly fetchWaitMs?: number;
   /** Called after every assignment of partitions. */
   readonly onAssignment?: () => void;
+  readonly beforeCommit?: BeforeCommit;
 };
 
 /** The parts of the connection that a consumer uses. */
@@ -82,6 +84,7 @@ export async function startConsumer<M>(
       options.onAssignment?.();
     },
     onCrash: metrics.onCrash,
+    beforeCommit: options.beforeCommit,
     readCommitted: () => readCommitted(admin, groupId, topicNames),
     now: options.due?.now ?? Date.now,
     parse: makeParseRecord(topics, options.due?.dueAtOf),

@@ -5,6 +5,7 @@ import type { ConsumerProgress } from './check-progress.ts';
 import {
   adoptCommitted,
   assignWindows,
+  type BeforeCommit,
   type Committer,
   makeCommitter,
   readCommittedWithin,
@@ -37,6 +38,7 @@ type Options<M> = WindowWork<M> & {
   readonly fail: (error: unknown) => void;
   readonly onAssignment: () => void;
   readonly onCrash: () => void;
+  readonly beforeCommit?: BeforeCommit | undefined;
   /** The group's committed offsets, by `topic/partition`. */
   readonly readCommitted: () => Promise<ReadonlyMap<string, number>>;
 };
@@ -68,7 +70,7 @@ export class WindowConsumer<M> {
     this.#source = source;
     this.#options = options;
     this.#backlogMax = 2 * options.window;
-    this.#committer = makeCommitter(source, () => this.#order);
+    this.#committer = makeCommitter(source, () => this.#order, options.beforeCommit);
     this.#scheduler = new RecordScheduler({
       ...options,
       mayStart: () => this.#state === 'consuming',

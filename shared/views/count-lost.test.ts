@@ -1,0 +1,52 @@
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { countLost, TailCount } from './count-lost.ts';
+
+const aCheck = (requestId: string, acceptedAt: string, chargedMonth?: string) =>
+  ({
+    requestId,
+    clientId: 'app_1',
+    acceptedAt,
+    ...(chargedMonth && { chargedMonth }),
+  }) as CheckRequested;
+
+test('the charged checks of a tail are gathered by hour, each once, in the order of their times', () => {
+  const count = new TailCount();
+  count.add(aCheck('b', '2026-11-21T10:00:00.002Z', '2026-11'));
+  count.add(aCheck('a', '2026-11-21T10:00:00.001Z', '2026-11'));
+  count.add(aCheck('a', '2026-11-21T10:00:00.001Z', '2026-11'));
+  count.add(aCheck('c', '2026-11-21T10:00:00.001Z', '2026-11'));
+  count.add(aCheck('free', '2026-11-21T10:00:00.003Z'));
+  const ms = Date.parse('2026-11-21T10:00:00.000Z');
+  expect(count.hours()).toEqual([
+    {
+      clientId: 'app_1',
+      hour: ms / 3_600_000,
+      month: '2026-11',
+      times: [
+        { ms: ms + 1, count: 2 },
+        { ms: ms + 2, count: 1 },
+      ],
+    },
+  ]);
+});
+
+test('checks behind the last millisecond that was counted are lost, and of that one those above its number', () => {
+  const times = [
+    { ms: 10, count: 3 },
+    { ms: 11, count: 5 },
+    { ms: 12, count: 2 },
+  ];
+  expect(countLost(times, { ms: 11, count: 4 }, 0)).toEqual({ count: 3, last: { ms: 12, count: 2 } });
+  expect(countLost(times, { ms: 12, count: 2 }, 0)).toBeUndefined();
+  // A charge that was given back at once is counted there and stands in no lane.
+  expect(countLost(times, { ms: 12, count: 3 }, 0)).toBeUndefined();
+});
+
+test('an hour of which nothing was counted is lost whole, but for what an earlier rebuild has counted', () => {
+  const times = [
+    { ms: 10, count: 3 },
+    { ms: 11, count: 5 },
+  ];
+  expect(countLost(times, undefined, 0)?.count).toBe(8);
+  expect(countLost(times, undefined, 10)?.count).toBe(5);
+});

@@ -1,0 +1,55 @@
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { AdmittedAt } from '#shared/redis/restore-admission.ts';
+import type { AppHour } from '#shared/redis/usage.ts';
+
+const HOUR_MS = 3_600_000;
+/** Most ids remembered to count a check once that stands twice in a lane; beyond it a duplicate may count twice. */
+const IDS_MAX = 2_000_000;
+
+export type ChargedHour = AppHour & { readonly month: string; readonly times: readonly AdmittedAt[] };
+
+/** Gathers the charged checks of the lanes' tails, each once: by client app and hour, when they were accepted. */
+export class TailCount {
+  readonly #counted = new Set<string>();
+  readonly #hours = new Map<string, { appHour: AppHour; month: string; times: Map<number, number> }>();
+
+  add({ requestId, clientId, chargedMonth, acceptedAt }: CheckRequested): void {
+    if (chargedMonth === undefined || this.#counted.has(requestId)) return;
+    if (this.#counted.size < IDS_MAX) this.#counted.add(requestId);
+    const ms = Date.parse(acceptedAt);
+    const hour = Math.floor(ms / HOUR_MS);
+    const key = `${clientId} ${hour} ${chargedMonth}`;
+    const known = this.#hours.get(key);
+    const { times } = known ?? { times: new Map<number, number>() };
+    if (!known) this.#hours.set(key, { appHour: { clientId, hour }, month: chargedMonth, times });
+    times.set(ms, (times.get(ms) ?? 0) + 1);
+  }
+
+  hours(): ChargedHour[] {
+    return [...this.#hours.values()].map(({ appHour, month, times }) => ({
+      ...appHour,
+      month,
+      times: [...times].sort(([a], [b]) => a - b).map(([ms, count]) => ({ ms, count })),
+    }));
+  }
+}
+
+/**
+ * How many of an hour's checks a Redis has not counted: those behind the last millisecond that it knows, and of that
+ * millisecond those above the number that it knows. An app's checks are accepted in the order of their times.
+ *
+ * @param chargedUntilMs everything that was accepted until then is counted
+ */
+export function countLost(
+  times: readonly AdmittedAt[],
+  before: AdmittedAt | undefined,
+  chargedUntilMs: number,
+): { readonly count: number; readonly last: AdmittedAt } | undefined {
+  const known = before ?? { ms: 0, count: 0 };
+  const lost = times
+    .filter(({ ms }) => ms >= known.ms && ms > chargedUntilMs)
+    .map(({ ms, count }) => ({ ms, count: ms === known.ms ? Math.max(0, count - known.count) : count }));
+  const count = lost.reduce((sum, one) => sum + one.count, 0);
+  const last = times.at(-1);
+  return count === 0 || last === undefined ? undefined : { count, last };
+}

@@ -1,0 +1,192 @@
+import { audit } from '#shared/contracts/audit.ts';
+import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { LANES } from '#shared/contracts/check-requested.ts';
+import { account, clientApp } from '#shared/contracts/client-app.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
+import {
+  RETRY_TIERS,
+  type WebhookRetry,
+  webhookAttempted,
+  webhookRequested,
+  webhookRetry,
+} from '#shared/contracts/webhook.ts';
+import { positionName } from '#shared/redis/positions.ts';
+import { savingOf } from '#shared/redis/results.ts';
+import type { LastSeen, Positions } from '#shared/redis/view.ts';
+import { countLost, TailCount } from './count-lost.ts';
+import { applyRecords, claimOf, type Rebuild, rebuildViews } from './rebuild-views.ts';
+import { underRebuildLock } from './under-lock.ts';
+
+/**
+ * Beyond, everything is read again: an hour's figures, which tell the counted checks, would be gone. So it is where the
+ * views were never seen whole.
+ */
+const TAIL_MS_MAX = 3_600_000;
+/** A record is stamped by the clock of the process that publishes it, and published a moment before or after it is applied. */
+const MARGIN_MS = 120_000;
+
+export type TailCounts = Readonly<Record<'documents' | 'audit' | 'charges' | 'results' | 'attempts', number>>;
+
+/**
+ * Makes the views whole again on a Redis that was restarted or replaced, and may lack the last writes that were
+ * acknowledged: reads the topics from where that Redis is, and declares the views whole.
+ *
+ * What a consumer of the result-store keeps is read from the position that stands beside it; what a gateway or a
+ * dispatcher keeps, from a margin before the views were last seen whole. Everything is applied as it was the first
+ * time, and changes nothing where it is there already.
+ *
+ * | kept | read from | and what is not in a topic |
+ * | --- | --- | --- |
+ * | results, refunds, figures of the day | `check.completed` | refusals of the lost second are missing in the figures |
+ * | accounts, client apps, audit trail | their topics | |
+ * | deliveries | `webhook.attempted`, the retry tiers | claims: an attempt may be made twice, with one id and the same bytes |
+ * | the month's counters, the hour's accepted, claims of idempotency keys | the lanes, against the last millisecond that was counted | a refund for a check that was never published: it was answered 503 |
+ * | logs of the rate limit, sessions, last use of a key | nothing | the lost second counts towards no limit |
+ *
+ * @returns what was applied, or nothing where another process is at it
+ * @throws ServiceError `view-rebuilding` when Redis was replaced again meanwhile: to be begun anew
+ */
+export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefined> {
+  const began = Date.now();
+  let isTooOld = false;
+  const done = await underRebuildLock(rebuild.views, async (token, signal) => {
+    const last = await rebuild.views.readLast(token);
+    isTooOld = last.atMs === undefined || rebuild.now() - last.atMs > TAIL_MS_MAX;
+    if (isTooOld) throw new Error('too much was lost to read the tails alone');
+    return applyTails(rebuild, token, signal, last);
+  }).catch((error: unknown) => {
+    if (!isTooOld) throw error;
+    return undefined;
+  });
+  if (isTooOld) {
+    const counts = await rebuildViews(rebuild);
+    return counts && { ...counts, documents: counts.accounts + counts.clientApps, charges: counts.counters };
+  }
+  if (!done) return undefined;
+  rebuild.log.warn(
+    { ...done.counts, durationMs: Date.now() - began },
+    'Redis was replaced: tails read again',
+  );
+  return done.counts;
+}
+
+type Tail = {
+  /** Reads from where this Redis is. */
+  readonly fromPosition: <M>(topic: Topic<M>, apply: Apply<M>) => Promise<void>;
+  /** Reads from a margin before the views were last seen whole. */
+  readonly fromLastSeen: <M>(topic: Topic<M>, apply: Apply<M>) => Promise<void>;
+};
+type Apply<M> = (message: M, publishedAtMs: number, place: string) => Promise<unknown>;
+
+async function applyTails(
+  rebuild: Rebuild,
+  token: string,
+  signal: AbortSignal,
+  last: LastSeen,
+): Promise<{ counts: TailCounts; positions: Positions }> {
+  const positions = new Map<string, number>();
+  const counts = { documents: 0, audit: 0, charges: 0, results: 0, attempts: 0 };
+  const read = async <M>(
+    topic: Topic<M>,
+    from: { from: Map<number, number> } | { sinceMs: number },
+    apply: Apply<M>,
+  ) =>
+    rebuild.kafka.readTopic({
+      topic: topic.name,
+      ...from,
+      signal,
+      apply: (records, partition) => applyRecords(topic, partition, records, apply, rebuild.log),
+    });
+  const tail: Tail = {
+    async fromPosition(topic, apply) {
+      const ends = await read(topic, { from: positionsOf(topic.name, last.positions) }, apply);
+      for (const [partition, end] of ends) positions.set(positionName(topic.name, partition), end);
+    },
+    async fromLastSeen(topic, apply) {
+      await read(topic, { sinceMs: (last.atMs ?? 0) - MARGIN_MS }, apply);
+    },
+  };
+  // Charges before results: a result that gives its check back finds it counted.
+  await Promise.all([
+    applyDocuments(rebuild, token, tail, counts),
+    applyCharges(rebuild, token, tail, last.chargedUntilMs, counts),
+    applyDeliveries(rebuild, token, tail, counts),
+  ]);
+  await tail.fromPosition(checkCompleted, async (message) => {
+    await rebuild.results.saveIfAbsent({ ...savingOf(message), access: token });
+    counts.results++;
+  });
+  return { counts, positions };
+}
+
+type Counts = { -readonly [Name in keyof TailCounts]: number };
+
+async function applyDocuments(
+  { accounts, clientApps, auditTrail }: Rebuild,
+  token: string,
+  { fromPosition }: Tail,
+  counts: Counts,
+): Promise<void> {
+  await Promise.all([
+    fromPosition(account, async (message) => {
+      counts.documents += Number(await accounts.project(message, token));
+    }),
+    fromPosition(clientApp, async (message) => {
+      counts.documents += Number(await clientApps.project(message, token));
+    }),
+    fromPosition(audit, async (message) => {
+      await auditTrail.record(message, token);
+      counts.audit++;
+    }),
+  ]);
+}
+
+async function applyCharges(
+  { admission, now }: Rebuild,
+  token: string,
+  { fromLastSeen }: Tail,
+  chargedUntilMs: number,
+  counts: Counts,
+): Promise<void> {
+  const tail = new TailCount();
+  const nowMs = now();
+  await Promise.all(
+    Object.values(LANES).map((lane) =>
+      fromLastSeen(lane, async (message) => {
+        tail.add(message);
+        const claim = claimOf(message);
+        if (claim) await admission.claim(claim, nowMs, token);
+      }),
+    ),
+  );
+  for (const { times, ...hour } of tail.hours()) {
+    const before = await admission.lastAdmitted(hour, token);
+    const lost = countLost(times, before, chargedUntilMs);
+    if (!lost) continue;
+    await admission.addCharges({ ...hour, ...lost, before }, token);
+    counts.charges += lost.count;
+  }
+}
+
+async function applyDeliveries(
+  { deliveries }: Rebuild,
+  token: string,
+  { fromLastSeen }: Tail,
+  counts: Counts,
+): Promise<void> {
+  await fromLastSeen(webhookAttempted, async (message) => {
+    await deliveries.record(message, token);
+    counts.attempts++;
+  });
+  const free: Apply<WebhookRetry> = (message, _, place) => deliveries.freeStep(message, place, token);
+  const topics = [webhookRequested, ...RETRY_TIERS.map((tier) => webhookRetry[tier])];
+  await Promise.all(topics.map((topic) => fromLastSeen(topic, free)));
+}
+
+const positionsOf = (topic: string, positions: Positions): Map<number, number> =>
+  new Map(
+    [...positions].flatMap(([name, offset]) => {
+      const slash = name.lastIndexOf('/');
+      return name.slice(0, slash) === topic ? [[Number(name.slice(slash + 1)), offset] as const] : [];
+    }),
+  );

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '#shared/errors.ts';
+import { type Positions, REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/redis/view.ts';
+
+/**
+ * Does work on the views under the rebuild lock, which every write checks, and declares them whole up to the positions
+ * that it returns.
+ *
+ * @returns what the work returned, or nothing where another process holds the lock
+ * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be begun anew
+ */
+export async function underRebuildLock<T extends { readonly positions: Positions }>(
+  views: ViewState,
+  work: (token: string, signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const token = randomUUID();
+  if (!(await views.lock(token))) return undefined;
+  const lost = new AbortController();
+  const renewal = setInterval(() => {
+    views.renewLock(token).then(
+      (held) => held || lost.abort(new ServiceError('view-rebuilding', 'the rebuild lock is lost')),
+      (error) => lost.abort(error),
+    );
+  }, REBUILD_LOCK_RENEW_MS);
+  try {
+    const done = await work(token, lost.signal);
+    if (!(await views.finish(token, done.positions)))
+      throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
+    return done;
+  } catch (error) {
+    // Else the next try would wait for the lock to end. Where Redis is away, it does.
+    await views.releaseLock(token).catch(() => undefined);
+    throw error;
+  } finally {
+    clearInterval(renewal);
+  }
+}

@@ -1,0 +1,61 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { VIEW_KEYS } from '#shared/redis/fence.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { ChaosSystem } from '../chaos-system.ts';
+import type { Fault } from '../fault.ts';
+import { atLeast, atMost } from '../measure.ts';
+import { judgeAway } from '../parts/watch-away.ts';
+
+const LOST_MS = 1_000;
+const AWAY_MS = 3_000;
+
+/**
+ * Redis comes back with its marker and without the writes of its last second: its log is cut where it ended then. A
+ * promoted replica that was as far behind shows itself in the same way: as another run of the server with older data.
+ */
+export const f28RewindRedis: Fault = {
+  id: 'F28',
+  title: 'Redis comes back without its last second of writes, its marker still there',
+  async run({ system, ledger, seconds, rest }) {
+    const log = commandLog(system);
+    const keptBytes = statSync(log).size;
+    await rest(LOST_MS);
+    const wholeSince = await readWholeSince(system);
+    system.gates.hold('redis');
+    system.signal('redis', 'SIGKILL');
+    const away = await rest(AWAY_MS);
+    const lostBytes = statSync(log).size - keptBytes;
+    truncateSync(log, keptBytes);
+    system.gates.release('redis');
+    await waitUntil('Redis', async () => (await system.open.redis.ping().catch(() => '')) === 'PONG');
+    const upAt = Date.now();
+    await waitUntil('the tails to be read', async () => {
+      const since = await readWholeSince(system).catch(() => wholeSince);
+      return since !== wholeSince && (await system.open.views.isWhole().catch(() => false));
+    });
+    const wholeAt = Date.now();
+    await rest(Math.max(5_000, seconds * 1_000 - AWAY_MS));
+    return () => ({
+      figures: [
+        atMost('noticed, and the tails read', (wholeAt - upAt) / 1_000, 10, 's'),
+        atLeast('writes lost', lostBytes / 1_024, 1, 'KiB'),
+      ],
+      broken: [...(lostBytes > 0 ? [] : ['nothing was lost']), ...judgeAway(ledger.attempts, away)],
+    });
+  },
+};
+
+/** Changes with every rebuild and every repair, and comes back with the data as it was. */
+const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> =>
+  open.redis.get(VIEW_KEYS.chargedUntil);
+
+/** The file that Redis appends its commands to. */
+function commandLog({ dataDir }: ChaosSystem): string {
+  const logs = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.incr.aof'),
+  );
+  const [last] = logs.sort().slice(-1);
+  if (last === undefined) throw new Error('Redis keeps no log of its commands');
+  return join(dataDir, last);
+}

@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { audit } from '#shared/contracts/audit.ts';
+import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
+import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { clientApp } from '#shared/contracts/client-app.ts';
+import {
+  type WebhookAttempted,
+  type WebhookRetry,
+  webhookAttempted,
+  webhookRetry,
+} from '#shared/contracts/webhook.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { makeAdmitter, readMonthUsed } from '#shared/redis/admit.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { VIEW_KEYS } from '#shared/redis/fence.ts';
+import { makeSavePositions } from '#shared/redis/positions.ts';
+import { savingOf } from '#shared/redis/results.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { makeViewsWhole } from '#shared/views/keep-views.ts';
+import { openViews } from '#shared/views/open-views.ts';
+import { spawnChild } from '../../deploy/local/child.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+
+// Scenario: a Redis comes back with its marker and without its last writes, as after a failover. It is rewound here to
+// what it held before, on a database of this file's own, and shows itself as another run of the server.
+
+let kafka: KafkaConnection;
+let connection: RedisConnection;
+let views: ReturnType<typeof openViews>;
+const later = () => new Date(Date.now() + 3_600_000).toISOString();
+const month = new Date().toISOString().slice(0, 7);
+
+beforeAll(async () => {
+  const config = testConfig(14);
+  connection = await connectTestRedis(config);
+  kafka = await connectTestKafka(config);
+  views = openViews(connection.redis);
+});
+
+afterAll(async () => {
+  await kafka[Symbol.asyncDispose]();
+  await connection[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  await connection.redis.flushdb();
+  await makeWhole();
+});
+
+const makeWhole = () => makeViewsWhole({ ...views, kafka, now: Date.now, log: makeSilentLogger() });
+
+/** What Redis holds now; called, it holds just that again. */
+async function remember(): Promise<() => Promise<void>> {
+  const { redis } = connection;
+  const kept = await Promise.all(
+    (await redis.keys('*')).map(async (key) => ({
+      key,
+      bytes: await redis.dumpBuffer(key),
+      ttlMs: Math.max(0, await redis.pttl(key)),
+    })),
+  );
+  return async () => {
+    await redis.flushdb();
+    for (const { key, bytes, ttlMs } of kept) if (bytes) await redis.restore(key, ttlMs, bytes);
+  };
+}
+
+/** As another server that has these data shows itself. */
+const becomeAnotherRun = () => connection.redis.set(VIEW_KEYS.run, 'of-another-server');
+
+const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
+  requestId: randomUUID(),
+  clientId: 'app_rewound',
+  delivery: { mode: 'poll' },
+  acceptedAt: new Date().toISOString(),
+  retainUntil: later(),
+  decided: true,
+  resultJson: '{"n":1}',
+  ...over,
+});
+
+/** Accepts a check as a gateway does: charged in Redis, then published. */
+async function accept(clientId: string): Promise<string> {
+  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const limits = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
+  const keyHash = randomUUID();
+  const claim = { keyHash, bodyHash: 'b' };
+  const { nowMs } = await admit({
+    clientId,
+    limits,
+    bucket: 'per-second',
+    check: { seed: '1.00', claim },
+  });
+  const requestId = randomUUID();
+  await kafka.publish(checkRequestedBulk, {
+    requestId,
+    clientId,
+    account: `0x${'1'.repeat(40)}`,
+    rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
+    onUndetermined: 'omit',
+    consistency: { blockTag: 'latest', minBlock: {} },
+    delivery: { mode: 'poll' },
+    acceptedAt: new Date(nowMs).toISOString(),
+    retainUntil: later(),
+    chargedMonth: month,
+    idempotency: claim,
+  });
+  return requestId;
+}
+
+/** Handles a result as a result-store does: saved, and its offset noted and committed. */
+async function complete(result: CheckCompleted): Promise<void> {
+  await kafka.publish(checkCompleted, result);
+  await views.results.saveIfAbsent(savingOf(result));
+  const ends = await kafka.admin.fetchTopicOffsets(checkCompleted.name);
+  await makeSavePositions(connection.redis)(
+    ends.map(({ partition, high }) => ({ topic: checkCompleted.name, partition, offset: Number(high) })),
+  );
+}
+
+test('a result whose offset was committed comes back, and nothing is read or written before it has', async () => {
+  const [kept, lost] = [aResult(), aResult({ resultJson: '{"n":2}' })];
+  await complete(kept);
+  const rewind = await remember();
+  await complete(lost);
+  await rewind();
+  await becomeAnotherRun();
+  expect(await views.views.look()).toBe('outdated');
+  await expect(views.results.read(kept.requestId)).rejects.toMatchObject({ code: 'view-rebuilding' });
+  await expect(accept('app_rewound')).rejects.toMatchObject({ code: 'view-rebuilding' });
+  expect(await makeWhole()).toBe(true);
+  expect(await views.results.readMany([kept.requestId, lost.requestId])).toEqual(['{"n":1}', '{"n":2}']);
+});
+
+test('the month counts every check that was accepted, those that were lost and those that were not, once', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const accepted = await Promise.all(Array.from({ length: 5 }, () => accept(clientId)));
+  const rewind = await remember();
+  accepted.push(...(await Promise.all(Array.from({ length: 7 }, () => accept(clientId)))));
+  const undecided = { clientId, decided: false, chargedMonth: month };
+  await complete(aResult({ ...undecided, requestId: accepted[0] ?? '' }));
+  await complete(aResult({ ...undecided, requestId: accepted[11] ?? '' }));
+  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(10);
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(10);
+  // Again, with nothing lost: nothing is counted a second time.
+  await becomeAnotherRun();
+  await makeWhole();
+  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(10);
+});
+
+test('an app whose first check of the hour was lost is charged for it', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const rewind = await remember();
+  await accept(clientId);
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(1);
+});
+
+test('a written document and its audit entry come back', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const createdAt = '2026-11-21T10:00:00.000Z';
+  const app = {
+    ...{
+      clientId,
+      version: 1,
+      accountId: clientId,
+      name: 'one',
+      scope: 'approved' as const,
+      suspended: false,
+    },
+    limits: { tier: 'free' as const, requestsPerSecond: 10, requestsPerMonth: 10_000 },
+    ...{ keys: [], webhookSecrets: [], createdAt },
+  };
+  await kafka.publish(clientApp, app);
+  await views.clientApps.project(app);
+  const rewind = await remember();
+  const changed = { ...app, version: 2, suspended: true };
+  await kafka.publish(clientApp, changed);
+  await views.clientApps.project(changed);
+  const entry = {
+    accountId: clientId,
+    clientId,
+    actor: 'a',
+    action: 'app-suspended',
+    subject: 's',
+    at: createdAt,
+  };
+  await kafka.publish(audit, entry);
+  await views.auditTrail.record(entry);
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  expect((await views.clientApps.read(clientId))?.suspended).toBe(true);
+  expect(await views.auditTrail.ofAccount(clientId, 10)).toHaveLength(1);
+});
+
+test('a webhook that was put aside is delivered, though Redis forgot that its step was given back', async () => {
+  const delivery: WebhookRetry = {
+    requestId: randomUUID(),
+    clientId: 'app_rewound',
+    callbackUrl: 'https://example.com/',
+    resultJson: '{}',
+    acceptedAt: new Date().toISOString(),
+    retainUntil: later(),
+    attemptCount: 0,
+    asideCount: 0,
+    dueAt: new Date().toISOString(),
+    chain: 0,
+  };
+  expect(await views.deliveries.claim(delivery, 'first/0/1', Date.now())).toBe('claimed');
+  const rewind = await remember();
+  await views.deliveries.putAside(delivery, 'first/0/1', later());
+  await kafka.publish(webhookRetry['5s'], { ...delivery, asideCount: 1 });
+  const logged: WebhookAttempted = {
+    requestId: randomUUID(),
+    clientId: 'app_rewound',
+    chain: 0,
+    attempt: 1,
+    at: new Date().toISOString(),
+    state: 'exhausted',
+    class: 'timeout',
+    durationMs: 1,
+    callbackUrl: 'https://example.com/',
+    retainUntil: later(),
+  };
+  await kafka.publish(webhookAttempted, logged);
+  await views.deliveries.record(logged);
+  await rewind();
+  await becomeAnotherRun();
+  await makeWhole();
+  expect((await views.deliveries.read(logged.requestId))?.state).toBe('exhausted');
+  expect(await views.deliveries.claim(delivery, 'again/0/1', Date.now())).toBe('claimed');
+});
+
+test('a Redis that lost writes behind a connection that held is found at the next commit', async () => {
+  const save = makeSavePositions(connection.redis);
+  const at = (offset: number) => [{ topic: 'any', partition: 0, offset }];
+  await save(at(10));
+  const rewind = await remember();
+  await save(at(20));
+  await rewind();
+  await expect(save(at(21))).rejects.toMatchObject({ code: 'view-rebuilding' });
+  expect(await views.views.look()).toBe('outdated');
+  await makeWhole();
+  await save(at(21));
+  expect(await views.views.look()).toBe('whole');
+});
+
+test('a rebuild that was under way on another server does not end on this one', async () => {
+  await connection.redis.flushdb();
+  await views.views.look();
+  await views.views.lock('mine');
+  await becomeAnotherRun();
+  await views.views.look();
+  expect(await views.views.finish('mine')).toBe(false);
+});
+
+test('a Redis Cluster is refused at the start, by name', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'rolecall-cluster-'));
+  const [port = 0] = await findFreePorts(1);
+  const settings = { port, bind: '127.0.0.1', 'cluster-enabled': 'yes', save: '', dir };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+  const cluster = await spawnChild(loadToolchain().redis, args, { argv0: 'redis-server', stdio: 'ignore' });
+  try {
+    const config = testConfig(0);
+    const connecting = connectTestRedis({
+      ...config,
+      redis: { url: `redis://127.0.0.1:${port}` },
+    });
+    await expect(connecting).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringContaining('Redis Cluster'),
+    });
+  } finally {
+    await cluster.kill9();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
