@@ -89,15 +89,8 @@ export type Deliveries = {
   ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
   /** Gives the step back, before the record that will take it up again is published. */
   readonly putAside: (delivery: WebhookRetry, place: string, nextAttemptAt: string) => Promise<void>;
-  /**
-   * Lets the record at `place` take its step up, whichever one is noted there: for a rebuilder of a Redis that lost the
-   * note of its being given back. At worst the attempt is made twice.
-   */
-  readonly freeStep: (
-    delivery: Pick<WebhookRetry, 'requestId' | 'chain' | 'attemptCount'>,
-    place: string,
-    access: ViewAccess,
-  ) => Promise<void>;
+  /** Lets the record at `place` take its step up, for a rebuilder: that the step was given back may be lost. */
+  readonly freeStep: (delivery: WebhookRetry, place: string, access: ViewAccess) => Promise<void>;
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
   readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
   readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
