@@ -18,12 +18,11 @@ const UNDELIVERED_KEY = 'webhooks-undelivered';
 
 /** A delivery is kept until its result expires, and this long after its last change at the least. */
 const KEEP_MS = 72 * 3_600_000;
-/** Longer than any delivery can be under way: its record has left Kafka by then. */
+/** Longer than a delivery can be under way: its record has left Kafka. */
 const UNDELIVERED_AGE_MS_MAX = 8 * 86_400_000;
 /** Most deliveries looked at for one page. */
 const LOOKED_MAX = 1_000;
 const PAGE_CHUNK_MIN = 50;
-/** Hashes read in one round trip. */
 const READ_CHUNK = 500;
 
 /** What may be done with a record: work it, or drop it because another one has this step or a later one. */
@@ -112,8 +111,7 @@ export type Deliveries = {
 
 /**
  * @example
- * const deliveries = makeDeliveries(redis);
- * if ((await deliveries.claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
+ * if ((await makeDeliveries(redis).claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
  */
 export function makeDeliveries(redis: Redis): Deliveries {
   const claim = makeBatchedScript<ClaimOutcome>(redis, 'claimDeliveries', CLAIM);
