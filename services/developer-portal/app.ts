@@ -19,10 +19,13 @@ import { Problem, problemOf } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { servePage } from './serve-page.ts';
 import type { Sessions } from './sessions.ts';
+import type { Throttle } from './throttle.ts';
+import { writeDraws } from './write-budget.ts';
 
 export type Dependencies = {
   readonly handlers: Handlers<OperationId>;
   readonly sessions: Sessions;
+  readonly throttle: Pick<Throttle, 'take'>;
   /** The portal's own origin, where it is configured: `https://portal.example.com`. */
   readonly origin: string | undefined;
   /** Where developers reach the gateway, which serves its own documentation. */
@@ -164,6 +167,8 @@ async function letIn(
   const token = tokenOf(request);
   // Operations that anybody may do ask for no account.
   const account = access === 'public' ? NOBODY : await requireAccount(deps.sessions, token, access);
+  const draws = writeDraws(operation, account);
+  if (draws.length > 0) await deps.throttle.take(draws);
   const idempotencyKey = isOnce ? requireIdempotencyKey(request) : '';
   return {
     account,

@@ -57,17 +57,12 @@ export function makeAppHandlers(
       (await clientApps.listOwned(account.accountId)).map((app) => showAppSummary(app, now())),
     async createApp(call) {
       const { account, body } = call;
-      const { keyId, ...credentials } = await once.plan(requestOf('createApp', call), () => ({
-        ...newCredentials(),
-        keyId: newKey().keyId,
-      }));
-      await apps.create(account.email, {
-        owner: account,
-        name: body.name,
-        scope: 'none',
-        credentials,
-        keyId,
-      });
+      const { keyId, ...credentials } = await once.run(
+        requestOf('createApp', call),
+        () => ({ ...newCredentials(), keyId: newKey().keyId }),
+        ({ keyId, ...credentials }) =>
+          apps.create(account.email, { owner: account, name: body.name, scope: 'none', credentials, keyId }),
+      );
       return { ...credentials, keyId, name: body.name };
     },
     readApp: async ({ account, param }) => show(await readOwn(account, param('clientId')), account),
@@ -83,10 +78,10 @@ export function makeAppHandlers(
     async createKey(call) {
       const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
-      const key = await once.plan(requestOf('createKey', call, [clientId]), newKey);
       const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
-      await apps.createKey(account.email, clientId, key, { ...body, expiresAt });
-      return key;
+      return once.run(requestOf('createKey', call, [clientId]), newKey, (key) =>
+        apps.createKey(account.email, clientId, key, { ...body, expiresAt }),
+      );
     },
     async revokeKey({ account, param }) {
       const { clientId } = await readOwn(account, param('clientId'));
@@ -95,11 +90,13 @@ export function makeAppHandlers(
     },
     async rollKey(call) {
       const { account, param, body } = call;
-      const { clientId } = await readOwn(account, param('clientId'));
+      const { clientId, keys } = await readOwn(account, param('clientId'));
       const keyId = param('keyId');
-      const fresh = await once.plan(requestOf('rollKey', call, [clientId, keyId]), newKey);
-      await apps.rollKey(account.email, clientId, keyId, fresh, body.overlapHours * HOUR_MS);
-      return fresh;
+      if (!keys.some((key) => key.keyId === keyId))
+        throw new ServiceError('not-found', `there is no key ${keyId} of ${clientId}`);
+      return once.run(requestOf('rollKey', call, [clientId, keyId]), newKey, (fresh) =>
+        apps.rollKey(account.email, clientId, keyId, fresh, body.overlapHours * HOUR_MS),
+      );
     },
     async rotateSecret(call) {
       const { account, param, body } = call;

@@ -70,13 +70,15 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     readDelivery: async (call) => showDelivery(await ownDelivery(call)),
     async resendDelivery(call) {
       const { requestId, clientId, chain: last } = await ownDelivery(call);
-      const { chain, at } = await once.plan(requestOf('resendDelivery', call, [clientId, requestId]), () => ({
-        chain: last + 1,
-        at: nowIso(),
-      }));
-      const sent = await resends.resend(requestId, chain);
-      await record(call, clientId, 'webhook-resent', requestId, at);
-      return sent;
+      await once.run(
+        requestOf('resendDelivery', call, [clientId, requestId]),
+        () => ({ chain: last + 1, at: nowIso() }),
+        async ({ chain, at }) => {
+          await resends.resend(requestId, chain);
+          await record(call, clientId, 'webhook-resent', requestId, at);
+        },
+      );
+      return { requestId };
     },
     async resendFailed(call) {
       const { clientId } = await ownApp(call);
@@ -93,17 +95,19 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { clientId } = await ownApp(call);
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
       if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
-      const { requestId, at } = await once.plan(requestOf('sendTestEvent', call, [clientId]), () => ({
-        requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`,
-        at: nowIso(),
-      }));
-      await throttle.take([{ budget: TEST_EVENTS, whose: clientId }], requestId);
-      const event = testEvent({ requestId, clientId, callbackUrl: judged.href }, at);
-      const { resultJson, retainUntil } = event;
-      // Stored as a result is, so that it can be sent again like any other.
-      await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
-      await deps.publishDelivery(event);
-      await record(call, clientId, 'test-event-sent', requestId, at);
+      const { requestId } = await once.run(
+        requestOf('sendTestEvent', call, [clientId]),
+        () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
+        async ({ requestId, at }) => {
+          await throttle.take([{ budget: TEST_EVENTS, whose: clientId }], requestId);
+          const event = testEvent({ requestId, clientId, callbackUrl: judged.href }, at);
+          const { resultJson, retainUntil } = event;
+          // Stored as a result is, so that it can be sent again like any other.
+          await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
+          await deps.publishDelivery(event);
+          await record(call, clientId, 'test-event-sent', requestId, at);
+        },
+      );
       return { requestId };
     },
   };

@@ -89,6 +89,7 @@ await runService(
     const app = makeApp({
       handlers,
       sessions,
+      throttle,
       origin: config.origin,
       gatewayPublicUrl: config.gateway.publicUrl,
       sessionMsMax: config.session.lifeMsMax,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '#shared/errors.ts';
+import { isRetriable, ServiceError } from '#shared/errors.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { Call } from './call.ts';
@@ -25,6 +25,12 @@ export type Once = {
    * @throws Problem `idempotency-key-reused` where the key came with another request
    */
   readonly plan: <T>(request: OnceRequest, make: () => T) => Promise<T>;
+  /** Plans, and carries the plan out. A plan that is refused is forgotten: it takes no memory, and may be made anew. */
+  readonly run: <T>(
+    request: OnceRequest,
+    make: () => T,
+    carryOut: (plan: T) => Promise<unknown>,
+  ) => Promise<T>;
 };
 
 /**
@@ -36,9 +42,10 @@ export type Once = {
  * const { keyId, apiKey } = await once.plan(request, newKey);
  */
 export function makeOnce(redis: Redis, box: SecretBox): Once {
-  return {
-    async plan<T>({ accountId, operation, key, about }: OnceRequest, make: () => T): Promise<T> {
-      const name = `once:${digest([accountId, operation, key])}`;
+  const once: Once = {
+    async plan<T>(request: OnceRequest, make: () => T): Promise<T> {
+      const name = nameOf(request);
+      const { about } = request;
       const aboutHash = digest(about);
       const mine = make();
       const sealed = `${aboutHash} ${box.seal(JSON.stringify(mine), name)}`;
@@ -53,8 +60,26 @@ export function makeOnce(redis: Redis, box: SecretBox): Once {
         throw new Problem('idempotency-key-reused', 'This Idempotency-Key came with another request.');
       return JSON.parse(box.open(planned, name)) as T;
     },
+    async run(request, make, carryOut) {
+      const planned = await once.plan(request, make);
+      try {
+        await carryOut(planned);
+      } catch (error) {
+        // What was merely interrupted may have been done: it keeps its plan, so that it is not done twice.
+        if (isRefusal(error)) await inStore(() => redis.del(nameOf(request)));
+        throw error;
+      }
+      return planned;
+    },
   };
+  return once;
 }
+
+const nameOf = ({ accountId, operation, key }: OnceRequest): string =>
+  `once:${digest([accountId, operation, key])}`;
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Problem || (error instanceof ServiceError && !isRetriable(error));
 
 /**
  * The request that a call of an operation is.

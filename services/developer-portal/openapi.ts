@@ -10,6 +10,7 @@ import { SESSION_COOKIE } from './guard.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
+import { isBudgeted } from './write-budget.ts';
 
 const FaultBody = z
   .object({
@@ -34,12 +35,14 @@ export function problemSchema(codes: readonly ProblemCode[]) {
 }
 
 /** Every problem that an operation may answer with. */
-export function codesOf({ access, method, body, query, isOnce, codes }: Operation): ProblemCode[] {
+export function codesOf(operation: Operation): ProblemCode[] {
+  const { access, method, body, query, isOnce, codes } = operation;
   return [
     ...codes,
     ...(access === 'public' ? [] : (['session-missing'] as const)),
     ...(access === 'operator' ? (['operator-required'] as const) : []),
     ...(method === 'get' ? [] : (['origin-refused'] as const)),
+    ...(isBudgeted(operation) ? (['rate-limited'] as const) : []),
     ...(isOnce ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
     ...(body
       ? ([

@@ -14,6 +14,8 @@ export type Operation = {
   readonly query?: z.ZodType;
   /** Requires an `Idempotency-Key`: what it makes is made once. */
   readonly isOnce?: true;
+  /** Ends something, although it is no `delete`: see `write-budget.ts`. */
+  readonly endsSomething?: true;
   readonly status: 200 | 201 | 202 | 204;
   readonly answer?: z.ZodType;
   /** Beside those that access, body and query bring along. */

@@ -215,6 +215,38 @@ test('a double submit makes one of everything, and gets the same answer; another
   expect(missing).toMatchObject({ status: 400, body: { code: 'idempotency-key-missing' } });
 });
 
+test('an account writes as much as its budget allows, at whichever portal, and can still read and revoke', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, keyId } = await createApp(client);
+  const answers = await Promise.all(
+    Array.from({ length: 130 }, (_, i) =>
+      client.at(i % 2 ? portal.url : other.url).send('PATCH', `/api/apps/${clientId}`, { name: 'the same' }),
+    ),
+  );
+  // The app was the first of 120.
+  expect(statusesOf(answers)).toEqual({ 200: 119, 429: 11 });
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.body).toMatchObject({ code: 'rate-limited' });
+  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await client.get(`/api/apps/${clientId}`)).status).toBe(200);
+  expect((await client.send('DELETE', `/api/apps/${clientId}/keys/${keyId}`)).status).toBe(204);
+});
+
+test('a request that is refused keeps nothing in Redis', async () => {
+  const client = await signUp(portal.url);
+  const { clientId, keyId } = await createApp(client);
+  await client.send('DELETE', `/api/apps/${clientId}/keys/${keyId}`);
+  const plans = async () => (await connection.redis.keys('once:*')).length;
+  const before = await plans();
+  const app = `/api/apps/${clientId}`;
+  expect((await client.send('POST', `${app}/keys/nope/roll`, { overlapHours: 1 })).status).toBe(404);
+  expect((await client.send('POST', `${app}/keys/${keyId}/roll`, { overlapHours: 1 })).status).toBe(409);
+  const expired = { name: 'late', expiresAt: '2020-01-01T00:00:00Z' };
+  expect((await client.send('POST', `${app}/keys`, expired)).status).toBe(422);
+  expect((await client.send('POST', `${app}/deliveries/nope/resend`)).status).toBe(404);
+  expect(await plans()).toBe(before);
+});
+
 test("another account's app is not told from one that does not exist", async () => {
   const owner = await signUp(portal.url);
   const thief = await signUp(portal.url);

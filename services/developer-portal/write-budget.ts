@@ -1,0 +1,41 @@
+import type { Account, Tier } from '#shared/contracts/client-app.ts';
+import type { Operation } from './operation.ts';
+import type { Draw } from './throttle.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+type WriteLimits = { readonly perMinute: number; readonly perDay: number };
+
+/**
+ * What an account may write through the portal: every write costs a record in Kafka and, for a while, memory in Redis.
+ * What ends something has a budget of its own, so that nobody is kept from revoking a key by what was made before.
+ */
+export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
+  free: { perMinute: 120, perDay: 2_000 },
+  paid: { perMinute: 300, perDay: 20_000 },
+  enterprise: { perMinute: 1_200, perDay: 200_000 },
+};
+
+/** Whether an operation draws from its account's budget. Operators decide about others' accounts, and do not. */
+export const isBudgeted = ({ access, method }: Operation): boolean =>
+  access === 'session' && method !== 'get';
+
+/**
+ * What an operation draws from its account's budgets; nothing where it writes nothing.
+ *
+ * @example
+ * await throttle.take(writeDraws(OPERATIONS.createApp, account));
+ */
+export function writeDraws(
+  operation: Operation,
+  { accountId, tier }: Pick<Account, 'accountId' | 'tier'>,
+): Draw[] {
+  if (!isBudgeted(operation)) return [];
+  const kind = operation.method === 'delete' || operation.endsSomething ? 'removals' : 'writes';
+  const { perMinute, perDay } = WRITE_LIMITS[tier];
+  return [
+    { budget: { name: `${kind}-minute`, countMax: perMinute, windowMs: MINUTE_MS }, whose: accountId },
+    { budget: { name: `${kind}-day`, countMax: perDay, windowMs: DAY_MS }, whose: accountId },
+  ];
+}
