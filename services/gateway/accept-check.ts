@@ -3,15 +3,15 @@ import type { Delivery } from '#shared/contracts/delivery.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type AdmitCheck, type AdmittedCheck, isToBeRetried, laneOf } from './admit-check.ts';
+import type { ApplyLimits } from './apply-limits.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
-import type { Enter } from './enter.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson, traceOf } from './exchange.ts';
+import { parseRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
-import { rateHeadersGivenBack } from './rate-headers.ts';
+import { rateHeadersAfterRefund } from './rate-headers.ts';
 import type { Body } from './read-body.ts';
-import { takeIn } from './take-in.ts';
 import type { ValidationRules, ValidCheck } from './validate-check.ts';
 
 export const CHECK_PATH = '/access-control/check-roles';
@@ -21,17 +21,17 @@ export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
   /** Reads a client app's body, within the bounds of that app. */
   readonly readBody: (request: Request, response: Response, clientId: string) => Promise<Body>;
-  readonly enter: Enter;
+  readonly applyLimits: ApplyLimits;
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;
   readonly waiters: Pick<Waiters, 'wait'>;
   readonly rules: Omit<ValidationRules, 'isEnterprise'>;
   readonly syncDeadlineMs: number;
-  /** Whether a lane is too far behind to take more. */
+  /** Whether a lane has too much lag to take more checks. */
   readonly isOverloaded: (lane: Lane) => boolean;
-  /** The Redis channel on which this process hears of its sync results. */
+  /** The Redis channel on which this process is told of its sync results. */
   readonly replyChannel: string;
-  /** Without a slash at its end; empty for relative addresses. */
+  /** Without a trailing slash; empty for relative addresses. */
   readonly publicBaseUrl: string;
 };
 
@@ -44,21 +44,21 @@ export function makeAcceptCheck(deps: Dependencies) {
     const arrivedAt = performance.now();
     const { app } = await deps.authenticate(request, request.ip ?? '');
     const readBody = () => deps.readBody(request, response, app.clientId);
-    const intake = await takeIn(request, app, deps.rules, readBody);
-    if (intake.ok) noteMode(response, modeOfCheck(intake.check));
-    const problem = intake.ok ? overloadOf(deps, intake.check) : intake.problem;
-    if (!intake.ok || problem) {
-      await deps.enter({ app, bucket: 'per-second' }, response);
+    const parsed = await parseRequest(request, app, deps.rules, readBody);
+    if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
+    const problem = parsed.ok ? overloadOf(deps, parsed.check) : parsed.problem;
+    if (!parsed.ok || problem) {
+      await deps.applyLimits({ app, bucket: 'per-second' }, response);
       throw problem;
     }
-    const { check } = intake;
-    const admitted = await deps.admitCheck({ app, ...intake }, response);
+    const { check } = parsed;
+    const admitted = await deps.admitCheck({ app, ...parsed }, response);
     if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
     const elapsedMs = performance.now() - arrivedAt;
     const leftMs = deps.syncDeadlineMs - elapsedMs;
     // Before publishing: the result may be there before the broker's acknowledgement is.
     const waiting = check.isAsync ? undefined : startWaiting(deps, admitted, leftMs, response);
-    const onGivenBack = () => addHeaders(response, rateHeadersGivenBack(admitted.admission));
+    const onRefund = () => addHeaders(response, rateHeadersAfterRefund(admitted.admission));
     try {
       if (admitted.kind !== 'replayed')
         await deps.publishCheck({
@@ -69,12 +69,12 @@ export function makeAcceptCheck(deps: Dependencies) {
           deadlineAtMs: waiting ? admitted.nowMs + leftMs : undefined,
           traceparent: traceOf(response),
           elapsedMs,
-          onGivenBack,
+          onRefund,
         });
       if (!waiting) return answerAccepted(response, admitted.requestId, deps.publicBaseUrl);
       const resultJson = await waiting.result;
-      // Whoever saves such a result gives the charge back with it.
-      if (admitted.kind !== 'replayed' && isGivenBack(check, resultJson)) onGivenBack();
+      // result-store refunded the charge when it saved this result.
+      if (admitted.kind !== 'replayed' && isRefundedResult(check, resultJson)) onRefund();
       answerSync(response, admitted.requestId, resultJson);
     } finally {
       waiting?.cancel();
@@ -82,10 +82,12 @@ export function makeAcceptCheck(deps: Dependencies) {
   };
 }
 
-/** A lane that is too far behind takes no more; the other one is not its concern. */
+/** A lane with too much lag takes no more checks; the other lane is not affected. */
 const overloadOf = ({ isOverloaded }: Dependencies, check: ValidCheck): Problem | undefined =>
   isOverloaded(laneOf(check))
-    ? new Problem('overloaded', 'Too many checks wait for evaluation.', { headers: retryAfter(5_000) })
+    ? new Problem('overloaded', 'Too many checks are waiting for evaluation; retry after Retry-After.', {
+        headers: retryAfter(5_000),
+      })
     : undefined;
 
 function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
@@ -117,17 +119,21 @@ function answerAccepted(response: Response, requestId: string, publicBaseUrl: st
   });
 }
 
-/** A result without an error decided something; most have none, and are not parsed. */
-const isGivenBack = (check: ValidCheck, resultJson: string | undefined): boolean =>
+/** A result without an error decided something; most have no error, and are not parsed. */
+const isRefundedResult = (check: ValidCheck, resultJson: string | undefined): boolean =>
   resultJson !== undefined &&
   !resultJson.includes('"errors":[]') &&
   isRefunded(JSON.parse(resultJson), check.rules.length);
 
 function answerSync(response: Response, requestId: string, resultJson: string | undefined): void {
   if (resultJson === undefined)
-    throw new Problem('deadline-exceeded', 'The result is not there yet; it can be polled.', {
-      members: { requestId },
-    });
+    throw new Problem(
+      'deadline-exceeded',
+      'The check did not finish before its deadline; poll its result by requestId.',
+      {
+        members: { requestId },
+      },
+    );
   // Where asking again cannot help, the failed result is the answer.
   if (!isToBeRetried(resultJson)) {
     sendJson(response, 200, resultJson);

@@ -5,39 +5,40 @@ import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, Admitter, Claim } from '#shared/redis/admit.ts';
+import { type ApplyLimits, refuseOverLimit } from './apply-limits.ts';
 import type { Retention } from './domain/judge-poll.ts';
-import { type Enter, refuseOverLimit } from './enter.ts';
 import type { Response } from './exchange.ts';
 import { Problem } from './problem.ts';
 import type { RequestIds } from './request-ids.ts';
 import type { ValidCheck } from './validate-check.ts';
 
-/** How long a request waits for another one that claimed the same key and has not published yet. */
+/** How long a request waits for another request with the same key that has not published yet. */
 const CLAIM_WAIT_MS_MAX = 2_000;
-const CLAIM_LOOK_MS = 25;
+const CLAIM_POLL_MS = 25;
 
-/** A check that got through the limits. */
+/** A check within the limits. */
 export type AdmittedCheck = {
   readonly requestId: string;
-  /** The instant of acceptance, epoch ms of Redis's clock: the one in the id. */
+  /** When it was accepted, epoch ms of Redis's clock; the request id holds it too. */
   readonly acceptedAtMs: number;
   /** Redis's clock at this admission. */
   readonly nowMs: number;
+  /** The month that is charged. */
   readonly month: string | undefined;
-  /** What the limits said of this very request. */
+  /** The limits after this request. */
   readonly admission: Admission;
   readonly seed: string;
   readonly idempotency: { readonly keyHash: string; readonly bodyHash: string } | undefined;
   /**
-   * `fresh`: to be published. `taken-over`: to be published again under its old id. `replayed`: published before;
-   * a sync check brings its result along.
+   * `fresh`: to be published. `taken-over`: to be published again under its old id. `replayed`: published before; for a
+   * sync check with its result.
    */
   readonly kind: 'fresh' | 'taken-over' | 'replayed';
   readonly resultJson?: string;
 };
 
 export type Dependencies = {
-  readonly enter: Enter;
+  readonly applyLimits: ApplyLimits;
   readonly admit: Admitter['admit'];
   readonly readResult: (requestId: string) => Promise<string | undefined>;
   readonly ids: RequestIds;
@@ -51,15 +52,15 @@ export type CheckToAdmit = {
   readonly idempotencyKey: string | undefined;
 };
 
-export type AdmitCheck = (wish: CheckToAdmit, response: Response) => Promise<AdmittedCheck>;
+export type AdmitCheck = (request: CheckToAdmit, response: Response) => Promise<AdmittedCheck>;
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
 /**
- * Whether a stored result says only that the check may succeed when it is made again. The text alone tells whether
- * a check failed: it is written without blanks.
+ * Whether a stored result is a failure that a new check may not have. The status is found in the text, which is written
+ * without blanks.
  */
 export const isToBeRetried = (resultJson: string): boolean =>
   resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
@@ -70,11 +71,11 @@ type Attempt = CheckToAdmit & {
   readonly idempotency: AdmittedCheck['idempotency'];
 };
 
-/** `wait`: another request is about to publish. `spent`: the claim leads nowhere any more and may be replaced. */
+/** `wait`: another request is about to publish. `spent`: the claim has no result to replay and may be replaced. */
 type Settled = AdmittedCheck | 'wait' | 'spent';
 
 /**
- * Takes a valid check through rate, quota and its idempotency claim:
+ * Applies rate, quota and idempotency to a valid check:
  *
  *   no claim ──► fresh ──publish──► published ──same key──► replayed (or, once it is spent, fresh)
  *                  └─ not marked published for 5 s ──same key──► taken-over
@@ -82,16 +83,16 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`, `idempotency-key-in-use`
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
-  return async function admitCheck(wish, response) {
-    const { app, check, idempotencyKey } = wish;
+  return async function admitCheck(toAdmit, response) {
+    const { app, check, idempotencyKey } = toAdmit;
     const seed = deps.ids.makeSeed();
     const idempotency =
       idempotencyKey === undefined
         ? undefined
         : { keyHash: sha256(idempotencyKey), bodyHash: sha256(check.canonical()) };
-    const attempt: Attempt = { ...wish, seed, idempotency, lane: laneOf(check) };
+    const attempt: Attempt = { ...toAdmit, seed, idempotency, lane: laneOf(check) };
     const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
-    let admission = await deps.enter(
+    let admission = await deps.applyLimits(
       { app, bucket: 'per-second', check: { seed, ...(idempotency ? { claim: idempotency } : {}) } },
       response,
     );
@@ -99,8 +100,8 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
       const settled = await settle(deps, attempt, admission);
       if (typeof settled === 'object') return settled;
       if (settled === 'spent') replaces = admission.claim?.seed;
-      else await waitABit(giveUpAt);
-      admission = await askAgain(deps, attempt, replaces);
+      else await waitForClaim(giveUpAt);
+      admission = await admitAgain(deps, attempt, replaces);
     }
   };
 }
@@ -125,7 +126,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
   return judgeReplay(deps, attempt.lane, admitted(claim, 'replayed'));
 }
 
-/** A claim was published: its result, its id, or nothing that is worth a replay. */
+/** A published claim gives its result or its id; `spent` if there is nothing to replay. */
 async function judgeReplay(
   deps: Dependencies,
   lane: Lane,
@@ -140,8 +141,8 @@ async function judgeReplay(
   return 'spent';
 }
 
-/** The same request once more: its place in the window is paid. */
-async function askAgain(
+/** Asks the limiter again for the same request, which has been charged its rate already. */
+async function admitAgain(
   deps: Dependencies,
   attempt: Attempt,
   replaces: string | undefined,
@@ -159,18 +160,22 @@ async function askAgain(
   return admission;
 }
 
-async function waitABit(giveUpAt: number): Promise<void> {
+async function waitForClaim(giveUpAt: number): Promise<void> {
   if (performance.now() > giveUpAt) throw inUse();
-  await delay(CLAIM_LOOK_MS);
+  await delay(CLAIM_POLL_MS);
 }
 
 const inUse = (): Problem =>
-  new Problem('idempotency-key-in-use', 'The first request with this key is not done yet.', {
-    headers: retryAfter(1_000),
-  });
+  new Problem(
+    'idempotency-key-in-use',
+    'The first request with this Idempotency-Key is still running; retry later.',
+    {
+      headers: retryAfter(1_000),
+    },
+  );
 
 const keyReused = (): Problem =>
-  new Problem('idempotency-key-reused', 'This key was sent with another body.', {
+  new Problem('idempotency-key-reused', 'This Idempotency-Key was sent with another body; use a new key.', {
     members: {
       errors: [{ pointer: '', code: 'idempotency-key-reused', detail: 'Use a new key for a new body.' }],
     },

@@ -3,7 +3,7 @@ import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts
 import { BlockTag, OnUndetermined, RuleType } from '#shared/contracts/rule.ts';
 import { AMOUNT } from './domain/amount.ts';
 
-/** The request as the client may send it: strict, for a typo must be an error and never a silent default. */
+/** The request body. It is strict: a typo must be an error and never a silent default. */
 
 export const RULES_MAX = 100;
 /** For asynchronous checks of the enterprise tier. */
@@ -16,7 +16,7 @@ const ENS_NAME = /^[^\s:/.]+(\.[^\s:/.]+)+$/;
 /** chain-agnostic.org, CAIP-10. */
 const CAIP10 = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}:[-.%a-zA-Z0-9]{1,128}$/;
 
-/** What is wrong with a text, as a code and a detail; `undefined` if nothing is. */
+/** The fault of a text as a code and a detail (a predicate); `undefined` if it has none. */
 type FaultOf = (text: string) => readonly [code: string, detail: string] | undefined;
 
 export const faultOfAddress: FaultOf = (text) => {
@@ -24,33 +24,36 @@ export const faultOfAddress: FaultOf = (text) => {
     if (ENS_NAME.test(text) || CAIP10.test(text))
       return [
         'account-format-unsupported',
-        'Names and CAIP-10 ids are not resolved here: send the plain address.',
+        'must be a plain address: ENS names and CAIP-10 ids are not resolved',
       ];
-    return ['malformed', 'Must be 0x and 40 hexadecimal digits.'];
+    return ['malformed', 'must be an address: 0x and 40 hexadecimal digits'];
   }
   if (!hasValidChecksum(text))
-    return ['checksum-mismatch', 'The mixed case does not match the EIP-55 checksum.'];
-  if (text === ZERO_ADDRESS) return ['zero-address', 'The zero address is not allowed.'];
+    return [
+      'checksum-mismatch',
+      'does not match its EIP-55 checksum; send it in lower case if you have no checksum',
+    ];
+  if (text === ZERO_ADDRESS) return ['zero-address', 'must not be the zero address'];
   return undefined;
 };
 
-/** A custom check of a member whose type is right. `code` becomes the fault's code. */
+/** A check of a member whose type is right; its code becomes the fault's code. */
 const checked = (schema: z.ZodString, faultOf: FaultOf) =>
   schema.superRefine((text, context) => {
     const fault = faultOf(text);
     if (fault) context.addIssue({ code: 'custom', message: fault[1], params: { code: fault[0] } });
   });
 
-/** The length in code points, without counting where the answer is plain. */
+/** Compares the length in code points; counts them only if the length in UTF-16 units does not decide. */
 const isLongerThan = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max);
 
 const faultOfText =
   (lengthMin: number, lengthMax: number): FaultOf =>
   (text) => {
-    if (text.length < lengthMin) return ['too-short', `At least ${lengthMin} character.`];
-    if (isLongerThan(text, lengthMax)) return ['too-long', `At most ${lengthMax} characters.`];
-    if (!text.isWellFormed()) return ['lone-surrogate', 'The text holds half of a surrogate pair.'];
+    if (text.length < lengthMin) return ['too-short', `must have at least ${lengthMin} character`];
+    if (isLongerThan(text, lengthMax)) return ['too-long', `must have at most ${lengthMax} characters`];
+    if (!text.isWellFormed()) return ['lone-surrogate', 'must not hold half of a surrogate pair'];
     return undefined;
   };
 
@@ -60,7 +63,10 @@ export const faultOfCallbackUrl = faultOfText(0, CALLBACK_URL_LENGTH_MAX);
 export const faultOfAmount: FaultOf = (text) =>
   AMOUNT.test(text)
     ? undefined
-    : ['malformed', 'Must be decimal text: at most 78 digits, at most 36 of a fraction.'];
+    : [
+        'malformed',
+        'must be a decimal string such as "1500.5", of at most 78 digits before the point and 36 after it',
+      ];
 
 const Label = checked(z.string(), faultOfLabel).meta({ maxLength: LABEL_LENGTH_MAX });
 
@@ -78,7 +84,7 @@ const Amount = checked(z.string(), faultOfAmount).meta({
 
 const ChainId = z.number().int().positive();
 
-/** For readers and generators of the OpenAPI document; `judgeRule` is what judges these. */
+/** For the OpenAPI document only: `validateRule` enforces these. */
 const onlyFor = (type: string, then: object) => ({
   if: { properties: { type: { const: type } }, required: ['type'] },
   then,
@@ -101,7 +107,7 @@ export const RuleBody = z
     roleId: checked(z.string(), faultOfRoleId).meta({ minLength: 1, maxLength: ROLE_ID_LENGTH_MAX }),
     minToken: Amount.optional(),
     maxToken: Amount.optional(),
-    /** Its grammar is judged with the rest of the rule. */
+    /** Its grammar is checked by `validateRule`. */
     tokenId: z
       .string()
       .optional()
@@ -121,7 +127,7 @@ export const ConsistencyBody = z.strictObject({
   minBlock: z.record(z.string().regex(/^[1-9][0-9]{0,15}$/), z.number().int().nonnegative()).optional(),
 });
 
-/** The members without the rules, whose number is judged before any of them is looked at. */
+/** The number of rules is checked before this schema sees them. */
 export const CheckBody = z
   .strictObject({
     account: Address,

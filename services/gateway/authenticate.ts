@@ -51,8 +51,8 @@ type KnownKey = { readonly keyId: string; readonly expiresAtMs: number; readonly
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="rolecall"' };
 
 /**
- * Tells who is calling by the `x-api-key` header. A malformed key is refused without I/O; all other bad keys get
- * one and the same answer, so that nobody learns which ones once lived.
+ * Identifies the caller by the `x-api-key` header. A malformed key is refused without I/O; every other bad key gets the
+ * same answer, so that a caller cannot learn which keys once were valid.
  *
  * @example
  * const { authenticate, forget } = makeAuthenticator({ findKey, now, mayFail });
@@ -130,7 +130,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
 }
 
 /** Why an app may not use the endpoint, or `undefined`. Suspension outranks the scope. */
-export function judgeAccess(app: Pick<AppAccess, 'suspended' | 'scope'>): Problem | undefined {
+export function accessProblemOf(app: Pick<AppAccess, 'suspended' | 'scope'>): Problem | undefined {
   if (app.suspended)
     return new Problem('client-app-suspended', 'The client app was suspended by the operator.');
   if (app.scope === 'approved') return undefined;

@@ -1,34 +1,34 @@
 import { FairShares } from '#shared/fair-shares.ts';
 import { within } from '#shared/wait-for.ts';
 
-/** How often all waiters look for themselves: the most that a lost notice can cost. */
+/** How often all waiters read their results: a lost notice costs at most this. */
 const REREAD_INTERVAL_MS = 1_000;
-/** The read before a 504. */
-const LAST_LOOK_MS_MAX = 100;
+/** How long the last read before a 504 may take. */
+const LAST_READ_MS_MAX = 100;
 
-/** Waiting for one result. */
+/** A wait for one result. */
 export type Waiting = {
-  /** The stored bytes; `undefined` when the time is up or the wait was cancelled. */
+  /** The stored result; `undefined` after the timeout or `cancel`. */
   readonly result: Promise<string | undefined>;
-  /** Ends the wait: the client is gone, or there is nothing to wait for. */
+  /** Ends the wait. */
   readonly cancel: () => void;
 };
 
 export type WaitOptions = {
   readonly requestId: string;
   readonly timeoutMs: number;
-  /** The client app whose long poll it is, which ends when the process is stopping; a sync check is waited for. */
+  /** For a long poll: its client app. Long polls end when the process stops; sync checks do not. */
   readonly longPollOf?: string;
 };
 
 export type Waiters = Disposable & {
-  /** Every wait belongs to a request in flight, so the bound on those bounds these. */
+  /** Each wait belongs to a request in flight, so their bound is the bound of waits too. */
   readonly wait: (options: WaitOptions) => Waiting;
-  /** Whether one more long poll of a client app may wait; sync checks always may. */
+  /** Whether a client app may start one more long poll; a sync check may always wait. */
   readonly hasRoom: (clientId: string) => boolean;
-  /** A notice from the reply channel. */
+  /** Called for a notice on the reply channel. */
   readonly notice: (requestId: string) => void;
-  /** Looks for every result that is waited for: notices may have been lost. */
+  /** Reads every awaited result, because notices may have been lost. */
   readonly reread: () => void;
   readonly endLongPolls: () => void;
   readonly count: () => number;
@@ -37,11 +37,11 @@ export type Waiters = Disposable & {
 export type Dependencies = {
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
-  /** Asks for a notice: the message of an asynchronous check names nobody who would wait for it. */
-  readonly want: (requestId: string, forMs: number) => Promise<void>;
+  /** Asks for a notice of a result: the message of an asynchronous check names no reply channel. */
+  readonly requestNotice: (requestId: string, forMs: number) => Promise<void>;
   /**
-   * Beyond it long polls are answered at once, so that they cannot take the place of checks. A client app may have as
-   * many as are free.
+   * Above it long polls are answered at once, so that they leave room for checks. A client app may have as many as are
+   * free.
    */
   readonly waitersMax: number;
 };
@@ -53,24 +53,24 @@ type Waiter = {
 };
 
 /**
- * Those who wait for results, sync checks and long polls alike:
+ * The waits for results, of sync checks and of long polls:
  *
- *   waiting ──notice, re-read──► result there ──► answered
- *      └─────time is up──► one last read ──► answered or not
+ *   waiting ──notice or periodic read──► result found ──► answered
+ *      └─────timeout──► one last read ──► answered, or not found
  *
- * A failed read is no answer: the waiter goes on and the next look finds the result.
+ * A read that fails is ignored: the next one finds the result.
  *
  * @example
- * const want = (requestId, forMs) => results.want(replyChannel, requestId, forMs);
- * const waiters = makeWaiters({ readMany: results.readMany, want, waitersMax: 10_000 });
+ * const requestNotice = (requestId, forMs) => results.want(replyChannel, requestId, forMs);
+ * const waiters = makeWaiters({ readMany: results.readMany, requestNotice, waitersMax: 10_000 });
  * const waiting = waiters.wait({ requestId, timeoutMs: 10_000 });
  */
-export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waiters {
+export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencies): Waiters {
   const byId = new Map<string, Set<Waiter>>();
   const longPolls = new FairShares(waitersMax);
   let count = 0;
 
-  const look = async (requestIds: readonly string[]): Promise<void> => {
+  const readResults = async (requestIds: readonly string[]): Promise<void> => {
     if (requestIds.length === 0) return;
     const found = await readMany(requestIds).catch(() => []);
     for (const [index, result] of found.entries()) {
@@ -78,7 +78,7 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
       for (const waiter of byId.get(requestIds[index] ?? '') ?? []) waiter.end(result);
     }
   };
-  const reread = () => void look([...byId.keys()]);
+  const reread = () => void readResults([...byId.keys()]);
   const timer = setInterval(reread, REREAD_INTERVAL_MS).unref();
 
   const add = (waiter: Waiter): void => {
@@ -87,7 +87,7 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
     if (others) others.add(waiter);
     else byId.set(waiter.requestId, new Set([waiter]));
   };
-  /** False where it was removed before. */
+  /** Returns false if it was removed before. */
   const remove = (waiter: Waiter): boolean => {
     const others = byId.get(waiter.requestId);
     if (!others?.delete(waiter)) return false;
@@ -109,22 +109,23 @@ export function makeWaiters({ readMany, want, waitersMax }: Dependencies): Waite
           resolve(result);
         },
       };
-      // A store that does not answer delays the answer by little: the deadline is the client's.
-      const lastLook = () => within(LAST_LOOK_MS_MAX, look([requestId])).then(() => waiter.end(undefined));
-      const deadline = setTimeout(() => void lastLook(), timeoutMs);
+      // Bounded: a store that does not answer must not delay the client's deadline.
+      const lastRead = () =>
+        within(LAST_READ_MS_MAX, readResults([requestId])).then(() => waiter.end(undefined));
+      const deadline = setTimeout(() => void lastRead(), timeoutMs);
       add(waiter);
       if (isLongPoll) longPolls.take(longPollOf);
-      // Then looked for once more: it may have been saved before anybody knew that it is wanted.
+      // Then read once more: the result may have been saved before the notice was requested.
       if (isLongPoll)
-        void want(requestId, timeoutMs).then(
-          () => look([requestId]),
+        void requestNotice(requestId, timeoutMs).then(
+          () => readResults([requestId]),
           () => undefined,
         );
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
     hasRoom: (clientId) => count < waitersMax && longPolls.hasRoom(clientId),
     notice(requestId) {
-      if (byId.has(requestId)) void look([requestId]);
+      if (byId.has(requestId)) void readResults([requestId]);
     },
     reread,
     endLongPolls() {

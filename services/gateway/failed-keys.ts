@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { addressKey } from '#shared/http/client-address.ts';
 
-/** Failed keys that one address (an IPv6 network) may send in any second before it is told to slow down. */
+/** Failed keys that one address (an IPv6 network) may send in any second before it gets 429. */
 const FAILED_KEYS_PER_SECOND_MAX = 20;
 const ADDRESSES_MAX = 10_000;
 const WINDOW_MS = 1_000;
 
 /**
- * The budget of failed keys per address, of this process alone. It bounds guessing and its cost; a valid key is
- * never refused because of it.
+ * The budget of failed keys per address, in this process. It bounds guessing and its cost; a valid key is never refused
+ * because of it.
  *
  * @param now any clock in ms that does not go back.
  * @returns counts one failure and tells whether it is still within the budget.

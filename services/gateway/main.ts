@@ -14,10 +14,10 @@ import { subscribe } from '#shared/redis/subscribe.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAdmitCheck } from './admit-check.ts';
 import { makeApp } from './app.ts';
+import { makeApplyLimits } from './apply-limits.ts';
 import { makeAuthenticator } from './authenticate.ts';
 import { makeWaiters } from './await-result.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
-import { makeEnter } from './enter.ts';
 import { makeFailedKeyBudget } from './failed-keys.ts';
 import { makeGatewayMetrics } from './metrics.ts';
 import { makeNoteKeyUse } from './note-key-use.ts';
@@ -28,7 +28,7 @@ import { startServer } from './server.ts';
 
 /** How long readiness fails before the listener closes. */
 const READINESS_LEAD_MS = 2_000;
-/** Of the requests in flight: long polls beyond it are answered at once, so that checks find room. */
+/** The share of the requests in flight that may be long polls; more are answered at once, to leave room for checks. */
 const LONG_POLL_SHARE = 0.5;
 /** Of at most 256 KiB each. */
 const BODY_READS_MAX = 512;
@@ -55,7 +55,7 @@ await runService(
     const waiters = scope.use(
       makeWaiters({
         readMany: results.readMany,
-        want: (requestId, forMs) => results.want(replyChannel, requestId, forMs),
+        requestNotice: (requestId, forMs) => results.want(replyChannel, requestId, forMs),
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );
@@ -83,13 +83,13 @@ await runService(
 
     const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log: context.log }));
     const ids = makeRequestIds(idKeys);
-    const enter = makeEnter({ admit: admitter.admit, metrics });
+    const applyLimits = makeApplyLimits({ admit: admitter.admit, metrics });
     const { retentionMs, syncDeadlineMs } = config;
     const app = makeApp({
       authenticate: authenticator.authenticate,
-      enter,
+      applyLimits,
       admitCheck: makeAdmitCheck({
-        enter,
+        applyLimits,
         admit: admitter.admit,
         readResult: results.read,
         ids,
@@ -106,7 +106,7 @@ await runService(
       readResult: results.read,
       waiters,
       ids,
-      rules: { isChainKnown: (chainId) => chainIds.has(chainId), callback: config.callback },
+      rules: { chainIds, callback: config.callback },
       chains,
       retentionMs,
       syncDeadlineMs,

@@ -19,7 +19,7 @@ export function makeGatewayMetrics(registry: Registry) {
   let countConnections = async () => 0;
   new Gauge({
     name: 'rolecall_http_connections',
-    help: 'Connections that clients have open.',
+    help: 'Open connections of clients.',
     registers,
     async collect() {
       this.set(await countConnections());
@@ -42,7 +42,7 @@ export function makeGatewayMetrics(registry: Registry) {
   });
   const limitDecisions = new Counter({
     name: 'rolecall_limit_decisions_total',
-    help: 'What the limits and idempotency claims decided about requests.',
+    help: 'Requests by the decision of the limits and idempotency claims.',
     labelNames: ['decision'] as const,
     registers,
   });
@@ -55,11 +55,11 @@ export function makeGatewayMetrics(registry: Registry) {
   });
   const keyLookups = new Counter({
     name: 'rolecall_key_lookups_total',
-    help: 'API keys looked up, by whether the client app was at hand.',
+    help: 'API keys looked up, by whether the client app was cached.',
     labelNames: ['result'] as const,
     registers,
   });
-  // From the first scrape on: a rate over a series that appears with its first event does not see that event.
+  // Present from the first scrape on: `rate` does not count the event with which a series appears.
   for (const mode of MODES) checksAccepted.inc({ mode }, 0);
   for (const decision of ADMIT_OUTCOMES) limitDecisions.inc({ decision }, 0);
   for (const result of ['hit', 'miss']) keyLookups.inc({ result }, 0);
@@ -87,24 +87,24 @@ export function makeGatewayMetrics(registry: Registry) {
     }),
     inFlight: new Gauge({
       name: 'rolecall_http_requests_in_flight',
-      help: 'Requests being answered.',
+      help: 'Requests in flight.',
       registers,
     }),
     consumerLag: new Gauge({
       name: 'rolecall_consumer_lag',
-      help: 'Records that a group has still to commit, by partition.',
+      help: 'Uncommitted records of a group, by partition.',
       labelNames: ['group', 'topic', 'partition'] as const,
       registers,
     }),
     oldestUncommitted: new Gauge({
       name: 'rolecall_oldest_uncommitted_seconds',
-      help: 'Age of the oldest record that a group has still to commit; 0 without lag.',
+      help: 'Age of the oldest uncommitted record of a group; 0 without lag.',
       labelNames: ['group'] as const,
       registers,
     }),
     oldestUnfinished: new Gauge({
       name: 'rolecall_oldest_unfinished_seconds',
-      help: "Age of a lane's oldest check that is not finished; 0 without lag.",
+      help: 'Age of the oldest unfinished check of a lane; 0 without lag.',
       labelNames: ['lane'] as const,
       registers,
     }),

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { KeyUse } from '#shared/redis/key-use.ts';
 import type { Caller } from './authenticate.ts';
 
-/** A key's last use is written at most that often by one process. */
+/** One process writes the last use of a key at most this often. */
 const WRITE_INTERVAL_MS = 60_000;
 const KEYS_MAX = 10_000;
 
@@ -13,8 +13,8 @@ export type Dependencies = {
 };
 
 /**
- * Notes that a key was used, for the portal to show. It neither delays nor fails a request: a write that is lost
- * is made up by the next use.
+ * Records the last use of a key, for the portal. It neither delays nor fails a request: if a write is lost, the next use
+ * writes again.
  *
  * @example
  * const noteKeyUse = makeNoteKeyUse({ note: makeKeyUse(redis).note, now: clock.now });

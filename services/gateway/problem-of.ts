@@ -3,7 +3,7 @@ import { retryAfter } from '#shared/http/retry-after.ts';
 import { dependencyUnavailable, Problem } from './problem.ts';
 
 /**
- * The problem that a failure is to the client. What nobody foresaw is `internal`: its own words stay inside.
+ * The problem document for an error. An unexpected error is `internal`, and its own message is not shown.
  *
  * @example
  * problemOf(new ServiceError('store-unavailable', '…')).status; // 503
@@ -16,13 +16,15 @@ export function problemOf(error: unknown): Problem {
     case 'view-rebuilding':
       return dependencyUnavailable('A part of the service is not available; nothing was accepted.');
     case 'broker-unavailable':
-      return dependencyUnavailable('The check could not be handed on; it was not accepted.');
+      return dependencyUnavailable('The check could not be published; it was not accepted.');
     case 'publish-unknown':
       return dependencyUnavailable(
         'It is not known whether the check was accepted; retry with its Idempotency-Key.',
       );
     case 'overloaded':
-      return new Problem('overloaded', 'Too much work is waiting.', { headers: retryAfter(1_000) });
+      return new Problem('overloaded', 'Too many requests are waiting; retry after Retry-After.', {
+        headers: retryAfter(1_000),
+      });
     default:
       return internal();
   }

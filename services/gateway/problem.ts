@@ -46,14 +46,14 @@ export const typeOf = (code: ProblemCode): string =>
 export const isProblemCode = (text: string): text is ProblemCode => Object.hasOwn(PROBLEMS, text);
 
 type ProblemOptions = {
-  /** Members beside the standard ones: `errors`, `requestId`, `violated-policies`. */
+  /** Members in addition to the standard ones: `errors`, `requestId`, `violated-policies`. */
   readonly members?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /**
- * An answer that is not the wished one. A handler throws it; the app writes it as `application/problem+json`.
- * Its detail is read by clients: never a stack, a library's text, an internal name or a secret.
+ * An error answer. A handler throws it; the app writes it as `application/problem+json`. Clients read its detail: it never
+ * holds a stack, a library's text, an internal name or a secret.
  */
 export class Problem extends Error {
   override readonly name = 'Problem';
@@ -73,13 +73,13 @@ export class Problem extends Error {
   }
 }
 
-/** A dependency did not answer; nothing was accepted for sure unless the detail says otherwise. */
+/** A dependency did not answer. Nothing was accepted unless the detail says otherwise. */
 export const dependencyUnavailable = (detail: string): Problem =>
   new Problem('dependency-unavailable', detail, { headers: retryAfter(1_000) });
 
 /**
- * A body that is JSON and not valid. One fault puts its own code on top where it is a problem code,
- * otherwise the code is `validation-failed`; every fault is listed.
+ * The problem of an invalid body, with every fault listed. A single fault whose code is a problem code puts that code on
+ * top; otherwise the code is `validation-failed`.
  *
  * @example
  * invalidBody([{ pointer: '/rules/0/chainId', code: 'chain-unsupported', detail: '…' }]).code; // 'chain-unsupported'
@@ -91,7 +91,7 @@ export function invalidBody(faults: readonly Fault[]): Problem {
   return new Problem(code, detail, { members: { errors: faults } });
 }
 
-/** The body of a problem as RFC 9457 has it. */
+/** A problem document (RFC 9457). */
 export function problemBody(problem: Problem, instance: string): string {
   const { title, status } = PROBLEMS[problem.code];
   const { code, message: detail } = problem;

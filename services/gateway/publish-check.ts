@@ -11,11 +11,11 @@ import type { Retention } from './domain/judge-poll.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import type { ValidCheck } from './validate-check.ts';
 
-/** From a request's arrival: a client waits at most that long to hear 503, and 202 is never guessed. */
+/** From a request's arrival to 503. A 202 is sent only after the acknowledgement. */
 const ACCEPT_TIMEOUT_MS = 4_500;
-/** Left for the broker even where the request waited for another one's claim. */
+/** The broker's time even if the request has waited for another request's claim. */
 const PUBLISH_TIMEOUT_MS_MIN = 1_000;
-/** How many of a lane's partitions an app's checks go to. */
+/** How many partitions of a lane the checks of an app use. */
 const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
 
 export type Dependencies = {
@@ -36,53 +36,57 @@ export type CheckToPublish = {
   readonly traceparent: string;
   /** Since the request's arrival. */
   readonly elapsedMs: number;
-  /** Told when the charge is given back, before the error is thrown. */
-  readonly onGivenBack: () => void;
+  /** Called when the charge is refunded, before the error is thrown. */
+  readonly onRefund: () => void;
 };
 
-export type PublishCheck = (wish: CheckToPublish) => Promise<void>;
+export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 
 /**
- * Hands a check to the broker: resolves once all in-sync replicas have it.
+ * Publishes a check. Resolves once all in-sync replicas have it.
  *
- * Where it surely was not written, charge and claim are given back. Where the outcome is unknown both stay: the
- * check may be evaluated, and the next retry publishes it again under the same id, which is harmless.
+ * If it was surely not written, charge and claim are refunded. If the outcome is unknown, both stay: the check may be
+ * evaluated, and the next retry publishes it again under the same id, which is harmless.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
  */
 export function makePublishCheck(deps: Dependencies): PublishCheck {
-  return async function publishCheck(wish) {
-    const { app, check, admitted, delivery } = wish;
+  return async function publishCheck(toPublish) {
+    const { app, check, admitted, delivery } = toPublish;
     const claim = admitted.idempotency && {
       clientId: app.clientId,
       keyHash: admitted.idempotency.keyHash,
       seed: admitted.seed,
     };
-    const traceId = traceIdOf(wish.traceparent);
-    const quietly = (error: unknown) =>
-      deps.log.warn({ traceId, error: describeError(error) }, 'claim not settled');
+    const traceId = traceIdOf(toPublish.traceparent);
+    const logFailure = (error: unknown) =>
+      deps.log.warn(
+        { traceId, error: describeError(error) },
+        'the idempotency claim of a check could not be updated',
+      );
     try {
       const lane = laneOf(check);
-      await deps.publish(LANES[lane], messageOf(wish, deps.retentionMs), {
-        traceparent: wish.traceparent,
+      await deps.publish(LANES[lane], messageOf(toPublish, deps.retentionMs), {
+        traceparent: toPublish.traceparent,
         isValidated: true,
         fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
-        timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - wish.elapsedMs),
+        timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - toPublish.elapsedMs),
       });
     } catch (error) {
       const { month } = admitted;
-      // A claim that was taken over may have been published by its first owner: nothing is sure about it.
+      // A claim that was taken over may have been published by its first owner: its outcome is never sure.
       if (month && admitted.kind === 'fresh' && isSurelyNotPublished(error)) {
         const charge = { clientId: app.clientId, month, ...(claim ? { claim } : {}) };
-        void deps.admitter.release(charge).catch(quietly);
-        wish.onGivenBack();
+        void deps.admitter.release(charge).catch(logFailure);
+        toPublish.onRefund();
       }
       throw error;
     }
     deps.metrics.checksAccepted.inc({ mode: delivery.mode });
     if (deps.log.isLevelEnabled('debug'))
       deps.log.debug({ requestId: admitted.requestId, traceId }, 'check published');
-    if (claim) void deps.admitter.markPublished({ ...claim, requestId: admitted.requestId }).catch(quietly);
+    if (claim)
+      void deps.admitter.markPublished({ ...claim, requestId: admitted.requestId }).catch(logFailure);
   };
 }
 

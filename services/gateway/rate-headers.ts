@@ -1,6 +1,6 @@
 import type { Admission, Bucket } from '#shared/redis/admit.ts';
 
-/** The length of a month in the policy, as a number of seconds; the month itself is the calendar's. */
+/** The policy's window in seconds; the limit itself counts by calendar month. */
 const MONTH_SECONDS = 2_592_000;
 
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
@@ -35,8 +35,8 @@ export function rateHeaders(
   };
 }
 
-/** The same once the month's charge was given back: the answer tells the values after its request. */
-export function rateHeadersGivenBack(admission: Admission): Record<string, string> {
+/** The headers after the month's charge was refunded. */
+export function rateHeadersAfterRefund(admission: Admission): Record<string, string> {
   const { month } = admission;
   const left = month && { ...month, remaining: Math.min(month.limit, month.remaining + 1) };
   return rateHeaders({ ...admission, month: left }, 'per-second');

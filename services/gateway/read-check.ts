@@ -1,17 +1,17 @@
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { RESPONSES_PATH } from './accept-check.ts';
-import { type Authenticator, judgeAccess } from './authenticate.ts';
+import type { ApplyLimits } from './apply-limits.ts';
+import { type Authenticator, accessProblemOf } from './authenticate.ts';
 import type { Waiters } from './await-result.ts';
 import { judgePoll, type Retention } from './domain/judge-poll.ts';
 import { parsePreferWait } from './domain/parse-prefer.ts';
-import type { Enter } from './enter.ts';
 import { addHeaders, type Request, type Response, sendJson } from './exchange.ts';
 import { Problem } from './problem.ts';
 import type { RequestIds } from './request-ids.ts';
 
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
-  readonly enter: Enter;
+  readonly applyLimits: ApplyLimits;
   readonly ids: Pick<RequestIds, 'readId'>;
   readonly readResult: (requestId: string) => Promise<string | undefined>;
   readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
@@ -23,8 +23,8 @@ export type Dependencies = {
 export function makeReadCheck(deps: Dependencies) {
   return async function readCheck(request: Request, response: Response): Promise<void> {
     const { app } = await deps.authenticate(request, request.ip ?? '');
-    const { nowMs } = await deps.enter({ app, bucket: 'per-second-poll' }, response);
-    const denied = judgeAccess(app);
+    const { nowMs } = await deps.applyLimits({ app, bucket: 'per-second-poll' }, response);
+    const denied = accessProblemOf(app);
     if (denied) throw denied;
     const requestId = requestIdOf(request);
     const issued = deps.ids.readId(requestId, app.clientId);
@@ -32,7 +32,7 @@ export function makeReadCheck(deps: Dependencies) {
       issued && judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, deps.retentionMs);
     if (state === undefined || state === 'forgotten') throw notFound();
     if (state === 'expired')
-      throw new Problem('request-expired', 'The result was kept for its time and is gone.', {
+      throw new Problem('request-expired', 'The result has expired: its retention is over.', {
         members: { requestId },
       });
     const resultJson =
@@ -43,14 +43,14 @@ export function makeReadCheck(deps: Dependencies) {
   };
 }
 
-/** Unknown, or of another client app: the two are not to be told apart. */
+/** Unknown, or of another client app: the answer must not tell which. */
 const notFound = (): Problem =>
-  new Problem('request-not-found', 'No such request was made by this client app.');
+  new Problem('request-not-found', 'This client app has made no request with this id.');
 
 const pendingJson = (requestId: string): string =>
   JSON.stringify({ requestId, status: 'pending', roles: [], errors: [] });
 
-/** Empty, which is no id, for a bad percent-escape. */
+/** The id in the path; empty, which is never an id, for a bad percent-escape. */
 function requestIdOf({ path }: Request): string {
   try {
     return decodeURIComponent(path.slice(RESPONSES_PATH.length));

@@ -7,9 +7,8 @@ import { makeRandomHex } from '#shared/random-pool.ts';
  *
  *   key number (1) | lane (1) | milliseconds since 1970 (6) | random (10) | MAC (12)
  *
- * The MAC, HMAC-SHA256 cut to 96 bits over all that precedes and the client id, makes an id that we did not issue
- * to this very client look like any other noise. So a poll is told 202, 404 or 410 without anything written at
- * acceptance.
+ * The MAC is HMAC-SHA256, cut to 96 bits, over the preceding bytes and the client id. An id that was not issued to this
+ * client fails it like a random one. So a poll is answered by 202, 404 or 410 although acceptance writes nothing.
  */
 const HEAD_LENGTH = 8;
 const RANDOM_LENGTH = 10;
@@ -18,21 +17,21 @@ const ID_LENGTH = HEAD_LENGTH + RANDOM_LENGTH + MAC_LENGTH;
 const SHAPE = /^[A-Za-z0-9_-]{40}$/;
 const LANE_CODES = { interactive: 1, bulk: 2 } as const;
 
-/** MAC keys by number; ids are made with `current`, and read with whichever they name. */
+/** MAC keys by number; ids are made with `current`, and verified with the key that they name. */
 export type IdKeys = {
   readonly current: { readonly number: number };
   readonly byNumber: ReadonlyMap<number, Uint8Array>;
 };
 
-/** What an id says of itself, once its MAC is found right. */
+/** The content of an id whose MAC is right. */
 export type IssuedId = { readonly issuedAtMs: number; readonly lane: Lane };
 
 export type RequestIds = {
-  /** Number of the key and randomness of an id to come: fixed before its time is known. */
+  /** The key number and randomness of a future id, fixed before its time is known. */
   makeSeed(): string;
-  /** The id of a seed and a time. The same arguments give the same id, so a replay gives the first one's. */
+  /** The id of a seed and a time. The same arguments give the same id, so a replay has the id of the first request. */
   makeId(seed: string, issuedAtMs: number, lane: Lane, clientId: string): string;
-  /** `undefined` for anything that was not issued to this client, whatever the reason. */
+  /** `undefined` for an id that was not issued to this client. */
   readId(id: string, clientId: string): IssuedId | undefined;
 };
 

@@ -4,7 +4,7 @@ const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
 const RULES: ValidationRules = {
   isEnterprise: false,
-  isChainKnown: (chainId) => chainId === 1,
+  chainIds: new Set([1]),
   callback: { allowHttp: false, allowedCidrs: [] },
 };
 const NATIVE = { type: 'NATIVE', chainId: 1, roleId: 'r' };
@@ -230,6 +230,29 @@ describe('an invalid check', () => {
     const body = check({ ...Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, 1])) });
     expect(faultsOf(body)).toHaveLength(1_000);
   });
+});
+
+test('names the member, what is wrong and what would be right in every detail', () => {
+  const body = {
+    account: ACCOUNT,
+    extra: 1,
+    rules: [
+      { ...NATIVE, minToken: 5, chainId: 7 },
+      { ...ERC721, minToken: '0.5', roleId: undefined },
+    ],
+    callbackUrl: 'http://e.com/',
+  };
+  const validation = validateCheck(body, RULES);
+  expect(validation.ok ? [] : validation.faults.map(({ detail }) => detail)).toEqual(
+    expect.arrayContaining([
+      '/extra is not a known member.',
+      '/rules/0/minToken must be a decimal string such as "1500.5".',
+      '/rules/0/chainId names chain 7, which is not configured; configured: 1.',
+      '/rules/1/minToken must be a whole number for ERC721, such as "1".',
+      '/rules/1/roleId must be a string.',
+      expect.stringMatching(/^\/callbackUrl is refused: .*https/),
+    ]),
+  );
 });
 
 describe('the bounds of a check', () => {

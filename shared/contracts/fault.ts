@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** One thing wrong with a request's body or query (or its headers, with the pointer `""`). */
+/** One fault of a request's body or query, or of its headers (with the pointer `""`). */
 export type Fault = {
   /** RFC 6901, into the body as the client sent it; for a query its parameter, as if the query were an object. */
   readonly pointer: string;
@@ -18,15 +18,20 @@ export type Fault = {
 export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
+/** The details of faults that every schema can have. */
+const DETAILS = { unknown: 'There is no such member.', missing: 'Required.' };
+
 /**
- * Faults of a schema's issues: every member that nobody knows, what is missing, and the rest in the words of `faultOf`.
+ * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for every other issue.
  *
- * @param body what the schema was asked about
+ * @param body the value that the schema refused
+ * @param details the texts for unknown and missing members
  */
 export function faultsOfIssues(
   issues: readonly z.core.$ZodIssue[],
   body: unknown,
   faultOf: (issue: z.core.$ZodIssue, pointer: string) => Fault,
+  details: typeof DETAILS = DETAILS,
 ): Fault[] {
   return issues.flatMap((issue) => {
     const pointer = pointerOf(issue.path);
@@ -34,9 +39,9 @@ export function faultsOfIssues(
       return issue.keys.map((key) => ({
         pointer: pointerOf([...issue.path, key]),
         code: 'unknown-member',
-        detail: 'There is no such member.',
+        detail: details.unknown,
       }));
-    if (isAbsent(body, issue.path)) return [{ pointer, code: 'required', detail: 'Required.' }];
+    if (isAbsent(body, issue.path)) return [{ pointer, code: 'required', detail: details.missing }];
     return [faultOf(issue, pointer)];
   });
 }
@@ -48,6 +53,6 @@ function isAbsent(body: unknown, path: readonly PropertyKey[]): boolean {
   return path.length > 0 && isObject && !Object.hasOwn(holder, path.at(-1) ?? '');
 }
 
-/** What stands at a path of a value that was parsed from JSON. */
+/** The value at a path inside a value that was parsed from JSON. */
 export const valueAt = (body: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], body);

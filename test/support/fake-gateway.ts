@@ -10,9 +10,9 @@ import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import { type Logger, makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeAdmitCheck } from '../../services/gateway/admit-check.ts';
 import { makeApp } from '../../services/gateway/app.ts';
+import { makeApplyLimits } from '../../services/gateway/apply-limits.ts';
 import { makeAuthenticator } from '../../services/gateway/authenticate.ts';
 import { makeWaiters } from '../../services/gateway/await-result.ts';
-import { makeEnter } from '../../services/gateway/enter.ts';
 import { makeFailedKeyBudget } from '../../services/gateway/failed-keys.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makePublishCheck } from '../../services/gateway/publish-check.ts';
@@ -99,14 +99,14 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const metrics = makeGatewayMetrics(new Registry());
   const waiters = makeWaiters({
     readMany: async (ids) => ids.map((id) => results.get(id)),
-    want: async () => undefined,
+    requestNotice: async () => undefined,
     waitersMax: options.waitersMax ?? 100,
   });
   const admit = async (request: AdmitRequest): Promise<Admission> => {
     admitted.push(request);
     return options.admit ? options.admit(request) : anAdmission(request);
   };
-  const enter = makeEnter({ admit, metrics });
+  const applyLimits = makeApplyLimits({ admit, metrics });
   const ids = makeRequestIds({
     current: { number: 1 },
     byNumber: new Map([[1, new Uint8Array(32).fill(1)]]),
@@ -124,8 +124,8 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   });
   const listener = makeApp({
     authenticate: authenticator.authenticate,
-    enter,
-    admitCheck: makeAdmitCheck({ enter, admit, readResult, ids, retentionMs, syncDeadlineMs }),
+    applyLimits,
+    admitCheck: makeAdmitCheck({ applyLimits, admit, readResult, ids, retentionMs, syncDeadlineMs }),
     publishCheck: makePublishCheck({
       publish: async (_topic, message) => {
         // The gateway does not look its own messages through again, so every test of it does.
@@ -146,7 +146,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     waiters,
     ids,
     rules: {
-      isChainKnown: (chainId) => chainId === 1 || chainId === 10,
+      chainIds: new Set([1, 10]),
       callback: { allowHttp: false, allowedCidrs: [] },
     },
     chains: [

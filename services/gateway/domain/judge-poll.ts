@@ -1,10 +1,10 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
 
-/** How long results are kept, by lane: sync checks travel in the interactive one. */
+/** The retention of results by lane; sync checks use the interactive lane. */
 export type Retention = Readonly<Record<Lane, number>>;
 
 /**
- * What a poll is told where no result is stored:
+ * The answer to a poll without a stored result:
  *
  *   issued ──(retention)──► expired ──(as long again)──► forgotten
  *   202                     410                          404
@@ -12,7 +12,7 @@ export type Retention = Readonly<Record<Lane, number>>;
 export type PollState = 'pending' | 'expired' | 'forgotten';
 
 /**
- * Judges a request id by its age alone; an accepted check has left nothing else behind.
+ * The state of a check without a stored result, by the age of its id alone: acceptance stores nothing else.
  *
  * @param ageMs since the id was issued, by Redis's clock.
  * @example

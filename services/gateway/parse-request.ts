@@ -1,5 +1,5 @@
 import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { judgeAccess } from './authenticate.ts';
+import { accessProblemOf } from './authenticate.ts';
 import { parseIdempotencyKey } from './domain/parse-idempotency-key.ts';
 import type { Request } from './exchange.ts';
 import { invalidBody, type Problem } from './problem.ts';
@@ -7,23 +7,23 @@ import type { Body } from './read-body.ts';
 import { type ValidationRules, type ValidCheck, validateCheck } from './validate-check.ts';
 
 /**
- * What a request asks for, or the first thing that is wrong with it. A fault is a value and not thrown, for the
- * limits come first: it costs rate, and 429 outranks it.
+ * The check that a request asks for, or its first problem. The problem is returned and not thrown, because the limits
+ * come first: an invalid request costs rate, and 429 outranks its problem.
  */
-export type Intake =
+export type ParsedRequest =
   | { readonly ok: true; readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
   | { readonly ok: false; readonly problem: Problem };
 
-const refused = (problem: Problem): Intake => ({ ok: false, problem });
+const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
 
-/** Scope, then body, then its meaning: an app that may not ask learns nothing about bodies. */
-export async function takeIn(
+/** Checks the scope, then reads the body, then validates it: an app without access learns nothing about bodies. */
+export async function parseRequest(
   request: Request,
   app: AppAccess,
   rules: Omit<ValidationRules, 'isEnterprise'>,
   readBody: () => Promise<Body>,
-): Promise<Intake> {
-  const denied = judgeAccess(app);
+): Promise<ParsedRequest> {
+  const denied = accessProblemOf(app);
   if (denied) return refused(denied);
   const body = await readBody();
   if (!body.ok) return refused(body.problem);
@@ -40,5 +40,5 @@ export async function takeIn(
 const MALFORMED_KEY = {
   pointer: '',
   code: 'idempotency-key-malformed',
-  detail: 'Idempotency-Key must be 1 to 255 visible characters.',
+  detail: 'The Idempotency-Key header must be 1 to 255 visible ASCII characters.',
 } as const;

@@ -11,18 +11,18 @@ export type Dependencies = {
   readonly metrics: Pick<GatewayMetrics, 'limitDecisions'>;
 };
 
-/** A request before the limits: whose it is, which bucket it draws from, and the check if it holds a valid one. */
-export type Entry = Pick<AdmitRequest, 'bucket' | 'check'> & { readonly app: AppAccess };
+/** A request before the limits: its client app, its bucket, and the check if its body is valid. */
+export type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & { readonly app: AppAccess };
 
-export type Enter = (entry: Entry, response: Response) => Promise<Admission>;
+export type ApplyLimits = (request: LimitedRequest, response: Response) => Promise<Admission>;
 
 /**
- * Takes a request through the limits, once: sets the limit headers, which every answer from then on carries.
+ * Applies the limits to a request, once, and sets the limit headers that every answer from then on carries.
  *
- * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError when Redis is away: it never fails open
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError if Redis does not answer: it never fails open
  */
-export function makeEnter({ admit, metrics }: Dependencies): Enter {
-  return async function enter({ app, bucket, check }, response) {
+export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
+  return async function applyLimits({ app, bucket, check }, response) {
     const admission = await admit({
       clientId: app.clientId,
       limits: app.limits,
@@ -45,13 +45,21 @@ export function refuseOverLimit(admission: Admission, bucket: Bucket): void {
 const violated = (policy: Bucket | 'per-month') => ({ 'violated-policies': [policy] });
 
 const rateLimited = ({ second }: Admission, bucket: Bucket): Problem =>
-  new Problem('rate-limited', `At most ${second.limit} requests in any second.`, {
-    members: violated(bucket),
-    headers: retryAfter(second.resetMs),
-  });
+  new Problem(
+    'rate-limited',
+    `This client app may send at most ${second.limit} requests in any second; retry after Retry-After.`,
+    {
+      members: violated(bucket),
+      headers: retryAfter(second.resetMs),
+    },
+  );
 
 const quotaExceeded = ({ month }: Admission): Problem =>
-  new Problem('monthly-quota-exceeded', `At most ${month?.limit} checks in a calendar month (UTC).`, {
-    members: violated('per-month'),
-    headers: retryAfter(month?.resetMs ?? 0),
-  });
+  new Problem(
+    'monthly-quota-exceeded',
+    `This client app may make at most ${month?.limit} checks in a calendar month (UTC).`,
+    {
+      members: violated('per-month'),
+      headers: retryAfter(month?.resetMs ?? 0),
+    },
+  );
