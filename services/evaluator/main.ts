@@ -11,6 +11,7 @@ import { loadChains, loadConfig, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
 import { makeGiveUp } from './give-up.ts';
 import { makeRequestHandler } from './handle-request.ts';
+import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
 import { makeTurnGate } from './turn-gate.ts';
@@ -24,7 +25,7 @@ await runService(
     const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(redis));
     const kafka = scope.use(await connectKafka(config, 'evaluator', context));
-    const metrics = makeMetrics(context.metrics);
+    const metrics = makeMetrics(context.metrics, makeHealthLog(context.log));
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));
     const chainFile = loadChains(config.chainsFile, process.env);

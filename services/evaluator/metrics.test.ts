@@ -30,6 +30,7 @@ test('the figures that dashboards rely on are there, by the names and labels of 
       {
         endpoint: '0',
         breaker: 'open',
+        health: { state: 'down', reason: 'unreachable', method: undefined },
         method: 'reader',
         headNumber: 7,
         inFlightCount: 1,
@@ -49,6 +50,7 @@ test('the figures that dashboards rely on are there, by the names and labels of 
     /rolecall_reads_saved_total\{chain_id="1",reason="dedupe".*\} 1/,
     /rolecall_reads_saved_total\{chain_id="1",reason="batch".*\} 39/,
     /rolecall_rpc_breaker_state\{endpoint="0",state="open",chain_id="1".*\} 1/,
+    /rolecall_rpc_endpoint_state\{endpoint="0",state="down",reason="unreachable",method="unknown",chain_id="1".*\} 1/,
     /rolecall_quarantined_reads\{chain_id="1".*\} 2/,
     /rolecall_waiting_reads\{chain_id="1".*\} 3/,
   ])

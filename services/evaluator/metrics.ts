@@ -23,7 +23,11 @@ const USUAL_RESULTS = [
 ];
 
 /** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its place in the chain file. */
-export function makeMetrics(registry: Registry, memory = new VerdictMemory()) {
+export function makeMetrics(
+  registry: Registry,
+  onHealth: ChainObserver['onHealth'] = () => undefined,
+  memory = new VerdictMemory(),
+) {
   const registers = [registry];
   const verdicts = new Counter({
     name: 'rolecall_verdicts_total',
@@ -94,11 +98,11 @@ export function makeMetrics(registry: Registry, memory = new VerdictMemory()) {
         repeats.inc({ chain_id }, 0);
       }
     },
-    chains: makeChainObserver(registers),
+    chains: { ...makeChainObserver(registers), onHealth },
   };
 }
 
-function makeChainObserver(registers: Registry[]): ChainObserver {
+function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth'> {
   const calls = new Counter({
     name: 'rolecall_rpc_calls_total',
     help: 'Calls of RPC endpoints, by result.',
@@ -198,6 +202,17 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
     (chain, set) => {
       for (const { endpoint, breaker } of chain.endpoints())
         for (const state of BREAKER_STATES) set({ endpoint, state }, breaker === state ? 1 : 0);
+    },
+  );
+  gauge(
+    'rolecall_rpc_endpoint_state',
+    '1 for what an endpoint is: starting, up, down, wrong-chain or rate-limited, and why.',
+    ['endpoint', 'state', 'reason', 'method'],
+    (chain, set) => {
+      for (const { endpoint, health } of chain.endpoints()) {
+        const { state, reason = 'none', method = 'unknown' } = health;
+        set({ endpoint, state, reason, method }, 1);
+      }
     },
   );
   gauge(

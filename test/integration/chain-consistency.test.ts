@@ -36,6 +36,8 @@ test('a minimum block that does not come is told at the deadline, one far ahead 
   const near = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 5) });
   const far = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 11) });
   expect([...codesOf(near), ...codesOf(far)]).toEqual(['min-block-not-reached', 'min-block-not-reached']);
+  expect(near.errors[0]?.message).toContain('still to come');
+  expect(far.errors[0]?.message).toContain('was not waited for');
 });
 
 test('a node that is behind the minimum block is not used', async () => {

@@ -91,6 +91,43 @@ test('an endpoint that was ill when it was looked at is not taken for a lesser o
   });
 });
 
+test('operators are told once of each endpoint what it is, and clients that the chain file must be corrected', async () => {
+  const dead = await aProxy('refuse');
+  const wrong = await aProxy('wrong-chain-id');
+  const busy = await aProxy({ kind: 'http-429', methods: ['eth_call'] });
+  await using chains = connectTestChains([
+    { urls: [dead.url, wrong.url, rpcUrl] },
+    { chainId: 5, urls: [busy.url] },
+  ]);
+  await waitUntil('the first two', () => chains.health.length >= 3);
+  expect(grantedOf(await chains.judge({ account, rules: [aRule()] }))).toEqual([true]);
+  expect(chains.health.filter((line) => line.startsWith('31337/')).sort()).toEqual([
+    '31337/0/down/unreachable',
+    '31337/1/wrong-chain/wrong-chain',
+    '31337/2/up/reader',
+  ]);
+  await using alone = connectTestChains([{ urls: [wrong.url] }]);
+  for (let times = 0; times < 3; times++) {
+    const { errors } = await alone.judge({ account, rules: [aRule()] });
+    expect(errors).toMatchObject([{ code: 'rpc-unavailable', retryable: true }]);
+    expect(errors[0]?.message).toContain('serves another chain');
+    expect(errors[0]?.message).not.toContain('127.0.0.1');
+  }
+});
+
+test.each(['hash-hangs', 'none'] as const)(
+  'an endpoint with %s is read by a way that it answers',
+  async (kind) => {
+    const proxy = await aProxy(kind);
+    await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 400 });
+    const { roles, blocks } = await chains.judge({ account, rules: [aRule()] });
+    expect({ granted: grantedOf({ roles }), proved: blocks['31337']?.proved }).toEqual({
+      granted: [true],
+      proved: true,
+    });
+  },
+);
+
 test('while every breaker of a chain is open the answer is there at once', async () => {
   const proxy = await aProxy('hang');
   await using chains = connectTestChains([{ urls: [proxy.url] }], { attemptTimeoutMs: 200 });

@@ -19,6 +19,8 @@ export type TestChains = AsyncDisposable & {
   judge(check: TestCheck): Promise<CheckResult>;
   /** Calls of RPC endpoints so far, as `chain/endpoint/result`. */
   readonly calls: string[];
+  /** What operators are told of endpoints, as `chain/endpoint/state/reason or method`. */
+  readonly health: string[];
   readonly saved: Record<string, number>;
   /** Reads per batch. */
   readonly batches: number[];
@@ -59,6 +61,7 @@ export function connectTestChains(
   } = {},
 ): TestChains {
   const calls: string[] = [];
+  const health: string[] = [];
   const saved: Record<string, number> = {};
   const batches: number[] = [];
   let parkedCount = 0;
@@ -78,12 +81,15 @@ export function connectTestChains(
       onRead: () => undefined,
       onHedge: () => undefined,
       onHead: () => undefined,
+      onHealth: (chainId, endpoint, { state, reason, method }) =>
+        void health.push(`${chainId}/${endpoint}/${state}/${reason ?? method}`),
       watch: () => undefined,
     },
   });
   return {
     chains: connected,
     calls,
+    health,
     saved,
     batches,
     parkedCount: () => parkedCount,

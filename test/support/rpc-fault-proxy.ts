@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * - `ignored-pin` answers calls from another block than the one asked for;
  * - `altered-balance` adds one to every balance, as a liar would;
  * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
+ * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
  * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no Multicall3 either.
  */
 export type FaultKind =
@@ -36,6 +37,7 @@ export type FaultKind =
   | 'ignored-pin'
   | 'altered-balance'
   | 'parent-blocks'
+  | 'hash-hangs'
   | 'no-override'
   | 'plain-calls-only';
 
@@ -99,6 +101,7 @@ export async function startRpcFaultProxy(options: {
     const isHit = batch.some(({ method }) => fault.methods?.includes(method) ?? true);
     if (isHit && fault.delayMs !== undefined) await sleep(fault.delayMs);
     const kind = isHit ? fault.kind : 'none';
+    if (kind === 'hash-hangs' && JSON.stringify(body).includes('"blockHash"')) return;
     if (spoil(kind, request, response)) return;
     const answers = await Promise.all(batch.map((call) => answer(options, call, kind)));
     if (kind === 'short-batch') answers.pop();

@@ -203,7 +203,7 @@ function addAccounts(program: Command, run: Run): void {
 function addSystem(program: Command, run: Run): void {
   program
     .command('status')
-    .description('processes, and what each consumer group has before it')
+    .description('processes, RPC endpoints of a local system, and the lag of each consumer group')
     .action(() => run(system.status));
   program
     .command('topics')

@@ -6,6 +6,7 @@ import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilWhole } from '#shared/views/keep-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { readEndpointStates } from './endpoint-states.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
@@ -14,6 +15,7 @@ type Command<A extends unknown[], T> = (system: OpenSystem, ...args: A) => Promi
 
 export const status: Command<[LocalSystem | undefined], unknown> = async ({ kafka }, local) => ({
   processes: local?.processes ?? [],
+  endpoints: await readEndpointStates(local?.processes ?? []),
   lag: await readLag(kafka.admin),
 });
 

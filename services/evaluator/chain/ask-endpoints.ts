@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint } from './endpoint.ts';
-import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** How often the whole list of endpoints is gone through. */
 const ROUNDS_MAX = 3;
@@ -21,6 +21,8 @@ export type Question<T> = {
   readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
   /** After how many ms one of the others that only asked to be left alone may be asked; `undefined`: there is none. */
   readonly readyInMs?: (answered: ReadonlySet<Endpoint>) => number | undefined;
+  /** Why nobody can be asked; default: every breaker is open. */
+  readonly whyNobody?: () => FailureKind;
   readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
@@ -117,7 +119,8 @@ class Asking<T> {
   }
 
   #whyNobody(): RpcFailure {
-    return new RpcFailure(this.#question.signal.aborted ? 'abandoned' : 'breaker-open');
+    if (this.#question.signal.aborted) return new RpcFailure('abandoned');
+    return new RpcFailure(this.#question.whyNobody?.() ?? 'breaker-open');
   }
 
   #launchNext(): boolean {

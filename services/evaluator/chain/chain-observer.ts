@@ -1,3 +1,5 @@
+import type { EndpointHealth } from './endpoint.ts';
+
 /** What one chain tells the metrics now, asked when they are collected. */
 export type ChainGauges = {
   /** By the endpoint's place in the chain file. */
@@ -9,6 +11,7 @@ export type ChainGauges = {
 export type EndpointGauges = {
   readonly endpoint: string;
   readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly health: EndpointHealth;
   readonly method: string;
   readonly headNumber: number;
   readonly inFlightCount: number;
@@ -22,6 +25,8 @@ export type ChainObserver = {
   readonly onSaved: (chainId: number, reason: SavedReason, count: number) => void;
   readonly onRead: (chainId: number, durationMs: number) => void;
   readonly onHedge: (chainId: number) => void;
+  /** Told once for each change of what an operator sees. */
+  readonly onHealth: (chainId: number, endpoint: string, health: EndpointHealth) => void;
   readonly onHead: (chainId: number, blockAgeMs: number) => void;
   readonly watch: (chainId: number, gauges: ChainGauges) => void;
 };

@@ -55,6 +55,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     callCheaply,
     blockTimeMs,
     onHedge: () => observer.onHedge(chainId),
+    onHealth: ({ name }, health) => observer.onHealth(chainId, name, health),
     onQuiet: () => room.tellAll(),
     onSilence: () => room.evictExcess(),
     nowMs,
@@ -82,6 +83,7 @@ export function connectChain(settings: ChainSettings, options: ChainsOptions): C
     agreeOn: options.agreeOn,
     hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
     readyInMs: (answered) => pool.readyInMs(answered),
+    whyNobody: () => pool.whyNobody(),
     onHedge: () => pool.spendHedge(),
     onBatch: (readCount) => observer.onBatch(chainId, readCount),
     readFrom: makeReadFromEndpoint({

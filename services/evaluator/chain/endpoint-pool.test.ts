@@ -17,6 +17,7 @@ function makePool(
   } = {},
 ) {
   const clock = { ms: 0 };
+  const health: string[] = [];
   const nowMs = () => clock.ms;
   const endpoints = Array.from(
     { length: count },
@@ -36,6 +37,8 @@ function makePool(
     callCheaply: over.callCheaply ?? (async () => undefined),
     blockTimeMs: 1_000,
     onHedge: () => undefined,
+    onHealth: ({ name }, { state, reason, method }) =>
+      void health.push(`${name} ${state} ${reason ?? method}`),
     onQuiet: () => undefined,
     onSilence: () => undefined,
     nowMs,
@@ -47,7 +50,7 @@ function makePool(
       clock.ms += durationMs;
       if (failure !== undefined) throw failure;
     });
-  return { clock, endpoints, pool, names, call };
+  return { clock, endpoints, pool, health, names, call };
 }
 
 test('the quicker endpoint comes first, and one that is behind the block last', async () => {
@@ -183,4 +186,30 @@ test('a call of reads that timed out counts only where a cheap call of the endpo
     expect(endpoint.strikes).toBe(strikes);
     await pool[Symbol.asyncDispose]();
   }
+});
+
+test('reports the health of an endpoint once per change, and not more often than its bound', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
+  const { pool, clock, call, health } = makePool(1);
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 250) {
+      clock.ms += 250;
+      jest.advanceTimersByTime(250);
+      await nextTurn();
+    }
+  };
+  await pass(1_000);
+  expect(health).toEqual(['0 up reader']);
+  await pass(20_000);
+  await call(0, 1, new RpcFailure('wrong-chain'))?.catch(() => undefined);
+  await pass(500);
+  expect(health.slice(1)).toEqual(['0 wrong-chain wrong-chain']);
+  // It comes and goes: what it is in the end is told, when the bound allows it.
+  await call(0, 1);
+  await pass(5_000);
+  expect(health).toHaveLength(2);
+  await pass(10_000);
+  expect(health.slice(2)).toEqual(['0 up reader']);
+  await pool[Symbol.asyncDispose]();
+  jest.useRealTimers();
 });

@@ -1,7 +1,7 @@
 import type { Block } from './block.ts';
 import { fetchBlock } from './block.ts';
-import type { Capabilities, Endpoint } from './endpoint.ts';
-import { toRpcFailure } from './rpc-failure.ts';
+import type { Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
+import { type FailureKind, toRpcFailure } from './rpc-failure.ts';
 
 /** Between two looks at the endpoints. */
 const WATCH_MS = 250;
@@ -21,6 +21,8 @@ const SILENT_MS = 1_500;
 /** After a look that failed, the next one that nobody waits for: twice as late each time, up to the bound. */
 const LOOK_AGAIN_MS_MIN = 500;
 const LOOK_AGAIN_MS_MAX = 8_000;
+/** Between two reports of one endpoint's health, so that one that comes and goes does not fill the log. */
+const REPORT_MS_MIN = 10_000;
 /** How much a recent failure counts against an endpoint when the next one is chosen. */
 const STRIKE_WEIGHT = 4;
 
@@ -32,6 +34,8 @@ export type EndpointPoolOptions = {
   readonly callCheaply: (endpoint: Endpoint, signal: AbortSignal) => Promise<unknown>;
   readonly blockTimeMs: number;
   readonly onHedge: () => void;
+  /** Called when the health of an endpoint has changed. */
+  readonly onHealth: (endpoint: Endpoint, health: EndpointHealth) => void;
   /** Called again and again while no endpoint has answered for a moment. */
   readonly onQuiet: () => void;
   /** Called again and again while no endpoint answers. */
@@ -47,6 +51,7 @@ export class EndpointPool implements AsyncDisposable {
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
   readonly #headLooks = new Map<Endpoint, number>();
   readonly #aliveChecks = new Set<Endpoint>();
+  readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
   /** Of endpoints whose last probe failed: when the watch may try the next one, and how long it will wait then. */
   readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
   readonly #controller = new AbortController();
@@ -147,6 +152,13 @@ export class EndpointPool implements AsyncDisposable {
     this.#options.onHedge();
   }
 
+  /** Why no endpoint can be asked: an operator can act where one serves another chain. */
+  whyNobody(): FailureKind {
+    return this.endpoints.some(({ health }) => health.state === 'wrong-chain')
+      ? 'wrong-chain'
+      : 'breaker-open';
+  }
+
   get #newestNumber(): number {
     return Math.max(...this.endpoints.map(({ headNumber }) => headNumber));
   }
@@ -161,6 +173,10 @@ export class EndpointPool implements AsyncDisposable {
         this.#nextProbes.delete(endpoint);
         return capabilities;
       })
+      .catch((error) => {
+        endpoint.noteFailure(toRpcFailure(error).kind);
+        throw error;
+      })
       .finally(() => this.#probes.delete(endpoint));
     this.#probes.set(endpoint, probe);
     return probe;
@@ -169,6 +185,7 @@ export class EndpointPool implements AsyncDisposable {
   /** Follows the heads of several endpoints while there is demand, and looks again at those that were away. */
   #watch(): void {
     const now = this.#options.nowMs();
+    this.#reportHealth(now);
     if (this.isQuiet) this.#options.onQuiet();
     if (this.isSilent) this.#options.onSilence();
     const isWanted = now - this.#demandMs < DEMAND_MS_MAX;
@@ -179,6 +196,17 @@ export class EndpointPool implements AsyncDisposable {
         capabilities && isWanted && endpoint.knownForMs > CAPABILITIES_MS_MAX[capabilities.method];
       if (capabilities === undefined || isOld) this.#probeInBackground(endpoint);
       else if (isWanted && this.endpoints.length > 1) this.#lookAtHead(endpoint, now);
+    }
+  }
+
+  #reportHealth(now: number): void {
+    for (const endpoint of this.endpoints) {
+      const { health } = endpoint;
+      const last = this.#reported.get(endpoint);
+      if (last === undefined ? health.state === 'starting' : isSameHealth(last.health, health)) continue;
+      if (last !== undefined && now - last.atMs < REPORT_MS_MIN) continue;
+      this.#reported.set(endpoint, { atMs: now, health });
+      this.#options.onHealth(endpoint, health);
     }
   }
 
@@ -209,6 +237,10 @@ export class EndpointPool implements AsyncDisposable {
     );
   }
 }
+
+/** One that is down stays so while it fails in other ways. */
+const isSameHealth = (one: EndpointHealth, other: EndpointHealth): boolean =>
+  one.state === other.state && (one.state !== 'up' || one.method === other.method);
 
 const loadOf = ({ latency, inFlightCount, strikes, waitMs }: Endpoint): number =>
   (latency.meanMs + waitMs + 1) * (inFlightCount + 1) * (1 + STRIKE_WEIGHT * strikes);

@@ -6,7 +6,7 @@ import type { Rpc } from './connect-rpc.ts';
 import { LatencyWindow } from './latency-window.ts';
 import { RateBucket } from './rate-bucket.ts';
 import type { BlockSource } from './reader/reader-codec.ts';
-import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** How an endpoint reads many balances at once; `unknown` until its probe has answered. */
 export type ReadMethod = 'reader' | 'multicall3' | 'plain';
@@ -19,6 +19,20 @@ export type Capabilities = {
   /** Where the reader learns the block it runs in. */
   readonly source: BlockSource;
 };
+
+/** What an operator is told of an endpoint. */
+export type EndpointHealth = {
+  /** `starting` until its first probe has ended. */
+  readonly state: 'starting' | 'up' | 'down' | 'wrong-chain' | 'rate-limited';
+  /** How its last call failed, where it is not up. */
+  readonly reason: FailureKind | undefined;
+  readonly method: ReadMethod | undefined;
+};
+
+/** An endpoint that asked to be left alone counts as rate limited for so long. */
+const RATE_LIMITED_MS = 30_000;
+/** Failures that say nothing of the endpoint. */
+const NO_REASONS: ReadonlySet<FailureKind> = new Set(['breaker-open', 'over-rate', 'abandoned']);
 
 export type EndpointObserver = {
   readonly onCall: (endpoint: string, result: string, durationMs: number) => void;
@@ -56,6 +70,8 @@ export class Endpoint {
   #capabilities: Capabilities | undefined;
   #learnedMs = 0;
   #headNumber = -1;
+  #lastFailure: FailureKind | undefined;
+  #rateLimitedUntilMs = 0;
 
   constructor(options: EndpointOptions) {
     this.name = options.name;
@@ -93,10 +109,30 @@ export class Endpoint {
     return this.#headNumber;
   }
 
+  get health(): EndpointHealth {
+    const method = this.#capabilities?.method;
+    const reason = this.#lastFailure;
+    const isSound = this.#breaker.state === 'closed' && method !== undefined;
+    if (!isSound && reason === undefined) return { state: 'starting', reason, method };
+    if (!isSound && reason === 'wrong-chain') return { state: 'wrong-chain', reason, method };
+    if (!isSound && reason !== 'rate-limited') return { state: 'down', reason, method };
+    if (!isSound || this.#options.nowMs() < this.#rateLimitedUntilMs)
+      return { state: 'rate-limited', reason: 'rate-limited', method };
+    return { state: 'up', reason: undefined, method };
+  }
+
+  /** Keeps why it is not up, for whoever asks. */
+  noteFailure(kind: FailureKind): void {
+    if (NO_REASONS.has(kind)) return;
+    this.#lastFailure = kind;
+    if (kind === 'rate-limited') this.#rateLimitedUntilMs = this.#options.nowMs() + RATE_LIMITED_MS;
+  }
+
   get gauges(): EndpointGauges {
     return {
       endpoint: this.name,
       breaker: this.#breaker.state,
+      health: this.health,
       method: this.#capabilities?.method ?? 'unknown',
       headNumber: this.#headNumber,
       inFlightCount: this.inFlightCount,
@@ -146,6 +182,7 @@ export class Endpoint {
       return await this.#measure(send);
     } catch (error) {
       const failure = toRpcFailure(error);
+      this.noteFailure(failure.kind);
       this.blame(strikesOf(failure));
       if (failure.kind === 'override-refused') this.forget();
       if (failure.kind === 'rate-limited') this.#bucket?.backOff();

@@ -52,6 +52,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
       hedgeAfterMs: () => undefined,
       readyInMs: () => undefined,
       spendHedge: () => undefined,
+      whyNobody: () => 'breaker-open',
     },
     quorum: 1,
     blockTimeMs: 1_000,

@@ -20,7 +20,7 @@ const POLL_MS_MAX = 500;
 export type HeadsOptions = {
   readonly pool: Pick<
     EndpointPool,
-    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge'
+    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNobody'
   >;
   readonly quorum: number;
   readonly blockTimeMs: number;
@@ -152,6 +152,7 @@ export class Heads {
             ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
             hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
             readyInMs: (answered) => pool.readyInMs(answered),
+            whyNobody: () => pool.whyNobody(),
             onHedge: () => pool.spendHedge(),
             onFailure,
             signal: this.#controller.signal,

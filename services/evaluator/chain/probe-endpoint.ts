@@ -25,7 +25,9 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'evm-timeout',
 ]);
 
-const PINS = ['hash', 'number'] as const;
+const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;
+
+type Pin = 'hash' | 'number';
 
 /** Arbitrum's chains are told by their own answer, so that no list of them is needed. */
 const READER_WAYS = [
@@ -50,20 +52,23 @@ export async function probeEndpoint(
   await verifyChain(endpoint, chainId, signal);
   const block = await fetchBlock(endpoint, 'latest', signal);
   endpoint.showHead(block.number);
-  const byReader = await firstThatWorks(READER_WAYS, ({ pin, source }) =>
+  const hanging = new Set<Pin>();
+  const byReader = await firstThatWorks(READER_WAYS, hanging, ({ pin, source }) =>
     readByReader(endpoint, block, [], { pin, source, stipend: 0, isAlone: true }, signal),
   );
   if (byReader !== undefined) return { method: 'reader', ...byReader };
   const byMulticall3 = (await works(() => requireMulticall3(endpoint, signal)))
-    ? await firstThatWorks(PINS, (pin) =>
+    ? await firstThatWorks(PINS, hanging, ({ pin }) =>
         readByMulticall3(endpoint, block, [], { pin, isAlone: false }, signal),
       )
     : undefined;
-  if (byMulticall3 !== undefined) return { method: 'multicall3', pin: byMulticall3, source: 'evm' };
-  const pin = await firstThatWorks(PINS, (how) => callNobody(endpoint, blockParameter(block, how), signal));
+  if (byMulticall3 !== undefined) return { method: 'multicall3', ...byMulticall3, source: 'evm' };
+  const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
+    callNobody(endpoint, blockParameter(block, pin), signal),
+  );
   // Not even the call of nobody: it is ill, and what it can do is not known.
-  if (pin === undefined) throw new RpcFailure('rpc-error');
-  return { method: 'plain', pin, source: 'evm' };
+  if (byPlain === undefined) throw new RpcFailure('rpc-error');
+  return { method: 'plain', ...byPlain, source: 'evm' };
 }
 
 async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSignal): Promise<void> {
@@ -94,18 +99,30 @@ export const callCheaply = (endpoint: Endpoint, signal: AbortSignal): Promise<un
 
 /**
  * The first way that works; `undefined` where the endpoint refused them all. Any other failure (another block
- * answered, the block is not there, the answer is garbled) is no refusal: a lesser way would only hide it.
+ * answered, the block is not there, the answer is garbled) is no refusal: a lesser way would only hide it. Some nodes
+ * never answer a call that names its block by hash: after one that timed out the number is tried.
+ *
+ * @param hanging how calls of this probe were pinned that timed out; such ways are passed over
  *
  * @throws RpcFailure
  */
-async function firstThatWorks<W>(
+async function firstThatWorks<W extends { readonly pin: Pin }>(
   ways: readonly W[],
+  hanging: Set<Pin>,
   attempt: (way: W) => Promise<unknown>,
 ): Promise<W | undefined> {
   const failures: RpcFailure[] = [];
   for (const way of ways) {
-    const failure = await failureOf(() => attempt(way));
+    if (hanging.has(way.pin)) continue;
+    const failure = await failureOf(() => attempt(way)).catch((error: RpcFailure) => {
+      if (error.kind !== 'timeout' || way.pin !== 'hash') throw error;
+      return error;
+    });
     if (failure === undefined) return way;
+    if (failure.kind === 'timeout') {
+      hanging.add(way.pin);
+      continue;
+    }
     failures.push(failure);
   }
   const mismatch = failures.find(({ kind }) => kind === 'block-mismatch');

@@ -15,6 +15,7 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
     ...{ candidates: () => endpoints, quorum, agreeOn },
     hedgeAfterMs: () => undefined,
     readyInMs: () => undefined,
+    whyNobody: () => 'breaker-open',
     onHedge: () => undefined,
     onBatch: () => undefined,
     readFrom: async ({ name }) => {

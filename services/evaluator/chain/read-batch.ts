@@ -6,6 +6,7 @@ import type { Batch } from './entry.ts';
 import type { BatchAnswer, ReadFromEndpoint } from './read-from-endpoint.ts';
 import type { PerformBatch } from './read-queue.ts';
 import { isSuspect } from './readings.ts';
+import type { FailureKind } from './rpc-failure.ts';
 
 export type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
@@ -16,6 +17,7 @@ export type BatchReaderOptions = {
   readonly readFrom: ReadFromEndpoint;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
   readonly readyInMs: (answered: ReadonlySet<Endpoint>) => number | undefined;
+  readonly whyNobody: () => FailureKind;
   readonly onHedge: () => void;
   readonly onBatch: (readCount: number) => void;
 };
@@ -45,6 +47,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       ask: (endpoint, signal) => options.readFrom(endpoint, { ...batch, reads }, signal),
       hedgeAfterMs: options.hedgeAfterMs,
       readyInMs: options.readyInMs,
+      whyNobody: options.whyNobody,
       onHedge: options.onHedge,
       onFailure: ({ reading }) => {
         for (const entry of batch.entries) entry.lastFailure = reading;
