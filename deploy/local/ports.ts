@@ -4,8 +4,11 @@ import { createServer } from 'node:net';
 /** Above this, a client socket of the system may hold a port that nobody listens on. */
 export const STABLE_PORT_MAX = 32_767;
 
-/** Free ports for tests are looked for in this range, below every client socket's. */
+/** Free ports for tests are looked for from here to 24 999: below every client socket's, and those of whole systems. */
 const FREE_PORT_MIN = 22_000;
+/** Each jest worker, and the process that starts them, looks in a range of its own: two could see the same port free. */
+const PORTS_PER_WORKER = 750;
+const WORKERS_MAX = 4;
 const FREE_PORT_TRIES_MAX = 200;
 
 /** Whether this process could listen on the port now. */
@@ -49,9 +52,12 @@ export async function requireFreePorts(wanted: readonly { port: number; what: st
  */
 export async function findFreePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
+  const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS_MAX;
+  const portMin = FREE_PORT_MIN + worker * PORTS_PER_WORKER;
   for (let tries = 0; found.size < count; tries++) {
-    if (tries === FREE_PORT_TRIES_MAX) throw new Error(`no ${count} free ports below ${STABLE_PORT_MAX}`);
-    const port = FREE_PORT_MIN + Math.floor(Math.random() * (STABLE_PORT_MAX - FREE_PORT_MIN));
+    if (tries === FREE_PORT_TRIES_MAX)
+      throw new Error(`no ${count} free ports from ${portMin} to ${portMin + PORTS_PER_WORKER - 1}`);
+    const port = portMin + Math.floor(Math.random() * PORTS_PER_WORKER);
     if (await isPortFree(port)) found.add(port);
   }
   return [...found];
