@@ -32,3 +32,9 @@ test.each([
 ] as const)('%d %j is %s', (code, message, expected) => {
   expect(classifyRpcError({ code, message })).toBe(expected);
 });
+
+test('tells a halt from a revert where the client gives both the code of a revert', () => {
+  const message = 'VM Exception while processing transaction: invalid opcode';
+  expect(classifyRpcError({ code: 3, message })).toBe('halted');
+  expect(classifyRpcError({ code: 3, message: 'execution reverted: invalid opcode' })).toBe('reverted');
+});

@@ -61,8 +61,10 @@ const RESOURCE_NOT_FOUND = -32_001;
  * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
  */
 export function classifyRpcError(error: RpcErrorObject): FailureKind {
-  if (error.code === REVERTED || error.code === EXECUTION_FAILED) return 'reverted';
   const known = PATTERNS.find(([pattern]) => pattern.test(error.message));
+  if (error.code === REVERTED || error.code === EXECUTION_FAILED)
+    // Hardhat 3 gives an invalid opcode the code of a revert.
+    return known?.[1] === 'halted' || known?.[1] === 'gas-exhausted' ? known[1] : 'reverted';
   if (known !== undefined) return known[1];
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';
   return error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
