@@ -46,7 +46,10 @@ test.each([
   'while %s does not answer every process is live and not ready, and ready again after',
   async (service, check) => {
     const before = pidsOf(system.ready.processes);
-    expect((await ask('/readyz')).filter(({ status }) => status !== 200)).toEqual([]);
+    // A busy machine may have cost a member its session since the start.
+    await waitUntil('every process to be ready', async () =>
+      (await ask('/readyz')).every(({ status }) => status === 200),
+    );
     await whileFrozen(service, async () => {
       await waitUntil('every process to be unready', async () =>
         (await ask('/readyz')).every(({ status, text }) => status === 503 && text.includes(`"${check}":"`)),
