@@ -12,6 +12,7 @@ import { waitUntil } from '../support/wait-until.ts';
 
 /** Ends once the system is ready; what was started goes on. */
 const BACKGROUND = `
+  rm -f "$2/ready"
   npm start --silent -- --json --no-demo --evaluators 0 --port-base "$0" --data "$1" >"$2/ready" 2>>"$2/log" &
   echo $!
   until [ -s "$2/ready" ] || ! kill -0 $! 2>/dev/null; do sleep 0.1; done`;
@@ -35,13 +36,16 @@ function isAlive(pid: number): boolean {
 
 type Background = { readonly npm: number; readonly ready: ReadyLine; readonly pids: readonly number[] };
 
-let portBase: number;
 async function startInBackground(): Promise<Background> {
+  // Another start may have taken the ports of the one before.
+  const portBase = await findPortBase();
   await using shell = spawnProgram('sh', ['-c', BACKGROUND, String(portBase), join(dir, 'data'), dir]);
   const npm = await waitUntil('the process id of npm', () => Number(shell.stdout().trim()) || false);
   started.add(npm);
   await waitUntil('the shell to end', () => shell.child.exitCode !== null);
-  const ready = JSON.parse(readFileSync(join(dir, 'ready'), 'utf8')) as ReadyLine;
+  const line = readFileSync(join(dir, 'ready'), 'utf8');
+  if (line === '') throw new Error(`the system ended:\n${readFileSync(join(dir, 'log'), 'utf8')}`);
+  const ready = JSON.parse(line) as ReadyLine;
   return { npm, ready, pids: ready.processes.map(({ pid }) => pid) };
 }
 
@@ -61,7 +65,6 @@ const untilAllGone = ({ npm, pids }: Background) =>
 const isLocked = (): boolean => existsSync(join(dir, 'data', 'starter.lock'));
 
 test('a system in the background outlives the shell that started it, and ends in good order with npm', async () => {
-  portBase = await findPortBase();
   const system = await startInBackground();
   await expectToGoOn(system);
   process.kill(system.npm, 'SIGTERM');
