@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
+import { problemBody } from '#shared/http/problem.ts';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { type Problem, problemBody } from './problem.ts';
+import type { Problem } from './problem.ts';
 
 export type { Request, Response };
 

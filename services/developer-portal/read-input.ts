@@ -1,25 +1,16 @@
 import type { z } from 'zod';
 import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
+import { readJsonBody } from '#shared/http/read-json-body.ts';
 import type { Request } from './answer.ts';
 import { invalid, Problem } from './problem.ts';
 
-/** Room for the largest check that the public API takes at once. */
-export const BODY_BYTES_MAX = 256 * 1024;
 const FAULTS_MAX = 20;
 
 /** @throws Problem `malformed-json`, `media-type-unsupported`, `body-too-large`, `validation-failed` */
 export async function readBody<S extends z.ZodType>(request: Request, schema: S): Promise<z.output<S>> {
-  if (!request.is('application/json')) throw new Problem('media-type-unsupported', 'Send application/json.');
-  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
-    throw new Problem('media-type-unsupported', 'Send the body without a content-encoding.');
-  const bytes = await readBytes(request);
-  let json: unknown;
-  try {
-    json = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw new Problem('malformed-json', 'The body is not JSON.');
-  }
-  return parse(schema, json);
+  const body = await readJsonBody(request);
+  if (!body.ok) throw new Problem(body.code, body.detail);
+  return parse(schema, body.json);
 }
 
 /** @throws Problem `validation-failed` */
@@ -67,22 +58,3 @@ const faultOf = (issue: z.core.$ZodIssue, pointer: string): Fault => ({
   code: CODES[issue.code] ?? 'malformed',
   detail: issue.message,
 });
-
-function readBytes(request: Request): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= BODY_BYTES_MAX) chunks.push(chunk);
-      else {
-        // What comes after is read and dropped, so that the answer is seen and not a reset.
-        chunks.length = 0;
-        reject(new Problem('body-too-large', `At most ${BODY_BYTES_MAX} bytes.`));
-      }
-    });
-    request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', reject);
-    request.on('close', () => reject(new Error('the client went away')));
-  });
-}

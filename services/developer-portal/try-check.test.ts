@@ -89,6 +89,8 @@ test('the configured chains are offered by id, name and symbol, and nothing of t
 test('a key of another app is not sent anywhere', async () => {
   const { tryCheck, sent } = makeTry(async () => Response.json({}));
   const body = { apiKey: 'rck_live_another', check: {} };
-  await expect(tryCheck(call({ body }))).rejects.toMatchObject({ errors: [{ pointer: '/apiKey' }] });
+  await expect(tryCheck(call({ body }))).rejects.toMatchObject({
+    members: { errors: [{ pointer: '/apiKey' }] },
+  });
   expect(sent).toEqual([]);
 });

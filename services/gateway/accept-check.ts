@@ -1,6 +1,7 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type AdmitCheck, type AdmittedCheck, isToBeRetried, laneOf } from './admit-check.ts';
 import type { ApplyLimits } from './apply-limits.ts';
@@ -11,7 +12,6 @@ import { parseRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
-import type { Body } from './read-body.ts';
 import type { ValidationRules, ValidCheck } from './validate-check.ts';
 
 export const CHECK_PATH = '/access-control/check-roles';
@@ -20,7 +20,7 @@ export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
   /** Reads a client app's body, within the bounds of that app. */
-  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<Body>;
+  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
   readonly applyLimits: ApplyLimits;
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;

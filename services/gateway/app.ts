@@ -4,6 +4,8 @@ import { describeError } from '#shared/errors.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { makeForwardedForNotice } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
+import { problemBody } from '#shared/http/problem.ts';
+import { readJsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
@@ -24,9 +26,8 @@ import {
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
-import { Problem, problemBody } from './problem.ts';
+import { Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
-import { readBody } from './read-body.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
 
 export type Dependencies = Omit<AcceptDependencies, 'readBody'> &
@@ -142,9 +143,9 @@ function makeBounds(
     },
     async readBody(request, response, clientId) {
       // The usual one came with its headers.
-      if (request.complete) return readBody(request);
+      if (request.complete) return readJsonBody(request);
       inFlight.leave(response);
-      const body = await bodies.read(clientId, () => readBody(request));
+      const body = await bodies.read(clientId, () => readJsonBody(request));
       if (!inFlight.enter(response)) throw tooManyRequests();
       if (!inFlight.assign(response, clientId)) throw tooManyOfApp();
       return body;

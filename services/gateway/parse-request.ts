@@ -1,9 +1,9 @@
 import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { accessProblemOf } from './authenticate.ts';
 import { parseIdempotencyKey } from './domain/parse-idempotency-key.ts';
 import type { Request } from './exchange.ts';
-import { invalidBody, type Problem } from './problem.ts';
-import type { Body } from './read-body.ts';
+import { invalidBody, Problem } from './problem.ts';
 import { type ValidationRules, type ValidCheck, validateCheck } from './validate-check.ts';
 
 /**
@@ -21,12 +21,12 @@ export async function parseRequest(
   request: Request,
   app: AppAccess,
   rules: Omit<ValidationRules, 'isEnterprise'>,
-  readBody: () => Promise<Body>,
+  readBody: () => Promise<JsonBody>,
 ): Promise<ParsedRequest> {
   const denied = accessProblemOf(app);
   if (denied) return refused(denied);
   const body = await readBody();
-  if (!body.ok) return refused(body.problem);
+  if (!body.ok) return refused(new Problem(body.code, body.detail));
   const validation = validateCheck(body.json, { ...rules, isEnterprise: app.limits.tier === 'enterprise' });
   const header = request.headers['idempotency-key'];
   const idempotencyKey = typeof header === 'string' ? parseIdempotencyKey(header) : undefined;

@@ -6,8 +6,9 @@ import {
   type HttpServerOptions,
   startHttpServer,
 } from '#shared/http/http-server.ts';
+import { problemBody } from '#shared/http/problem.ts';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { PROBLEMS, Problem, problemBody } from './problem.ts';
+import { PROBLEMS, Problem } from './problem.ts';
 
 export type Server = HttpServer;
 export type ServerOptions = Omit<HttpServerOptions, 'describeClientError'>;

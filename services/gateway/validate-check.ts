@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { type Fault, faultsOfIssues, pointerOf, valueAt } from '#shared/contracts/fault.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE, type RuleBody } from './api.ts';
-import { type CallbackPolicy, judgeCallbackUrl } from './domain/judge-callback-url.ts';
 import { validateRule } from './domain/validate-rule.ts';
 import { isCommonBody } from './validate-fast-path.ts';
 

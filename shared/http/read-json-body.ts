@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { Problem } from './problem.ts';
 
 /** Room for a thousand rules. */
 export const BODY_BYTES_MAX = 256 * 1024;
@@ -9,26 +8,26 @@ export const BODY_BYTES_MAX = 256 * 1024;
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
 const CHARSET = /^charset\s*=\s*"?(?:utf-8|utf8|us-ascii)"?$/;
 
-/** A body, or what is wrong with it. A fault is a value here, for it is told only after the limits were applied. */
-export type Body =
+/** A JSON body, or the code and detail of its problem. */
+export type JsonBody =
   | { readonly ok: true; readonly json: unknown }
-  | { readonly ok: false; readonly problem: Problem };
-
-const refused = (...args: ConstructorParameters<typeof Problem>): Body => ({
-  ok: false,
-  problem: new Problem(...args),
-});
+  | {
+      readonly ok: false;
+      readonly code: 'media-type-unsupported' | 'body-too-large' | 'malformed-json';
+      readonly detail: string;
+    };
 
 /**
- * Reads a JSON body of at most 256 KiB. What comes after the bound is read and dropped, so that the client sees the
- * answer and not a reset.
+ * Reads a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the client gets the answer and
+ * not a reset.
  *
- * @throws Error when the client went away; there is nobody left to answer.
+ * @throws Error if the client went away: there is nobody to answer
+ *
  * @example
- * const body = await readBody(request);
- * if (body.ok) validateCheck(body.json, rules);
+ * const body = await readJsonBody(request);
+ * if (!body.ok) throw new Problem(body.code, body.detail);
  */
-export async function readBody(request: IncomingMessage): Promise<Body> {
+export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> {
   const hasBody =
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
   const type = request.headers['content-type'];
@@ -38,8 +37,9 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
       return refused('media-type-unsupported', 'Send the body without a content-encoding.');
   }
   const bytes = await readBytes(request);
-  if (bytes === undefined) return refused('body-too-large', `At most ${BODY_BYTES_MAX} bytes.`);
-  if (bytes.length === 0) return refused('malformed-json', 'The body is empty.');
+  if (bytes === undefined)
+    return refused('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
+  if (bytes.length === 0) return refused('malformed-json', 'The body is empty; send a JSON object.');
   if (!isUtf8(bytes)) return refused('malformed-json', 'The body is not UTF-8.');
   try {
     return { ok: true, json: JSON.parse(bytes.toString('utf8')) };
@@ -47,6 +47,12 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
     return refused('malformed-json', 'The body is not JSON.');
   }
 }
+
+const refused = (code: Extract<JsonBody, { ok: false }>['code'], detail: string): JsonBody => ({
+  ok: false,
+  code,
+  detail,
+});
 
 function isJsonType(header: string): boolean {
   const [type = '', ...parameters] = header.toLowerCase().split(';');
@@ -74,7 +80,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer | undefined> {
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', reject);
-    // Every request is closed at last; an error, which costs a stack, is made only where that was too early.
+    // Every request closes in the end; an error, which costs a stack, is made only if that was too early.
     request.on('close', () => request.complete || reject(new Error('the client went away')));
   });
 }
