@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Deliveries, DeliveryView } from '#shared/redis/deliveries.ts';
+import type { Deliveries } from '#shared/redis/deliveries.ts';
+import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import type { AuditedWrites } from './audited-writes.ts';
@@ -69,10 +70,11 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     readDelivery: async (call) => showDelivery(await ownDelivery(call)),
     async resendDelivery(call) {
-      const { requestId, clientId, chain: last } = await ownDelivery(call);
+      const { requestId, clientId, resendCount } = await ownDelivery(call);
       await once.run(
         requestOf('resendDelivery', call, [clientId, requestId]),
-        () => ({ chain: last + 1, at: nowIso() }),
+        // The stored plan keeps the name `chain`: a portal of the version before may repeat the request.
+        () => ({ chain: resendCount + 1, at: nowIso() }),
         async ({ chain, at }) => {
           await resends.resend(requestId, chain);
           await record(call, clientId, 'webhook-resent', requestId, at);
@@ -133,8 +135,8 @@ function testEvent(
     acceptedAt: at,
     retainUntil: new Date(Date.parse(at) + TEST_EVENT_KEPT_MS).toISOString(),
     attemptCount: 0,
-    asideCount: 0,
+    deferralCount: 0,
     dueAt: at,
-    chain: 0,
+    resendCount: 0,
   };
 }

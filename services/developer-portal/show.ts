@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Audit } from '#shared/contracts/audit.ts';
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
 import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { AttemptView, DeliveryView } from '#shared/redis/deliveries.ts';
+import type { AttemptView, DeliveryView } from '#shared/redis/delivery-view.ts';
 import type * as answers from './api-answers.ts';
 import { isLive, isUsable } from './domain/change-app.ts';
 

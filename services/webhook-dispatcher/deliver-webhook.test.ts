@@ -19,9 +19,9 @@ const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
   acceptedAt: iso(NOW_MS - 500),
   retainUntil: iso(NOW_MS + 3_600_000),
   attemptCount: 0,
-  asideCount: 0,
+  deferralCount: 0,
   dueAt: iso(NOW_MS),
-  chain: 0,
+  resendCount: 0,
   ...over,
 });
 
@@ -157,7 +157,7 @@ test('what follows a failed attempt is on its topic before the attempt is logged
   expect(retries).toEqual([
     {
       tier: '5s',
-      message: { ...aDelivery(), attemptCount: 1, asideCount: 0, firstAttemptAt: iso(NOW_MS), dueAt },
+      message: { ...aDelivery(), attemptCount: 1, deferralCount: 0, firstAttemptAt: iso(NOW_MS), dueAt },
     },
   ]);
   expect(attempted).toEqual([
@@ -181,7 +181,7 @@ test.each(['slots', 'hanging', 'breaker'] as const)(
     await deliver(aDelivery({ attemptCount: 2, firstAttemptAt: iso(NOW_MS) }), aRecord());
     expect(steps).toEqual(['claim check.completed.v1/3/42', 'putAside', 'publishRetry']);
     expect(retries[0]?.tier).toBe('5s');
-    expect(retries[0]?.message).toMatchObject({ attemptCount: 2, asideCount: 1 });
+    expect(retries[0]?.message).toMatchObject({ attemptCount: 2, deferralCount: 1 });
   },
 );
 
@@ -189,25 +189,25 @@ test.each(['slots', 'breaker'] as const)(
   'put aside again by the %s: it goes round without a claim, and gives back one from before a crash',
   async (reason) => {
     const { deliver, steps, retries } = setUp({ leave: reason });
-    await deliver(aDelivery({ asideCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
+    await deliver(aDelivery({ deferralCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
     expect(steps).toEqual(['putAside', 'publishRetry']);
     expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
-    expect(retries[0]?.message.asideCount).toBe(2);
+    expect(retries[0]?.message.deferralCount).toBe(2);
   },
 );
 
 test('a record that was put aside is claimed once it has a slot, and gives the slot back if it is not needed', async () => {
   const { deliver, steps } = setUp();
-  await deliver(aDelivery({ asideCount: 1 }), aRecord());
+  await deliver(aDelivery({ deferralCount: 1 }), aRecord());
   expect(steps.slice(0, 3)).toEqual(['claim check.completed.v1/3/42', 'attempt', 'slot healthy']);
   const superseded = setUp({ claim: 'superseded' });
-  await superseded.deliver(aDelivery({ asideCount: 1 }), aRecord());
+  await superseded.deliver(aDelivery({ deferralCount: 1 }), aRecord());
   expect(superseded.steps).toEqual(['claim check.completed.v1/3/42', 'dropped superseded', 'slot unknown']);
 });
 
 test('a secret that cannot be opened puts aside, on the slow tier in the end; a store that is away holds', async () => {
   const broken = setUp({ secretError: new ServiceError('config-invalid', 'no such key') });
-  await broken.deliver(aDelivery({ asideCount: 1 }), aRecord());
+  await broken.deliver(aDelivery({ deferralCount: 1 }), aRecord());
   expect(broken.steps).toEqual(['putAside', 'publishRetry']);
   expect(broken.retries[0]?.tier).toBe('5m');
   const away = setUp({ secretError: new ServiceError('store-unavailable', 'away') });

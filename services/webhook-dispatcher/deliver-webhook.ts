@@ -168,7 +168,7 @@ async function handOn(
       : undefined;
   const dueAt = retry && isoOf(retry.dueAtMs);
   if (retry && dueAt) {
-    const next = { ...delivery, attemptCount: attempt, asideCount: 0, dueAt };
+    const next = { ...delivery, attemptCount: attempt, deferralCount: 0, dueAt };
     await persist(() => deps.publishRetry(retry.tier, next, traceparent), step);
   }
   const unfinished: WebhookState = retry ? 'pending' : 'exhausted';
@@ -189,12 +189,12 @@ async function handOn(
  */
 async function putAside(deps: DeliveryDependencies, step: Step, reason: AsideReason): Promise<void> {
   const { delivery, place, traceparent } = step;
-  const retry = planAside(reason, delivery.asideCount, clockOf(deps, delivery));
+  const retry = planAside(reason, delivery.deferralCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
   await deps.gatherAsides();
   await deps.deliveries.putAside(delivery, place, dueAt);
-  const next = { ...delivery, asideCount: delivery.asideCount + 1, dueAt };
+  const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);
   deps.metrics.countAside(reason);
 }
@@ -211,7 +211,7 @@ async function log(deps: DeliveryDependencies, logged: WebhookAttempted, step: S
   await persist(() => deps.deliveries.record(logged), step);
 }
 
-const wasPutAside = ({ delivery }: Step): boolean => delivery.asideCount > 0;
+const wasPutAside = ({ delivery }: Step): boolean => delivery.deferralCount > 0;
 
 const isoOf = (atMs: number): string => new Date(atMs).toISOString();
 
@@ -230,10 +230,10 @@ function verdictOf(outcome: AttemptOutcome | undefined) {
   return judgeClass(outcome.class) === 'retry' ? 'failing' : 'healthy';
 }
 
-const logOf = ({ requestId, clientId, chain, callbackUrl, retainUntil }: WebhookRetry) => ({
+const logOf = ({ requestId, clientId, resendCount, callbackUrl, retainUntil }: WebhookRetry) => ({
   requestId,
   clientId,
-  chain,
+  resendCount,
   callbackUrl,
   retainUntil,
 });

@@ -45,7 +45,7 @@ test('a webhook is delivered with the saving of its result, which comes first', 
         requestId: 'r1',
         callbackUrl: 'https://hooks.example/',
         attemptCount: 0,
-        chain: 0,
+        resendCount: 0,
       }),
       saving: {
         requestId: 'r1',

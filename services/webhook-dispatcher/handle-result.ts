@@ -34,7 +34,7 @@ const firstDelivery = (message: CheckCompleted, callbackUrl: string): WebhookRet
   acceptedAt: message.acceptedAt,
   retainUntil: message.retainUntil,
   attemptCount: 0,
-  asideCount: 0,
+  deferralCount: 0,
   dueAt: message.acceptedAt,
-  chain: 0,
+  resendCount: 0,
 });

@@ -21,6 +21,8 @@ export type Topic<M> = TopicSpec & {
   /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
   readonly schemaVersion: number;
   readonly schema: z.ZodType<M>;
+  /** The value of a record, where it has more than the message: members that the version before still reads. */
+  readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
 };
@@ -35,7 +37,10 @@ export type Urgent<M> = {
 
 type TopicOptions<M> = {
   readonly name: string;
+  /** Default 1. */
+  readonly schemaVersion?: number;
   readonly schema: z.ZodType<M>;
+  readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
   readonly partitionCount: number;
@@ -56,8 +61,9 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     name: options.name,
     schema: options.schema,
     keyOf: options.keyOf,
+    ...(options.encode ? { encode: options.encode } : {}),
     ...(options.urgent ? { urgent: options.urgent } : {}),
-    schemaVersion: 1,
+    schemaVersion: options.schemaVersion ?? 1,
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',
     ...(options.retentionDays === undefined ? {} : { retentionMs: options.retentionDays * DAY_MS }),

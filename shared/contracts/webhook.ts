@@ -8,8 +8,32 @@ import { defineTopic } from './topic.ts';
 export const RETRY_TIERS = ['5s', '5m', '30m', '2h', '5h', '10h'] as const;
 export type RetryTier = (typeof RETRY_TIERS)[number];
 
-/** A delivery that waits for its next attempt. It holds all an attempt needs but the signing secret. */
-export const WebhookRetry = z.object({
+/*
+ * Schema version 2 of these topics renames two members: `chain` is `resendCount`, `asideCount` is `deferralCount`.
+ * While processes of both versions run, each reads records of the other. Version 1 reads a missing `chain` as 0, and
+ * would drop a resend as superseded. So version 2 writes both names and reads either.
+ *
+ * Deprecated: `chain` and `asideCount`. Schema version 3 neither writes nor reads them. It may be released 30 days
+ * after the last process of version 1 has stopped: the attempt log and the dead-letter topics keep records that long.
+ */
+const SCHEMA_VERSION = 2;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Gives the members of a version 1 record the names of version 2. */
+const acceptVersion1 = (value: unknown): unknown =>
+  isObject(value) ? { resendCount: value['chain'], deferralCount: value['asideCount'], ...value } : value;
+
+const encodeRetry = (message: WebhookRetry) => ({
+  ...message,
+  chain: message.resendCount,
+  asideCount: message.deferralCount,
+});
+
+const encodeAttempted = (message: WebhookAttempted) => ({ ...message, chain: message.resendCount });
+
+const WebhookRetryVersion2 = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
   callbackUrl: z.string(),
@@ -17,23 +41,28 @@ export const WebhookRetry = z.object({
   resultJson: z.string(),
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
-  /** Attempts made so far. Being put aside without an attempt does not raise it. */
+  /** Attempts made since the last resend. A deferral is not an attempt. */
   attemptCount: z.number().int().nonnegative(),
-  /** Times put aside since the last attempt: an open breaker sends to the shortest tier, then to the next. */
-  asideCount: z.number().int().nonnegative().default(0),
-  /** When the delivery was first taken up (attempted or put aside): the give-up bound counts from there. */
+  /** Deferrals since the last attempt: the first one goes to the shortest tier, later ones may go to the next. */
+  deferralCount: z.number().int().nonnegative().default(0),
+  /** When the delivery was first attempted or deferred: the give-up bound counts from there. */
   firstAttemptAt: z.iso.datetime().optional(),
   /** Redis's clock. */
   dueAt: z.iso.datetime(),
-  /** Raised by each resend, so that a resend's retry chain is told from the first one's. */
-  chain: z.number().int().nonnegative().default(0),
+  /** 0 for the first delivery; each resend raises it, and supersedes the records of lower counts. */
+  resendCount: z.number().int().nonnegative().default(0),
 });
+
+/** A delivery that waits for its next attempt. It holds all that an attempt needs except the signing secret. */
+export const WebhookRetry = z.preprocess(acceptVersion1, WebhookRetryVersion2);
 export type WebhookRetry = z.infer<typeof WebhookRetry>;
 
 const retryTopic = (tier: RetryTier) =>
   defineTopic({
     name: `webhook.retry.${tier}.v1`,
+    schemaVersion: SCHEMA_VERSION,
     schema: WebhookRetry,
+    encode: encodeRetry,
     keyOf: (message) => message.requestId,
     partitionCount: 12,
     retentionDays: 7,
@@ -49,17 +78,19 @@ export const webhookRetry = {
   '10h': retryTopic('10h'),
 } as const satisfies Record<RetryTier, ReturnType<typeof retryTopic>>;
 
-/** An operator's or developer's wish to send a webhook again. */
+/** Requests of operators and developers to send a webhook again. */
 export const webhookRequested = defineTopic({
   name: 'webhook.requested.v1',
+  schemaVersion: SCHEMA_VERSION,
   schema: WebhookRetry,
+  encode: encodeRetry,
   keyOf: (message) => message.requestId,
   partitionCount: 12,
   retentionDays: 7,
   messageMibMax: 4,
 });
 
-/** What came of an attempt; also the label of the attempts metric. */
+/** The result of an attempt; also the label of the attempts metric. */
 export const AttemptClass = z.enum([
   'delivered',
   'http-3xx',
@@ -79,13 +110,12 @@ export type AttemptClass = z.infer<typeof AttemptClass>;
 export const WebhookState = z.enum(['pending', 'delivered', 'exhausted', 'stopped']);
 export type WebhookState = z.infer<typeof WebhookState>;
 
-/** Dispatcher → log of attempts, for the portal and the operator. */
-export const WebhookAttempted = z.object({
+const WebhookAttemptedVersion2 = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** The retry chain that the attempt belongs to: 0 is the first one, each resend has the next. */
-  chain: z.number().int().nonnegative().default(0),
-  /** From 1 within its chain; absent where the delivery was given up without an attempt. */
+  /** The `resendCount` of the delivery that the attempt belongs to. */
+  resendCount: z.number().int().nonnegative().default(0),
+  /** From 1, counted anew after each resend; absent if the delivery was given up without an attempt. */
   attempt: z.number().int().positive().optional(),
   at: z.iso.datetime(),
   /** The state of the delivery after this attempt. */
@@ -93,17 +123,22 @@ export const WebhookAttempted = z.object({
   class: AttemptClass.optional(),
   status: z.number().int().optional(),
   durationMs: z.number().nonnegative().optional(),
-  /** The first 4 KiB of the answer. */
+  /** The first 4 KiB of the response body. */
   responseBody: z.string().optional(),
   nextAttemptAt: z.iso.datetime().optional(),
   callbackUrl: z.string(),
   retainUntil: z.iso.datetime(),
 });
+
+/** Dispatcher → log of attempts, for the portal and the operator. */
+export const WebhookAttempted = z.preprocess(acceptVersion1, WebhookAttemptedVersion2);
 export type WebhookAttempted = z.infer<typeof WebhookAttempted>;
 
 export const webhookAttempted = defineTopic({
   name: 'webhook.attempted.v1',
+  schemaVersion: SCHEMA_VERSION,
   schema: WebhookAttempted,
+  encode: encodeAttempted,
   keyOf: (message) => message.requestId,
   partitionCount: 12,
   retentionDays: 30,

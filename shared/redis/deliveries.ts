@@ -1,13 +1,9 @@
-import {
-  type AttemptClass,
-  type WebhookAttempted,
-  type WebhookRetry,
-  WebhookState,
-} from '#shared/contracts/webhook.ts';
+import type { WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { CLAIM, FAILED_MAX, FREE_STEP, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
+import { attemptLineOf, type DeliveryView, parseDelivery } from './delivery-view.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 
@@ -27,32 +23,6 @@ const READ_CHUNK = 500;
 
 /** What may be done with a record: work it, or drop it because another one has this step or a later one. */
 export type ClaimOutcome = 'claimed' | 'taken' | 'superseded' | 'finished';
-
-/** One attempt as it is shown. */
-export type AttemptView = {
-  readonly attempt: number;
-  readonly chain: number;
-  readonly at: string;
-  readonly status: number | null;
-  readonly durationMs: number;
-  readonly class: AttemptClass;
-};
-
-/** One delivery as it is shown. */
-export type DeliveryView = {
-  readonly requestId: string;
-  readonly clientId: string;
-  readonly callbackUrl: string;
-  readonly state: WebhookState;
-  readonly chain: number;
-  readonly acceptedAt: string | undefined;
-  readonly retainUntil: string;
-  readonly nextAttemptAt: string | undefined;
-  /** Oldest first. */
-  readonly attempts: readonly AttemptView[];
-  /** The first 4 KiB of the last answer that had a body. */
-  readonly lastBody: string | undefined;
-};
 
 export type PageOptions = {
   readonly state?: WebhookState | undefined;
@@ -122,7 +92,9 @@ export function makeDeliveries(redis: Redis): Deliveries {
 
   const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
     const views = await Promise.all(
-      requestIds.map(async (requestId) => parseView(requestId, await redis.hgetall(deliveryKey(requestId)))),
+      requestIds.map(async (requestId) =>
+        parseDelivery(requestId, await redis.hgetall(deliveryKey(requestId))),
+      ),
     );
     return views.filter((view) => view !== undefined);
   };
@@ -136,12 +108,12 @@ export function makeDeliveries(redis: Redis): Deliveries {
       );
       return { outcome, resultJson: stored ?? saving.resultJson };
     },
-    async putAside({ requestId, chain, attemptCount }, place, nextAttemptAt) {
+    async putAside({ requestId, resendCount, attemptCount }, place, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];
-      await putAside(keys, [EVERYDAY, chain, attemptCount, place, nextAttemptAt]);
+      await putAside(keys, [EVERYDAY, resendCount, attemptCount, place, nextAttemptAt]);
     },
-    async freeStep({ requestId, chain, attemptCount }, place, access) {
-      await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, chain, attemptCount, place]);
+    async freeStep({ requestId, resendCount, attemptCount }, place, access) {
+      await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, resendCount, attemptCount, place]);
     },
     async record(attempted, access = EVERYDAY) {
       await record(keysOf(attempted), recordArguments(attempted, access));
@@ -216,7 +188,7 @@ const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
 const claimArguments = (delivery: WebhookRetry, place: string, nowMs: number) => [
   EVERYDAY,
   delivery.requestId,
-  delivery.chain,
+  delivery.resendCount,
   delivery.attemptCount,
   place,
   delivery.clientId,
@@ -233,7 +205,7 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
   return [
     access,
     attempted.requestId,
-    attempted.chain,
+    attempted.resendCount,
     attempted.attempt ?? '',
     attempted.state,
     attempted.attempt === undefined ? '' : JSON.stringify(attemptLineOf(attempted)),
@@ -250,49 +222,6 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
 /** How long a delivery is shown: as its result, and 72 h at least, so that a resend can be asked for. Epoch ms. */
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
   Math.max(Date.parse(retainUntil), Date.parse(at) + KEEP_MS);
-
-const attemptLineOf = (attempted: WebhookAttempted) => ({
-  attempt: attempted.attempt,
-  chain: attempted.chain,
-  at: attempted.at,
-  status: attempted.status ?? null,
-  durationMs: attempted.durationMs ?? 0,
-  class: attempted.class,
-});
-
-type Stored = Partial<
-  Record<
-    | 'clientId'
-    | 'callbackUrl'
-    | 'state'
-    | 'chain'
-    | 'acceptedAt'
-    | 'retainUntil'
-    | 'nextAttemptAt'
-    | 'attempts'
-    | 'lastBody',
-    string
-  >
->;
-
-function parseView(requestId: string, stored: Stored): DeliveryView | undefined {
-  const { clientId, callbackUrl, state, retainUntil } = stored;
-  if (clientId === undefined || callbackUrl === undefined || state === undefined || retainUntil === undefined)
-    return undefined;
-  const lines = (stored.attempts ?? '').split('\n').filter((line) => line !== '');
-  return {
-    requestId,
-    clientId,
-    callbackUrl,
-    state: WebhookState.parse(state),
-    chain: Number(stored.chain),
-    acceptedAt: stored.acceptedAt,
-    retainUntil,
-    nextAttemptAt: stored.nextAttemptAt,
-    attempts: lines.map((line) => JSON.parse(line) as AttemptView),
-    lastBody: stored.lastBody === '' ? undefined : stored.lastBody,
-  };
-}
 
 async function requireView(redis: Redis): Promise<void> {
   if ((await redis.exists(GENERATION_KEY)) === 0)

@@ -2,15 +2,16 @@ import { LUA_SAVE_IF_ABSENT } from './results.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
 /*
- * One hash per delivery: `state`, and where its retry chain stands as (`chain`, `step`, `place`).
+ * One hash per delivery: `state`, and its progress as (`chain`, `step`, `place`).
  *
- *   chain  0 for the first delivery; each resend has the next. A record of an earlier chain is superseded.
- *   step   attempts made in this chain. A record that stands at an earlier step is superseded.
+ *   chain  the delivery's `resendCount`. A record with a lower one is superseded. The field keeps its first name: a
+ *          dispatcher of the version before that found no `chain` would take the delivery for a new one.
+ *   step   attempts made since that resend. A record at an earlier step is superseded.
  *   place  the Kafka record that works on this step, or '' while none does.
  *
  *   (no hash) ──claim──► pending, place ──record──► pending, step + 1, place ''   (the next record claims it)
- *                          │   ▲                └──► delivered | stopped | exhausted   (a higher chain claims it)
- *                          └───┘ put aside: place ''
+ *                          │   ▲                └──► delivered | stopped | exhausted   (a later resend claims it)
+ *                          └───┘ deferred: place ''
  *
  * A delivery that was given up at a step, without the attempt, may be claimed at that step again: a dead letter
  * that was sent again.
@@ -38,18 +39,18 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
 
 const LUA_CLAIM = `
 local function claim(KEYS, ARGV)
-local requestId, chain, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
 if found[1] then
-  local foundChain, foundStep = tonumber(found[1]), tonumber(found[2])
-  if chain < foundChain then return 'superseded' end
-  if chain == foundChain then
+  local foundCount, foundStep = tonumber(found[1]), tonumber(found[2])
+  if resendCount < foundCount then return 'superseded' end
+  if resendCount == foundCount then
     if step < foundStep then return 'superseded' end
     if found[4] ~= 'pending' and not (found[4] == 'exhausted' and step == foundStep) then return 'finished' end
     if step == foundStep and found[3] ~= '' and found[3] ~= place then return 'taken' end
   end
 end
-redis.call('HSET', KEYS[2], 'chain', chain, 'step', step, 'place', place, 'state', 'pending',
+redis.call('HSET', KEYS[2], 'chain', resendCount, 'step', step, 'place', place, 'state', 'pending',
   'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
 redis.call('PEXPIREAT', KEYS[2], ARGV[12])
 if found[1] then
@@ -80,7 +81,7 @@ redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
 return 1
 `;
 
-/** KEYS: marker, delivery. ARGV: access, chain, step, the record's place. */
+/** KEYS: marker, delivery. ARGV: access, resend count, step, the record's place. */
 export const FREE_STEP = `${REQUIRE_VIEW}
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
 if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] == '' or found[3] == ARGV[4] then return 0 end
@@ -93,10 +94,10 @@ return 1
  * A line that is there already is not added again, so a rebuild may read a record twice.
  */
 export const RECORD = `${REQUIRE_VIEW}
-local requestId, chain, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local line, body, nextAttemptAt = ARGV[6], ARGV[7], ARGV[8]
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'attempts', 'state', 'place')
-local foundChain, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
+local foundCount, foundStep, lines = tonumber(found[1]), tonumber(found[2]), found[3] or ''
 local fields = {}
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if line ~= '' and not string.find(lines, line, 1, true) then
@@ -105,23 +106,23 @@ if line ~= '' and not string.find(lines, line, 1, true) then
   set('attempts', lines)
   if body ~= '' then set('lastBody', body) end
 end
-if not foundChain then
+if not foundCount then
   set('clientId', ARGV[9]) set('callbackUrl', ARGV[10]) set('retainUntil', ARGV[11])
   ${addToList(3, 'ARGV[12]', 'ARGV[13]', LISTED_MAX)}
 end
-local advances = not foundChain or chain > foundChain
-  or (chain == foundChain and found[4] == 'pending' and (not step or step > foundStep))
+local advances = not foundCount or resendCount > foundCount
+  or (resendCount == foundCount and found[4] == 'pending' and (not step or step > foundStep))
 if advances then
-  set('chain', chain) set('step', step or foundStep or 0) set('place', '') set('state', state)
+  set('chain', resendCount) set('step', step or foundStep or 0) set('place', '') set('state', state)
   if nextAttemptAt ~= '' then set('nextAttemptAt', nextAttemptAt)
   elseif foundStep ~= 0 then redis.call('HDEL', KEYS[2], 'nextAttemptAt') end
   if state == 'pending' then redis.call('ZADD', KEYS[5], 'NX', ARGV[12], requestId)
   else redis.call('ZREM', KEYS[5], requestId) end
   if state == 'exhausted' or state == 'stopped' then ${addToList(4, 'ARGV[12]', 'ARGV[13]', FAILED_MAX)}
-  elseif not foundChain or chain ~= foundChain then redis.call('ZREM', KEYS[4], requestId) end
+  elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[4], requestId) end
 end
 if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
 -- What was claimed was given its end then.
-if not foundChain or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
+if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
 return 1
 `;

@@ -1,6 +1,7 @@
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Deliveries, DeliveryView } from '#shared/redis/deliveries.ts';
+import type { Deliveries } from '#shared/redis/deliveries.ts';
+import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 
 /** Deliveries read and published at once. */
@@ -15,16 +16,16 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** Sends webhooks again on somebody's wish: the same id, the same bytes, the whole schedule anew. */
+/** Sends webhooks again on request: the same id, the same bytes, the whole schedule anew. */
 export type ResendWebhooks = {
   /**
-   * @param chain which resend it is, so that one that is asked for again is sent once; default: the next
+   * @param resendCount the number of this resend, so that a repeated request sends once; default: the next
    * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
    */
-  readonly resend: (requestId: string, chain?: number) => Promise<{ requestId: string }>;
+  readonly resend: (requestId: string, resendCount?: number) => Promise<{ requestId: string }>;
   /**
    * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
-   * after `untilMs`. Those whose result has expired are left out.
+   * after `untilMs`. Deliveries with an expired result are left out.
    */
   readonly resendFailed: (clientId: string, sinceMs: number, untilMs?: number) => Promise<{ count: number }>;
 };
@@ -36,15 +37,17 @@ export type ResendWebhooks = {
  * await resend(requestId);
  */
 export function makeResendWebhooks({ deliveries, results, publish, now }: Dependencies): ResendWebhooks {
-  const tryResend = async (requestId: string, chain?: number): Promise<boolean> => {
+  const tryResend = async (requestId: string, resendCount?: number): Promise<boolean> => {
     const [view, resultJson] = await Promise.all([deliveries.read(requestId), results.read(requestId)]);
     if (view === undefined || resultJson === undefined) return false;
-    await publish(resendOf(view, chain ?? view.chain + 1, resultJson, new Date(now()).toISOString()));
+    await publish(
+      resendOf(view, resendCount ?? view.resendCount + 1, resultJson, new Date(now()).toISOString()),
+    );
     return true;
   };
   return {
-    async resend(requestId, chain) {
-      if (await tryResend(requestId, chain)) return { requestId };
+    async resend(requestId, resendCount) {
+      if (await tryResend(requestId, resendCount)) return { requestId };
       throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
     },
     async resendFailed(clientId, sinceMs, untilMs) {
@@ -59,8 +62,13 @@ export function makeResendWebhooks({ deliveries, results, publish, now }: Depend
   };
 }
 
-/** The next chain of a delivery; it supersedes the one before once it is taken up. */
-const resendOf = (view: DeliveryView, chain: number, resultJson: string, nowIso: string): WebhookRetry => ({
+/** The record of a resend; it supersedes the delivery's earlier records once a dispatcher claims it. */
+const resendOf = (
+  view: DeliveryView,
+  resendCount: number,
+  resultJson: string,
+  nowIso: string,
+): WebhookRetry => ({
   requestId: view.requestId,
   clientId: view.clientId,
   callbackUrl: view.callbackUrl,
@@ -68,7 +76,7 @@ const resendOf = (view: DeliveryView, chain: number, resultJson: string, nowIso:
   acceptedAt: view.acceptedAt ?? nowIso,
   retainUntil: view.retainUntil,
   attemptCount: 0,
-  asideCount: 0,
+  deferralCount: 0,
   dueAt: nowIso,
-  chain,
+  resendCount,
 });

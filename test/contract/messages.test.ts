@@ -5,27 +5,37 @@ import { CheckResult, UNDETERMINED } from '#shared/contracts/result.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 
 // A message that was published once must be readable for as long as it is kept: the golden files are never changed,
-// only added to. A new version of a message gets a file of its own.
+// only added to. A new version of a message gets a file of its own: `<topic>.schema-2.json` holds the message of
+// `<topic>.json` as schema version 2 writes it.
 
 const GOLDEN = join(__dirname, 'golden');
 const files = readdirSync(GOLDEN);
 const golden = (file: string): string => readFileSync(join(GOLDEN, file), 'utf8');
-const topicOf = (name: string) => SOURCE_TOPICS.find((topic) => topic.name === name) as Topic<unknown>;
+const fileOf = (topicName: string, schemaVersion: number): string =>
+  schemaVersion === 1 ? `${topicName}.json` : `${topicName}.schema-${schemaVersion}.json`;
+/** The topic of a name, or of one of its golden files. */
+const topicOf = (file: string) => {
+  const name = file.replace(/(\.schema-\d+)?\.json$/, '');
+  return SOURCE_TOPICS.find((topic) => topic.name === name) as Topic<unknown>;
+};
 
-test('every topic has a golden message', () => {
-  expect(files.map((file) => file.replace('.json', '')).sort()).toEqual(
-    SOURCE_TOPICS.map(({ name }) => name).sort(),
+test('every topic has a golden message of each of its schema versions', () => {
+  const expected = SOURCE_TOPICS.flatMap(({ name }) =>
+    Array.from({ length: topicOf(name).schemaVersion }, (_, i) => fileOf(name, i + 1)),
   );
+  expect([...files].sort()).toEqual(expected.sort());
 });
 
-test.each(files)('%s is read as it was written', (file) => {
-  const parsed = parseMessage(topicOf(file.replace('.json', '')), golden(file));
-  expect(parsed).toEqual(JSON.parse(golden(file)));
+test.each(files)('%s is read, and written again, as the newest version of its topic', (file) => {
+  const topic = topicOf(file);
+  const parsed = parseMessage(topic, golden(file));
+  const written = topic.encode ? topic.encode(parsed) : parsed;
+  expect(written).toEqual(JSON.parse(golden(fileOf(topic.name, topic.schemaVersion))));
 });
 
 test.each(files)('%s is read with a member that a newer version added', (file) => {
   const newer = JSON.stringify({ ...JSON.parse(golden(file)), addedLater: { any: 'thing' } });
-  expect(() => parseMessage(topicOf(file.replace('.json', '')), newer)).not.toThrow();
+  expect(() => parseMessage(topicOf(file), newer)).not.toThrow();
 });
 
 test.each(files)(
@@ -36,7 +46,7 @@ test.each(files)(
     );
     expect(rest.length).toBeGreaterThan(2);
     const { [first]: removed, ...broken } = JSON.parse(golden(file)) as Record<string, unknown>;
-    const read = () => parseMessage(topicOf(file.replace('.json', '')), JSON.stringify(broken));
+    const read = () => parseMessage(topicOf(file), JSON.stringify(broken));
     expect(read).toThrow(expect.objectContaining({ code: 'message-unreadable' }));
     expect(read).toThrow(expect.not.objectContaining({ message: expect.stringContaining(String(removed)) }));
   },
@@ -44,7 +54,7 @@ test.each(files)(
 
 test('the key of a message is the id that its consumers dedupe by', () => {
   for (const file of files) {
-    const topic = topicOf(file.replace('.json', ''));
+    const topic = topicOf(file);
     const message = JSON.parse(golden(file)) as Record<string, string>;
     const ids = [
       message['requestId'],

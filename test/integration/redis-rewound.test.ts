@@ -213,18 +213,18 @@ test('a webhook that was put aside is delivered, though Redis forgot that its st
     acceptedAt: new Date().toISOString(),
     retainUntil: later(),
     attemptCount: 0,
-    asideCount: 0,
+    deferralCount: 0,
     dueAt: new Date().toISOString(),
-    chain: 0,
+    resendCount: 0,
   };
   expect(await views.deliveries.claim(delivery, 'first/0/1', Date.now())).toBe('claimed');
   const rewind = await remember();
   await views.deliveries.putAside(delivery, 'first/0/1', later());
-  await kafka.publish(webhookRetry['5s'], { ...delivery, asideCount: 1 });
+  await kafka.publish(webhookRetry['5s'], { ...delivery, deferralCount: 1 });
   const logged: WebhookAttempted = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
-    chain: 0,
+    resendCount: 0,
     attempt: 1,
     at: new Date().toISOString(),
     state: 'exhausted',

@@ -254,7 +254,7 @@ const HOUR_MS = 3_600_000;
 const aFailure = (clientId: string, endedMs: number): WebhookAttempted => ({
   requestId: randomUUID(),
   clientId,
-  chain: 0,
+  resendCount: 0,
   attempt: 8,
   at: new Date(endedMs).toISOString(),
   state: 'exhausted',

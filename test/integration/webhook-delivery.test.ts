@@ -31,9 +31,9 @@ const aRetryOf = (check: CheckCompleted, over: Partial<WebhookRetry> = {}): Webh
   acceptedAt: check.acceptedAt,
   retainUntil: check.retainUntil,
   attemptCount: 0,
-  asideCount: 0,
+  deferralCount: 0,
   dueAt: new Date().toISOString(),
-  chain: 0,
+  resendCount: 0,
   ...over,
 });
 
@@ -182,12 +182,15 @@ test('a resend supersedes the retries that are under way', async () => {
       .catch(() => undefined),
   );
   await waitUntil('the delivered state', async () => (await stateOf(check)) === 'delivered');
-  // The first chain's next record, read early: it is dropped.
+  // A retry from before the resend is dropped.
   const after = fixture.aWebhookCheck(receiver.url);
   await fixture.kafka.publish(webhookRetry['5s'], aRetryOf(check, { attemptCount: 1 }));
   await publish(after);
   await receiver.waitFor(of(after));
   expect(received(check)).toHaveLength(2);
+  const view = await fixture.deliveries.read(check.requestId);
+  expect(view?.resendCount).toBe(1);
+  expect(view?.attempts.map(({ resendCount }) => resendCount)).toEqual([0, 1]);
 });
 
 test('a malformed retry record is dead-lettered, and those behind it are worked', async () => {

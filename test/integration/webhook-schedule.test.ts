@@ -24,7 +24,7 @@ const iso = (atMs: number) => new Date(atMs).toISOString();
 async function publishRetry(tier: RetryTier, url: string, over: Partial<WebhookRetry>): Promise<string> {
   const { requestId, clientId, resultJson, acceptedAt, retainUntil } = fixture.aWebhookCheck(url);
   const common = { requestId, clientId, callbackUrl: url, resultJson, acceptedAt, retainUntil };
-  const counts = { attemptCount: 1, asideCount: 0, chain: 0, dueAt: iso(Date.now()) };
+  const counts = { attemptCount: 1, deferralCount: 0, resendCount: 0, dueAt: iso(Date.now()) };
   await fixture.kafka.publish(webhookRetry[tier], { ...common, ...counts, ...over });
   return requestId;
 }
@@ -77,7 +77,7 @@ test('40 h after it was first taken up a delivery is exhausted without another a
   await untilReady(dispatcher);
   const scaledMs = 40 * HOUR_MS * 0.001;
   const over = await publishRetry('5s', receiver.url, {
-    asideCount: 7,
+    deferralCount: 7,
     firstAttemptAt: iso(Date.now() - scaledMs - 1_000),
   });
   const young = await publishRetry('5s', receiver.url, { firstAttemptAt: iso(Date.now() - scaledMs / 2) });

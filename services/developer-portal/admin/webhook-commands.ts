@@ -1,6 +1,6 @@
 import type { WebhookState } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { DeliveryView } from '#shared/redis/deliveries.ts';
+import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { OpenSystem } from './open-system.ts';
 
 const LISTED_MAX = 1_000;
@@ -47,13 +47,13 @@ function shownOf({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) 
     state,
     callbackUrl,
     ...(nextAttemptAt ? { nextAttemptAt } : {}),
-    attempts: attempts.map(({ attempt, at, status, durationMs, class: outcome, chain }) => ({
+    attempts: attempts.map(({ attempt, at, status, durationMs, class: outcome, resendCount }) => ({
       attempt,
       at,
       status,
       durationMs,
       class: outcome,
-      chain,
+      resendCount,
     })),
   };
 }

@@ -90,8 +90,8 @@ export type AsideReason = (typeof ASIDE_REASONS)[number];
  * @example
  * planAside('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
-export function planAside(reason: AsideReason, asideCount: number, clock: Clock): Retry | undefined {
-  return place(TIER_DELAYS_MS[reason !== 'slots' && asideCount > 0 ? 1 : 0], clock);
+export function planAside(reason: AsideReason, deferralCount: number, clock: Clock): Retry | undefined {
+  return place(TIER_DELAYS_MS[reason !== 'slots' && deferralCount > 0 ? 1 : 0], clock);
 }
 
 function place(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
