@@ -3,11 +3,13 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { usage } from '#shared/contracts/usage.ts';
+import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeSavePositions } from '#shared/redis/positions.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
@@ -19,6 +21,10 @@ import { startPublishingUsage } from './publish-usage.ts';
 
 /** Documents change rarely: a small window, and a fetch loop that seldom wakes. */
 const DOCUMENTS = { window: 64, fetchWaitMs: 1_000 } as const;
+
+/** Deleted apps are taken out of the view this often, and this many at a time. */
+const DROP_INTERVAL_MS = 60_000;
+const DROP_COUNT_MAX = 1_000;
 
 // Composition root: the only file that knows every part of the result-store.
 await runService(
@@ -88,6 +94,12 @@ await runService(
       }),
     );
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
+    scope.use(
+      startRepeating(async () => void (await clientApps.dropEnded(clock.now(), DROP_COUNT_MAX)), {
+        intervalMs: DROP_INTERVAL_MS,
+        onError: (error) => context.log.warn({ error: describeError(error) }, 'deleted apps not dropped'),
+      }),
+    );
     scope.use(
       startPublishingUsage({ figures, publish, observe: metrics.usage, now: clock.now, log: context.log }),
     );

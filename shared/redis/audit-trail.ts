@@ -8,7 +8,7 @@ export const TRAIL_COUNT_MAX = 500;
 const KEPT_MS = 400 * 86_400_000;
 
 const accountTrail = (accountId: string): string => `audit:account:${accountId}`;
-const appTrail = (clientId: string): string => `audit:app:${clientId}`;
+export const appTrailKey = (clientId: string): string => `audit:app:${clientId}`;
 
 /** KEYS: marker, trails. ARGV: access, time in ms, the entry. An entry that is there already is not added again. */
 const RECORD = `${REQUIRE_VIEW}
@@ -50,10 +50,10 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
       const { accountId, clientId, actor, action, subject, at } = entry;
       // In one order of members, so that the same entry is the same text whoever writes it.
       const line = JSON.stringify({ accountId, clientId, actor, action, subject, at });
-      const trails = [accountTrail(accountId), ...(clientId === undefined ? [] : [appTrail(clientId)])];
+      const trails = [accountTrail(accountId), ...(clientId === undefined ? [] : [appTrailKey(clientId)])];
       await record([GENERATION_KEY, ...trails], [access, Date.parse(at), line]);
     },
     ofAccount: (accountId, countMax) => read(accountTrail(accountId), countMax),
-    ofApp: (clientId, countMax) => read(appTrail(clientId), countMax),
+    ofApp: (clientId, countMax) => read(appTrailKey(clientId), countMax),
   };
 }

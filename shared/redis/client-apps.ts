@@ -1,6 +1,8 @@
 import { AppAccess, AppLimits, ClientApp } from '#shared/contracts/client-app.ts';
 import { ACCOUNTS_KEY } from './accounts.ts';
-import type { Redis } from './connect.ts';
+import { appTrailKey } from './audit-trail.ts';
+import { inStore, type Redis } from './connect.ts';
+import { keyUseKey } from './key-use.ts';
 import { marketplaceKeysKey, ownedAppsKey } from './places.ts';
 import { makeScript } from './script.ts';
 import {
@@ -14,6 +16,8 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 /** Announces a changed client app; the message is its id. */
 export const CLIENT_APP_CHANGED = 'client-app:changed';
 export const CLIENT_APPS_KEY = 'client-apps:3';
+/** Deleted apps by when the last of their secrets ends. */
+const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
 /** A key that is not revoked, and what its app may do: a few hundred bytes, however many keys the app has. */
 export type KeyHolder = {
@@ -36,6 +40,11 @@ export type ClientApps = {
   readonly list: () => Promise<ClientApp[]>;
   /** Those of one account. */
   readonly listOwned: (accountId: string) => Promise<ClientApp[]>;
+  /**
+   * Takes deleted apps out of the view whose secrets have all ended, with all that is kept of them; how many they were.
+   * The topic keeps their tombstones, so no older document comes back with a rebuild.
+   */
+  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
 };
 
 /**
@@ -57,7 +66,7 @@ return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or 
 export function makeClientApps(redis: Redis): ClientApps {
   const findKey = makeScript<[string, string, string] | null>(redis, 'findKey', FIND_KEY);
   const { index, summaries } = keysOf(CLIENT_APPS_KEY);
-  const { read, lease, project, list, listSet } = makeVersionedDocuments(redis, {
+  const { read, lease, project, remove, list, listSet } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
@@ -86,6 +95,17 @@ export function makeClientApps(redis: Redis): ClientApps {
     project,
     list: async () => shown(await list()),
     listOwned: async (accountId) => shown(await listSet(ownedAppsKey(accountId))),
+    async dropEnded(nowMs, countMax) {
+      const ids = await inStore(() =>
+        redis.zrangebyscore(ENDED_APPS_KEY, '-inf', nowMs, 'LIMIT', 0, countMax),
+      );
+      for (const clientId of ids) {
+        await inStore(() => redis.del(appTrailKey(clientId), keyUseKey(clientId)));
+        // Last: what failed before it is tried again.
+        await remove(clientId, [ENDED_APPS_KEY]);
+      }
+      return ids.length;
+    },
   };
 }
 
@@ -105,10 +125,21 @@ const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, str
       ]),
   );
 
+/** After its deletion an app is kept until then: its secrets still sign. */
+function endsAtMs({ deletedAt, webhookSecrets }: ClientApp): number | undefined {
+  if (deletedAt === undefined) return undefined;
+  const ends = webhookSecrets.map(({ expiresAt }) =>
+    expiresAt === undefined ? Infinity : Date.parse(expiresAt),
+  );
+  return Math.max(Date.parse(deletedAt), ...ends);
+}
+
 /** What the app counts for: itself, and each of its marketplace keys as long as it can be used. */
-function setsOf({ clientId, accountId, deletedAt, keys }: ClientApp): SetEntry[] {
+function setsOf(app: ClientApp): SetEntry[] {
+  const { clientId, accountId, deletedAt, keys } = app;
   const marketplace = keys.filter((key) => key.marketplace);
   return [
+    { set: ENDED_APPS_KEY, member: clientId, untilMs: endsAtMs(app) },
     {
       set: ownedAppsKey(accountId),
       member: clientId,

@@ -1,8 +1,19 @@
+import { KEYS_MAX } from '#shared/contracts/client-app.ts';
 import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
 
-const useKey = (clientId: string): string => `key-use:{${clientId}}`;
+export const keyUseKey = (clientId: string): string => `key-use:{${clientId}}`;
 /** A key that nobody used for so long is shown as not used lately. */
 const KEPT_MS = 400 * 86_400_000;
+/** More than an app's document holds: beyond it most are of keys that are gone, and the record begins anew. */
+const KEYS_NOTED_MAX = 2 * KEYS_MAX;
+
+/** KEYS: the app's keys. ARGV: key, instant. */
+const NOTE = `
+if redis.call('HLEN', KEYS[1]) >= ${KEYS_NOTED_MAX} then redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[1], ${KEPT_MS})
+`;
 
 /** When each API key was last used. A convenience for people: it is not rebuilt after a loss. */
 export type KeyUse = {
@@ -17,15 +28,11 @@ export type KeyUse = {
  * (await makeKeyUse(redis).read('app_1'))['key_1']; // '2026-11-21T10:00:00.000Z', or undefined
  */
 export function makeKeyUse(redis: Redis): KeyUse {
+  const note = makeScript<number>(redis, 'noteKeyUse', NOTE);
   return {
-    note: (clientId, keyId, usedAtMs) =>
-      inStore(async () => {
-        const key = useKey(clientId);
-        await Promise.all([
-          redis.hset(key, keyId, new Date(usedAtMs).toISOString()),
-          redis.pexpire(key, KEPT_MS),
-        ]);
-      }),
-    read: (clientId) => inStore(() => redis.hgetall(useKey(clientId))),
+    async note(clientId, keyId, usedAtMs) {
+      await note([keyUseKey(clientId)], [keyId, new Date(usedAtMs).toISOString()]);
+    },
+    read: (clientId) => inStore(() => redis.hgetall(keyUseKey(clientId))),
   };
 }

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { hashApiKey } from '#shared/contracts/api-key.ts';
 import { audit } from '#shared/contracts/audit.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -230,6 +231,40 @@ test('an account writes as much as its budget allows, at whichever portal, and c
   expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await client.get(`/api/apps/${clientId}`)).status).toBe(200);
   expect((await client.send('DELETE', `/api/apps/${clientId}/keys/${keyId}`)).status).toBe(204);
+});
+
+test('apps that are made and deleted leave nothing in Redis once their secrets have ended, and none comes back', async () => {
+  const client = await signUp(portal.url);
+  const { clientApps } = openViews(connection.redis);
+  const made: CreatedApp[] = [];
+  const cycle = async () => {
+    const app = await createApp(client);
+    made.push(app);
+    await client.send('DELETE', `/api/apps/${app.clientId}`);
+  };
+  await cycle();
+  const [first] = made;
+  expect((await clientApps.read(first?.clientId ?? ''))?.webhookSecrets).toHaveLength(1);
+  expect(await clientApps.dropEnded(Date.now(), 1_000)).toBe(0);
+  const afterSecrets = Date.now() + 49 * 3_600_000;
+  for (let i = 0; i < 10; i++) await cycle();
+  expect(await clientApps.dropEnded(afterSecrets, 1_000)).toBeGreaterThanOrEqual(11);
+  const idsIn = (dump: string) => made.filter(({ clientId }) => dump.includes(clientId));
+  const kept = async () => {
+    // What has an end of its own, and the trail of the account, which is bounded, stay.
+    const lines = (await dumpRedis(connection)).split('\n');
+    return idsIn(
+      lines.filter((line) => !/^(audit:account|once|throttle|lease|leased)/.test(line)).join('\n'),
+    );
+  };
+  expect(await kept()).toEqual([]);
+  await connection.redis.flushdb();
+  await rebuild();
+  for (const { clientId } of made)
+    expect(await clientApps.read(clientId)).toMatchObject({ deletedAt: expect.any(String) });
+  expect(await clientApps.findKey(hashApiKey(first?.apiKey ?? ''))).toBeUndefined();
+  await clientApps.dropEnded(afterSecrets, 1_000);
+  expect(await kept()).toEqual([]);
 });
 
 test('a request that is refused keeps nothing in Redis', async () => {
