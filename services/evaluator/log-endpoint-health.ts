@@ -1,6 +1,6 @@
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { ChainObserver } from './chain/chain-observer.ts';
-import type { EndpointHealth } from './chain/endpoint.ts';
+import type { EndpointHealth } from './chain/endpoints/endpoint.ts';
 
 const MESSAGES: Readonly<Record<EndpointHealth['state'], string>> = {
   starting: 'RPC endpoint is looked at',

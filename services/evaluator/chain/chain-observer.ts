@@ -1,4 +1,4 @@
-import type { EndpointHealth } from './endpoint.ts';
+import type { EndpointGauges, EndpointHealth } from './endpoints/endpoint.ts';
 
 /** What one chain tells the metrics now, asked when they are collected. */
 export type ChainGauges = {
@@ -6,16 +6,6 @@ export type ChainGauges = {
   readonly endpoints: () => readonly EndpointGauges[];
   readonly quarantinedCount: () => number;
   readonly waitingReadCount: () => number;
-};
-
-export type EndpointGauges = {
-  readonly endpoint: string;
-  readonly breaker: 'closed' | 'open' | 'half-open';
-  readonly health: EndpointHealth;
-  readonly method: string;
-  readonly headNumber: number;
-  readonly inFlightCount: number;
-  readonly readsPerCallMax: number;
 };
 
 /** What the chain layer tells the metrics; an endpoint's name is its place in the chain file. */

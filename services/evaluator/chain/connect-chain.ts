@@ -1,28 +1,42 @@
 import type { ChainSettings } from '#shared/contracts/chain-file.ts';
-import type { Observation } from '../domain/read.ts';
-import { AloneSlots } from './alone-slots.ts';
-import { CodeProofs } from './code-proofs.ts';
-import type { ChainsOptions } from './connect-chains.ts';
-import { connectRpc, type Rpc } from './connect-rpc.ts';
-import { Endpoint } from './endpoint.ts';
-import { EndpointPool } from './endpoint-pool.ts';
-import { Heads } from './heads.ts';
-import { callCheaply, probeEndpoint } from './probe-endpoint.ts';
-import { Quarantine } from './quarantine.ts';
-import { makeBatchReader } from './read-batch.ts';
+import type { Observation, Reading } from '../domain/read.ts';
+import { makeBatchReader } from './batching/read-batch.ts';
+import { ReadQueue } from './batching/read-queue.ts';
+import { traceBatches, traceReads } from './batching/trace-reads.ts';
+import { type WaitingBounds, WaitingRoom } from './batching/waiting-room.ts';
+import { Heads } from './blocks/heads.ts';
+import type { ChainObserver } from './chain-observer.ts';
+import { Endpoint } from './endpoints/endpoint.ts';
+import { EndpointPool } from './endpoints/endpoint-pool.ts';
+import { callCheaply, probeEndpoint } from './endpoints/probe-endpoint.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
-import { makeReadFromEndpoint } from './read-from-endpoint.ts';
-import { ReadQueue } from './read-queue.ts';
-import { traceBatches, traceReads } from './trace-reads.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { AloneSlots } from './reader/alone-slots.ts';
+import { CodeProofs } from './reader/code-proofs.ts';
+import { Quarantine } from './reader/quarantine.ts';
+import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
+import { connectRpc, type Rpc } from './rpc/connect-rpc.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
+export type ChainOptions = {
+  /** Bound of one attempt at one endpoint. */
+  readonly attemptTimeoutMs: number;
+  /** How many checks may wait for one chain that does not answer. */
+  readonly waitingBounds: WaitingBounds;
+  /** Evaluators that share the endpoints' rates. */
+  readonly poolSize: () => number;
+  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
+  readonly isAnswer: (reading: Reading) => boolean;
+  readonly observer: ChainObserver;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
 export type Chain = AsyncDisposable & { readonly read: ReadChain };
 
-/** Wires the parts of one chain. Nothing is waited for: an endpoint that is away is found out by the reads. */
-export function connectChain(settings: ChainSettings, options: ChainsOptions): Chain {
+/** Builds the parts of one chain. It waits for no endpoint: the reads find out which endpoints answer. */
+export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
   const { chainId, quorum, blockTimeMs, maxHeadAgeMs } = settings;
   const { observer, now } = options;
   const nowMs = () => performance.now();

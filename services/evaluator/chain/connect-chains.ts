@@ -1,17 +1,15 @@
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
-import type { ChainObservations, Observation, Read, Reading } from '../domain/read.ts';
-import type { ChainObserver } from './chain-observer.ts';
-import { connectChain } from './connect-chain.ts';
-import { newAloneBudget } from './entry.ts';
-import type { WaitingBounds } from './waiting-room.ts';
+import type { ChainObservations, Read } from '../domain/read.ts';
+import { newAloneBudget } from './batching/entry.ts';
+import { type ChainOptions, connectChain } from './connect-chain.ts';
 
 export type ReadBalancesContext = {
   readonly lane: Lane;
   readonly clientId: string;
   readonly consistency: Consistency;
-  /** Called, perhaps often, when a chain lets the check wait: it may be long. */
+  /** Called, perhaps often, when a chain makes the check wait, possibly for long. */
   readonly onWait: () => void;
   /** The span that the reads belong to. */
   readonly traceparent: string;
@@ -19,7 +17,7 @@ export type ReadBalancesContext = {
   readonly signal: AbortSignal;
 };
 
-/** Reads what a check planned, every chain by itself: a slow chain holds up no other. Never throws. */
+/** Performs the planned reads of a check, each chain by itself: a slow chain does not delay the others. Never throws. */
 export type ReadBalances = (
   reads: ReadonlyMap<number, readonly Read[]>,
   context: ReadBalancesContext,
@@ -31,27 +29,12 @@ export type Chains = AsyncDisposable & {
   readonly nativeDecimals: (chainId: number) => number;
 };
 
-export type ChainsOptions = {
-  /** Bound of one attempt at one endpoint. */
-  readonly attemptTimeoutMs: number;
-  /** How many checks may wait for one chain that does not answer. */
-  readonly waitingBounds: WaitingBounds;
-  /** Evaluators that share the endpoints' rates. */
-  readonly poolSize: () => number;
-  readonly agreeOn: (observation: Observation, quorum: number) => Reading;
-  readonly isAnswer: (reading: Reading) => boolean;
-  readonly observer: ChainObserver;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
 const NATIVE_DECIMALS = 18;
 
 /**
- * Connects to the chains of the chain file. Nothing is waited for: an endpoint that is away is found out by
- * the reads that need it.
+ * Connects to the chains of the chain file. It waits for no endpoint: the reads find out which endpoints answer.
  */
-export function connectChains({ chains }: ChainFile, options: ChainsOptions): Chains {
+export function connectChains({ chains }: ChainFile, options: ChainOptions): Chains {
   const byId = new Map(
     chains.map((settings) => [settings.chainId, { settings, chain: connectChain(settings, options) }]),
   );
@@ -61,7 +44,7 @@ export function connectChains({ chains }: ChainFile, options: ChainsOptions): Ch
     async readBalances(reads, { consistency, ...context }) {
       const { blockTag, minBlock } = consistency;
       const aloneBudget = newAloneBudget();
-      // All at once; each by itself never fails, so they can be waited for one after another.
+      // All start at once, and none ever rejects, so they can be awaited one after another.
       const reading = [...reads].map(([chainId, ofChain]) => {
         const chain = byId.get(chainId)?.chain;
         if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);

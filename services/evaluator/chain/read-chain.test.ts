@@ -1,11 +1,11 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
-import type { Block } from './block.ts';
-import { type Entry, newAloneBudget } from './entry.ts';
-import type { HeadRequest } from './heads.ts';
+import { type Entry, newAloneBudget } from './batching/entry.ts';
+import { WaitingRoom } from './batching/waiting-room.ts';
+import type { Block } from './blocks/block.ts';
+import type { HeadRequest } from './blocks/heads.ts';
 import { makeChainReader } from './read-chain.ts';
-import { WaitingRoom } from './waiting-room.ts';
 
 const READ = { key: 'decimals of a', kind: 'decimals' } as Read;
 const blockOf = (number: number): Block => ({

@@ -10,12 +10,12 @@ import {
   type Read,
   type Reading,
 } from '../domain/read.ts';
-import type { Block } from './block.ts';
-import { type AloneBudget, type Entry, observationOf } from './entry.ts';
-import type { Heads } from './heads.ts';
-import type { ReadQueue } from './read-queue.ts';
-import { toRpcFailure } from './rpc-failure.ts';
-import type { WaitingRoom } from './waiting-room.ts';
+import { type AloneBudget, type Entry, observationOf } from './batching/entry.ts';
+import type { ReadQueue } from './batching/read-queue.ts';
+import type { WaitingRoom } from './batching/waiting-room.ts';
+import type { Block } from './blocks/block.ts';
+import type { Heads } from './blocks/heads.ts';
+import { toRpcFailure } from './rpc/rpc-failure.ts';
 
 /** A token does not change its decimals. */
 const DECIMALS_TTL_MS = 24 * 3_600_000;

@@ -1,4 +1,4 @@
-import { type FailedReading, failed, type Reading } from '../domain/read.ts';
+import { type FailedReading, failed, type Reading } from '../../domain/read.ts';
 
 /** A read that failed in a way that too little gas could explain: it is read apart from the others before a verdict. */
 export type Suspect = {

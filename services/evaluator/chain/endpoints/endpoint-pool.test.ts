@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Rpc } from './connect-rpc.ts';
+import type { Rpc } from '../rpc/connect-rpc.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { type Capabilities, Endpoint } from './endpoint.ts';
 import { EndpointPool } from './endpoint-pool.ts';
-import { RpcFailure } from './rpc-failure.ts';
 
 const CAPABLE: Capabilities = { method: 'reader', pin: 'hash', source: 'evm' };
 const NO_RPC = {} as Rpc;

@@ -1,12 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BlockSource } from '../reader/reader-codec.ts';
+import type { Rpc } from '../rpc/connect-rpc.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { BatchLimit } from './batch-limit.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
-import type { EndpointGauges } from './chain-observer.ts';
-import type { Rpc } from './connect-rpc.ts';
 import { LatencyWindow } from './latency-window.ts';
 import { RateBucket } from './rate-bucket.ts';
-import type { BlockSource } from './reader/reader-codec.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
+
+/** The state of an endpoint for the operator. */
+export type EndpointHealth = {
+  /** `starting` until its first probe has ended. */
+  readonly state: 'starting' | 'up' | 'down' | 'wrong-chain' | 'rate-limited';
+  /** Why its last call failed; absent while it is up. */
+  readonly reason: FailureKind | undefined;
+  readonly method: ReadMethod | undefined;
+};
+
+/** The state of an endpoint for the metrics; its name is its position in the chain file. */
+export type EndpointGauges = {
+  readonly endpoint: string;
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly health: EndpointHealth;
+  readonly method: string;
+  readonly headNumber: number;
+  readonly inFlightCount: number;
+  readonly readsPerCallMax: number;
+};
 
 /** How an endpoint reads many balances at once; `unknown` until its probe has answered. */
 export type ReadMethod = 'reader' | 'multicall3' | 'plain';
@@ -18,15 +37,6 @@ export type Capabilities = {
   readonly pin: 'hash' | 'number';
   /** Where the reader learns the block it runs in. */
   readonly source: BlockSource;
-};
-
-/** What an operator is told of an endpoint. */
-export type EndpointHealth = {
-  /** `starting` until its first probe has ended. */
-  readonly state: 'starting' | 'up' | 'down' | 'wrong-chain' | 'rate-limited';
-  /** How its last call failed, where it is not up. */
-  readonly reason: FailureKind | undefined;
-  readonly method: ReadMethod | undefined;
 };
 
 /** An endpoint that asked to be left alone counts as rate limited for so long. */

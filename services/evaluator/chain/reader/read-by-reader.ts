@@ -1,7 +1,8 @@
-import { failed, type Read } from '../domain/read.ts';
-import { type Block, blockParameter } from './block.ts';
-import type { Callable } from './endpoint.ts';
-import { READER_CODE } from './reader/reader-code.ts';
+import { failed, type Read } from '../../domain/read.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable } from '../endpoints/endpoint.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
+import { READER_CODE } from './reader-code.ts';
 import {
   type BlockSource,
   decodeAnswer,
@@ -9,9 +10,8 @@ import {
   READER_STATUS,
   type ReaderAnswer,
   type ReaderStatus,
-} from './reader/reader-codec.ts';
+} from './reader-codec.ts';
 import { type BatchReadings, PERHAPS_OUT_OF_GAS, PERHAPS_REVERTED } from './readings.ts';
-import { RpcFailure } from './rpc-failure.ts';
 
 /** Nobody's address: its preimage is unknown, so nothing can ever be there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** How often the whole list of endpoints is gone through. */
 const ROUNDS_MAX = 3;

@@ -1,5 +1,5 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import type { Block } from './block.ts';
+import type { Block } from '../blocks/block.ts';
 import type { Entry } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
 

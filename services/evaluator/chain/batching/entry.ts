@@ -1,6 +1,6 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import { type FailedReading, failed, type Observation, type Read } from '../domain/read.ts';
-import type { Block } from './block.ts';
+import { type FailedReading, failed, type Observation, type Read } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
 
 /** One read of one block: waiting, on its way or answered, and shared by all who want it. */
 export type Entry = {

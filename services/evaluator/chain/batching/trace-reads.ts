@@ -1,5 +1,5 @@
 import { isTracing, withSpan } from '#shared/telemetry/tracing.ts';
-import type { ReadChain } from './read-chain.ts';
+import type { ReadChain } from '../read-chain.ts';
 import type { PerformBatch } from './read-queue.ts';
 
 /** A call may serve a thousand checks: it points at some of them. */

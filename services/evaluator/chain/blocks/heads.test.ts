@@ -1,11 +1,11 @@
 import type { BlockTag } from '#shared/contracts/rule.ts';
-import { waitUntil } from '../../../test/support/wait-until.ts';
+import { waitUntil } from '../../../../test/support/wait-until.ts';
+import { WaitingRoom } from '../batching/waiting-room.ts';
+import { Endpoint } from '../endpoints/endpoint.ts';
+import type { Rpc } from '../rpc/connect-rpc.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
-import type { Rpc } from './connect-rpc.ts';
-import { Endpoint } from './endpoint.ts';
 import { type HeadRequest, Heads, type HeadsOptions } from './heads.ts';
-import { RpcFailure } from './rpc-failure.ts';
-import { WaitingRoom } from './waiting-room.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const hex = (number: number) => `0x${number.toString(16)}`;

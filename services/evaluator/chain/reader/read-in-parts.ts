@@ -1,7 +1,7 @@
-import { failed, type Read } from '../domain/read.ts';
-import type { Callable, Endpoint } from './endpoint.ts';
+import { failed, type Read } from '../../domain/read.ts';
+import type { Callable, Endpoint } from '../endpoints/endpoint.ts';
+import { type FailureKind, isPerhapsContracts, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
-import { type FailureKind, isPerhapsContracts, type RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** Calls that taking one batch apart may cost: finding one bad read among a thousand takes about twenty. */
 const CALLS_MAX = 32;

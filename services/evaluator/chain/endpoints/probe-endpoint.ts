@@ -1,8 +1,8 @@
-import { blockParameter, fetchBlock } from './block.ts';
+import { blockParameter, fetchBlock } from '../blocks/block.ts';
+import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
+import { readByReader } from '../reader/read-by-reader.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
-import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from './read-by-multicall3.ts';
-import { readByReader } from './read-by-reader.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** Failures of the road to the endpoint: they say nothing about what it can do. */
 const ROAD_FAILURES: ReadonlySet<FailureKind> = new Set([

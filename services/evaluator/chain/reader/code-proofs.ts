@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Read } from '../domain/read.ts';
-import { type Block, blockParameter } from './block.ts';
-import type { RpcOutcome, RpcRequest } from './connect-rpc.ts';
-import type { Callable } from './endpoint.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from './rpc-failure.ts';
+import type { Read } from '../../domain/read.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable } from '../endpoints/endpoint.ts';
+import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 
 /** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
 const CALLS_PER_BATCH_MAX = 100;

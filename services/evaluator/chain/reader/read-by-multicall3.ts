@@ -1,9 +1,10 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
-import { failed, type Read, type Reading } from '../domain/read.ts';
-import { type Block, blockParameter } from './block.ts';
+import { failed, type Read, type Reading } from '../../domain/read.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable } from '../endpoints/endpoint.ts';
+import { isPerhapsContracts, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS } from './calldata.ts';
-import type { Callable } from './endpoint.ts';
 import {
   type Aggregated,
   type AggregatedAnswer,
@@ -12,7 +13,6 @@ import {
 } from './multicall3-codec.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { type BatchReadings, PERHAPS_OUT_OF_GAS, type Suspect } from './readings.ts';
-import { isPerhapsContracts, RpcFailure, toRpcFailure } from './rpc-failure.ts';
 
 /** The same on every chain that has it: github.com/mds1/multicall3. */
 export const MULTICALL3_ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11';

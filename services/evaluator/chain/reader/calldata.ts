@@ -1,4 +1,4 @@
-import type { Read } from '../domain/read.ts';
+import type { Read } from '../../domain/read.ts';
 
 const SELECTORS = {
   balanceOf: '70a08231',

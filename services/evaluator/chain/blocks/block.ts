@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BlockTag } from '#shared/contracts/rule.ts';
-import type { Endpoint } from './endpoint.ts';
-import { RpcFailure } from './rpc-failure.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 
 /** The header of a block, as far as it is looked at. */
 export type Block = {

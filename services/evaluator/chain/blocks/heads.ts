@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockTag } from '#shared/contracts/rule.ts';
-import { askEndpoints } from './ask-endpoints.ts';
+import type { WaitingRoom } from '../batching/waiting-room.ts';
+import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
+import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, fetchBlock } from './block.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { EndpointPool } from './endpoint-pool.ts';
-import { RpcFailure } from './rpc-failure.ts';
-import type { WaitingRoom } from './waiting-room.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;

@@ -1,10 +1,10 @@
-import { agreeOn } from '../domain/agree.ts';
-import { failed, type Reading } from '../domain/read.ts';
-import type { Endpoint } from './endpoint.ts';
+import { agreeOn } from '../../domain/agree.ts';
+import { failed, type Reading } from '../../domain/read.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { type BatchReadings, PERHAPS_OUT_OF_GAS } from '../reader/readings.ts';
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Batch, Entry } from './entry.ts';
 import { makeBatchReader } from './read-batch.ts';
-import { type BatchReadings, PERHAPS_OUT_OF_GAS } from './readings.ts';
-import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 const FIVE: Reading = { ok: true, value: 5n };
 

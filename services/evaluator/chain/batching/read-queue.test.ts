@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import { waitUntil } from '../../../test/support/wait-until.ts';
-import { failed, type Read } from '../domain/read.ts';
-import type { Block } from './block.ts';
+import { waitUntil } from '../../../../test/support/wait-until.ts';
+import { failed, type Read } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
 import { type AloneBudget, type Batch, newAloneBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
 

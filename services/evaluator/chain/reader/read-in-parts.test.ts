@@ -1,9 +1,9 @@
-import { failed, type Read } from '../domain/read.ts';
-import type { Rpc } from './connect-rpc.ts';
-import { Endpoint } from './endpoint.ts';
+import { failed, type Read } from '../../domain/read.ts';
+import { Endpoint } from '../endpoints/endpoint.ts';
+import type { Rpc } from '../rpc/connect-rpc.ts';
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { readInParts } from './read-in-parts.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
-import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 const READ = { ok: true, value: 5n } as const;
 const makeReads = (count: number) =>

@@ -1,9 +1,9 @@
-import { failed, type Read, type Reading } from '../domain/read.ts';
-import { type Block, blockParameter } from './block.ts';
+import { failed, type Read, type Reading } from '../../domain/read.ts';
+import { type Block, blockParameter } from '../blocks/block.ts';
+import type { Callable } from '../endpoints/endpoint.ts';
+import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS } from './calldata.ts';
-import type { RpcOutcome, RpcRequest } from './connect-rpc.ts';
-import type { Callable } from './endpoint.ts';
-import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 /** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
 const CALLS_PER_BATCH_MAX = 100;

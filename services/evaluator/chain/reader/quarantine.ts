@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Read } from '../domain/read.ts';
+import type { Read } from '../../domain/read.ts';
 
 /** A read that used up its gas is made apart from all others for so long. */
 const QUARANTINE_MS = 600_000;

@@ -1,6 +1,6 @@
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { askEndpoints, type Question } from './ask-endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type FailureKind, RpcFailure } from './rpc-failure.ts';
 
 /** An endpoint by its name alone: what it answers is up to the question. */
 const named = (...names: string[]) => names.map((name) => ({ name }) as unknown as Endpoint);

@@ -1,6 +1,6 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
-import { failed, type Observation, type Read } from '../domain/read.ts';
-import type { Block } from './block.ts';
+import { failed, type Observation, type Read } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
 import { BlockReads } from './block-reads.ts';
 import { type AloneBudget, type Batch, type Entry, join, leave, type Ticket } from './entry.ts';
 

@@ -1,7 +1,7 @@
-import { failed, type Read } from '../domain/read.ts';
-import type { Block } from './block.ts';
+import { failed, type Read } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
+import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
 import type { CodeProofs } from './code-proofs.ts';
-import type { Capabilities, Endpoint } from './endpoint.ts';
 import type { Quarantine } from './quarantine.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';

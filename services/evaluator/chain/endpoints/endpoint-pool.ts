@@ -1,7 +1,7 @@
-import type { Block } from './block.ts';
-import { fetchBlock } from './block.ts';
+import type { Block } from '../blocks/block.ts';
+import { fetchBlock } from '../blocks/block.ts';
+import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
-import { type FailureKind, toRpcFailure } from './rpc-failure.ts';
 
 /** Between two looks at the endpoints. */
 const WATCH_MS = 250;

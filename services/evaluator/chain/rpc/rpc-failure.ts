@@ -1,5 +1,5 @@
 import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/result.ts';
-import { type FailedReading, failed } from '../domain/read.ts';
+import { type FailedReading, failed } from '../../domain/read.ts';
 
 /**
  * The ways in which a call of an endpoint fails as a whole: the reason that a rule is told, and what it says of the

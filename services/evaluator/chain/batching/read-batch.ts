@@ -1,12 +1,12 @@
-import { failed, type Observation, type Reading } from '../domain/read.ts';
-import { askEndpoints } from './ask-endpoints.ts';
-import type { Block } from './block.ts';
-import type { Endpoint } from './endpoint.ts';
+import { failed, type Observation, type Reading } from '../../domain/read.ts';
+import type { Block } from '../blocks/block.ts';
+import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { BatchAnswer, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
+import { isSuspect } from '../reader/readings.ts';
+import type { FailureKind } from '../rpc/rpc-failure.ts';
 import type { Batch } from './entry.ts';
-import type { BatchAnswer, ReadFromEndpoint } from './read-from-endpoint.ts';
 import type { PerformBatch } from './read-queue.ts';
-import { isSuspect } from './readings.ts';
-import type { FailureKind } from './rpc-failure.ts';
 
 export type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
