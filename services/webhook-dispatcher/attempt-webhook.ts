@@ -9,13 +9,13 @@ type Dependencies = { readonly attempt: AttemptDelivery; readonly userAgent: str
 export type AttemptToMake = {
   readonly delivery: WebhookRetry;
   readonly signers: readonly Signer[];
-  /** Epoch ms, Redis's clock; it is signed. */
+  /** Epoch ms, Redis's clock; part of the signed content. */
   readonly atMs: number;
-  /** Of the delivery. */
+  /** The delivery's. */
   readonly traceparent: string;
 };
 
-/** Signs a webhook and attempts it once. The attempt is a span of its own; the receiver may go on from it. */
+/** Signs a webhook and attempts it once, in a span of its own, which the receiver may continue. */
 export function attemptWebhook(
   { attempt, userAgent }: Dependencies,
   { delivery, signers, atMs, traceparent: parent }: AttemptToMake,

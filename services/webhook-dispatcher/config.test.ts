@@ -37,7 +37,7 @@ test('refuses a connect timeout above the attempt timeout', () => {
   expect(() => loadConfig(env)).toThrow('WEBHOOK_CONNECT_TIMEOUT_MS');
 });
 
-test('refuses a liveness bound that takes a slow attempt for a standstill', () => {
+test('refuses a LIVENESS_STALL_MS that a slow attempt would exceed', () => {
   const env = { ROLECALL_SECRET_KEYS: SECRET_KEYS, WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000' };
   expect(() => loadConfig({ ...env, LIVENESS_STALL_MS: '209999' })).toThrow(
     /LIVENESS_STALL_MS.*WEBHOOK_ATTEMPT_TIMEOUT_MS/,
@@ -45,7 +45,7 @@ test('refuses a liveness bound that takes a slow attempt for a standstill', () =
   expect(loadConfig({ ...env, LIVENESS_STALL_MS: '210000' }).livenessStallMs).toBe(210_000);
 });
 
-test('warns of what opens the guard, shrinks the schedule or cuts attempts short', () => {
+test('warns about settings that allow private addresses or http, scale the schedule or cut attempts short', () => {
   const config = loadConfig({
     ROLECALL_SECRET_KEYS: SECRET_KEYS,
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',

@@ -54,14 +54,14 @@ export type DispatcherConfig = CommonConfig & {
     readonly scheduleScale: number;
     readonly connectTimeoutMs: number;
     readonly attemptTimeoutMs: number;
-    /** Empty: the system's. */
+    /** Empty: the system's servers. */
     readonly dnsServers: readonly string[];
-    /** Records worked at once, in each consumer group. */
+    /** Records handled at once, in each consumer group. */
     readonly window: number;
   };
 };
 
-/** The stop must leave an attempt that has just begun time to end and to be handed on. */
+/** Shutdown must leave a new attempt time to end and its result time to be written. */
 const STOP_MARGIN_MS = 4_000;
 
 /** @throws ServiceError `config-invalid` */
@@ -94,14 +94,16 @@ export function loadConfig(env: Environment): DispatcherConfig {
 export const loadSecretKeys = (env: Environment): KeyRing =>
   loadEnvironment(DispatcherEnvironment, env).ROLECALL_SECRET_KEYS;
 
-/** What contradicts itself and still may be meant; logged at the start. */
+/** Settings that are allowed but unusual; logged at start-up. */
 export function warningsOf({ webhook, shutdownTimeoutMs }: DispatcherConfig): string[] {
   return [
     ...(webhook.allowed.length > 0 ? [`callbacks to ${webhook.allowedCidrs} are allowed`] : []),
     ...(webhook.allowHttp ? ['callbacks over plain http are allowed'] : []),
     ...(webhook.scheduleScale === 1 ? [] : [`the retry schedule is multiplied by ${webhook.scheduleScale}`]),
     ...(shutdownTimeoutMs < webhook.attemptTimeoutMs + STOP_MARGIN_MS
-      ? ['SHUTDOWN_TIMEOUT_MS is shorter than an attempt: a stop may repeat attempts']
+      ? [
+          `SHUTDOWN_TIMEOUT_MS is below WEBHOOK_ATTEMPT_TIMEOUT_MS + ${STOP_MARGIN_MS}: attempts cut short by a stop are repeated`,
+        ]
       : []),
   ];
 }

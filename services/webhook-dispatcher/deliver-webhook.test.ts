@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { ClaimOutcome } from '#shared/redis/deliveries.ts';
 import { type DeliveryDependencies, makeDeliverWebhook, makeGiveUpDelivery } from './deliver-webhook.ts';
-import type { Leave } from './delivery/admit-attempt.ts';
+import type { AdmitResult } from './delivery/admit-attempt.ts';
 import type { AttemptRequest } from './delivery/attempt-delivery.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 
@@ -42,13 +42,13 @@ const aRecord = (over: Partial<RecordContext> = {}): RecordContext => ({
 
 type Script = {
   readonly claim?: ClaimOutcome;
-  readonly leave?: 'slots' | 'hanging' | 'breaker';
+  readonly deferral?: 'slots' | 'hanging' | 'breaker';
   readonly outcome?: AttemptOutcome;
   readonly secretError?: ServiceError;
   readonly failOnce?: 'publishRetry' | 'publishAttempted' | 'record';
 };
 
-/** The dispatcher's road over fakes that write down, in order, everything that leaves it. */
+/** The dispatcher's pipeline over fakes that record every call to a dependency, in order. */
 function setUp(script: Script = {}) {
   const steps: string[] = [];
   const retries: { tier: RetryTier; message: WebhookRetry }[] = [];
@@ -61,27 +61,27 @@ function setUp(script: Script = {}) {
     toFail = undefined;
     throw new ServiceError('store-unavailable', 'away');
   };
-  const leave: Leave = script.leave
-    ? { reason: script.leave }
+  const admission: AdmitResult = script.deferral
+    ? { reason: script.deferral }
     : { end: (verdict) => steps.push(`slot ${verdict}`) };
   const deps: DeliveryDependencies = {
     deliveries: {
-      claim: async (_, place) => {
-        steps.push(`claim ${place}`);
+      claim: async (_, position) => {
+        steps.push(`claim ${position}`);
         return script.claim ?? 'claimed';
       },
-      takeUp: async (_, { resultJson }, place) => {
-        steps.push(`take up ${place}`);
+      saveAndClaim: async (_, { resultJson }, position) => {
+        steps.push(`save and claim ${position}`);
         return { outcome: script.claim ?? 'claimed', resultJson };
       },
-      putAside: async () => step('putAside'),
+      releaseClaim: async () => step('releaseClaim'),
       record: async () => step('record'),
     },
     readSigners: async () => {
       if (script.secretError) throw script.secretError;
       return [{ sign: () => 'c2lnbmVk', expiresAtMs: undefined }];
     },
-    gate: { admit: async () => leave },
+    gate: { admit: async () => admission },
     attempt: async (request) => {
       steps.push('attempt');
       requests.push(request);
@@ -96,15 +96,15 @@ function setUp(script: Script = {}) {
       attempted.push(message);
     },
     log: { error: () => undefined },
-    gather: async () => undefined,
-    gatherAsides: async () => undefined,
+    waitForLogBatch: async () => undefined,
+    waitForDeferralBatch: async () => undefined,
     metrics: {
-      observeAttempt: () => undefined,
+      recordAttempt: () => undefined,
       countExhausted: () => steps.push('exhausted'),
-      countAside: () => undefined,
+      countDeferral: () => undefined,
       countDropped: (reason) => steps.push(`dropped ${reason}`),
     },
-    now: () => NOW_MS,
+    redisNowMs: () => NOW_MS,
     random: () => 0,
     scale: 1,
     userAgent: 'Rolecall/0.0.0',
@@ -114,7 +114,7 @@ function setUp(script: Script = {}) {
 
 const FAILED: AttemptOutcome = { class: 'http-5xx', status: 500, durationMs: 5, body: 'no' };
 
-test('a delivery: claimed under the place of its record, attempted, logged, recorded', async () => {
+test('claims with the position of the record, attempts, logs and records, in this order', async () => {
   const { deliver, steps, attempted, requests, retries } = setUp();
   await deliver(aDelivery(), aRecord());
   expect(steps).toEqual([
@@ -138,18 +138,18 @@ test('a delivery: claimed under the place of its record, attempted, logged, reco
   expect(retries).toEqual([]);
 });
 
-test('a first delivery is saved and claimed in one step, and what is sent are the bytes that are stored', async () => {
+test('saves and claims a first delivery in one step, and sends the stored bytes', async () => {
   const { deliver, steps, requests } = setUp();
   const saving = { requestId: 'r1', resultJson: '{"stored":true}', retainUntil: NOW_MS };
   await deliver(aDelivery(), aRecord(), saving);
-  expect(steps.slice(0, 2)).toEqual(['take up check.completed.v1/3/42', 'attempt']);
+  expect(steps.slice(0, 2)).toEqual(['save and claim check.completed.v1/3/42', 'attempt']);
   expect(requests[0]?.body).toBe('{"stored":true}');
   const taken = setUp({ claim: 'taken' });
   await taken.deliver(aDelivery(), aRecord(), saving);
-  expect(taken.steps).toEqual(['take up check.completed.v1/3/42', 'dropped taken']);
+  expect(taken.steps).toEqual(['save and claim check.completed.v1/3/42', 'dropped taken']);
 });
 
-test('what follows a failed attempt is on its topic before the attempt is logged', async () => {
+test('publishes the retry of a failed attempt before it logs the attempt', async () => {
   const { deliver, steps, retries, attempted } = setUp({ outcome: FAILED });
   await deliver(aDelivery(), aRecord());
   expect(steps.slice(-3)).toEqual(['publishRetry', 'publishAttempted', 'record']);
@@ -166,7 +166,7 @@ test('what follows a failed attempt is on its topic before the attempt is logged
 });
 
 test.each(['taken', 'superseded', 'finished'] as const)(
-  'a record whose step is %s is dropped without an attempt',
+  'drops a record whose step is %s, without an attempt',
   async (claim) => {
     const { deliver, steps } = setUp({ claim });
     await deliver(aDelivery(), aRecord());
@@ -175,28 +175,28 @@ test.each(['taken', 'superseded', 'finished'] as const)(
 );
 
 test.each(['slots', 'hanging', 'breaker'] as const)(
-  'put aside by the %s: the claim is given back first, and the schedule does not advance',
+  'defers for the reason %s: releases the claim first and does not advance the schedule',
   async (reason) => {
-    const { deliver, steps, retries } = setUp({ leave: reason });
+    const { deliver, steps, retries } = setUp({ deferral: reason });
     await deliver(aDelivery({ attemptCount: 2, firstAttemptAt: iso(NOW_MS) }), aRecord());
-    expect(steps).toEqual(['claim check.completed.v1/3/42', 'putAside', 'publishRetry']);
+    expect(steps).toEqual(['claim check.completed.v1/3/42', 'releaseClaim', 'publishRetry']);
     expect(retries[0]?.tier).toBe('5s');
     expect(retries[0]?.message).toMatchObject({ attemptCount: 2, deferralCount: 1 });
   },
 );
 
 test.each(['slots', 'breaker'] as const)(
-  'put aside again by the %s: it goes round without a claim, and gives back one from before a crash',
+  'defers again for the reason %s without a claim, and releases a claim from before a crash',
   async (reason) => {
-    const { deliver, steps, retries } = setUp({ leave: reason });
+    const { deliver, steps, retries } = setUp({ deferral: reason });
     await deliver(aDelivery({ deferralCount: 1, firstAttemptAt: iso(NOW_MS) }), aRecord());
-    expect(steps).toEqual(['putAside', 'publishRetry']);
+    expect(steps).toEqual(['releaseClaim', 'publishRetry']);
     expect(retries[0]?.tier).toBe(reason === 'slots' ? '5s' : '5m');
     expect(retries[0]?.message.deferralCount).toBe(2);
   },
 );
 
-test('a record that was put aside is claimed once it has a slot, and gives the slot back if it is not needed', async () => {
+test('claims a deferred record once it has a slot, and frees the slot if the claim fails', async () => {
   const { deliver, steps } = setUp();
   await deliver(aDelivery({ deferralCount: 1 }), aRecord());
   expect(steps.slice(0, 3)).toEqual(['claim check.completed.v1/3/42', 'attempt', 'slot healthy']);
@@ -205,16 +205,16 @@ test('a record that was put aside is claimed once it has a slot, and gives the s
   expect(superseded.steps).toEqual(['claim check.completed.v1/3/42', 'dropped superseded', 'slot unknown']);
 });
 
-test('a secret that cannot be opened puts aside, on the slow tier in the end; a store that is away holds', async () => {
+test('defers while a secret cannot be opened, later to the 5 min tier; throws while Redis is unavailable', async () => {
   const broken = setUp({ secretError: new ServiceError('config-invalid', 'no such key') });
   await broken.deliver(aDelivery({ deferralCount: 1 }), aRecord());
-  expect(broken.steps).toEqual(['putAside', 'publishRetry']);
+  expect(broken.steps).toEqual(['releaseClaim', 'publishRetry']);
   expect(broken.retries[0]?.tier).toBe('5m');
   const away = setUp({ secretError: new ServiceError('store-unavailable', 'away') });
   await expect(away.deliver(aDelivery(), aRecord())).rejects.toMatchObject({ code: 'store-unavailable' });
 });
 
-test('a 410 stops and a spent schedule exhausts: nothing is retried', async () => {
+test('a 410 stops and the eighth failure exhausts a delivery: neither is retried', async () => {
   const gone = setUp({ outcome: { class: 'gone', status: 410, durationMs: 1 } });
   await gone.deliver(aDelivery(), aRecord());
   expect(gone.attempted[0]?.state).toBe('stopped');
@@ -224,7 +224,7 @@ test('a 410 stops and a spent schedule exhausts: nothing is retried', async () =
   expect([...gone.retries, ...spent.retries]).toEqual([]);
 });
 
-test('40 h after it was taken up a delivery is exhausted without another attempt', async () => {
+test('exhausts a delivery without another attempt 40 h after the first one', async () => {
   const { deliver, steps, attempted } = setUp();
   await deliver(aDelivery({ attemptCount: 3, firstAttemptAt: iso(NOW_MS - 40 * 3_600_000 - 1) }), aRecord());
   expect(steps).not.toContain('attempt');
@@ -232,7 +232,7 @@ test('40 h after it was taken up a delivery is exhausted without another attempt
   expect(attempted[0]?.attempt).toBeUndefined();
 });
 
-test('a Retry-After counts with 503 and not with 500', async () => {
+test('respects Retry-After with 503 and ignores it with 500', async () => {
   const busy = setUp({ outcome: { class: 'http-5xx', status: 503, retryAfter: '600', durationMs: 1 } });
   await busy.deliver(aDelivery(), aRecord());
   expect(busy.retries[0]?.tier).toBe('30m');
@@ -242,7 +242,7 @@ test('a Retry-After counts with 503 and not with 500', async () => {
 });
 
 test.each(['publishRetry', 'publishAttempted', 'record'] as const)(
-  'a broker or store that is away at %s does not cost the receiver a second message',
+  'repeats %s and not the attempt after Kafka or Redis was unavailable',
   async (failOnce) => {
     const { deliver, steps } = setUp({ outcome: FAILED, failOnce });
     await deliver(aDelivery(), aRecord());
@@ -251,13 +251,13 @@ test.each(['publishRetry', 'publishAttempted', 'record'] as const)(
   },
 );
 
-test('when the process stops, a record that cannot be handed on is left to the next owner', async () => {
+test('leaves a record to the next owner if the process stops before its log record is written', async () => {
   const { deliver } = setUp({ failOnce: 'publishAttempted' });
   const record = aRecord({ signal: AbortSignal.abort() });
   await expect(deliver(aDelivery(), record)).rejects.toMatchObject({ code: 'store-unavailable' });
 });
 
-test('a record that cannot be worked ends its delivery visibly', async () => {
+test('shows the delivery of a record that cannot be handled as exhausted', async () => {
   const { deps, attempted, steps } = setUp();
   await makeGiveUpDelivery(deps)(aDelivery(), aRecord());
   expect(attempted).toEqual([expect.objectContaining({ requestId: 'r1', state: 'exhausted' })]);

@@ -10,10 +10,10 @@ import type { Admitted, AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass, respectsRetryAfter } from './domain/classify-attempt.ts';
 import {
-  type AsideReason,
+  type DeferralReason,
   isGivenUp,
   parseRetryAfter,
-  planAside,
+  planDeferral,
   planRetry,
 } from './domain/schedule-retry.ts';
 import type { Signer } from './domain/sign-message.ts';
@@ -23,25 +23,25 @@ import { persist } from './persist.ts';
 /*
  * pending ──2xx──► delivered          pending ──410──► stopped
  *   │  ▲
- *   │  └── failed, put aside: the record goes to a retry tier, which brings it back when it is due
- *   └── the schedule or the 40 h are spent ──► exhausted
+ *   │  └── failed or deferred: a record in a retry tier brings it back when it is due
+ *   └── no attempt or no time (40 h) is left ──► exhausted
  */
 
 export type DeliveryDependencies = {
-  readonly deliveries: Pick<Deliveries, 'claim' | 'takeUp' | 'putAside' | 'record'>;
+  readonly deliveries: Pick<Deliveries, 'claim' | 'saveAndClaim' | 'releaseClaim' | 'record'>;
   readonly readSigners: (clientId: string) => Promise<readonly Signer[]>;
   readonly gate: Pick<AttemptGate, 'admit'>;
   readonly attempt: AttemptDelivery;
   readonly publishRetry: (tier: RetryTier, message: WebhookRetry, traceparent: string) => Promise<void>;
   readonly publishAttempted: (message: WebhookAttempted, traceparent: string) => Promise<void>;
   readonly log: Pick<Logger, 'error'>;
-  /** Waited for before an attempt is logged, so that many are logged together: nobody waits for the log. */
-  readonly gather: () => Promise<void>;
-  /** Waited for before a message is put aside, so that a receiver that hangs costs the others little. */
-  readonly gatherAsides: () => Promise<void>;
+  /** Awaited before an attempt is logged, so that attempts are logged in batches. No client waits for the log. */
+  readonly waitForLogBatch: () => Promise<void>;
+  /** Awaited before a message is deferred, so that deferrals for a hanging receiver cost the others little. */
+  readonly waitForDeferralBatch: () => Promise<void>;
   readonly metrics: DispatcherMetrics;
   /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
   /** Multiplies the schedule, for tests. */
@@ -49,70 +49,70 @@ export type DeliveryDependencies = {
   readonly userAgent: string;
 };
 
-/** With `saving` the result is saved first unless there is one, and the stored bytes are delivered. */
+/** With `saving`, saves the result first unless one is stored, and delivers the stored bytes. */
 export type DeliverWebhook = (
   delivery: WebhookRetry,
   record: RecordContext,
   saving?: SaveResult,
 ) => Promise<void>;
 
-/** One step of a delivery, under way. */
+/** One step of a delivery, in progress. */
 type Step = {
-  /** With `firstAttemptAt` set: when it was first taken up. */
+  /** Its `firstAttemptAt` is set. */
   readonly delivery: WebhookRetry & { readonly firstAttemptAt: string };
-  /** The Kafka record that works it: `topic/partition/offset`. */
-  readonly place: string;
+  /** The position of the Kafka record that is being handled: `topic/partition/offset`. */
+  readonly position: string;
   readonly saving: SaveResult | undefined;
 } & Pick<RecordContext, 'signal' | 'alive' | 'traceparent'>;
 
 /**
- * Works one step of a delivery, first attempts, retries and resends alike: claim → gate → sign → attempt →
- * hand on (a record that was put aside: gate → claim). Whatever follows is on a topic before this returns, so a
- * crash at any instant repeats at most the attempt, with the same id and the same bytes.
+ * Handles one step of a delivery, the same way for first attempts, retries and resends: claim → gate → sign →
+ * attempt → schedule what follows (a deferred record: gate → claim). The next record is on its topic before this
+ * returns, so a crash at any instant repeats at most the attempt, with the same id and the same bytes.
  *
- * @throws ServiceError with retriable codes while broker or store are away: the record is then held
+ * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays uncommitted
  */
 export function makeDeliverWebhook(deps: DeliveryDependencies): DeliverWebhook {
-  /** The claimed step, with the bytes that are stored; nothing where another record has it. */
+  /** Returns the claimed step with the stored bytes, or `undefined` if another record holds the claim. */
   const claim = async (step: Step): Promise<Step | undefined> => {
-    const { delivery, place, saving } = step;
+    const { delivery, position, saving } = step;
     const { resultJson } = delivery;
-    const { deliveries, now, metrics } = deps;
+    const { deliveries, redisNowMs, metrics } = deps;
     const claimed = saving
-      ? await deliveries.takeUp(delivery, saving, place, now())
-      : { outcome: await deliveries.claim(delivery, place, now()), resultJson };
+      ? await deliveries.saveAndClaim(delivery, saving, position, redisNowMs())
+      : { outcome: await deliveries.claim(delivery, position, redisNowMs()), resultJson };
     if (claimed.outcome !== 'claimed') return void metrics.countDropped(claimed.outcome);
     if (claimed.resultJson === resultJson) return step;
     return { ...step, delivery: { ...delivery, resultJson: claimed.resultJson } };
   };
 
-  /** Attempts with leave of the gate. A record that comes back from being put aside is claimed only now. */
-  async function attempt(step: Step, leave: Admitted, signers: readonly Signer[]): Promise<void> {
+  /** Attempts after the gate has admitted it. A deferred record is claimed only now. */
+  async function attempt(step: Step, admitted: Admitted, signers: readonly Signer[]): Promise<void> {
     let outcome: AttemptOutcome | undefined;
-    const atMs = deps.now();
+    const atMs = deps.redisNowMs();
     try {
-      if (wasPutAside(step) && !(await claim(step))) return;
+      if (wasDeferred(step) && !(await claim(step))) return;
       outcome = await attemptWebhook(deps, { ...step, signers, atMs });
     } finally {
-      leave.end(verdictOf(outcome));
+      admitted.end(verdictOf(outcome));
     }
-    await handOn(deps, step, outcome, atMs);
+    await scheduleAndLog(deps, step, outcome, atMs);
   }
 
   return async function deliverWebhook(delivery, record, saving) {
-    const taken = stepOf(deps, delivery, record, saving);
-    const isOver = isGivenUp(clockOf(deps, taken.delivery));
-    // One that was put aside may go round many times before it gets a slot: until then it writes nothing to the store.
-    const step = isOver || !wasPutAside(taken) ? await claim(taken) : taken;
+    const received = stepOf(deps, delivery, record, saving);
+    const isOver = isGivenUp(clockOf(deps, received.delivery));
+    // A record may be deferred many times before it gets a slot: until then it claims nothing.
+    const step = isOver || !wasDeferred(received) ? await claim(received) : received;
     if (step === undefined) return;
     if (isOver) return giveUp(deps, step);
 
     const { clientId, callbackUrl, resultJson } = step.delivery;
     const signers = await readSigners(deps, step);
-    if (signers === undefined) return putAside(deps, step, 'secret');
-    const leave = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
-    if (leave.reason !== undefined) return putAside(deps, step, leave.reason);
-    await attempt(step, leave, signers);
+    if (signers === undefined) return defer(deps, step, 'secret');
+    const admission = await deps.gate.admit(clientId, callbackUrl, resultJson.length);
+    if (admission.reason !== undefined) return defer(deps, step, admission.reason);
+    await attempt(step, admission, signers);
   };
 }
 
@@ -122,21 +122,22 @@ function stepOf(
   { topic, partition, offset, signal, alive, traceparent }: RecordContext,
   saving?: SaveResult,
 ): Step {
-  const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.now());
-  const place = `${topic}/${partition}/${offset}`;
-  return { delivery: { ...delivery, firstAttemptAt }, place, saving, signal, alive, traceparent };
+  const firstAttemptAt = delivery.firstAttemptAt ?? isoOf(deps.redisNowMs());
+  const position = `${topic}/${partition}/${offset}`;
+  return { delivery: { ...delivery, firstAttemptAt }, position, saving, signal, alive, traceparent };
 }
+
 /**
- * Makes what is done with a record that cannot be worked: its delivery ends visibly as exhausted, and the record
- * goes to the dead-letter topic.
+ * Makes the function that ends the delivery of a record that cannot be handled: the delivery is shown as exhausted,
+ * and the consumer writes the record to the dead-letter topic.
  */
 export function makeGiveUpDelivery(deps: DeliveryDependencies): DeliverWebhook {
   return (delivery, record) => giveUp(deps, stepOf(deps, delivery, record));
 }
 
 /**
- * A secret that cannot be read or opened (a key that is missing from the configuration, for example) concerns one
- * client app: its webhooks wait for the operator, on the slow tier, and nobody else's do.
+ * Reads the signers, or returns `undefined` if a secret cannot be opened, for example because its key is not
+ * configured. Only this client app's webhooks are deferred until the operator has added the key.
  */
 async function readSigners(deps: DeliveryDependencies, { delivery, traceparent }: Step) {
   try {
@@ -146,14 +147,14 @@ async function readSigners(deps: DeliveryDependencies, { delivery, traceparent }
     const { requestId, clientId } = delivery;
     deps.log.error(
       { requestId, clientId, traceId: traceIdOf(traceparent), error: describeError(error) },
-      'signing secret not to be had',
+      'cannot open the signing secret',
     );
     return undefined;
   }
 }
 
-/** After an attempt: first what must not be lost, then the log, then the view. */
-async function handOn(
+/** After an attempt: publishes the retry first, because it must not be lost, then the log record, then the view. */
+async function scheduleAndLog(
   deps: DeliveryDependencies,
   step: Step,
   outcome: AttemptOutcome,
@@ -175,7 +176,7 @@ async function handOn(
   const state: WebhookState = verdict === 'retry' ? unfinished : verdict;
   const logged = { ...logOf(delivery), ...logOfAttempt(outcome), attempt, at: isoOf(atMs), state };
   await log(deps, dueAt ? { ...logged, nextAttemptAt: dueAt } : logged, step);
-  deps.metrics.observeAttempt(outcome, {
+  deps.metrics.recordAttempt(outcome, {
     attempt,
     state,
     acceptedAtMs: Date.parse(delivery.acceptedAt),
@@ -184,46 +185,46 @@ async function handOn(
 }
 
 /**
- * Gives the claim back first: then the record that is published next can be claimed by whoever reads it. Also
- * where this record has not claimed yet: it may have done so before a crash, and comes a second time.
+ * Releases the claim first, so that the record published next can claim the step. A deferred record releases too,
+ * although it has not claimed now: it may have claimed before a crash, and be read a second time.
  */
-async function putAside(deps: DeliveryDependencies, step: Step, reason: AsideReason): Promise<void> {
-  const { delivery, place, traceparent } = step;
-  const retry = planAside(reason, delivery.deferralCount, clockOf(deps, delivery));
+async function defer(deps: DeliveryDependencies, step: Step, reason: DeferralReason): Promise<void> {
+  const { delivery, position, traceparent } = step;
+  const retry = planDeferral(reason, delivery.deferralCount, clockOf(deps, delivery));
   if (retry === undefined) return giveUp(deps, step);
   const dueAt = isoOf(retry.dueAtMs);
-  await deps.gatherAsides();
-  await deps.deliveries.putAside(delivery, place, dueAt);
+  await deps.waitForDeferralBatch();
+  await deps.deliveries.releaseClaim(delivery, position, dueAt);
   const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
   await deps.publishRetry(retry.tier, next, traceparent);
-  deps.metrics.countAside(reason);
+  deps.metrics.countDeferral(reason);
 }
 
 /** Ends a delivery without an attempt. */
 async function giveUp(deps: DeliveryDependencies, step: Step): Promise<void> {
-  await log(deps, { ...logOf(step.delivery), at: isoOf(deps.now()), state: 'exhausted' }, step);
+  await log(deps, { ...logOf(step.delivery), at: isoOf(deps.redisNowMs()), state: 'exhausted' }, step);
   deps.metrics.countExhausted();
 }
 
 async function log(deps: DeliveryDependencies, logged: WebhookAttempted, step: Step): Promise<void> {
-  await deps.gather();
+  await deps.waitForLogBatch();
   await persist(() => deps.publishAttempted(logged, step.traceparent), step);
   await persist(() => deps.deliveries.record(logged), step);
 }
 
-const wasPutAside = ({ delivery }: Step): boolean => delivery.deferralCount > 0;
+const wasDeferred = ({ delivery }: Step): boolean => delivery.deferralCount > 0;
 
 const isoOf = (atMs: number): string => new Date(atMs).toISOString();
 
 const clockOf = (deps: DeliveryDependencies, { firstAttemptAt }: Step['delivery']) => ({
-  nowMs: deps.now(),
+  nowMs: deps.redisNowMs(),
   startedAtMs: Date.parse(firstAttemptAt),
   jitter: deps.random(),
   scale: deps.scale,
 });
 
 const retryAfterOf = (deps: DeliveryDependencies, { status, retryAfter }: AttemptOutcome) =>
-  respectsRetryAfter(status) ? parseRetryAfter(retryAfter, deps.now()) : undefined;
+  respectsRetryAfter(status) ? parseRetryAfter(retryAfter, deps.redisNowMs()) : undefined;
 
 function verdictOf(outcome: AttemptOutcome | undefined) {
   if (outcome === undefined) return 'unknown';

@@ -36,7 +36,7 @@ function setUp() {
   return { delivered, deliver, handle: makeResultHandler(deliver) };
 }
 
-test('a webhook is delivered with the saving of its result, which comes first', async () => {
+test('delivers a webhook together with the result to save first', async () => {
   const { delivered, handle } = setUp();
   await handle(aWebhook, record);
   expect(delivered).toEqual([
@@ -56,14 +56,14 @@ test('a webhook is delivered with the saving of its result, which comes first', 
   ]);
 });
 
-test('results of the other modes pass', async () => {
+test('skips results of the other modes', async () => {
   const { delivered, handle } = setUp();
   await handle(aResult({ mode: 'poll' }), record);
   await handle(aResult({ mode: 'sync', replyChannel: 'c' }), record);
   expect(delivered).toEqual([]);
 });
 
-test('a record that cannot be worked ends its delivery, and one that cannot be read ends none', async () => {
+test('ends the delivery of a record that cannot be handled, and none for an unreadable record', async () => {
   const { delivered, deliver } = setUp();
   const giveUp = makeResultGiveUp(deliver);
   const error = new Error('bug');

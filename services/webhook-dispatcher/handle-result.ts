@@ -5,10 +5,10 @@ import { savingOf } from '#shared/redis/results.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 
 /**
- * Takes up the webhooks among the completed checks; the other modes pass.
+ * Makes the handler of completed checks: it delivers those in webhook mode and skips the other modes.
  *
- * The result is saved before the first attempt, by the same save-if-absent as the result-store's: so no webhook
- * is sent before its result can be polled, and what is sent are the bytes that are stored.
+ * The result is saved before the first attempt, with the same save-if-absent as in the result-store. So a result can
+ * be polled before its webhook is sent, and the webhook carries the stored bytes.
  */
 export function makeResultHandler(deliver: DeliverWebhook): Handler<CheckCompleted> {
   return async function handleResult(message, record) {
@@ -18,7 +18,7 @@ export function makeResultHandler(deliver: DeliverWebhook): Handler<CheckComplet
   };
 }
 
-/** Ends the delivery of a result that could not be worked; the other modes have nothing to end. */
+/** Makes the function that ends the delivery of a result that cannot be handled; other modes have no delivery. */
 export function makeResultGiveUp(giveUp: DeliverWebhook): GiveUp<CheckCompleted> {
   return async function giveUpResult({ message, record }) {
     if (message?.delivery.mode !== 'webhook') return;

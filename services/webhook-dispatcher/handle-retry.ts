@@ -3,8 +3,8 @@ import type { GiveUp, Handler } from '#shared/kafka/consumer/record.ts';
 import type { DeliverWebhook } from './deliver-webhook.ts';
 
 /**
- * Works a record of a retry tier, when it is due, or of the resends, at once: it holds all an attempt needs but
- * the secret, so it goes straight to the common road.
+ * Makes the handler of retries, which are due when they arrive here, and of resends. A record holds all that an
+ * attempt needs except the secret.
  */
 export function makeRetryHandler(deliver: DeliverWebhook): Handler<WebhookRetry> {
   return function handleRetry(delivery, record) {
@@ -12,7 +12,7 @@ export function makeRetryHandler(deliver: DeliverWebhook): Handler<WebhookRetry>
   };
 }
 
-/** Ends the delivery of a record that could not be worked. */
+/** Makes the function that ends the delivery of a record that cannot be handled. */
 export function makeRetryGiveUp(giveUp: DeliverWebhook): GiveUp<WebhookRetry> {
   return async function giveUpRetry({ message, record }) {
     if (message !== undefined) await giveUp(message, record);

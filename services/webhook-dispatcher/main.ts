@@ -18,16 +18,16 @@ import { connectDelivery } from './delivery/attempt-delivery.ts';
 import { DeliverySlots, ORIGIN_SLOTS } from './delivery/delivery-slots.ts';
 import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connector.ts';
 import { makeSigners } from './delivery/read-signers.ts';
-import { makeGather } from './gather.ts';
 import { makeResultGiveUp, makeResultHandler } from './handle-result.ts';
 import { makeRetryGiveUp, makeRetryHandler } from './handle-retry.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeReadTierDepths } from './read-tier-depths.ts';
+import { makeWaitForBatch } from './wait-for-batch.ts';
 
-/** After a kill -9 the deliveries of this span are repeated: short beside any receiver's answer. */
-const LOG_GATHER_MS = 25;
-/** Short beside the shortest tier, and the least that a message stays aside where the schedule is scaled down. */
-const ASIDE_GATHER_MS = 100;
+/** Deliveries that ended within this time before a kill -9 are repeated. Shorter than most responses take. */
+const LOG_BATCH_MS = 25;
+/** Short compared with the 5 s tier; also the least delay of a deferral if the schedule is scaled down. */
+const DEFERRAL_BATCH_MS = 100;
 
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 
@@ -44,7 +44,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const signers = makeSigners({
     readClientApp: makeClientApps(store.redis).read,
     open: config.box.open,
-    now: clock.now,
+    redisNowMs: clock.now,
   });
   await subscribe(await store.subscriber(), CLIENT_APP_CHANGED, {
     onMessage: signers.forget,
@@ -62,19 +62,19 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   );
   const monotonicMs = () => performance.now();
   const slots = scope.use(new DeliverySlots(monotonicMs));
-  const gate = makeAttemptGate({ slots, nowMs: monotonicMs, scale: webhook.scheduleScale });
+  const gate = makeAttemptGate({ slots, monotonicMs, scale: webhook.scheduleScale });
   const dependencies = {
     deliveries,
     gate,
     attempt,
     metrics,
     log: context.log,
-    gather: makeGather(LOG_GATHER_MS),
-    gatherAsides: makeGather(ASIDE_GATHER_MS),
+    waitForLogBatch: makeWaitForBatch(LOG_BATCH_MS),
+    waitForDeferralBatch: makeWaitForBatch(DEFERRAL_BATCH_MS),
     readSigners: signers.read,
     publishRetry: (tier, message, traceparent) => kafka.publish(webhookRetry[tier], message, { traceparent }),
     publishAttempted: (message, traceparent) => kafka.publish(webhookAttempted, message, { traceparent }),
-    now: clock.now,
+    redisNowMs: clock.now,
     random: Math.random,
     scale: webhook.scheduleScale,
     userAgent: `Rolecall/${packageJson.version}`,
@@ -83,7 +83,7 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const giveUp = makeGiveUpDelivery(dependencies);
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
   const tierDepths = makeReadTierDepths(kafka.admin, monotonicMs);
-  metrics.watch({ slots, gate, now: clock.now, oldestUndeliveredAt, tierDepths });
+  metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt, tierDepths });
 
   const { window } = webhook;
   const retry = {
@@ -109,6 +109,6 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
       topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),
     }),
   ]);
-  // All at once: while one drains, the others must not take more work.
+  // Stop all consumers at once: while one drains, the others must not start records.
   scope.defer(async () => void (await Promise.all(consumers.map((each) => each[Symbol.asyncDispose]()))));
 });

@@ -3,9 +3,9 @@ import { AttemptClass, type RetryTier, type WebhookState } from '#shared/contrac
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
 import type { BreakerState } from './domain/make-breaker.ts';
-import { ASIDE_REASONS, type AsideReason } from './domain/schedule-retry.ts';
+import { DEFERRAL_REASONS, type DeferralReason } from './domain/schedule-retry.ts';
 
-type Observed = {
+type AttemptRecord = {
   readonly attempt: number;
   readonly state: WebhookState;
   readonly acceptedAtMs: number;
@@ -13,26 +13,26 @@ type Observed = {
 };
 
 export type DispatcherMetrics = {
-  readonly observeAttempt: (outcome: AttemptOutcome, observed: Observed) => void;
+  readonly recordAttempt: (outcome: AttemptOutcome, record: AttemptRecord) => void;
   readonly countExhausted: () => void;
-  /** A message put aside without an attempt. */
-  readonly countAside: (reason: AsideReason) => void;
-  /** A record dropped because another one works, or has worked, its step. */
+  /** A message was deferred without an attempt. */
+  readonly countDeferral: (reason: DeferralReason) => void;
+  /** A record was dropped because another record claimed or finished its step. */
   readonly countDropped: (reason: 'taken' | 'superseded' | 'finished') => void;
 };
 
-/** What is read at the moment of a scrape. */
+/** The state that a scrape reads. */
 export type DispatcherState = {
   readonly slots: { readonly inFlightCount: number; readonly waitingCount: number };
   readonly gate: { readonly breakerCounts: () => Readonly<Record<BreakerState, number>> };
-  /** Epoch ms by `now`; `undefined` where nothing is undelivered. */
+  /** Epoch ms, Redis's clock; `undefined` if nothing is undelivered. */
   readonly oldestUndeliveredAt: () => Promise<number | undefined>;
-  /** Deliveries that wait in each retry tier, over all dispatchers. */
+  /** Deliveries waiting in each retry tier, over all dispatchers. */
   readonly tierDepths: () => Promise<Readonly<Record<RetryTier, number>>>;
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
 };
 
-/** The end-to-end figure reaches to a delivery's last hour. */
+/** The end-to-end buckets reach to the 40 h after which a delivery is given up. */
 const DELIVERY_BUCKETS = [...SECONDS_BUCKETS, 300, 1_800, 7_200, 36_000, 144_000];
 
 /** All metrics of the dispatcher. No label names a client, an address or a request. */
@@ -42,13 +42,13 @@ export function makeMetrics(
   const registers = [registry];
   const attempts = new Counter({
     name: 'rolecall_webhook_attempts_total',
-    help: 'Attempts at webhooks, by what came of them.',
+    help: 'Attempts to deliver webhooks, by result.',
     labelNames: ['class'],
     registers,
   });
   const seconds = new Histogram({
     name: 'rolecall_webhook_delivery_seconds',
-    help: 'From the acceptance of a check to its webhook: to the first attempt, and to the delivery.',
+    help: 'Time from the acceptance of a check to the first attempt at its webhook, and to its delivery.',
     labelNames: ['until'],
     buckets: DELIVERY_BUCKETS,
     registers,
@@ -61,28 +61,28 @@ export function makeMetrics(
   });
   const exhausted = new Counter({
     name: 'rolecall_webhook_exhausted_total',
-    help: 'Deliveries given up.',
+    help: 'Deliveries that were given up.',
     registers,
   });
-  const aside = new Counter({
-    name: 'rolecall_webhook_aside_total',
-    help: 'Messages put aside without an attempt, by reason.',
+  const deferrals = new Counter({
+    name: 'rolecall_webhook_deferrals_total',
+    help: 'Messages deferred without an attempt, by reason.',
     labelNames: ['reason'],
     registers,
   });
   const dropped = new Counter({
     name: 'rolecall_webhook_records_dropped_total',
-    help: 'Records that another record of the same delivery makes needless.',
+    help: 'Records dropped because another record of the same delivery claimed or finished their step, by reason.',
     labelNames: ['reason'],
     registers,
   });
-  // From the first scrape on: a rate over a series that appears with its first event does not see that event.
+  // Export every series from the first scrape: a rate misses the event with which a series first appears.
   for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
   for (const until of ['first-attempt', 'delivered']) seconds.zero({ until });
-  for (const reason of ASIDE_REASONS) aside.inc({ reason }, 0);
+  for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0);
   for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);
   return {
-    observeAttempt(outcome, { attempt, state, acceptedAtMs, atMs }) {
+    recordAttempt(outcome, { attempt, state, acceptedAtMs, atMs }) {
       attempts.inc({ class: outcome.class });
       attemptSeconds.observe(outcome.durationMs / 1000);
       const ageSeconds = Math.max(0, atMs - acceptedAtMs) / 1000;
@@ -92,7 +92,7 @@ export function makeMetrics(
       if (state === 'exhausted') exhausted.inc();
     },
     countExhausted: () => exhausted.inc(),
-    countAside: (reason) => aside.inc({ reason }),
+    countDeferral: (reason) => deferrals.inc({ reason }),
     countDropped: (reason) => dropped.inc({ reason }),
     watch: (state) => watchState(registry, state),
   };
@@ -110,7 +110,7 @@ function watchState(registry: Registry, state: DispatcherState): void {
   });
   new Gauge({
     name: 'rolecall_webhook_waiting',
-    help: 'Messages that wait in memory for a slot.',
+    help: 'Messages waiting in memory for a slot.',
     registers,
     collect() {
       this.set(state.slots.waitingCount);
@@ -118,7 +118,7 @@ function watchState(registry: Registry, state: DispatcherState): void {
   });
   new Gauge({
     name: 'rolecall_webhook_breakers',
-    help: 'Receivers (client app and origin) by the state of their breaker.',
+    help: 'Receivers (client app and origin) by breaker state.',
     labelNames: ['state'],
     registers,
     collect() {
@@ -128,11 +128,11 @@ function watchState(registry: Registry, state: DispatcherState): void {
   });
   new Gauge({
     name: 'rolecall_webhook_tier_depth',
-    help: 'Deliveries that wait in each retry tier, over all dispatchers.',
+    help: 'Deliveries waiting in each retry tier, over all dispatchers.',
     labelNames: ['tier'],
     registers,
     async collect() {
-      // While the broker is away there is no figure, rather than an old one.
+      // Without a reachable broker, export no figure rather than an old one.
       const depths = await state.tierDepths().catch(() => undefined);
       this.reset();
       for (const [tier, depth] of Object.entries(depths ?? {})) this.set({ tier }, depth);
@@ -140,14 +140,14 @@ function watchState(registry: Registry, state: DispatcherState): void {
   });
   new Gauge({
     name: 'rolecall_webhook_oldest_undelivered_seconds',
-    help: 'Age of the oldest check whose webhook is neither delivered nor given up; 0 without one.',
+    help: 'Age of the oldest check whose webhook is neither delivered nor given up; 0 if there is none.',
     registers,
     async collect() {
       try {
         const at = await state.oldestUndeliveredAt();
-        this.set(at === undefined ? 0 : Math.max(0, state.now() - at) / 1000);
+        this.set(at === undefined ? 0 : Math.max(0, state.redisNowMs() - at) / 1000);
       } catch {
-        // The last value stays while the store is away.
+        // Keep the last value while Redis is unavailable.
       }
     },
   });

@@ -3,7 +3,7 @@ import { persist } from './persist.ts';
 
 const { signal } = new AbortController();
 
-test('what waits for a store that is away shows that it lives, try by try', async () => {
+test('reports liveness at every try while the store is unavailable', async () => {
   let tries = 0;
   let signs = 0;
   const work = async () => {
@@ -14,7 +14,7 @@ test('what waits for a store that is away shows that it lives, try by try', asyn
   expect({ tries, signs }).toEqual({ tries: 3, signs: 2 });
 });
 
-test('what cannot succeed later is not tried again', async () => {
+test('does not repeat an error that is not retriable', async () => {
   const work = async () => {
     throw new ServiceError('message-too-large', 'no');
   };

@@ -3,14 +3,14 @@ import { isRetriable } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
 const RETRY_DELAY_MS = 250;
-/** About five minutes of a broker or store that is away; then the record is held and its attempt made again. */
+/** About five minutes of unavailability. After that the record is read again and the attempt repeated. */
 const TRIES_MAX = 1_200;
 
 /**
- * Does what must follow an attempt, again while broker or store are away: failing instead would repeat the
- * attempt, and the receiver would get the message once more.
+ * Does the work that must follow an attempt, and repeats it while Kafka or Redis is unavailable. Failing at once would
+ * repeat the attempt, and the receiver would get the message again.
  *
- * @throws what `work` throws once it is not retriable, the tries are spent or `signal` is aborted
+ * @throws the error of `work` if it is not retriable, the last try has failed or `signal` is aborted
  *
  * @example
  * await persist(() => publish(message), record);

@@ -1,7 +1,7 @@
 import { webhookRetry } from '#shared/contracts/webhook.ts';
 import { makeReadTierDepths } from './read-tier-depths.ts';
 
-/** Two partitions a topic; of the 5 s tier one is half worked and the other never committed. */
+/** Two partitions per topic; in the 5 s tier, one is half committed and the other has no commit. */
 function setUp() {
   const state = { nowMs: 0, callCount: 0 };
   const isShortest = (topic: string) => topic === webhookRetry['5s'].name;
@@ -28,12 +28,12 @@ function setUp() {
   };
 }
 
-test('the depth of a tier is what is written and not committed, a partition without a commit counted whole', async () => {
+test('counts the uncommitted records of a tier, and all records of a partition without a commit', async () => {
   const { read } = setUp();
   expect(await read()).toEqual({ '5s': 4 + 8, '5m': 0, '30m': 0, '2h': 0, '5h': 0, '10h': 0 });
 });
 
-test('the broker is asked at most every 15 s', async () => {
+test('asks the broker at most every 15 s', async () => {
   const { state, read } = setUp();
   await read();
   state.nowMs = 15_000;

@@ -3,23 +3,21 @@ import { RETRY_TIERS, type RetryTier, webhookRetry } from '#shared/contracts/web
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 
-/** Read anew at most this often, however often the metrics are scraped. */
+/** The broker is asked at most this often, however often the metrics are scraped. */
 const KEEP_MS = 15_000;
 
 export type TierDepths = Readonly<Record<RetryTier, number>>;
 
 /**
- * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: what was written to the
- * tier's topic and not yet committed by the group.
- *
- * @param nowMs a monotonic clock, ms.
+ * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: the records of the tier's
+ * topic that the group has not committed.
  *
  * @example
  * const depths = await makeReadTierDepths(kafka.admin, () => performance.now())(); // { '5s': 3, … }
  */
 export function makeReadTierDepths(
   admin: Pick<KafkaConnection['admin'], 'fetchOffsets'> & Parameters<typeof readTopicOffsets>[0],
-  nowMs: () => number,
+  monotonicMs: () => number,
 ): () => Promise<TierDepths> {
   const depthOf = async (tier: RetryTier): Promise<number> => {
     const topic = webhookRetry[tier].name;
@@ -29,15 +27,18 @@ export function makeReadTierDepths(
     ]);
     return (committed?.partitions ?? []).reduce((depth, { partition, offset }) => {
       const { low = 0, high = 0 } = ends.get(partition) ?? {};
-      // Before its first commit the group stands at the beginning.
+      // Without a commit the group begins at the first record.
       return depth + high - Math.max(Number(offset), low);
     }, 0);
   };
   let kept: { readonly atMs: number; readonly depths: Promise<TierDepths> } | undefined;
   return () => {
-    if (kept === undefined || nowMs() - kept.atMs > KEEP_MS) {
+    if (kept === undefined || monotonicMs() - kept.atMs > KEEP_MS) {
       const depths = Promise.all(RETRY_TIERS.map(async (tier) => [tier, await depthOf(tier)] as const));
-      kept = { atMs: nowMs(), depths: depths.then((entries) => Object.fromEntries(entries) as TierDepths) };
+      kept = {
+        atMs: monotonicMs(),
+        depths: depths.then((entries) => Object.fromEntries(entries) as TierDepths),
+      };
     }
     return kept.depths;
   };

@@ -2,7 +2,15 @@ import type { WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contr
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import { CLAIM, FAILED_MAX, FREE_STEP, LISTED_MAX, PUT_ASIDE, RECORD, TAKE_UP } from './delivery-scripts.ts';
+import {
+  CLAIM,
+  FAILED_MAX,
+  FREE_STEP,
+  LISTED_MAX,
+  RECORD,
+  RELEASE_CLAIM,
+  SAVE_AND_CLAIM,
+} from './delivery-scripts.ts';
 import { attemptLineOf, type DeliveryView, parseDelivery } from './delivery-view.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
@@ -12,21 +20,21 @@ const listKey = (clientId: string) => `webhooks:${clientId}`;
 const failedKey = (clientId: string) => `webhooks-failed:${clientId}`;
 const UNDELIVERED_KEY = 'webhooks-undelivered';
 
-/** A delivery is kept until its result expires, and this long after its last change at the least. */
+/** A delivery is kept until its result expires, and at least this long after its last change. */
 const KEEP_MS = 72 * 3_600_000;
-/** Longer than a delivery can be under way: its record has left Kafka. */
+/** Longer than a delivery can take: its record has left Kafka. */
 const UNDELIVERED_AGE_MS_MAX = 8 * 86_400_000;
-/** Most deliveries looked at for one page. */
-const LOOKED_MAX = 1_000;
+/** Most deliveries read for one page. */
+const SCANNED_MAX = 1_000;
 const PAGE_CHUNK_MIN = 50;
 const READ_CHUNK = 500;
 
-/** What may be done with a record: work it, or drop it because another one has this step or a later one. */
+/** Whether to handle a record (`claimed`), or to drop it because another record holds this step or a later one. */
 export type ClaimOutcome = 'claimed' | 'taken' | 'superseded' | 'finished';
 
 export type PageOptions = {
   readonly state?: WebhookState | undefined;
-  /** First taken up then or later, epoch ms. */
+  /** First claimed then or later, epoch ms. */
   readonly sinceMs?: number | undefined;
   /** The `next` of the page before. */
   readonly before?: string | undefined;
@@ -35,42 +43,42 @@ export type PageOptions = {
 
 export type DeliveryPage = {
   readonly deliveries: readonly DeliveryView[];
-  /** Where there may be more. */
+  /** Present if there may be more. */
   readonly next: string | undefined;
 };
 
 /** The view of deliveries: the dispatcher writes it, admin and portal read it, a rebuild applies the attempt log. */
 export type Deliveries = {
   /**
-   * Takes up the step that `delivery` stands at for the Kafka record at `place` (`topic/partition/offset`).
-   * The same record may claim again; a second record at the same step is told `taken`.
+   * Claims the current step of `delivery` for the Kafka record at `position` (`topic/partition/offset`).
+   * The same record may claim again; a second record at the same step gets `taken`.
    */
-  readonly claim: (delivery: WebhookRetry, place: string, nowMs: number) => Promise<ClaimOutcome>;
+  readonly claim: (delivery: WebhookRetry, position: string, redisNowMs: number) => Promise<ClaimOutcome>;
   /**
-   * Saves a result unless there is one and claims its delivery, in one step; the bytes that are stored are the ones
-   * to deliver. The result is saved whatever the claim's outcome.
+   * Saves a result unless one is stored, and claims its delivery, in one step. Returns the stored bytes, which are the
+   * ones to deliver. The result is saved whatever the outcome of the claim.
    */
-  readonly takeUp: (
+  readonly saveAndClaim: (
     delivery: WebhookRetry,
     saving: SaveResult,
-    place: string,
-    nowMs: number,
+    position: string,
+    redisNowMs: number,
   ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
-  /** Gives the step back, before the record that will take it up again is published. */
-  readonly putAside: (delivery: WebhookRetry, place: string, nextAttemptAt: string) => Promise<void>;
-  /** Lets the record at `place` take its step up, for a rebuilder: that the step was given back may be lost. */
-  readonly freeStep: (delivery: WebhookRetry, place: string, access: ViewAccess) => Promise<void>;
+  /** Releases a claim, before the record that claims the step next is published. */
+  readonly releaseClaim: (delivery: WebhookRetry, position: string, nextAttemptAt: string) => Promise<void>;
+  /** Lets the record at `position` claim its step, for a rebuild: Redis may have lost the release of the claim. */
+  readonly freeStep: (delivery: WebhookRetry, position: string, access: ViewAccess) => Promise<void>;
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
   readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
   readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
-  /** A client app's deliveries, newest first; at most 10 000 are looked at. */
+  /** A client app's deliveries, newest first; at most 10 000 are read. */
   readonly list: (
     clientId: string,
     options: { state?: WebhookState | undefined; countMax: number },
   ) => Promise<DeliveryView[]>;
   /**
-   * One page of a client app's deliveries, newest first. At most 1 000 are looked at for one page, so a page may hold
-   * fewer than asked for although `next` says that there are more.
+   * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so a page may have
+   * fewer than `countMax` deliveries and still a `next`.
    */
   readonly page: (clientId: string, options: PageOptions) => Promise<DeliveryPage>;
   /** Ids of a client app's deliveries that were exhausted or stopped from `sinceMs` to `untilMs`, oldest first. */
@@ -85,8 +93,12 @@ export type Deliveries = {
  */
 export function makeDeliveries(redis: Redis): Deliveries {
   const claim = makeBatchedScript<ClaimOutcome>(redis, 'claimDeliveries', CLAIM);
-  const takeUp = makeBatchedScript<[ClaimOutcome, string | null]>(redis, 'takeUpDeliveries', TAKE_UP);
-  const putAside = makeBatchedScript<number>(redis, 'putDeliveriesAside', PUT_ASIDE);
+  const saveAndClaim = makeBatchedScript<[ClaimOutcome, string | null]>(
+    redis,
+    'saveAndClaimDeliveries',
+    SAVE_AND_CLAIM,
+  );
+  const releaseClaim = makeBatchedScript<number>(redis, 'releaseClaims', RELEASE_CLAIM);
   const freeStep = makeBatchedScript<number>(redis, 'freeSteps', FREE_STEP);
   const record = makeBatchedScript<number>(redis, 'recordDeliveries', RECORD);
 
@@ -100,20 +112,21 @@ export function makeDeliveries(redis: Redis): Deliveries {
   };
 
   return {
-    claim: (delivery, place, nowMs) => claim(keysOf(delivery), claimArguments(delivery, place, nowMs)),
-    async takeUp(delivery, saving, place, nowMs) {
-      const [outcome, stored] = await takeUp(
+    claim: (delivery, position, redisNowMs) =>
+      claim(keysOf(delivery), claimArguments(delivery, position, redisNowMs)),
+    async saveAndClaim(delivery, saving, position, redisNowMs) {
+      const [outcome, stored] = await saveAndClaim(
         [...keysOf(delivery), ...savingKeysOf(saving)],
-        [...claimArguments(delivery, place, nowMs), ...savingArgumentsOf(saving)],
+        [...claimArguments(delivery, position, redisNowMs), ...savingArgumentsOf(saving)],
       );
       return { outcome, resultJson: stored ?? saving.resultJson };
     },
-    async putAside({ requestId, resendCount, attemptCount }, place, nextAttemptAt) {
+    async releaseClaim({ requestId, resendCount, attemptCount }, position, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];
-      await putAside(keys, [EVERYDAY, resendCount, attemptCount, place, nextAttemptAt]);
+      await releaseClaim(keys, [EVERYDAY, resendCount, attemptCount, position, nextAttemptAt]);
     },
-    async freeStep({ requestId, resendCount, attemptCount }, place, access) {
-      await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, resendCount, attemptCount, place]);
+    async freeStep({ requestId, resendCount, attemptCount }, position, access) {
+      await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, resendCount, attemptCount, position]);
     },
     async record(attempted, access = EVERYDAY) {
       await record(keysOf(attempted), recordArguments(attempted, access));
@@ -138,13 +151,13 @@ export function makeDeliveries(redis: Redis): Deliveries {
       inStore(async () => {
         await requireView(redis);
         const beforeRank = before === undefined ? -1 : await redis.zrevrank(listKey(clientId), before);
-        // Whoever has left the list stood at its end.
+        // A delivery that has left the list was at its end.
         if (beforeRank === null) return { deliveries: [], next: undefined };
         const found: DeliveryView[] = [];
         const chunk = Math.max(countMax, PAGE_CHUNK_MIN);
         let last: string | undefined;
-        for (let looked = 0; looked < LOOKED_MAX; looked += chunk) {
-          const from = beforeRank + 1 + looked;
+        for (let scanned = 0; scanned < SCANNED_MAX; scanned += chunk) {
+          const from = beforeRank + 1 + scanned;
           const flat = await redis.zrevrange(listKey(clientId), from, from + chunk - 1, 'WITHSCORES');
           const recent = idsSince(flat, sinceMs);
           for (const view of await readMany(recent)) {
@@ -181,23 +194,23 @@ const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clien
   UNDELIVERED_KEY,
 ];
 
-/** Of members and scores in turn, the members down to a score. */
+/** The members with at least a score, out of alternating members and scores. */
 const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
   flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
-const claimArguments = (delivery: WebhookRetry, place: string, nowMs: number) => [
+const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
   EVERYDAY,
   delivery.requestId,
   delivery.resendCount,
   delivery.attemptCount,
-  place,
+  position,
   delivery.clientId,
   delivery.callbackUrl,
   delivery.acceptedAt,
   delivery.retainUntil,
   Date.parse(delivery.acceptedAt),
-  nowMs,
-  Math.max(Date.parse(delivery.retainUntil), nowMs + KEEP_MS),
+  redisNowMs,
+  Math.max(Date.parse(delivery.retainUntil), redisNowMs + KEEP_MS),
 ];
 
 function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
@@ -219,7 +232,7 @@ function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {
   ];
 }
 
-/** How long a delivery is shown: as its result, and 72 h at least, so that a resend can be asked for. Epoch ms. */
+/** Until when a delivery is shown, epoch ms: as long as its result, and at least 72 h, so that it can be resent. */
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
   Math.max(Date.parse(retainUntil), Date.parse(at) + KEEP_MS);
 

@@ -7,16 +7,16 @@ import { REQUIRE_VIEW } from './view.ts';
  *   chain  the delivery's `resendCount`. A record with a lower one is superseded. The field keeps its first name: a
  *          dispatcher of the version before that found no `chain` would take the delivery for a new one.
  *   step   attempts made since that resend. A record at an earlier step is superseded.
- *   place  the Kafka record that works on this step, or '' while none does.
+ *   place  the position of the Kafka record that has claimed this step, or ''.
  *
  *   (no hash) ──claim──► pending, place ──record──► pending, step + 1, place ''   (the next record claims it)
  *                          │   ▲                └──► delivered | stopped | exhausted   (a later resend claims it)
  *                          └───┘ deferred: place ''
  *
- * A delivery that was given up at a step, without the attempt, may be claimed at that step again: a dead letter
- * that was sent again.
+ * A delivery that was given up at a step without an attempt may be claimed at that step again, by a dead-lettered
+ * record that an operator has sent again.
  *
- * So of two records at one step the first to come is worked, however often it is read again, and the other dropped.
+ * So of two records at one step, the first to claim is handled, however often it is read, and the other is dropped.
  */
 
 /** Most deliveries listed per client app; older ones are still shown by their id. */
@@ -27,8 +27,8 @@ export const FAILED_MAX = 100_000;
 const ATTEMPT_LINES_BYTES_MAX = 16_384;
 
 /**
- * Adds to one of a client app's lists, which ends no sooner than its last entry. Its bound is seen to at every 64th entry:
- * no bound is a multiple of that, so a full list is cut once in so many entries and not at each.
+ * Adds to one of a client app's lists, which expires no sooner than its last entry. The list is cut to its bound at every
+ * 64th entry only, to save time.
  */
 const addToList = (key: number, score: string, expireAt: string, countMax: number): string => `
   redis.call('ZADD', KEYS[${key}], ${score}, requestId)
@@ -67,14 +67,14 @@ export const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
 return claim(KEYS, ARGV)
 `;
 
-/** KEYS: those of a claim, then of a saving: the result, whoever waits for it, the day, the month. */
-export const TAKE_UP = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
+/** KEYS: those of a claim, then of saving: the result, its waiters, the day, the month. */
+export const SAVE_AND_CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
 local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], ARGV[13], ARGV[14], ARGV[15])
 return { claim(KEYS, ARGV), stored }
 `;
 
 /** KEYS: marker, delivery. */
-export const PUT_ASIDE = `${REQUIRE_VIEW}
+export const RELEASE_CLAIM = `${REQUIRE_VIEW}
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
 if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
@@ -91,7 +91,7 @@ return 1
 
 /**
  * KEYS: marker, delivery, list, failed, undelivered. An empty step is a delivery given up without an attempt.
- * A line that is there already is not added again, so a rebuild may read a record twice.
+ * A line that is already stored is not added again, so a rebuild may read a record twice.
  */
 export const RECORD = `${REQUIRE_VIEW}
 local requestId, resendCount, step, state = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
@@ -122,7 +122,7 @@ if advances then
   elseif not foundCount or resendCount ~= foundCount then redis.call('ZREM', KEYS[4], requestId) end
 end
 if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
--- What was claimed was given its end then.
+-- A claim has already set the expiry.
 if not foundCount or (advances and found[5] == '') then redis.call('PEXPIREAT', KEYS[2], ARGV[13]) end
 return 1
 `;

@@ -204,7 +204,7 @@ test('a written document and its audit entry come back', async () => {
   expect(await views.auditTrail.ofAccount(clientId, 10)).toHaveLength(1);
 });
 
-test('a webhook that was put aside is delivered, though Redis forgot that its step was given back', async () => {
+test('a deferred webhook is delivered, although Redis lost the release of its claim', async () => {
   const delivery: WebhookRetry = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
@@ -219,7 +219,7 @@ test('a webhook that was put aside is delivered, though Redis forgot that its st
   };
   expect(await views.deliveries.claim(delivery, 'first/0/1', Date.now())).toBe('claimed');
   const rewind = await remember();
-  await views.deliveries.putAside(delivery, 'first/0/1', later());
+  await views.deliveries.releaseClaim(delivery, 'first/0/1', later());
   await kafka.publish(webhookRetry['5s'], { ...delivery, deferralCount: 1 });
   const logged: WebhookAttempted = {
     requestId: randomUUID(),

@@ -7,7 +7,7 @@ import { waitUntil } from '../support/wait-until.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
 // Scenario: a real dispatcher whose one client app calls back to 300 origins that never answer. Another client app's
-// first deliveries, to receivers that nobody knows yet, go out meanwhile, and none of them is put off.
+// first deliveries, to receivers that nobody knows yet, go out meanwhile, and none of them is deferred.
 
 const HANGING = 300;
 /** Of 192 slots for receivers without a success an app may hold as many as are free. */
@@ -25,7 +25,7 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 const originOf = (url: string, network: number, host: number): string =>
   url.replace('0.0.0.0', `127.0.${network}.${host}`);
 
-async function putAsideCount(): Promise<number> {
+async function deferredCount(): Promise<number> {
   const offsets = await readTopicOffsets(fixture.kafka.admin, webhookRetry['5s'].name);
   return [...offsets.values()].reduce((sum, { high }) => sum + high, 0);
 }
@@ -47,7 +47,10 @@ test("another client app's first deliveries go out while all receivers of one ha
   );
   await Promise.all(greedy.map((check) => fixture.kafka.publish(checkCompleted, check)));
   await waitUntil('its share to hang', () => hanging.deliveries.length === SHARE);
-  await waitUntil('all others of it to be put off', async () => (await putAsideCount()) === HANGING - SHARE);
+  await waitUntil(
+    'all its other messages to be deferred',
+    async () => (await deferredCount()) === HANGING - SHARE,
+  );
 
   const checks = Array.from({ length: FIRST_DELIVERIES }, (_, i) => ({
     ...fixture.aWebhookCheck(originOf(receiver.url, 9, i + 1)),

@@ -71,7 +71,7 @@ test('what waits in a tier for many session timeouts costs no rebalance, and goe
   expect(await membershipOf(dispatcher)).toEqual(before);
 });
 
-test('40 h after it was first taken up a delivery is exhausted without another attempt, time put aside included', async () => {
+test('a delivery is exhausted without another attempt 40 h after its first one, deferrals included', async () => {
   await using receiver = await receiveWebhooks();
   await using dispatcher = fixture.startDispatcher();
   await untilReady(dispatcher);
@@ -123,7 +123,7 @@ test('a receiver that fails gets ten attempts, then single probes ever further a
     return states.every((state) => state === 'delivered');
   });
   expect(await openBreakers()).not.toBe('1');
-  // Being put aside advanced no schedule: those that came later were delivered by their first attempt.
+  // Deferrals advanced no schedule: later messages were delivered by their first attempt.
   const attempts = receiver.deliveries.filter(({ requestId }) => requestId === ids.at(-1));
   expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
 });

@@ -29,7 +29,7 @@ const DISPATCHER_STATE = {
   gate: { breakerCounts: () => ({ closed: 0, open: 0, 'half-open': 0 }) },
   oldestUndeliveredAt: async () => undefined,
   tierDepths: async () => ({ '5s': 0, '5m': 0, '30m': 0, '2h': 0, '5h': 0, '10h': 0 }),
-  now: () => 0,
+  redisNowMs: () => 0,
 };
 
 export const PROCESSES = Object.keys(OWN_METRICS);

@@ -1,12 +1,12 @@
-import { type Leave, makeAttemptGate } from './admit-attempt.ts';
+import { type AdmitResult, makeAttemptGate } from './admit-attempt.ts';
 
 const HOOK = 'https://hooks.example/a';
 
-/** A gate over slots that are always free, or never. */
+/** A gate whose slots are either always or never free. */
 function setUp({ areFree = true, isProven = true } = {}) {
   const state = { nowMs: 0, held: 0, releasedAs: [] as (boolean | undefined)[] };
   const gate = makeAttemptGate({
-    nowMs: () => state.nowMs,
+    monotonicMs: () => state.nowMs,
     scale: 1,
     slots: {
       isProven: () => isProven,
@@ -26,12 +26,12 @@ function setUp({ areFree = true, isProven = true } = {}) {
 }
 
 async function fail(gate: ReturnType<typeof makeAttemptGate>, times: number, url = HOOK, client = 'app_1') {
-  const leaves: Leave[] = [];
-  for (let i = 0; i < times; i += 1) leaves.push(await gate.admit(client, url, 1));
-  for (const leave of leaves) leave.end?.('failing');
+  const admissions: AdmitResult[] = [];
+  for (let i = 0; i < times; i += 1) admissions.push(await gate.admit(client, url, 1));
+  for (const admission of admissions) admission.end?.('failing');
 }
 
-test('an attempt frees its slot with what it learned', async () => {
+test('frees the slot with the health that the attempt showed', async () => {
   const { state, gate } = setUp();
   (await gate.admit('app_1', HOOK, 1)).end?.('healthy');
   (await gate.admit('app_1', HOOK, 1)).end?.('failing');
@@ -39,14 +39,14 @@ test('an attempt frees its slot with what it learned', async () => {
   expect(state).toMatchObject({ held: 0, releasedAs: [true, false, undefined] });
 });
 
-test('without a slot the message is put aside for that reason', async () => {
+test('refuses without a slot, and names the reason', async () => {
   const { gate } = setUp({ areFree: false });
   expect(await gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'slots' });
   const hanging = setUp({ areFree: false, isProven: false });
   expect(await hanging.gate.admit('app_1', HOOK, 1)).toEqual({ reason: 'hanging' });
 });
 
-test('an open breaker puts aside without taking a slot, for that client app and origin alone', async () => {
+test('refuses behind an open breaker without taking a slot, for that client app and origin only', async () => {
   const { state, gate } = setUp();
   await fail(gate, 10);
   expect(await gate.admit('app_1', 'https://hooks.example/b', 1)).toEqual({ reason: 'breaker' });
@@ -56,7 +56,7 @@ test('an open breaker puts aside without taking a slot, for that client app and 
   expect(gate.breakerCounts()).toEqual({ closed: 2, open: 1, 'half-open': 0 });
 });
 
-test('once it is half-open one probe passes, the others are put aside and hold no slot', async () => {
+test('admits one probe once the breaker is half-open, and refuses the others without holding a slot', async () => {
   const { state, gate } = setUp();
   await fail(gate, 10);
   state.nowMs = 30_000;

@@ -10,8 +10,8 @@ import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connectDelivery, postOnce } from './attempt-delivery.ts';
 import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
 
-// Scenario: receivers on loopback that do everything a receiver can do wrong. Every attempt has a class, ends in
-// time, and reads no more than it must.
+// Scenario: receivers on loopback that misbehave in every way. Every attempt has a class, ends in time, and reads a
+// bounded number of bytes.
 
 const connect = (attemptTimeoutMs: number) =>
   connectDelivery({
@@ -25,7 +25,7 @@ const connect = (attemptTimeoutMs: number) =>
     connectionsPerOriginMax: 16,
   });
 const delivery = connect(10_000);
-/** For receivers of which nothing but a timeout can come. */
+/** For receivers that can only time out. */
 const ATTEMPT_TIMEOUT_MS = 400;
 const hasty = connect(ATTEMPT_TIMEOUT_MS);
 const servers: Server[] = [];
@@ -59,7 +59,7 @@ afterAll(async () => {
   await Promise.all([delivery, hasty].map((each) => each[Symbol.asyncDispose]()));
 });
 
-test('posts the body as it is to path and query, and a 204 is delivered', async () => {
+test('posts the unchanged body to path and query, and counts a 204 as delivered', async () => {
   let seen = '';
   const outcome = await attemptAt((request, response) => {
     seen = `${request.method} ${request.url} ${request.headers['content-type']} `;
@@ -77,17 +77,17 @@ test.each([
   [400, 'http-4xx'],
   [410, 'gone'],
   [500, 'http-5xx'],
-])('a %i is %s, with the beginning of its body', async (status, attemptClass) => {
+])('classifies a %i as %s and keeps the beginning of its body', async (status, attemptClass) => {
   const outcome = await attemptAt((_, response) => response.writeHead(status).end('why'));
   expect(outcome).toMatchObject({ class: attemptClass, status, body: 'why' });
 });
 
-test('a 429 hands its Retry-After on', async () => {
+test('returns the Retry-After of a 429', async () => {
   const outcome = await attemptAt((_, response) => response.writeHead(429, { 'retry-after': '120' }).end());
   expect(outcome).toMatchObject({ class: 'http-4xx', status: 429, retryAfter: '120' });
 });
 
-test('a redirect is a failure and is never followed', async () => {
+test('fails on a redirect and never follows it', async () => {
   let internal = 0;
   const internalPort = await listen(
     createServer((_, response) => {
@@ -101,7 +101,7 @@ test('a redirect is a failure and is never followed', async () => {
   expect(internal).toBe(0);
 });
 
-test('of an endless body 64 KiB are read and 4 KiB kept, and the status decides', async () => {
+test('reads 64 KiB and keeps 4 KiB of an endless body, and goes by its status', async () => {
   let sentBytes = 0;
   const outcome = await attemptAt((_, response) => {
     const chunk = Buffer.alloc(16_384, 'x');
@@ -112,11 +112,11 @@ test('of an endless body 64 KiB are read and 4 KiB kept, and the status decides'
     write();
   });
   expect(outcome).toMatchObject({ class: 'delivered', status: 200, body: 'x'.repeat(4_096) });
-  // What the sockets' buffers hold besides.
+  // The sockets' buffers hold some more.
   expect(sentBytes).toBeLessThan(16 * 1024 * 1024);
 });
 
-test('an answer that drips past the bound in all is a timeout, in its headers and in its body', async () => {
+test('times out on a response that drips, in its headers or its body', async () => {
   const drip = (first: string) => (socket: Socket) => {
     socket.write(first);
     const timer = setInterval(() => socket.write('a'), 20);
@@ -128,13 +128,13 @@ test('an answer that drips past the bound in all is a timeout, in its headers an
   });
 });
 
-test('a receiver that accepts and says nothing is a timeout', async () => {
+test('times out on a receiver that accepts and does not answer', async () => {
   const outcome = await attemptAtRaw(() => undefined, hasty);
   expect(outcome).toMatchObject({ class: 'timeout' });
   expect(outcome.durationMs).toBeGreaterThanOrEqual(ATTEMPT_TIMEOUT_MS - 5);
 });
 
-test('a reset, an early close and an unasked upgrade are connection-reset', async () => {
+test('classifies a reset, an early close and an unrequested upgrade as connection-reset', async () => {
   const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
   expect(await attemptAtRaw((socket) => void socket.write(upgrade))).toMatchObject({
     class: 'connection-reset',
@@ -146,7 +146,7 @@ test('a reset, an early close and an unasked upgrade are connection-reset', asyn
   expect(await attemptAtRaw(afterRequest)).toMatchObject({ class: 'connection-reset' });
 });
 
-test('nobody listening is connect-failed', async () => {
+test('classifies a closed port as connect-failed', async () => {
   const port = await listen(createServer());
   await new Promise((resolve) => servers.pop()?.close(resolve));
   expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'connect-failed' });
@@ -154,22 +154,22 @@ test('nobody listening is connect-failed', async () => {
 
 test.each([
   ['100 kB of headers', `HTTP/1.1 200 OK\r\nx-large: ${'a'.repeat(100_000)}\r\n\r\n`],
-  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
-  ['a status that is none', 'HTTP/1.1 2x0 OK\r\n\r\n'],
-])('%s is response-malformed', async (_, answer) => {
+  ['a protocol other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['an invalid status', 'HTTP/1.1 2x0 OK\r\n\r\n'],
+])('classifies %s as response-malformed', async (_, answer) => {
   expect(await attemptAtRaw((socket) => void socket.write(answer))).toMatchObject({
     class: 'response-malformed',
   });
 });
 
-test('a certificate that nobody trusts, and plain text where TLS was asked for, are tls-failed', async () => {
+test('classifies an untrusted certificate, and plain text instead of TLS, as tls-failed', async () => {
   const tlsPort = await listen(createTlsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }));
   expect(await post(`https://127.0.0.1:${tlsPort}/`)).toMatchObject({ class: 'tls-failed' });
   const plainPort = await listen(createServer());
   expect(await post(`https://127.0.0.1:${plainPort}/`)).toMatchObject({ class: 'tls-failed' });
 });
 
-test('connections are kept alive and used again', async () => {
+test('keeps connections alive and reuses them', async () => {
   let connections = 0;
   const server = createServer((_, response) => response.writeHead(204).end());
   server.on('connection', () => {
@@ -177,14 +177,14 @@ test('connections are kept alive and used again', async () => {
   });
   const port = await listen(server);
   for (let i = 0; i < 20; i += 1) await post(`http://127.0.0.1:${port}/`);
-  // A second one, because the first is not yet free when its answer is handed over.
+  // A second one, because the first may not be free yet when its response is returned.
   expect(connections).toBeLessThanOrEqual(2);
 });
 
-test('a kept connection that the receiver closes as it is used again costs no attempt', async () => {
+test('repeats a request within its attempt if the receiver closes the kept-alive connection', async () => {
   const seen = new WeakSet<object>();
   const server = createServer((request, response) => {
-    // The second request on a connection meets its end.
+    // Close the connection on its second request.
     if (seen.has(request.socket)) return request.socket.destroy();
     seen.add(request.socket);
     return response.writeHead(204).end();
@@ -194,7 +194,7 @@ test('a kept connection that the receiver closes as it is used again costs no at
     expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'delivered' });
 });
 
-test('a request that waits for a connection when its time runs out is never sent', async () => {
+test('never sends a request that timed out while it waited for a connection', async () => {
   const handlers: Dispatcher.DispatchHandler[] = [];
   const agent = { dispatch: (_: unknown, handler: Dispatcher.DispatchHandler) => handlers.push(handler) > 0 };
   const posted = postOnce(agent, { url: 'http://127.0.0.1:9/', headers: {}, body: '{}' }, 1);
@@ -206,7 +206,7 @@ test('a request that waits for a connection when its time runs out is never sent
   expect(aborted).toBe(1);
 });
 
-test('answers without end leave nothing in memory, whether in their body, their headers or in drops', async () => {
+test('keeps nothing in memory of responses with endless bodies, endless headers or drips', async () => {
   const endless = await listen(
     createServer((_, response) => {
       const write = () => {
@@ -233,12 +233,12 @@ test('answers without end leave nothing in memory, whether in their body, their 
   await round(60);
   const before = memoryInUse();
   for (let i = 0; i < 5; i += 1) await round(120);
-  // What was read of the endless bodies alone is more than 13 MB. What a connection that is still being closed holds
-  // is no leak: it goes, however late a busy machine comes to it.
+  // More than 13 MB were read of the endless bodies alone. Memory of connections that are still closing is no leak;
+  // a busy machine may free it late.
   await waitUntil('the memory to be free again', async () => memoryInUse() - before < 6 * 1024 * 1024);
 }, 120_000);
 
-/** Bytes in use once the garbage has been collected. */
+/** Bytes in use after a garbage collection. */
 function memoryInUse(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -1,17 +1,17 @@
 import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import { type AttemptOutcome, classifyErrorCode, classifyStatus } from '../domain/classify-attempt.ts';
 
-/** Of an answer's body this much is read; then the connection is cut and the status decides. */
+/** Bytes read of a response body; after that the connection is closed and the status decides. */
 const ANSWER_BYTES_MAX = 65_536;
-/** And this much is kept. */
+/** Bytes kept of a response body. */
 const ANSWER_BYTES_KEPT = 4_096;
 const HEADER_BYTES_MAX = 16_384;
 /** Below the 5 s after which many servers close an idle connection. */
 const KEEP_ALIVE_MS = 4_000;
 const KEEP_ALIVE_MS_MAX = 30_000;
-/** A reset this soon on a kept connection is the race with its closing, and is tried again at once, one time. */
+/** A kept-alive connection that is reset this soon was already being closed: the request is repeated once. */
 const STALE_MS_MAX = 1_000;
-/** A busy connection is renewed this often, so that a changed DNS entry takes effect. */
+/** A busy connection is replaced this often, so that a changed DNS entry takes effect. */
 const CONNECTION_AGE_MS_MAX = 300_000;
 
 const AGENT_OPTIONS = {
@@ -20,7 +20,7 @@ const AGENT_OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
   clientTtl: CONNECTION_AGE_MS_MAX,
-  // The attempt's own timer ends it.
+  // The attempt has one timer of its own.
   headersTimeout: 0,
   bodyTimeout: 0,
 } as const;
@@ -35,7 +35,7 @@ export type AttemptDelivery = (request: AttemptRequest) => Promise<AttemptOutcom
 
 type Options = {
   readonly connect: buildConnector.connector;
-  /** From the attempt's start to the answer's last byte. */
+  /** From the start of the attempt to the last byte of the response. */
   readonly attemptTimeoutMs: number;
   readonly connectionsPerOriginMax: number;
 };
@@ -43,7 +43,7 @@ type Options = {
 /**
  * Opens the client that makes attempts: one POST, never redirected, over kept-alive connections (HTTP/1.1).
  *
- * An attempt never throws: whatever the receiver does has a class. Bounded in time, header bytes and body bytes.
+ * An attempt never throws: every outcome has a class. Time, header bytes and body bytes are bounded.
  *
  * @example
  * const outcome = await delivery.attempt({ url, headers, body }); // { class: 'delivered', status: 204, … }
@@ -63,7 +63,7 @@ export function connectDelivery(options: Options): AsyncDisposable & { readonly 
     try {
       return await post(agent, request);
     } catch (error) {
-      // Nothing was dialled meanwhile, so it went out on a kept connection that the receiver was just closing.
+      // Without a new dial, the request went out on a kept-alive connection that the receiver was closing.
       const isStale = classOf(error) === 'connection-reset' && dialCount === dialledBefore;
       if (!isStale || performance.now() - startedAt > STALE_MS_MAX) throw error;
       const fresh = new Agent({ ...AGENT_OPTIONS, connect, connections: 1 });
@@ -100,20 +100,20 @@ type CodedError = {
 
 const CAUSES_MAX = 5;
 
-/** The first code in the chain of causes: undici wraps what `net` and `tls` say, and `net` what each address said. */
+/** The first code among the nested causes: undici wraps errors of `net` and `tls`, `net` wraps one per address. */
 function codeOf(error: unknown): string | undefined {
   let current = error;
   for (let depth = 0; depth < CAUSES_MAX && typeof current === 'object' && current !== null; depth += 1) {
     const { code, name, cause, errors }: CodedError = current;
     if (typeof code === 'string') return code;
-    // undici 8 names its parser's errors and gives them no code.
+    // undici 8 gives its parser's errors a name and no code.
     if (name === 'HTTPParserError') return 'HPE_INVALID';
     current = Array.isArray(errors) ? errors[0] : cause;
   }
   return undefined;
 }
 
-/** undici's plain handler interface: neither a stream nor an AbortSignal per attempt. */
+/** Posts once through undici's handler interface, without a stream or an AbortSignal per attempt. */
 export function postOnce(
   agent: Pick<Agent, 'dispatch'>,
   { url, headers, body }: AttemptRequest,
@@ -139,7 +139,7 @@ export function postOnce(
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       controller = started;
-      // It was waiting for a connection when its time ran out: it must not go out after all.
+      // The attempt timed out while it waited for a connection: it must not be sent now.
       if (isOver) started.abort(TIMED_OUT);
     },
     onResponseStart(_, statusCode, answerHeaders) {
@@ -172,7 +172,7 @@ function makeKeptBody() {
   let keptBytes = 0;
   let readBytes = 0;
   return {
-    /** Returns how many bytes have been read so far. */
+    /** Returns the bytes read so far. */
     add(chunk: Buffer): number {
       readBytes += chunk.length;
       if (keptBytes < ANSWER_BYTES_KEPT) {

@@ -27,7 +27,7 @@ async function takeMany(name: string, count: number, client?: string): Promise<S
   return found.filter((slot) => slot !== undefined);
 }
 
-test('one receiver has at most 8 attempts in flight, and the ninth waits for one to end', async () => {
+test('gives one receiver at most 8 slots, and makes the ninth message wait', async () => {
   const taken = await takeMany('a', 8);
   expect(taken).toHaveLength(8);
   const ninth = acquire('a');
@@ -38,7 +38,7 @@ test('one receiver has at most 8 attempts in flight, and the ninth waits for one
   expect(slots.inFlightCount).toBe(8);
 });
 
-test('one origin has at most 16 attempts in flight, whatever the number of client apps', async () => {
+test('gives one origin at most 16 slots, whatever the number of client apps', async () => {
   for (const client of ['app_1', 'app_2', 'app_3'])
     for (const slot of await takeMany('a', 1, client)) slot.release(true);
   await takeMany('a', 8, 'app_1');
@@ -47,7 +47,7 @@ test('one origin has at most 16 attempts in flight, whatever the number of clien
   expect(slots.inFlightCount).toBe(16);
 });
 
-test('a burst to a fast receiver waits and goes out; none of it is put aside', async () => {
+test('lets a burst to a fast receiver wait, and defers none of it', async () => {
   const burst = Array.from({ length: 1_000 }, () => acquire('fast'));
   let done = 0;
   for (const each of burst)
@@ -61,7 +61,7 @@ test('a burst to a fast receiver waits and goes out; none of it is put aside', a
   expect(done).toBe(1_000);
 });
 
-test('a message whose expected wait is above a second is put aside at once', async () => {
+test('defers a message at once whose expected wait is above a second', async () => {
   const slow = await takeMany('slow', 8);
   nowMs = 3_000;
   for (const slot of slow) slot.release(true);
@@ -72,7 +72,7 @@ test('a message whose expected wait is above a second is put aside at once', asy
   expect(await settledOf([fits])).toEqual([]);
 });
 
-test('those that wait for a receiver that turns out to hang are put aside within about a second', async () => {
+test('defers waiting messages within about a second after their receiver began to hang', async () => {
   await takeMany('hangs', 8);
   const waiting = Array.from({ length: 50 }, () => acquire('hangs'));
   expect(await settledOf(waiting)).toEqual([]);
@@ -85,7 +85,7 @@ test('those that wait for a receiver that turns out to hang are put aside within
   expect(slots.waitingCount).toBe(0);
 });
 
-test('at most 4 096 messages wait for one receiver', async () => {
+test('lets at most 4 096 messages wait for one receiver', async () => {
   await takeMany('a', 8);
   const waiting = Array.from({ length: 4_096 }, () => acquire('a'));
   expect(await acquire('a')).toBeUndefined();
@@ -94,14 +94,14 @@ test('at most 4 096 messages wait for one receiver', async () => {
   await Promise.all(waiting);
 });
 
-test('a hundred hanging receivers leave slots for the healthy ones', async () => {
+test('keeps slots for healthy receivers while a hundred others hang', async () => {
   for (const slot of await takeMany('healthy', 8)) slot.release(true);
   for (let i = 0; i < 100; i += 1) await takeMany(`hangs-${i}`, 8);
   expect(slots.inFlightCount).toBeLessThanOrEqual(192);
   expect(await takeMany('healthy', 8)).toHaveLength(8);
 });
 
-test('slots that become free do not let hanging receivers past their part either', async () => {
+test('keeps hanging receivers to their share when slots become free', async () => {
   const healthy: Slot[] = [];
   for (let i = 0; i < 32; i += 1) {
     for (const slot of await takeMany(`healthy-${i}`, 1)) slot.release(true);
@@ -115,10 +115,10 @@ test('slots that become free do not let hanging receivers past their part either
   await Promise.all(waiting);
 });
 
-test('receivers that were healthy and all begin to hang do not take all the slots either', async () => {
+test('keeps slots free when many healthy receivers begin to hang at once', async () => {
   for (const name of ['healthy', ...Array.from({ length: 100 }, (_, i) => `hangs-${i}`)])
     for (const slot of await takeMany(name, 1)) slot.release(true);
-  // One message a second to each; none of those that hang ends.
+  // One message a second to each; attempts to hanging receivers never end.
   for (let second = 1; second <= 10; second += 1) {
     nowMs = second * 1_000;
     for (let i = 0; i < 100; i += 1) await takeMany(`hangs-${i}`, 1);
@@ -128,7 +128,7 @@ test('receivers that were healthy and all begin to hang do not take all the slot
   }
 });
 
-test('slots that become free go to the waiting client apps in turn', async () => {
+test('gives free slots to the waiting client apps in turn', async () => {
   for (const client of ['app_1', 'app_2'])
     for (const slot of await takeMany('a', 1, client)) slot.release(true);
   const first = await takeMany('a', 8, 'app_1');
@@ -141,7 +141,7 @@ test('slots that become free go to the waiting client apps in turn', async () =>
   expect(order).toEqual(['app_3', 'app_4']);
 });
 
-test('a slot is freed once, however often it is released', async () => {
+test('frees a slot once, however often it is released', async () => {
   const [slot] = await takeMany('a', 1);
   slot?.release(true);
   slot?.release(true);
@@ -153,7 +153,7 @@ describe('a client app with many hanging receivers', () => {
     for (let i = 0; i < count; i += 1) await takeMany(`${client}-hangs-${i}`, 1, client);
   };
 
-  test('leaves slots for first deliveries of others, who are never kept waiting', async () => {
+  test('leaves slots for first deliveries of other apps, which do not wait', async () => {
     await hang('greedy', 300);
     expect(slots.inFlightCount).toBe(96);
     for (let i = 0; i < 40; i += 1) {
@@ -163,7 +163,7 @@ describe('a client app with many hanging receivers', () => {
     }
   });
 
-  test('leaves slots for them also where several apps do so', async () => {
+  test('leaves slots for other apps even if several apps have hanging receivers', async () => {
     const greedy = ['a', 'b', 'c', 'd'];
     for (let i = 0; i < 200; i += 1)
       for (const client of greedy) await takeMany(`${client}-hangs-${i}`, 1, client);
@@ -171,12 +171,12 @@ describe('a client app with many hanging receivers', () => {
     expect(await takeMany('new', 8, 'other')).toHaveLength(8);
   });
 
-  test('does not slow down the receivers of others: each has its eight at once', async () => {
+  test('leaves every receiver of other apps its eight slots', async () => {
     await hang('greedy', 300);
     expect(await takeMany('new', 8, 'other')).toHaveLength(8);
   });
 
-  test('has what it sends to a further receiver put aside at once, and others nothing', async () => {
+  test('has messages to a further receiver deferred at once, and other apps have none deferred', async () => {
     await hang('greedy', 96);
     nowMs = 15_000;
     const waiting = Array.from({ length: 50 }, (_, i) => acquire(`further-${i}`, 'greedy'));
@@ -186,7 +186,7 @@ describe('a client app with many hanging receivers', () => {
     expect(await takeMany('new', 1, 'other')).toHaveLength(1);
   });
 
-  test('whose answers are good and slow does not take all the slots either', async () => {
+  test('cannot take all slots with receivers that answer well but slowly', async () => {
     for (let i = 0; i < 40; i += 1)
       for (const slot of await takeMany(`slow-${i}`, 1, 'greedy')) slot.release(true);
     for (let i = 0; i < 40; i += 1) await takeMany(`slow-${i}`, 8, 'greedy');
@@ -194,7 +194,7 @@ describe('a client app with many hanging receivers', () => {
     expect(await takeMany('new', 8, 'other')).toHaveLength(8);
   });
 
-  test('at one origin leaves slots there to the others who use it', async () => {
+  test('leaves slots at a shared origin to the other apps', async () => {
     await takeMany('shared', 8, 'a');
     await takeMany('shared', 8, 'b');
     await takeMany('shared', 8, 'c');
@@ -202,7 +202,7 @@ describe('a client app with many hanging receivers', () => {
     expect(slot).toBeDefined();
   });
 
-  test('cannot fill the memory of those that wait', async () => {
+  test('cannot use all the memory for waiting messages', async () => {
     const [big] = [32 * 1024 * 1024];
     await takeMany('a', 8, 'greedy');
     await takeMany('b', 8, 'other');

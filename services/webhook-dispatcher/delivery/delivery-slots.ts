@@ -10,16 +10,16 @@ const SLOTS_PER_FREE_SLOT = 3;
 export const ORIGIN_SLOTS = 16;
 /** A message waits in memory while its expected wait is at most this. */
 const EXPECTED_WAIT_MS_MAX = 1_000;
-/** And is put aside after this, whatever was expected. */
+/** A message that has waited this long is deferred, whatever was expected. */
 const WAIT_MS_MAX = 2_000;
 const WAITING_PER_RECEIVER_MAX = 4_096;
-/** One client app may hold as many bytes as are free. */
+/** Bytes waiting in this process; one client app may hold as many as are free. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** How often the expectations of those that wait are looked at again. */
+/** How often the expected waits are checked again. */
 const SWEEP_INTERVAL_MS = 100;
 
 export type Slot = {
-  /** Frees the slot, once. `isHealthy`: the receiver took the message; `undefined`: nothing was learned of it. */
+  /** Frees the slot, once. `isHealthy`: the receiver took the message; `undefined`: it was not reached. */
   readonly release: (isHealthy: boolean | undefined) => void;
 };
 
@@ -30,23 +30,23 @@ type Waiter = {
 };
 type Queue = { readonly receiver: Receiver; readonly waiters: Waiter[] };
 
-/** A client app with attempts in flight or messages that wait. */
+/** A client app with attempts in flight or waiting messages. */
 type App = {
   readonly clientId: string;
   inFlightCount: number;
   waitingCount: number;
   waitingBytes: number;
-  /** Receivers that are waited for, by origin; whose turn is next first. */
+  /** Receivers with waiting messages, by origin; the next to be served first. */
   readonly queues: Map<string, Queue>;
 };
 
 /**
- * Hands out the slots for attempts so that one slow receiver displaces nothing but itself, and one client app none of
- * another one's.
+ * Hands out the slots for attempts. A slow receiver delays only its own messages, and a client app only its own
+ * receivers.
  *
  * Bounds: 256 in flight, 16 per origin, 8 per receiver; waiting 4 096 per receiver and 64 MiB in all, each
- * about a second. A client app may have as many attempts in flight at unproven receivers as are free of 192: alone 96,
- * two 64 each, and some are always left. Slots that become free go to the waiting client apps in turn, and within each
+ * about a second. A client app may have as many attempts in flight at unproven receivers as are free of 192: one app alone 96,
+ * two apps 64 each. Some are always free. Slots that become free go to the waiting client apps in turn, and within each
  * to its receivers in turn.
  *
  * @example
@@ -55,7 +55,7 @@ type App = {
  * slot?.release(true);
  */
 export class DeliverySlots implements Disposable {
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #receivers = new PerReceiver({
     make: makeReceiver,
     isIdle: ({ clientId, origin, inFlightCount }: Receiver) =>
@@ -64,16 +64,15 @@ export class DeliverySlots implements Disposable {
   /** Receivers with attempts in flight: at most as many as there are slots. */
   readonly #active = new Set<Receiver>();
   readonly #inFlightByOrigin = new Map<string, number>();
-  /** The client app whose turn is next first. */
+  /** The next client app to be served first. */
   readonly #apps = new Map<string, App>();
   readonly #timer: NodeJS.Timeout;
   #inFlightCount = 0;
   #waitingCount = 0;
   #waitingBytes = 0;
 
-  /** @param nowMs a monotonic clock, ms. */
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
     this.#timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
     this.#timer.unref();
   }
@@ -87,19 +86,19 @@ export class DeliverySlots implements Disposable {
   }
 
   /**
-   * A slot for an attempt, now or within about a second; `undefined`: put the message aside.
+   * Resolves to a slot for an attempt, at once or within about 2 s, or to `undefined`: defer the message.
    *
-   * @param bytes size of the message while it waits.
+   * @param bytes size of the message while it waits
    */
   async acquire(clientId: string, origin: string, bytes: number): Promise<Slot | undefined> {
     const app = this.#appOf(clientId);
     const receiver = this.#receivers.of(clientId, origin);
-    const place = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
+    const queuePosition = (app.queues.get(origin)?.waiters.length ?? 0) + 1;
     const unproven = this.#countUnproven(clientId);
-    if (place === 1 && this.#hasRoom(app, receiver, unproven)) return this.#take(app, receiver);
-    const slot = this.#mayWait(app, receiver, { place, bytes, unproven })
+    if (queuePosition === 1 && this.#hasRoom(app, receiver, unproven)) return this.#take(app, receiver);
+    const slot = this.#mayWait(app, receiver, { queuePosition, bytes, unproven })
       ? new Promise<Slot | undefined>((settle) =>
-          this.#enqueue(app, receiver, { bytes, sinceMs: this.#nowMs(), settle }),
+          this.#enqueue(app, receiver, { bytes, sinceMs: this.#monotonicMs(), settle }),
         )
       : undefined;
     this.#forgetIfIdle(app);
@@ -108,14 +107,14 @@ export class DeliverySlots implements Disposable {
 
   /** Whether a receiver took a message within the last minute and does not seem to hang. */
   isProven(clientId: string, origin: string): boolean {
-    return this.#receivers.of(clientId, origin).isProven(this.#nowMs());
+    return this.#receivers.of(clientId, origin).isProven(this.#monotonicMs());
   }
 
-  /** Serves who can be served and puts aside who would wait for too long. Runs by itself every 100 ms. */
+  /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every 100 ms. */
   sweep(): void {
     if (this.#waitingCount === 0) return;
     this.#serve();
-    const nowMs = this.#nowMs();
+    const nowMs = this.#monotonicMs();
     for (const [app, queue] of this.#allQueues()) {
       const { receiver, waiters } = queue;
       while (this.#expectedWaitMs(receiver, waiters.length) > EXPECTED_WAIT_MS_MAX)
@@ -137,35 +136,35 @@ export class DeliverySlots implements Disposable {
     if (receiver.inFlightCount() >= RECEIVER_SLOTS) return false;
     const atOriginCount = this.#inFlightByOrigin.get(receiver.origin) ?? 0;
     if (atOriginCount >= ORIGIN_SLOTS) return false;
-    if (receiver.isProven(this.#nowMs())) return true;
-    // One origin serves many client apps: those whose paths hang there leave slots to the others.
+    if (receiver.isProven(this.#monotonicMs())) return true;
+    // Many client apps may share one origin: an app whose receiver hangs must leave slots at it to the others.
     if (receiver.inFlightCount() >= ORIGIN_SLOTS - atOriginCount) return false;
     return hasUnprovenRoom(receiver, unproven);
   }
 
   #countUnproven(clientId: string): Unproven {
-    return countUnproven(this.#active, clientId, this.#nowMs());
+    return countUnproven(this.#active, clientId, this.#monotonicMs());
   }
 
-  /** Whether a message may wait in memory: it is not too much, and its turn is expected in time. */
+  /** Whether a message may wait in memory: there is room, and its turn is expected in time. */
   #mayWait(
     app: App,
     receiver: Receiver,
     {
-      place,
+      queuePosition,
       bytes,
       unproven,
-    }: { readonly place: number; readonly bytes: number; readonly unproven: Unproven },
+    }: { readonly queuePosition: number; readonly bytes: number; readonly unproven: Unproven },
   ): boolean {
-    if (place > WAITING_PER_RECEIVER_MAX) return false;
+    if (queuePosition > WAITING_PER_RECEIVER_MAX) return false;
     if (app.waitingBytes + bytes > WAITING_BYTES_MAX - this.#waitingBytes) return false;
-    if (this.#expectedWaitMs(receiver, place) > EXPECTED_WAIT_MS_MAX) return false;
-    if (!isShareUsed(unproven) || receiver.isProven(this.#nowMs())) return true;
+    if (this.#expectedWaitMs(receiver, queuePosition) > EXPECTED_WAIT_MS_MAX) return false;
+    if (!isShareUsed(unproven) || receiver.isProven(this.#monotonicMs())) return true;
     return this.#expectedTurnMs(app) <= EXPECTED_WAIT_MS_MAX;
   }
 
   #take(app: App, receiver: Receiver): Slot {
-    const attempt = receiver.begin(this.#nowMs());
+    const attempt = receiver.begin(this.#monotonicMs());
     this.#active.add(receiver);
     this.#inFlightCount += 1;
     app.inFlightCount += 1;
@@ -175,7 +174,7 @@ export class DeliverySlots implements Disposable {
       release: (isHealthy) => {
         if (isFree) return;
         isFree = true;
-        receiver.end(attempt, isHealthy, this.#nowMs());
+        receiver.end(attempt, isHealthy, this.#monotonicMs());
         if (receiver.inFlightCount() === 0) this.#active.delete(receiver);
         this.#inFlightCount -= 1;
         app.inFlightCount -= 1;
@@ -214,26 +213,26 @@ export class DeliverySlots implements Disposable {
     app.waitingBytes += bytes;
   }
 
-  /** Each waiting client app gets at most one slot a round; rounds go on while any was given. */
+  /** Each waiting client app gets at most one slot per round. Stops after a round without one. */
   #serve(): void {
-    for (let given = true; given && this.#waitingCount > 0; ) {
-      given = false;
+    for (let isServed = true; isServed && this.#waitingCount > 0; ) {
+      isServed = false;
       for (const app of [...this.#apps.values()]) {
         if (this.#inFlightCount >= SLOTS) return;
-        if (app.waitingCount > 0 && this.#serveOne(app)) given = true;
+        if (app.waitingCount > 0 && this.#serveOne(app)) isServed = true;
       }
     }
   }
 
   /** Gives a slot to the first of an app's waiting receivers that has room for an attempt. */
   #serveOne(app: App): boolean {
-    // Counted once a slot that was given, not once a receiver that waits: of those there may be thousands.
+    // Counted once per slot given, not once per waiting receiver: there may be thousands of those.
     const unproven = this.#countUnproven(app.clientId);
     for (const [origin, queue] of app.queues) {
       if (!this.#hasRoom(app, queue.receiver, unproven)) continue;
       const slot = this.#take(app, queue.receiver);
       const waiter = this.#dequeue(app, queue, queue.waiters.shift());
-      // Both are last in the next round.
+      // Move both to the end of their queues.
       if (app.queues.delete(origin)) app.queues.set(origin, queue);
       if (this.#apps.delete(app.clientId)) this.#apps.set(app.clientId, app);
       waiter?.settle(slot);
@@ -242,13 +241,13 @@ export class DeliverySlots implements Disposable {
     return false;
   }
 
-  #expectedWaitMs(receiver: Receiver, place: number): number {
-    return (place * receiver.expectedDurationMs(this.#nowMs())) / RECEIVER_SLOTS;
+  #expectedWaitMs(receiver: Receiver, queuePosition: number): number {
+    return (queuePosition * receiver.expectedDurationMs(this.#monotonicMs())) / RECEIVER_SLOTS;
   }
 
-  /** How long a message may expect to wait for those of its client app that came before, at unproven receivers. */
+  /** The expected wait behind the client app's earlier messages to unproven receivers. */
   #expectedTurnMs(app: App): number {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#monotonicMs();
     let endingPerMs = 0;
     for (const receiver of this.#active)
       if (receiver.clientId === app.clientId && !receiver.isProven(nowMs))

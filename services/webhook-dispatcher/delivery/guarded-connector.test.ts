@@ -5,7 +5,7 @@ import { answerDns, type Zone } from '../../../test/support/answer-dns.ts';
 import { connectDelivery } from './attempt-delivery.ts';
 import { makeGuardedConnector, makeResolveHost } from './guarded-connector.ts';
 
-// Scenario: a receiver on loopback and a DNS server of the test's own that says what an attacker would say.
+// Scenario: a receiver on loopback, and a DNS server that gives an attacker's answers.
 
 const ALLOWED = parseCidrs('127.0.0.1/32');
 const server = createServer((_, response) => response.writeHead(204).end());
@@ -41,17 +41,17 @@ async function attemptAt(host: string, zone: Zone, allowed: readonly Cidr[] = AL
 
 const nothing: Zone = () => [];
 
-test('a name whose every address is allowed is delivered', async () => {
+test('delivers to a name whose addresses are all allowed', async () => {
   expect(await attemptAt('hooks.example', () => ['127.0.0.1'])).toBe('delivered');
 });
 
-test('a name with one refused address among its answers is refused whole', async () => {
+test('refuses a name with one refused address', async () => {
   expect(await attemptAt('hooks.example', () => ['127.0.0.1', '10.0.0.1'])).toBe('address-refused');
   expect(await attemptAt('hooks.example', () => ['169.254.169.254', '127.0.0.1'])).toBe('address-refused');
   expect(requests).toBe(0);
 });
 
-test('a name that has no address is dns-failed', async () => {
+test('classifies a name without an address as dns-failed', async () => {
   expect(await attemptAt('nowhere.example', nothing)).toBe('dns-failed');
 });
 
@@ -69,17 +69,17 @@ test.each([
   expect(requests).toBe(0);
 });
 
-test('a literal inside the allow list is dialled', async () => {
+test('dials a literal that the allow list includes', async () => {
   expect(await attemptAt('127.0.0.1', nothing)).toBe('delivered');
   expect(await attemptAt('127.0.0.2', nothing)).toBe('address-refused');
 });
 
-test('plain http is refused where the operator does not allow it', async () => {
+test('refuses plain http unless the operator allows it', async () => {
   expect(await attemptAt('127.0.0.1', nothing, ALLOWED, false)).toBe('address-refused');
   expect(requests).toBe(0);
 });
 
-test('a name that rebinds between two queries is dialled at the address that was judged, or not at all', async () => {
+test('dials a name that rebinds between two queries only at the checked address', async () => {
   let queries = 0;
   const rebinding: Zone = () => (queries++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']);
   expect(await attemptAt('rebind.example', rebinding)).toBe('delivered');

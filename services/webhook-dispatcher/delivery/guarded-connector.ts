@@ -3,14 +3,14 @@ import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { type Cidr, refuseAddress } from '#shared/contracts/callback-address.ts';
 
-/** Addresses of one name that are looked at; a name with more is refused whole. */
+/** A name with more addresses is refused. */
 const ADDRESSES_MAX = 32;
 const RESOLVE_TIMEOUT_MS = 2_000;
 const RESOLVE_TRIES = 2;
-/** Pause before the next address of a name is tried beside the first. */
+/** Pause before the next address of a name is tried as well. */
 const NEXT_ADDRESS_MS = 250;
 
-/** A failure of ours on the way to a connection; the code is what `classifyErrorCode` reads. */
+/** A refused or unresolved address. `classifyErrorCode` reads the code. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: string;
@@ -32,10 +32,10 @@ type Options = {
 };
 
 /**
- * Makes a connector for undici that dials only addresses it has judged: a literal at once, a name after
- * resolving it, where a single refused address refuses the whole name. What was judged is handed to the socket
- * as the answer of its lookup, so nothing resolves the name a second time (DNS rebinding); TLS still sees the
- * original server name. The peer's address is judged again once connected.
+ * Makes a connector for undici that dials only checked addresses. A literal is checked at once, a name after it is
+ * resolved; one refused address refuses the whole name. The socket's lookup returns the checked addresses, so the name
+ * is not resolved a second time (DNS rebinding), and TLS still gets the original server name. The peer's address is
+ * checked again once connected.
  *
  * @example
  * new Agent({ connect: makeGuardedConnector({ allowed: [], allowHttp: false, connectTimeoutMs: 5000, resolve: makeResolveHost([]) }) });
@@ -50,7 +50,7 @@ export function makeGuardedConnector(options: Options): buildConnector.connector
     lookup: makeGuardedLookup(allowed, options.resolve),
   });
   return (target, callback) => {
-    // `net` asks no lookup for a literal, so a literal is judged here.
+    // `net` calls no lookup for a literal, so a literal is checked here.
     const literal = target.hostname.replace(/^\[|\]$/g, '');
     const isRefused = isIP(literal) !== 0 && refuseAddress(literal, allowed) !== undefined;
     if (isRefused || (target.protocol !== 'https:' && !options.allowHttp)) return callback(refused(), null);
@@ -66,7 +66,7 @@ export function makeGuardedConnector(options: Options): buildConnector.connector
   };
 }
 
-const refused = () => new ConnectError('ERR_ADDRESS_REFUSED', 'the address is not allowed');
+const refused = () => new ConnectError('ERR_ADDRESS_REFUSED', 'the callback address is not allowed');
 
 function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): LookupFunction {
   const judged = async (hostname: string) => {
@@ -89,12 +89,11 @@ function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): Look
 }
 
 /**
- * Resolves names by DNS, both families at once, and by the system where DNS knows nothing (a hosts file).
+ * Resolves names by DNS, both families at once, and by the system (a hosts file) if DNS has no answer.
  *
- * DNS is asked through c-ares, which waits outside of libuv's few threads: a name whose server hangs delays
- * nobody else.
+ * Uses c-ares, which does not occupy libuv's few threads: a hanging DNS server delays only its own names.
  *
- * @param servers `address[:port]` of the DNS servers to ask; empty: the system's.
+ * @param servers `address[:port]` of the DNS servers; empty: the system's servers
  */
 export function makeResolveHost(servers: readonly string[]): ResolveHost {
   const resolver = new Resolver({ timeout: RESOLVE_TIMEOUT_MS, tries: RESOLVE_TRIES });

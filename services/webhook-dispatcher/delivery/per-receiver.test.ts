@@ -3,14 +3,14 @@ import { PerReceiver } from './per-receiver.ts';
 const make = () =>
   new PerReceiver({ make: (_clientId: string, origin: string) => ({ origin }), isIdle: () => true });
 
-test('a receiver has one value for as long as it is remembered', () => {
+test('returns the same value for a receiver until it is evicted', () => {
   const perReceiver = make();
   const value = perReceiver.of('app_1', 'https://a.example');
   expect(perReceiver.of('app_1', 'https://a.example')).toBe(value);
   expect(perReceiver.of('app_2', 'https://a.example')).not.toBe(value);
 });
 
-test('a client app with ever new origins makes none but its own be forgotten', () => {
+test('evicts only the values of the client app that adds ever new origins', () => {
   const perReceiver = make();
   const mine = perReceiver.of('app_1', 'https://a.example');
   const first = perReceiver.of('app_2', 'https://0.example');
@@ -20,7 +20,7 @@ test('a client app with ever new origins makes none but its own be forgotten', (
   expect(perReceiver.count).toBeLessThanOrEqual(1_002);
 });
 
-test('where too many are remembered, the app with the most forgets', () => {
+test('evicts values of the app with the most when all apps together have too many', () => {
   const perReceiver = make();
   const few = Array.from({ length: 10 }, (_, i) => perReceiver.of('few', `https://${i}.example`));
   for (let app = 0; app < 100; app += 1)
@@ -29,7 +29,7 @@ test('where too many are remembered, the app with the most forgets', () => {
   for (const [i, value] of few.entries()) expect(perReceiver.of('few', `https://${i}.example`)).toBe(value);
 });
 
-test('a value in use is not forgotten', () => {
+test('does not evict a value in use', () => {
   const used = new Set(['https://0.example']);
   const perReceiver = new PerReceiver({
     make: (_clientId: string, origin: string) => ({ origin }),

@@ -4,13 +4,13 @@ type Options<V> = {
   readonly isIdle: (value: V) => boolean;
 };
 
-/** Values remembered, of all client apps and of one. */
+/** Values kept for all client apps, and for one. */
 const REMEMBERED_MAX = 10_000;
 const REMEMBERED_PER_APP_MAX = 1_000;
 
 /**
- * One value for each receiver: a client app's callbacks at one origin. What is remembered is bounded by client app, so
- * that one that calls back to ever new origins makes none but its own be forgotten.
+ * One value for each receiver: a client app's callbacks at one origin. The number of values is bounded per client app,
+ * so that an app with ever new origins evicts only its own values.
  *
  * @example
  * const breakers = new PerReceiver({ make: () => makeBreaker(scale), isIdle: () => true });
@@ -53,7 +53,7 @@ export class PerReceiver<V> {
     if (largest) this.#forgetIdle(...largest);
   }
 
-  /** Forgets the older half of an app's. One that is in use is kept alive by those that hold it. */
+  /** Forgets idle values of an app, oldest first, until half of its values are left. */
   #forgetIdle(clientId: string, app: Map<string, V>): void {
     const sizeMax = Math.floor(app.size / 2);
     for (const [origin, value] of app) {

@@ -20,10 +20,10 @@ const secret = (encrypted: string, expiresAt?: string) => ({
   ...(expiresAt ? { expiresAt } : {}),
 });
 
-/** Sealed by a key that is gone. */
+/** A secret sealed by a key that is gone. */
 const LOST = 'lost';
 
-/** Reads of the view so far, and signers over an app whose secrets may be changed. */
+/** Signers of an app that a test may change, and the number of reads of the view. */
 function setUp(initial: ClientApp | undefined) {
   const state = { app: initial, readCount: 0 };
   const signers = makeSigners({
@@ -35,12 +35,12 @@ function setUp(initial: ClientApp | undefined) {
       if (sealed === LOST) throw new Error('no key opens it');
       return `whsec_${Buffer.from(`${clientId}/${sealed}`).toString('base64')}`;
     },
-    now: () => Date.parse('2026-11-21T12:00:00.000Z'),
+    redisNowMs: () => Date.parse('2026-11-21T12:00:00.000Z'),
   });
   return { state, signers };
 }
 
-test('a secret that has expired is not opened: the key that sealed it may be gone', async () => {
+test('does not open an expired secret, whose key may be gone', async () => {
   const { signers } = setUp(app([secret('new'), secret(LOST, '2026-11-21T11:00:00.000Z')]));
   expect(await signers.read('app_1')).toHaveLength(1);
   const { signers: early } = setUp(app([secret('new'), secret(LOST, '2026-11-21T13:00:00.000Z')]));
@@ -56,12 +56,12 @@ test('opens each secret for its app, newest first, with its end', async () => {
   expect(older?.expiresAtMs).toBe(Date.parse('2026-11-22T10:00:00.000Z'));
 });
 
-test('nobody signs once the last secret has ended: nothing is sent unsigned', async () => {
+test('refuses an app whose last secret has expired, so that no webhook is sent unsigned', async () => {
   const { signers } = setUp(app([secret('old', '2026-11-21T11:00:00.000Z')]));
   await expect(signers.read('app_1')).rejects.toMatchObject({ code: 'not-found' });
 });
 
-test('a change of the app while its secrets are read is read too, and fails nobody', async () => {
+test('reads again if the app changes while its secrets are read', async () => {
   const { state, signers } = setUp(app([secret('old')]));
   const reads = [signers.read('app_1'), signers.read('app_1')];
   state.app = app([secret('new'), secret('old')]);
@@ -76,7 +76,7 @@ test('reads the view once for many attempts, also when they come at once', async
   expect(state.readCount).toBe(1);
 });
 
-test('a change that was announced is seen by the next attempt', async () => {
+test('reads an app again after the notice of its change', async () => {
   const { state, signers } = setUp(app([secret('new')]));
   await signers.read('app_1');
   state.app = app([secret('newer'), secret('new')]);
@@ -87,7 +87,7 @@ test('a change that was announced is seen by the next attempt', async () => {
   expect(state.readCount).toBe(3);
 });
 
-test('an unknown app and an app without a secret are not found, and that is not remembered', async () => {
+test('throws not-found for an unknown app and for an app without a secret, and does not cache it', async () => {
   const { state, signers } = setUp(undefined);
   await expect(signers.read('app_1')).rejects.toMatchObject({ code: 'not-found' });
   state.app = app([]);
@@ -96,6 +96,6 @@ test('an unknown app and an app without a secret are not found, and that is not 
   expect(await signers.read('app_1')).toHaveLength(1);
 });
 
-test('a secret that opens to nothing signs nothing', async () => {
+test('refuses a secret without a key', async () => {
   expect(() => makeSign('whsec_')).toThrow(expect.objectContaining({ code: 'config-invalid' }));
 });

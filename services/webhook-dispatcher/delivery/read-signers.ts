@@ -6,20 +6,20 @@ import { makeSign } from './make-sign.ts';
 
 /** Client apps whose opened secrets are kept in memory. */
 const APPS_MAX = 10_000;
-/** A lost notice of a change is made good after this. */
+/** A change whose notice was lost takes effect after this. */
 const KEEP_MS = 30_000;
-/** Times that a document is read anew because it changed while it was read. */
+/** Reads of a document that changes while it is read. */
 const READS_MAX = 5;
 
 export type Signers = {
   /**
-   * The signers of a client app, newest secret first; never none: what nobody signs is not sent. Secrets that have
-   * expired are not opened: their key may be gone.
+   * The signers of a client app, newest secret first, at least one: an unsigned webhook is never sent. Expired secrets
+   * are not opened, because their key may be gone.
    *
    * @throws ServiceError `not-found` for an app that does not exist or has no live secret; the view's own errors
    */
   readonly read: (clientId: string) => Promise<readonly Signer[]>;
-  /** Forgets one app, or all of them: their documents have changed. */
+  /** Forgets the signers of an app that has changed, or of all apps. */
   readonly forget: (clientId?: string) => void;
 };
 
@@ -28,17 +28,17 @@ type Dependencies = {
   /** Opens a sealed secret; the client id is its associated data. */
   readonly open: (sealed: string, clientId: string) => string;
   /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
 };
 
 /**
  * Reads and opens the signing secrets of client apps, once per app and change.
  *
  * @example
- * const signers = makeSigners({ readClientApp: clientApps.read, open: box.open, now: clock.now });
+ * const signers = makeSigners({ readClientApp: clientApps.read, open: box.open, redisNowMs: clock.now });
  * signMessage({ requestId, body, atMs, signers: await signers.read(clientId) });
  */
-export function makeSigners({ readClientApp, open, now }: Dependencies): Signers {
+export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies): Signers {
   const cache = new LRUCache<string, readonly Signer[]>({
     max: APPS_MAX,
     ttl: KEEP_MS,
@@ -49,15 +49,15 @@ export function makeSigners({ readClientApp, open, now }: Dependencies): Signers
           encrypted,
           expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt),
         }))
-        .filter((secret) => isLiveAt(secret, now()))
+        .filter((secret) => isLiveAt(secret, redisNowMs()))
         .map(({ encrypted, expiresAtMs }) => ({ sign: makeSign(open(encrypted, clientId)), expiresAtMs }));
-      // Thrown here, so that it is not remembered.
+      // Throw here, so that the cache keeps no empty list.
       return requireOne(signers);
     },
   });
   let forgottenCount = 0;
 
-  /** The cache fails whoever waits for an entry that is forgotten meanwhile. */
+  /** Reads again if the entry was deleted during the read, because the cache then rejects the read. */
   async function fetchSigners(clientId: string): Promise<readonly Signer[]> {
     for (let reads = 1; ; reads++) {
       const countBefore = forgottenCount;
@@ -66,14 +66,14 @@ export function makeSigners({ readClientApp, open, now }: Dependencies): Signers
       } catch (error) {
         if (error instanceof ServiceError || forgottenCount === countBefore) throw error;
         if (reads === READS_MAX)
-          throw new ServiceError('store-unavailable', 'the client app changes and changes');
+          throw new ServiceError('store-unavailable', 'too many concurrent changes to this client app');
       }
     }
   }
 
   return {
     read: async (clientId) =>
-      requireOne((await fetchSigners(clientId)).filter((signer) => isLiveAt(signer, now()))),
+      requireOne((await fetchSigners(clientId)).filter((signer) => isLiveAt(signer, redisNowMs()))),
     forget(clientId) {
       forgottenCount++;
       if (clientId === undefined) cache.clear();

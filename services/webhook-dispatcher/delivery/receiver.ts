@@ -4,9 +4,8 @@ export const RECEIVER_SLOTS = 8;
 /** A success counts as proof of health for this long. */
 const PROOF_MS = 60_000;
 /**
- * An attempt that is open for this many times the mean is taken for a hanging one: soon where answers are quick,
- * so that many receivers that begin to hang at once do not fill all the slots, and not so soon that a pause of
- * this process looks like it.
+ * An attempt that takes this many times the mean counts as hanging. The threshold is low for quick receivers, so that
+ * many that begin to hang at once do not fill all slots, and above the usual pauses of this process.
  */
 const STUCK_MEANS = 10;
 const STUCK_MS_MIN = 250;
@@ -14,7 +13,7 @@ const STUCK_MS_MAX = 2_000;
 /** Weight of the newest duration in the running mean. */
 const NEWEST_WEIGHT = 0.2;
 
-/** What is known of one receiver: attempts in flight, recent durations, recent health. */
+/** The state of one receiver: attempts in flight, recent durations, recent health. */
 export type Receiver = {
   readonly clientId: string;
   readonly origin: string;
@@ -22,9 +21,9 @@ export type Receiver = {
   /** Begins an attempt; the handle ends it. */
   readonly begin: (nowMs: number) => symbol;
   readonly end: (attempt: symbol, isHealthy: boolean | undefined, nowMs: number) => void;
-  /** It took a message within the last minute and does not seem to hang. */
+  /** Whether it took a message within the last minute and does not seem to hang. */
   readonly isProven: (nowMs: number) => boolean;
-  /** 0 while nothing is known. */
+  /** 0 before the first attempt has ended. */
   readonly expectedDurationMs: (nowMs: number) => number;
 };
 
@@ -63,8 +62,8 @@ export function makeReceiver(clientId: string, origin: string): Receiver {
       return !isStuck && nowMs - healthyAt <= PROOF_MS;
     },
     expectedDurationMs(nowMs) {
-      // The youngest attempt's age grows only while nothing ends: one slow attempt among quick ones says
-      // nothing, and a receiver that hangs is known long before its attempts time out.
+      // The youngest attempt grows old only if no attempt ends. So one slow attempt among quick ones changes nothing,
+      // and a hanging receiver is noticed long before its attempts time out.
       const youngest = [...begunAt.values()].at(-1) ?? nowMs;
       return nowMs - youngest > stuckMs() ? Math.max(meanMs ?? 0, nowMs - youngest) : (meanMs ?? 0);
     },

@@ -45,6 +45,6 @@ test.each([
   expect(judgeClass(classifyErrorCode(code))).toBe('retry');
 });
 
-test('Retry-After counts with 429 and 503 alone', () => {
+test('respects Retry-After with 429 and 503 only', () => {
   expect([200, 301, 429, 500, 502, 503, undefined].filter(respectsRetryAfter)).toEqual([429, 503]);
 });

@@ -1,7 +1,7 @@
 import type { AttemptClass, WebhookState } from '#shared/contracts/webhook.ts';
 
 /**
- * What came of one attempt, as the wire saw it. `retryAfter` is the raw header, `body` the answer's first 4 KiB.
+ * The result of one attempt. `retryAfter` is the raw header, `body` the first 4 KiB of the response body.
  */
 export type AttemptOutcome = {
   readonly class: AttemptClass;
@@ -48,7 +48,7 @@ const ERROR_CLASSES: readonly (readonly [RegExp, AttemptClass])[] = [
 export const classifyErrorCode = (code: string | undefined): AttemptClass =>
   ERROR_CLASSES.find(([pattern]) => pattern.test(code ?? ''))?.[1] ?? 'connect-failed';
 
-/** What follows from a class. A 410 stops: the receiver has said that it wants no more. */
+/** Decides what follows from a class. A 410 stops: the receiver wants no more messages. */
 export function judgeClass(
   attemptClass: AttemptClass,
 ): Extract<WebhookState, 'delivered' | 'stopped'> | 'retry' {
@@ -56,5 +56,5 @@ export function judgeClass(
   return attemptClass === 'gone' ? 'stopped' : 'retry';
 }
 
-/** `Retry-After` counts with 429 and 503 alone: there the receiver speaks of its load. */
+/** `Retry-After` is respected with 429 and 503 only, where it tells of the receiver's load. */
 export const respectsRetryAfter = (status: number | undefined): boolean => status === 429 || status === 503;

@@ -63,7 +63,7 @@ test('each failed probe doubles the open time, to ten minutes at the most; a suc
   expect(breaker.admit(nowMs + 30 * SECOND_MS)).toBe('probe');
 });
 
-test('an attempt from before the opening does not decide for the probe', () => {
+test('ignores attempts from before it opened', () => {
   const breaker = openBreaker();
   expect(breaker.admit(30_000)).toBe('probe');
   breaker.record('attempt', false, 30_001);

@@ -16,13 +16,13 @@ const BUCKET_COUNT = 6;
 
 type Bucket = { readonly step: number; attempts: number; failures: number };
 
-/** Leave for one attempt. In half-open one probe is admitted, and it alone decides what follows. */
+/** Permission for one attempt. A half-open breaker admits one probe, whose result closes or opens it. */
 export type Admission = 'attempt' | 'probe';
 
 export type Breaker = {
-  /** Leave for an attempt, or `undefined`: no attempt now. */
+  /** Permission for an attempt, or `undefined`: no attempt now. */
   readonly admit: (nowMs: number) => Admission | undefined;
-  /** What came of an admitted attempt; `failed` undefined: nothing can be said of the receiver. */
+  /** Records the result of an admitted attempt; `failed` is undefined if the receiver was not reached. */
   readonly record: (admission: Admission, failed: boolean | undefined, nowMs: number) => void;
   readonly state: (nowMs: number) => BreakerState;
 };
@@ -81,7 +81,7 @@ export function makeBreaker(scale: number): Breaker {
         if (failed === true) open(nowMs);
         return;
       }
-      // An attempt from before the opening says nothing new.
+      // Ignore attempts from before the breaker opened.
       if (openUntilMs === undefined && failed !== undefined) count(failed, nowMs);
     },
     state(nowMs) {

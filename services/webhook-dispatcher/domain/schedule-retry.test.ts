@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { ATTEMPTS_MAX, isGivenUp, parseRetryAfter, planAside, planRetry } from './schedule-retry.ts';
+import { ATTEMPTS_MAX, isGivenUp, parseRetryAfter, planDeferral, planRetry } from './schedule-retry.ts';
 
 const HOUR_MS = 3_600_000;
-const clock = (over: Partial<Parameters<typeof planAside>[2]> = {}) => ({
+const clock = (over: Partial<Parameters<typeof planDeferral>[2]> = {}) => ({
   nowMs: 0,
   startedAtMs: 0,
   jitter: 0,
@@ -12,13 +12,13 @@ const clock = (over: Partial<Parameters<typeof planAside>[2]> = {}) => ({
 const SCHEDULE_MS = [5_000, 300_000, 1_800_000, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 10 * HOUR_MS];
 const SCHEDULE_TIERS = ['5s', '5m', '30m', '2h', '5h', '10h', '10h'];
 
-test('the schedule is 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h, and then it is spent', () => {
+test('retries after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and then no more', () => {
   const retries = Array.from({ length: ATTEMPTS_MAX }, (_, i) => planRetry(i + 1, undefined, clock()));
   expect(retries.map((retry) => retry?.dueAtMs)).toEqual([...SCHEDULE_MS, undefined]);
   expect(retries.map((retry) => retry?.tier)).toEqual([...SCHEDULE_TIERS, undefined]);
 });
 
-test('an attempt is never early, at most a fifth late, and always later than the one before', () => {
+test('plans an attempt never early and at most a fifth late', () => {
   fc.assert(
     fc.property(
       fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 7, maxLength: 7 }),
@@ -46,34 +46,34 @@ test.each([
   [1, 10 * HOUR_MS, '10h'],
   [1, 20 * HOUR_MS, '10h'],
 ])(
-  'after attempt %i a Retry-After of %i ms goes to the smallest tier that covers both: %s',
+  'picks the smallest tier that covers attempt %i and a Retry-After of %i ms: %s',
   (attempt, retryAfterMs, tier) => {
     expect(planRetry(attempt, retryAfterMs, clock())?.tier).toBe(tier);
   },
 );
 
-test('a Retry-After advances the schedule by one, as any attempt does', () => {
+test('plans no ninth attempt for a Retry-After', () => {
   expect(planRetry(8, 1_000, clock())).toBeUndefined();
 });
 
-test('the scale shrinks the tiers and not the Retry-After, which picks the tier that covers it, else the longest', () => {
+test('scales the tiers and not the Retry-After, and picks the longest tier if none covers it', () => {
   expect(planRetry(1, undefined, clock({ scale: 0.001 }))).toEqual({ tier: '5s', dueAtMs: 5 });
   expect(planRetry(1, 1_000, clock({ scale: 0.001 }))?.tier).toBe('30m');
   expect(planRetry(1, 60_000, clock({ scale: 0.001 }))?.tier).toBe('10h');
 });
 
-test('40 h after it was taken up a delivery is given up, and no attempt is planned beyond', () => {
+test('gives a delivery up 40 h after its first attempt, and plans no attempt beyond', () => {
   expect(isGivenUp(clock({ nowMs: 40 * HOUR_MS }))).toBe(false);
   expect(isGivenUp(clock({ nowMs: 40 * HOUR_MS + 1 }))).toBe(true);
   expect(planRetry(6, undefined, clock({ nowMs: 31 * HOUR_MS }))).toBeUndefined();
-  expect(planAside('breaker', 1, clock({ nowMs: 40 * HOUR_MS }))).toBeUndefined();
+  expect(planDeferral('breaker', 1, clock({ nowMs: 40 * HOUR_MS }))).toBeUndefined();
 });
 
-test('being put aside takes the 5 s tier; a breaker that is still open, the 5 min tier', () => {
-  expect(planAside('slots', 3, clock())?.tier).toBe('5s');
-  expect([0, 1, 7].map((count) => planAside('hanging', count, clock())?.tier)).toEqual(['5s', '5m', '5m']);
-  expect(planAside('breaker', 0, clock())?.tier).toBe('5s');
-  expect(planAside('breaker', 1, clock())?.tier).toBe('5m');
+test('defers to the 5 s tier first, and to the 5 min tier again for every reason except slots', () => {
+  expect(planDeferral('slots', 3, clock())?.tier).toBe('5s');
+  expect([0, 1, 7].map((count) => planDeferral('hanging', count, clock())?.tier)).toEqual(['5s', '5m', '5m']);
+  expect(planDeferral('breaker', 0, clock())?.tier).toBe('5s');
+  expect(planDeferral('breaker', 1, clock())?.tier).toBe('5m');
 });
 
 test.each([

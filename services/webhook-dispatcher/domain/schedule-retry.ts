@@ -2,10 +2,10 @@ import type { RetryTier } from '#shared/contracts/webhook.ts';
 
 /*
  * attempt   1    2     3      4     5     6      7      8
- * after     0   5 s  5 min  30 min 2 h   5 h   10 h   10 h    the one before, plus 0 to 20 %
- * in all    0   5 s  5 min  35 min 2 h½  7 h½  17 h½  27 h½
+ * after     0   5 s  5 min  30 min 2 h   5 h   10 h   10 h    the attempt before, plus 0 to 20 %
+ * total     0   5 s  5 min  35 min 2 h½  7 h½  17 h½  27 h½
  *
- * After the eighth: exhausted. `Retry-After` and being put aside stretch it, to 40 h at the most.
+ * After the eighth: exhausted. `Retry-After` and deferrals lengthen the schedule, to at most 40 h.
  */
 const SCHEDULE: readonly RetryTier[] = ['5s', '5m', '30m', '2h', '5h', '10h', '10h'];
 
@@ -23,18 +23,18 @@ const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [
   ['10h', 10 * HOUR_MS],
 ];
 
-/** A delay grows by at most this part of itself, so that receivers that fell together do not return together. */
+/** The largest random share added to a delay, so that retries of one outage do not all arrive at once. */
 const JITTER_MAX = 0.2;
 
-/** A delivery is given up this long after it was first taken up. */
+/** A delivery is given up this long after its first attempt or deferral. */
 const GIVE_UP_MS = 40 * HOUR_MS;
 
-/** Attempts in one chain, the first included. */
+/** Attempts after the check or a resend, the first included. */
 export const ATTEMPTS_MAX = SCHEDULE.length + 1;
 
 type Clock = {
   readonly nowMs: number;
-  /** When the delivery was first taken up. */
+  /** When the delivery was first attempted or deferred. */
   readonly startedAtMs: number;
   /** From 0 to 1: where in the jitter's range. */
   readonly jitter: number;
@@ -44,7 +44,7 @@ type Clock = {
 
 export type Retry = { readonly tier: RetryTier; readonly dueAtMs: number };
 
-/** Whether a delivery has been under way for too long to be attempted again. */
+/** Whether a delivery is too old to be attempted again. */
 export const isGivenUp = ({ nowMs, startedAtMs, scale }: Omit<Clock, 'jitter'>): boolean =>
   nowMs - startedAtMs > GIVE_UP_MS * scale;
 
@@ -55,8 +55,8 @@ export const isGivenUp = ({ nowMs, startedAtMs, scale }: Omit<Clock, 'jitter'>):
  * asks for more than the longest tier gets the longest tier). Never earlier than the tier's delay.
  *
  * @param attemptCount attempts made so far, this one included: from 1.
- * @param retryAfterMs what the receiver asked for; not scaled.
- * @returns `undefined` when the schedule or the 40 h are spent: the delivery is exhausted.
+ * @param retryAfterMs the delay that the receiver asked for; not scaled.
+ * @returns `undefined` when no attempt of the schedule or of the 40 h is left: the delivery is exhausted.
  *
  * @example
  * planRetry(1, undefined, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5s', dueAtMs: 5000 }
@@ -68,45 +68,51 @@ export function planRetry(
 ): Retry | undefined {
   const scheduled = SCHEDULE[attemptCount - 1];
   if (scheduled === undefined) return undefined;
-  const scheduledPlace = TIER_DELAYS_MS.findIndex(([tier]) => tier === scheduled);
-  const candidates = TIER_DELAYS_MS.slice(scheduledPlace);
+  const scheduledIndex = TIER_DELAYS_MS.findIndex(([tier]) => tier === scheduled);
+  const candidates = TIER_DELAYS_MS.slice(scheduledIndex);
   const covering = candidates.find(([, delayMs]) => delayMs * clock.scale >= (retryAfterMs ?? 0));
-  return place(covering ?? candidates.at(-1), clock);
+  return dueIn(covering ?? candidates.at(-1), clock);
 }
 
-/** Why a delivery is put aside without an attempt. */
-export const ASIDE_REASONS = ['slots', 'hanging', 'breaker', 'secret'] as const;
-export type AsideReason = (typeof ASIDE_REASONS)[number];
+/** Why a delivery is deferred without an attempt. */
+export const DEFERRAL_REASONS = ['slots', 'hanging', 'breaker', 'secret'] as const;
+export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
 
 /**
- * Plans when a delivery that was put aside without an attempt is looked at again. Its schedule does not advance.
+ * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not advance.
  *
- * @param reason `slots`: the slots of a receiver that takes messages are taken, the 5 s tier. `hanging`: those of one
- * that took none lately are, the 5 s tier the first time and the 5 min tier from then on: what a client app sends to
- * ever new receivers that hang would go round every 5 s for 40 h, and their breakers see too few attempts to open.
- * `breaker`: the receiver is failing, and `secret`: there is nothing to sign with, likewise.
- * @returns `undefined` when the 40 h are spent.
+ * | reason    | meaning                                                       | tier                      |
+ * | --------- | ------------------------------------------------------------- | ------------------------- |
+ * | `slots`   | no slot is free at a receiver with a recent success           | 5 s                       |
+ * | `hanging` | no slot is free at a receiver without a recent success        | 5 s at first, then 5 min  |
+ * | `breaker` | the breaker of a failing receiver is open                     | 5 s at first, then 5 min  |
+ * | `secret`  | the signing secret cannot be opened                           | 5 s at first, then 5 min  |
+ *
+ * `hanging` needs the 5 min tier: a client app with ever new hanging receivers makes too few attempts at each to open a
+ * breaker, and its messages would return every 5 s for 40 h.
+ *
+ * @returns `undefined` once the 40 h are over
  *
  * @example
- * planAside('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
+ * planDeferral('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
-export function planAside(reason: AsideReason, deferralCount: number, clock: Clock): Retry | undefined {
-  return place(TIER_DELAYS_MS[reason !== 'slots' && deferralCount > 0 ? 1 : 0], clock);
+export function planDeferral(reason: DeferralReason, deferralCount: number, clock: Clock): Retry | undefined {
+  return dueIn(TIER_DELAYS_MS[reason !== 'slots' && deferralCount > 0 ? 1 : 0], clock);
 }
 
-function place(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
+function dueIn(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
   if (tier === undefined) return undefined;
   const dueAtMs = clock.nowMs + Math.ceil(tier[1] * clock.scale * (1 + JITTER_MAX * clock.jitter));
   return isGivenUp({ ...clock, nowMs: dueAtMs }) ? undefined : { tier: tier[0], dueAtMs };
 }
 
-/** Longer than any tier: more digits than this mean "very long", not a number to compute with. */
+/** Longer than any tier: larger values are cut to this. */
 const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 
 /**
  * Parses a `Retry-After` header (RFC 9110 10.2.3): whole seconds or an HTTP date.
  *
- * @returns milliseconds from `nowMs`, from 0 to 24 h, or `undefined` if there is none that can be read.
+ * @returns milliseconds from `nowMs`, from 0 to 24 h, or `undefined` without a valid header.
  *
  * @example
  * parseRetryAfter('120', 0); // 120000
@@ -118,6 +124,6 @@ export function parseRetryAfter(text: string | undefined, nowMs: number): number
   return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(delayMs, 0), RETRY_AFTER_MS_MAX);
 }
 
-/** All three forms of an HTTP date begin with the name of the day; `Date.parse` alone would read far more. */
+/** All three forms of an HTTP date begin with the name of the day; `Date.parse` alone would accept far more. */
 const parseHttpDate = (text: string): number =>
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN;

@@ -1,14 +1,14 @@
 import { LIVE_SECRETS_MAX } from '#shared/contracts/client-app.ts';
 
-/** A secret that can sign, and until when. */
+/** Signs with one secret until the secret expires. */
 export type Signer = {
   /** The base64 HMAC-SHA256 of a text under the secret. */
   readonly sign: (content: string) => string;
-  /** After that instant it signs no more; absent on the newest. */
+  /** Epoch ms from which the secret no longer signs; absent on the newest. */
   readonly expiresAtMs: number | undefined;
 };
 
-/** Whether a secret still signs at an instant. */
+/** Whether a secret is valid at an instant. */
 export const isLiveAt = ({ expiresAtMs }: Pick<Signer, 'expiresAtMs'>, atMs: number): boolean =>
   expiresAtMs === undefined || expiresAtMs > atMs;
 
