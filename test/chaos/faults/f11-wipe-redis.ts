@@ -23,7 +23,7 @@ export const f11WipeRedis: Fault = {
   async run({ system, ledger, seconds, rest }) {
     const { redis, views } = system.open;
     const fromMs = Date.now();
-    await redis.flushall();
+    await redis.flushall('ASYNC');
     // They may be whole from any instant on after the last look that found them missing.
     let lookedAtMs = fromMs;
     const areWhole = async () => {
