@@ -6,13 +6,13 @@ import { composeFailure, type FailedCheck } from './domain/compose-result.ts';
 
 type Dependencies = {
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
-  readonly observeFailure: (rules: readonly { readonly chainId: number }[]) => void;
+  readonly recordFailure: (rules: readonly { readonly chainId: number }[]) => void;
   /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
 };
 
-/** What is left of a message that does not match its schema: enough to end its check, or nothing. */
-const Remains = CheckRequested.pick({
+/** The fields that a failure result needs, of a message that does not match the full schema. */
+const PartialCheck = CheckRequested.pick({
   requestId: true,
   clientId: true,
   delivery: true,
@@ -33,26 +33,26 @@ const Remains = CheckRequested.pick({
 });
 
 /**
- * Ends a check that could not be evaluated: `failed`, with `internal` for every rule. Of a record that cannot be
- * read as a check, whatever names the check is enough; of any other there is nothing to end.
+ * Publishes the failure of a check that could not be evaluated: `failed`, with `internal` for every rule. A record that
+ * does not match the schema needs only the fields that identify its check; any other record is skipped.
  */
-export function makeGiveUp({ publish, observeFailure, now }: Dependencies): GiveUp<CheckRequested> {
+export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies): GiveUp<CheckRequested> {
   return async function giveUp({ message, record }) {
-    const check = message ?? remainsOf(record.value);
+    const check = message ?? parsePartialCheck(record.value);
     if (check === undefined) return;
-    const failure = composeFailure(check, new Date(now()).toISOString());
+    const failure = composeFailure(check, new Date(redisNowMs()).toISOString());
     await publish(failure, record.traceparent);
-    observeFailure(check.rules);
+    recordFailure(check.rules);
   };
 }
 
-function remainsOf(value: Buffer | null): FailedCheck | undefined {
+function parsePartialCheck(value: Buffer | null): FailedCheck | undefined {
   let json: unknown;
   try {
     json = JSON.parse(value?.toString() ?? '');
   } catch {
     return undefined;
   }
-  const remains = Remains.safeParse(json);
-  return remains.success ? remains.data : undefined;
+  const parsed = PartialCheck.safeParse(json);
+  return parsed.success ? parsed.data : undefined;
 }

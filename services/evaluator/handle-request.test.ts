@@ -60,9 +60,9 @@ function makeHandler(readBalances: ReadBalances) {
       isConfigured: (chainId) => chainId === 1,
       nativeDecimals: () => 18,
       publish: async (completed) => void published.push(completed),
-      observe: () => undefined,
-      pass: () => undefined,
-      now: () => NOW,
+      recordMetrics: () => undefined,
+      waitForTick: () => undefined,
+      redisNowMs: () => NOW,
       evaluationMsMax: 30_000,
     },
     'interactive',
@@ -194,8 +194,8 @@ describe('a check that could not be evaluated', () => {
     const published: CheckCompleted[] = [];
     await makeGiveUp({
       publish: async (completed) => void published.push(completed),
-      observeFailure: () => undefined,
-      now: () => NOW,
+      recordFailure: () => undefined,
+      redisNowMs: () => NOW,
     })({
       message,
       record: aRecord(value),

@@ -17,52 +17,53 @@ type Dependencies = {
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
-  readonly observe: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
+  readonly recordMetrics: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
   /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
   readonly evaluationMsMax: number;
-  /** Waited for before a check that was read is ended; see `turn-gate.ts`. */
-  readonly pass: (lane: Lane) => Promise<void> | undefined;
+  /** Awaited before a check whose reads are complete is judged; see `tick-limiter.ts`. */
+  readonly waitForTick: (lane: Lane) => Promise<void> | undefined;
 };
 
 /**
- * The evaluator's work on one check of a lane: plan the reads, read, agree, judge, publish.
+ * Evaluates one check of a lane: plan the reads, read, agree, judge, publish.
  *
- * A check that the stop of the process cuts short is left to the next owner, who has the time that it needs: only
- * what it has until its own end is a result. A check that waits for a chain is parked: others run in its place.
- * A check that cannot be judged is refused as `message-unreadable` and never judged; `give-up.ts` ends it.
+ * If the process shuts down before the check's own deadline, the check is not published but left to the partition's
+ * next owner, which evaluates it with the time it needs. A check that waits for a chain is parked: its slot of the
+ * window goes to another check. A check that cannot be judged is rejected as `message-unreadable`; `give-up.ts`
+ * publishes its failure.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
   return async function handleRequest(check, { traceparent, signal, park }) {
-    const startedAt = deps.now();
-    const plan = planOrRefuse(check, READS_MAX[lane], deps);
+    const startedAt = deps.redisNowMs();
+    const plan = planOrReject(check, READS_MAX[lane], deps);
     const endAt = endAtOf(check, startedAt, deps);
-    const end = startEnd(endAt, startedAt);
+    const deadline = startDeadline(endAt, startedAt);
     const observed = await deps.readBalances(plan.reads, {
       ...check,
       lane,
       traceparent,
-      // One that waits takes no place from others, and is left to the next owner when the process stops.
-      onWait: () => park(end.finish),
-      signal: end.signal,
+      // A waiting check holds no slot of the window; at shutdown it is left to the partition's next owner.
+      onWait: () => park(deadline.finish),
+      signal: deadline.signal,
     });
-    end.finish();
-    await deps.pass(lane);
+    deadline.finish();
+    await deps.waitForTick(lane);
     const readings = agree(observed.values());
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
-    if (signal.aborted && deps.now() < endAt && verdicts.some(isOpen))
-      throw new ServiceError('overloaded', 'the process stops before the check could end');
-    const evaluatedAt = new Date(deps.now()).toISOString();
+    if (signal.aborted && deps.redisNowMs() < endAt && verdicts.some(isRetryable))
+      throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
+    const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     await deps.publish(composeResult(check, verdicts, blocksOf(observed), evaluatedAt), traceparent);
-    deps.observe(check, verdicts, (deps.now() - startedAt) / 1_000);
+    deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }
 
-/** Whether asking again may decide it. */
-const isOpen = (verdict: Verdict): boolean =>
+/** Whether a retry may decide the rule. */
+const isRetryable = (verdict: Verdict): boolean =>
   verdict.outcome === 'undetermined' && describeUndetermined(verdict).retryable;
 
-function planOrRefuse(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
+function planOrReject(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
   const plan = planReads(check.account, check.rules, readsMax);
   if ('fault' in plan) throw new ServiceError('message-unreadable', plan.fault);
   const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));
@@ -77,18 +78,18 @@ function endAtOf(check: CheckRequested, startedAt: number, { evaluationMsMax }: 
   return planEnd({ acceptedAtMs, ...deadline }, startedAt, evaluationMsMax);
 }
 
-/** One for all: making a reason with its stack for every check costs as much as all the rest of the signal. */
+/** Shared by all checks: an error with a stack per check would cost as much as the rest of the signal. */
 const ENDED = new Error('the check has ended');
 
-/** A signal that says when to end with what there is; it is aborted already where that time has passed. */
-function startEnd(endAt: number, startedAt: number) {
+/** Starts the check's deadline timer. The signal is already aborted if the deadline has passed. */
+function startDeadline(endAt: number, startedAt: number) {
   const controller = new AbortController();
   const abort = () => controller.abort(ENDED);
   const timer = setTimeout(abort, Math.max(0, endAt - startedAt));
   if (endAt <= startedAt) abort();
   return {
     signal: controller.signal,
-    /** Also ends what is still on its way for this check alone. */
+    /** Also cancels calls that only this check waits for. */
     finish: () => {
       clearTimeout(timer);
       abort();

@@ -14,7 +14,7 @@ import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
-import { makeTurnGate } from './turn-gate.ts';
+import { makeTickLimiter } from './tick-limiter.ts';
 
 // Composition root: the only file that knows every part of the evaluator.
 await runService(
@@ -38,19 +38,19 @@ await runService(
         agreeOn,
         isAnswer,
         observer: metrics.chains,
-        now: clock.now,
+        redisNowMs: clock.now,
       }),
     );
     const dependencies = {
       ...chains,
       publish: (completed: CheckCompleted, traceparent: string) =>
         kafka.publish(checkCompleted, completed, { traceparent }),
-      observe: metrics.observeCheck,
-      now: clock.now,
+      recordMetrics: metrics.recordCheck,
+      redisNowMs: clock.now,
       evaluationMsMax: config.evaluationMsMax,
-      pass: makeTurnGate().pass,
+      waitForTick: makeTickLimiter().waitForTick,
     };
-    // A group and a window per lane: a bulk backlog fills its own window, and never the one of those who wait.
+    // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the interactive window.
     const consume = (lane: Lane) =>
       kafka.consume({
         groupId: CONSUMER_GROUPS.lanes[lane],
@@ -61,7 +61,7 @@ await runService(
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
     const consumers = [await consume('interactive'), await consume('bulk')];
-    // Together, because each may take the time that the stop allows for work in hand.
+    // In parallel: each consumer may take the full time that a shutdown allows for checks in progress.
     scope.defer(async () => {
       await Promise.all(consumers.map((consumer) => consumer[Symbol.asyncDispose]()));
     });

@@ -4,7 +4,7 @@ import { makeMetrics } from './metrics.ts';
 test('the figures that dashboards rely on are there, by the names and labels of the contract', async () => {
   const registry = makeRegistry('evaluator');
   const metrics = makeMetrics(registry);
-  metrics.observeCheck(
+  metrics.recordCheck(
     {
       requestId: 'r',
       clientId: 'c',

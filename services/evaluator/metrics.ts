@@ -69,7 +69,7 @@ export function makeMetrics(
     if (repeat !== 'same') flips.inc({ chain_id, direction: repeat });
   };
   return {
-    observeCheck(check: CheckRequested, judged: readonly Verdict[], seconds: number): void {
+    recordCheck(check: CheckRequested, judged: readonly Verdict[], seconds: number): void {
       evaluationSeconds.observe(seconds);
       for (const [index, verdict] of judged.entries()) {
         const chain_id = String(check.rules[index]?.chainId ?? 0);
@@ -79,7 +79,7 @@ export function makeMetrics(
       }
     },
     /** A check that could not be evaluated: all of its rules are undetermined. */
-    observeFailure(rules: readonly { readonly chainId: number }[]): void {
+    recordFailure(rules: readonly { readonly chainId: number }[]): void {
       for (const { chainId } of rules) {
         // The record may name any number: only a configured chain becomes a label.
         const chain_id = known.has(chainId) ? String(chainId) : 'unknown';

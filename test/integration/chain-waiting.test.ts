@@ -50,9 +50,9 @@ test('checks that wait for a chain hold up nobody, and leave at once when their 
       ...chains.chains,
       publish: async ({ requestId, resultJson }) =>
         void results.set(requestId, CheckResult.parse(JSON.parse(resultJson))),
-      observe: () => undefined,
-      pass: () => undefined,
-      now: Date.now,
+      recordMetrics: () => undefined,
+      waitForTick: () => undefined,
+      redisNowMs: Date.now,
       evaluationMsMax: never.evaluationMsMax,
     },
     'bulk',

@@ -71,7 +71,7 @@ export function connectTestChains(
     poolSize: () => 1,
     agreeOn,
     isAnswer,
-    now: Date.now,
+    redisNowMs: Date.now,
     observer: {
       onCall: (chainId, endpoint, result) => void calls.push(`${chainId}/${endpoint}/${result}`),
       onBatch: (_, readCount) => void batches.push(readCount),
@@ -102,9 +102,9 @@ export function connectTestChains(
           publish: async ({ resultJson }) => {
             result = CheckResult.parse(JSON.parse(resultJson));
           },
-          observe: () => undefined,
-          pass: () => undefined,
-          now: Date.now,
+          recordMetrics: () => undefined,
+          waitForTick: () => undefined,
+          redisNowMs: Date.now,
           evaluationMsMax,
         },
         lane,

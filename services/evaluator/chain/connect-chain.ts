@@ -10,8 +10,8 @@ import { Endpoint } from './endpoints/endpoint.ts';
 import { EndpointPool } from './endpoints/endpoint-pool.ts';
 import { callCheaply, probeEndpoint } from './endpoints/probe-endpoint.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
-import { AloneSlots } from './reader/alone-slots.ts';
 import { CodeProofs } from './reader/code-proofs.ts';
+import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
 import { Quarantine } from './reader/quarantine.ts';
 import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
 import { connectRpc, type Rpc } from './rpc/connect-rpc.ts';
@@ -30,7 +30,7 @@ export type ChainOptions = {
   readonly isAnswer: (reading: Reading) => boolean;
   readonly observer: ChainObserver;
   /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
 };
 
 export type Chain = AsyncDisposable & { readonly read: ReadChain };
@@ -38,8 +38,8 @@ export type Chain = AsyncDisposable & { readonly read: ReadChain };
 /** Builds the parts of one chain. It waits for no endpoint: the reads find out which endpoints answer. */
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
   const { chainId, quorum, blockTimeMs, maxHeadAgeMs } = settings;
-  const { observer, now } = options;
-  const nowMs = () => performance.now();
+  const { observer, redisNowMs } = options;
+  const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
   const endpoints = settings.endpoints.map(({ url, headers, maxCallsPerBatch, requestsPerSecond }, index) => {
     const rpc: Rpc = connectRpc({
@@ -59,7 +59,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       maxCallsPerBatch,
       rateShare,
       observer: { onCall },
-      nowMs,
+      monotonicMs,
     });
   });
   const room = new WaitingRoom(options.waitingBounds);
@@ -70,26 +70,26 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     blockTimeMs,
     onHedge: () => observer.onHedge(chainId),
     onHealth: ({ name }, health) => observer.onHealth(chainId, name, health),
-    onQuiet: () => room.tellAll(),
+    onQuiet: () => room.notifyAll(),
     onSilence: () => room.evictExcess(),
-    nowMs,
+    monotonicMs,
   });
   scope.use(pool);
   const onHead = ({ timestamp }: { timestamp: number }) =>
-    observer.onHead(chainId, now() - timestamp * 1_000);
+    observer.onHead(chainId, redisNowMs() - timestamp * 1_000);
   const heads = new Heads({
     pool,
     quorum,
     blockTimeMs,
     maxHeadAgeMs,
-    now,
-    nowMs,
+    redisNowMs,
+    monotonicMs,
     onHead,
     room: new WaitingRoom(options.waitingBounds),
   });
   scope.defer(() => heads.close());
-  const quarantine = new Quarantine(nowMs);
-  const aloneSlots = new AloneSlots(options.poolSize, nowMs);
+  const quarantine = new Quarantine(monotonicMs);
+  const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
   const performBatch = makeBatchReader({
     candidates: (block) => pool.candidates(block),
@@ -97,13 +97,13 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     agreeOn: options.agreeOn,
     hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
     readyInMs: (answered) => pool.readyInMs(answered),
-    whyNobody: () => pool.whyNobody(),
+    whyNoCandidate: () => pool.whyNoCandidate(),
     onHedge: () => pool.spendHedge(),
     onBatch: (readCount) => observer.onBatch(chainId, readCount),
     readFrom: makeReadFromEndpoint({
       capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
       quarantine,
-      codeProofs: new CodeProofs(nowMs),
+      codeProofs: new CodeProofs(monotonicMs),
       onTimeout: (endpoint) => pool.verifyAlive(endpoint),
     }),
   });
@@ -111,7 +111,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     perform: traceBatches(chainId, performBatch),
     batchMax: () => Math.max(...endpoints.map(({ limit }) => limit.current)),
     isQuarantined: (read) => quarantine.has(read),
-    takeAloneSlot: (clientId) => aloneSlots.take(clientId),
+    takeIsolatedReadSlot: (clientId) => isolatedReadSlots.take(clientId),
     isFact: (observation) => options.isAnswer(agreed(observation)),
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
   });
@@ -126,7 +126,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     quorum,
     agreed,
     isAnswer: options.isAnswer,
-    nowMs,
+    monotonicMs,
     room,
     isQuiet: () => pool.isQuiet,
     isSilent: () => pool.isSilent,

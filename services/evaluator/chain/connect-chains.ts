@@ -2,7 +2,7 @@ import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
 import type { ChainObservations, Read } from '../domain/read.ts';
-import { newAloneBudget } from './batching/entry.ts';
+import { newIsolatedReadBudget } from './batching/entry.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 
 export type ReadBalancesContext = {
@@ -43,12 +43,12 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
     async readBalances(reads, { consistency, ...context }) {
       const { blockTag, minBlock } = consistency;
-      const aloneBudget = newAloneBudget();
+      const isolatedReadBudget = newIsolatedReadBudget();
       // All start at once, and none ever rejects, so they can be awaited one after another.
       const reading = [...reads].map(([chainId, ofChain]) => {
         const chain = byId.get(chainId)?.chain;
         if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
-        const own = { ...context, aloneBudget, blockTag, minBlock: minBlock[String(chainId)] ?? 0 };
+        const own = { ...context, isolatedReadBudget, blockTag, minBlock: minBlock[String(chainId)] ?? 0 };
         return { chainId, observed: chain.read(ofChain, own) };
       });
       const observations = new Map<number, ChainObservations>();

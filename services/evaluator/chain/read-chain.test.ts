@@ -1,7 +1,7 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
-import { type Entry, newAloneBudget } from './batching/entry.ts';
+import { type Entry, newIsolatedReadBudget } from './batching/entry.ts';
 import { WaitingRoom } from './batching/waiting-room.ts';
 import type { Block } from './blocks/block.ts';
 import type { HeadRequest } from './blocks/heads.ts';
@@ -34,12 +34,12 @@ function makeReader(observed: Observation[], quorum = 1) {
     isSilent: () => false,
     onSaved: () => undefined,
     onRead: () => undefined,
-    nowMs: () => 0,
+    monotonicMs: () => 0,
   });
   const readOnce = async () => {
     const { block, observations } = await read([READ], {
       ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
-      aloneBudget: newAloneBudget(),
+      isolatedReadBudget: newIsolatedReadBudget(),
       signal: new AbortController().signal,
     });
     return { block: block?.number, observation: observations.get(READ.key) };
@@ -69,12 +69,12 @@ test('a block is proved by the reads that were answered, whatever became of the 
     ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
     ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
     room: new WaitingRoom({ perClientMax: 1, max: 1 }),
-    ...{ isQuiet: () => false, isSilent: () => false, nowMs: () => 0 },
+    ...{ isQuiet: () => false, isSilent: () => false, monotonicMs: () => 0 },
     ...{ onSaved: () => undefined, onRead: () => undefined },
   });
   const { block } = await read([READ], {
     ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
-    aloneBudget: newAloneBudget(),
+    isolatedReadBudget: newIsolatedReadBudget(),
     signal: new AbortController().signal,
   });
   expect(block?.proved).toBe(true);

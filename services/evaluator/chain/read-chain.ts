@@ -10,7 +10,7 @@ import {
   type Read,
   type Reading,
 } from '../domain/read.ts';
-import { type AloneBudget, type Entry, observationOf } from './batching/entry.ts';
+import { type Entry, type IsolatedReadBudget, observationOf } from './batching/entry.ts';
 import type { ReadQueue } from './batching/read-queue.ts';
 import type { WaitingRoom } from './batching/waiting-room.ts';
 import type { Block } from './blocks/block.ts';
@@ -28,7 +28,7 @@ export type ChainReadContext = {
   readonly clientId: string;
   readonly blockTag: BlockTag;
   readonly minBlock: number;
-  readonly aloneBudget: AloneBudget;
+  readonly isolatedReadBudget: IsolatedReadBudget;
   readonly traceparent?: string;
   /** Called, perhaps often, when the chain lets the check wait. */
   readonly onWait: () => void;
@@ -52,7 +52,7 @@ export type ChainReaderOptions = {
   readonly isSilent: () => boolean;
   readonly onSaved: (reason: 'decimals') => void;
   readonly onRead: (durationMs: number) => void;
-  readonly nowMs: () => number;
+  readonly monotonicMs: () => number;
 };
 
 /** Reads of one chain for one check, all at one block. Never throws: what failed is in the observations. */
@@ -65,7 +65,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   /** What was read, or the block that vanished meanwhile. */
   async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, gone: readonly Block[]) {
     const { blockTag: tag, signal } = context;
-    const block = await heads.read({ ...context, tag, startedMs: options.nowMs(), gone });
+    const block = await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone });
     const known = new Map<string, Observation>();
     const open = reads.filter((read) => {
       const observation = read.kind === 'decimals' ? decimals.get(read.key) : undefined;
@@ -100,7 +100,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   }
 
   return async function readChain(reads, context) {
-    const startedMs = options.nowMs();
+    const startedMs = options.monotonicMs();
     const allFailed = (reading: FailedReading): ChainObservations => {
       const observation = [reading];
       return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
@@ -119,7 +119,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       return allFailed(toRpcFailure(error).reading);
     } finally {
       room.leave(waiter);
-      options.onRead(options.nowMs() - startedMs);
+      options.onRead(options.monotonicMs() - startedMs);
     }
   };
 }

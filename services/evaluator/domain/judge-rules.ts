@@ -113,7 +113,7 @@ function decimalsOf(
 }
 
 /** Faults that asking again will not mend. */
-const CONTRACTS_FAULTS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
+const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'contract-not-found',
   'call-reverted',
   'return-malformed',
@@ -121,8 +121,7 @@ const CONTRACTS_FAULTS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode
   'gas-exhausted',
 ]);
 
-const isFinal = ({ code, cause }: FailedReading): boolean =>
-  cause === undefined && CONTRACTS_FAULTS.has(code);
+const isFinal = ({ code, cause }: FailedReading): boolean => cause === undefined && FINAL_CODES.has(code);
 
 /** The failure to report for several failed reads: one that asking again will not mend comes first. */
 const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>

@@ -7,10 +7,10 @@ import { FairQueue } from './fair-queue.ts';
 export class BlockReads {
   readonly block: Block;
   readonly entries = new Map<string, Entry>();
-  readonly waiting: Readonly<Record<Lane | 'alone', FairQueue<Entry>>> = {
+  readonly waiting: Readonly<Record<Lane | 'isolated', FairQueue<Entry>>> = {
     interactive: new FairQueue(),
     bulk: new FairQueue(),
-    alone: new FairQueue(),
+    isolated: new FairQueue(),
   };
 
   /** Reads that wait until their client app may have one more read alone. */
@@ -25,11 +25,11 @@ export class BlockReads {
   }
 
   get waitingCount(): number {
-    return this.sharedCount + this.waiting.alone.size + this.pausedCount;
+    return this.sharedCount + this.waiting.isolated.size + this.pausedCount;
   }
 
   queue(entry: Entry): void {
-    this.waiting[entry.isAlone ? 'alone' : entry.lane].push(entry.clientId, entry);
+    this.waiting[entry.isIsolated ? 'isolated' : entry.lane].push(entry.clientId, entry);
   }
 
   /** At most `max` reads that are still wanted: the interactive lane first, then the clients in turn. */
@@ -39,8 +39,8 @@ export class BlockReads {
     return [...urgent, ...this.waiting.bulk.take(max - urgent.length, wanted)];
   }
 
-  takeAlone(max: number): Entry[] {
-    return this.waiting.alone.take(max, this.#makeFilter());
+  takeIsolated(max: number): Entry[] {
+    return this.waiting.isolated.take(max, this.#makeFilter());
   }
 
   /** Passes each read once that is open and wanted; one that nobody wants any more is forgotten. */

@@ -13,7 +13,7 @@ export type Entry = {
   /** What it is told where it may not be read again: set once it failed in a way that too little gas could explain. */
   suspected: Observation | undefined;
   /** Whether it is read apart from all others, because it failed or burned gas before. */
-  isAlone: boolean;
+  isIsolated: boolean;
   /** Whether the block was proved by the call that answered. */
   isProved: boolean;
   /** How the last attempt failed, for those who must end before there is an answer. */
@@ -27,7 +27,7 @@ export type Entry = {
 export type Batch = {
   readonly block: Block;
   readonly entries: readonly Entry[];
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
   /** Aborted when nobody waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
@@ -37,14 +37,14 @@ export type Batch = {
 export type Ticket = {
   openCount: number;
   readonly clientId: string;
-  readonly aloneBudget: AloneBudget;
+  readonly isolatedReadBudget: IsolatedReadBudget;
   readonly done: () => void;
 };
 
 /** How many more reads of a check may be read again alone. */
-export type AloneBudget = { readsLeft: number };
-const ALONE_READS_PER_CHECK_MAX = 8;
-export const newAloneBudget = (): AloneBudget => ({ readsLeft: ALONE_READS_PER_CHECK_MAX });
+export type IsolatedReadBudget = { readsLeft: number };
+const ISOLATED_READS_PER_CHECK_MAX = 8;
+export const newIsolatedReadBudget = (): IsolatedReadBudget => ({ readsLeft: ISOLATED_READS_PER_CHECK_MAX });
 
 export function join(entry: Entry, ticket: Ticket): void {
   if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;

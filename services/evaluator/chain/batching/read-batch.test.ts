@@ -15,7 +15,7 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
     ...{ candidates: () => endpoints, quorum, agreeOn },
     hedgeAfterMs: () => undefined,
     readyInMs: () => undefined,
-    whyNobody: () => 'breaker-open',
+    whyNoCandidate: () => 'breaker-open',
     onHedge: () => undefined,
     onBatch: () => undefined,
     readFrom: async ({ name }) => {
@@ -24,8 +24,8 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
       return { readings: says, isProved: true };
     },
   });
-  const entries = ['a', 'b'].map((key) => ({ read: { key }, isAlone: false }) as Entry);
-  await perform({ entries, isAlone: false, controller: new AbortController() } as unknown as Batch);
+  const entries = ['a', 'b'].map((key) => ({ read: { key }, isIsolated: false }) as Entry);
+  await perform({ entries, isIsolated: false, controller: new AbortController() } as unknown as Batch);
   return { entries, observations: entries.map(({ observation }) => observation) };
 }
 

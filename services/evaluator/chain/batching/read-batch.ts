@@ -17,7 +17,7 @@ export type BatchReaderOptions = {
   readonly readFrom: ReadFromEndpoint;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
   readonly readyInMs: (answered: ReadonlySet<Endpoint>) => number | undefined;
-  readonly whyNobody: () => FailureKind;
+  readonly whyNoCandidate: () => FailureKind;
   readonly onHedge: () => void;
   readonly onBatch: (readCount: number) => void;
 };
@@ -47,7 +47,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       ask: (endpoint, signal) => options.readFrom(endpoint, { ...batch, reads }, signal),
       hedgeAfterMs: options.hedgeAfterMs,
       readyInMs: options.readyInMs,
-      whyNobody: options.whyNobody,
+      whyNoCandidate: options.whyNoCandidate,
       onHedge: options.onHedge,
       onFailure: ({ reading }) => {
         for (const entry of batch.entries) entry.lastFailure = reading;
@@ -56,7 +56,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     });
     // Fewer than decide, and the others do not have the block any more: it was replaced, and the check begins anew.
     const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';
-    if (answers.length > 0 && !isGone) return fillIn(batch, answers);
+    if (answers.length > 0 && !isGone) return applyAnswers(batch, answers);
     if (failure === undefined || failure.kind === 'abandoned') return;
     for (const entry of batch.entries) entry.observation = [failure.reading];
   };
@@ -66,7 +66,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
  * Gives each entry what all endpoints answered. One that is suspect stays open, with what it is told where it may not
  * be read again. So does one that an endpoint had no gas left for, provided that this endpoint got anywhere at all.
  */
-function fillIn({ entries }: Batch, answers: readonly BatchAnswer[]): void {
+function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   const isProved = answers.every((answer) => answer.isProved);
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
   for (const [index, entry] of entries.entries()) {

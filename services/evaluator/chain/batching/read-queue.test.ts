@@ -3,7 +3,7 @@ import type { Lane } from '#shared/contracts/check-requested.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { failed, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import { type AloneBudget, type Batch, newAloneBudget, observationOf } from './entry.ts';
+import { type Batch, type IsolatedReadBudget, newIsolatedReadBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
 
 const aBlock = (number: number): Block => ({
@@ -25,7 +25,7 @@ const aRead = (id: number, contract = '0xaa'): Read => ({
 function makeQueue({
   batchMax = 100,
   quarantined = '',
-  takeAloneSlot = (_clientId: string): number | undefined => 0,
+  takeIsolatedReadSlot = (_clientId: string): number | undefined => 0,
 } = {}) {
   const calls: { batch: Batch; done: () => void }[] = [];
   const saved: string[] = [];
@@ -33,19 +33,24 @@ function makeQueue({
     perform: (batch) => new Promise((done) => calls.push({ batch, done })),
     batchMax: () => batchMax,
     isQuarantined: ({ key }) => key === quarantined,
-    takeAloneSlot,
+    takeIsolatedReadSlot,
     isFact: (observation) => observation.every(({ ok }) => ok),
     onSaved: (reason) => saved.push(reason),
   });
   const read = (
     block: Block,
     reads: Read[],
-    over: { lane?: Lane; clientId?: string; signal?: AbortSignal; aloneBudget?: AloneBudget } = {},
+    over: {
+      lane?: Lane;
+      clientId?: string;
+      signal?: AbortSignal;
+      isolatedReadBudget?: IsolatedReadBudget;
+    } = {},
   ) =>
     queue
       .read(block, reads, {
         ...{ lane: 'bulk', clientId: 'app_1', signal: new AbortController().signal },
-        aloneBudget: newAloneBudget(),
+        isolatedReadBudget: newIsolatedReadBudget(),
         ...over,
       })
       .then((entries) => entries.map(observationOf));
@@ -192,7 +197,7 @@ test('a suspect is read again apart, and the others have their answers already',
   answer(0, ({ id }) => (id === 2n ? undefined : id));
   expect(await good).toEqual([[{ ok: true, value: 1n }]]);
   await nextTurn();
-  expect([idsOf(1), calls[1]?.batch.isAlone]).toEqual([[2], true]);
+  expect([idsOf(1), calls[1]?.batch.isIsolated]).toEqual([[2], true]);
   answer(1);
   expect(await both).toEqual([[{ ok: true, value: 1n }], [{ ok: true, value: 2n }]]);
 });
@@ -202,7 +207,7 @@ test('a quarantined read is made apart from the start, and others of its contrac
   void read(aBlock(1), [aRead(1, '0xbad'), aRead(2, '0xbad')]);
   await nextTurn();
   expect([idsOf(0), idsOf(1)]).toEqual([[1], [2]]);
-  expect(calls.map(({ batch }) => batch.isAlone)).toEqual([false, true]);
+  expect(calls.map(({ batch }) => batch.isIsolated)).toEqual([false, true]);
 });
 
 test('a bug in a call ends its reads as internal and frees its place', async () => {
@@ -210,14 +215,14 @@ test('a bug in a call ends its reads as internal and frees its place', async () 
     perform: () => Promise.reject(new Error('a bug')),
     batchMax: () => 1,
     isQuarantined: () => false,
-    takeAloneSlot: () => 0,
+    takeIsolatedReadSlot: () => 0,
     isFact: () => false,
     onSaved: () => undefined,
   });
   const context = {
     lane: 'bulk',
     clientId: 'app_1',
-    aloneBudget: newAloneBudget(),
+    isolatedReadBudget: newIsolatedReadBudget(),
     signal: new AbortController().signal,
   } as const;
   const reads = Array.from({ length: 10 }, (_, id) => aRead(id));
@@ -242,7 +247,7 @@ test('at most 8 reads of a check are read again alone, and the others are told t
     answer(call);
   }
   const observed = await result;
-  expect(calls.slice(1).map(({ batch }) => batch.isAlone)).toEqual([true, true]);
+  expect(calls.slice(1).map(({ batch }) => batch.isIsolated)).toEqual([true, true]);
   expect(observed.filter(([reading]) => reading?.ok)).toHaveLength(8);
   expect(observed.slice(8)).toEqual([[failed('not-read-alone')], [failed('not-read-alone')]]);
   // Nobody else is told it without a try of their own.
@@ -252,7 +257,9 @@ test('at most 8 reads of a check are read again alone, and the others are told t
 });
 
 test('a client app without a slot is told the first outcome, and one that has one pays for both', async () => {
-  const { read, calls, answer } = makeQueue({ takeAloneSlot: (id) => (id === 'app_2' ? 0 : undefined) });
+  const { read, calls, answer } = makeQueue({
+    takeIsolatedReadSlot: (id) => (id === 'app_2' ? 0 : undefined),
+  });
   const alone = read(aBlock(1), [aRead(1)]);
   const both = Promise.all([read(aBlock(1), [aRead(2)]), read(aBlock(1), [aRead(2)], { clientId: 'app_2' })]);
   await nextTurn();
@@ -264,7 +271,7 @@ test('a client app without a slot is told the first outcome, and one that has on
 });
 
 test('a read whose slot is still to come waits for it, also when its block has grown old', async () => {
-  const { read, calls, answer, idsOf } = makeQueue({ takeAloneSlot: () => 5 });
+  const { read, calls, answer, idsOf } = makeQueue({ takeIsolatedReadSlot: () => 5 });
   const result = read(aBlock(1), [aRead(1)]);
   await nextTurn();
   suspectAll(calls[0]);
@@ -275,7 +282,7 @@ test('a read whose slot is still to come waits for it, also when its block has g
     await other;
   }
   await waitUntil('the read alone', () => calls.length === 8);
-  expect([idsOf(7), calls[7]?.batch.isAlone]).toEqual([[1], true]);
+  expect([idsOf(7), calls[7]?.batch.isIsolated]).toEqual([[1], true]);
   answer(7);
   expect(await result).toEqual([[{ ok: true, value: 1n }]]);
 });

@@ -2,15 +2,15 @@ import type { Lane } from '#shared/contracts/check-requested.ts';
 import { failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockReads } from './block-reads.ts';
-import { type AloneBudget, type Batch, type Entry, join, leave, type Ticket } from './entry.ts';
+import { type Batch, type Entry, type IsolatedReadBudget, join, leave, type Ticket } from './entry.ts';
 
 /** Calls of one chain on their way at a time; what comes meanwhile goes out together in the next. */
 const CALLS_MAX = 4;
 /** Beside these, for the interactive lane: it never waits until a call of the bulk lane is answered. */
 const URGENT_CALLS_MAX = 1;
 /** Beside these, calls with reads that were set apart, and the reads of one such call. */
-const ALONE_CALLS_MAX = 2;
-const ALONE_READS_MAX = 4;
+const ISOLATED_CALLS_MAX = 2;
+const ISOLATED_READS_MAX = 4;
 /** Blocks whose answers are kept for checks to come. */
 const BLOCKS_MAX = 4;
 /** Answers kept per block; beyond, they are given out and forgotten. */
@@ -26,7 +26,7 @@ export type ReadQueueOptions = {
   /** Whether a read is set apart from the start. */
   readonly isQuarantined: (read: Read) => boolean;
   /** After how many ms a suspect read of a client app may be read alone; `undefined`: too many wait already. */
-  readonly takeAloneSlot: (clientId: string) => number | undefined;
+  readonly takeIsolatedReadSlot: (clientId: string) => number | undefined;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
@@ -37,7 +37,7 @@ export type ReadContext = {
   readonly clientId: string;
   readonly traceparent?: string;
   /** Shared by all chains of the check. */
-  readonly aloneBudget: AloneBudget;
+  readonly isolatedReadBudget: IsolatedReadBudget;
   readonly signal: AbortSignal;
 };
 
@@ -60,7 +60,7 @@ export class ReadQueue {
   readonly #options: ReadQueueOptions;
   /** By block hash, the least recently wanted first, so that a reorg cannot mix two blocks. */
   readonly #blocks = new Map<string, BlockReads>();
-  readonly #callCounts = { shared: 0, alone: 0 };
+  readonly #callCounts = { shared: 0, isolated: 0 };
   #isPumpDue = false;
 
   constructor(options: ReadQueueOptions) {
@@ -76,18 +76,18 @@ export class ReadQueue {
   /** One entry per read. Ends when all are answered or when the signal says so. */
   async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
     const ofBlock = this.#blockReads(block);
-    const entries = reads.map((read) => this.#want(ofBlock, read, context));
+    const entries = reads.map((read) => this.#requestRead(ofBlock, read, context));
     await this.#wait(entries, context);
     this.#evict();
     return entries;
   }
 
-  #want(ofBlock: BlockReads, read: Read, { lane, clientId, traceparent }: ReadContext): Entry {
+  #requestRead(ofBlock: BlockReads, read: Read, { lane, clientId, traceparent }: ReadContext): Entry {
     const known = ofBlock.entries.get(read.key);
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
       // A read of the bulk lane that somebody waits for at the front is moved to the front.
-      if (known.lane === 'bulk' && lane === 'interactive' && known.batch === undefined && !known.isAlone)
+      if (known.lane === 'bulk' && lane === 'interactive' && known.batch === undefined && !known.isIsolated)
         ofBlock.waiting.interactive.push(clientId, known);
       return known;
     }
@@ -98,7 +98,7 @@ export class ReadQueue {
       traceparent,
       observation: undefined,
       suspected: undefined,
-      isAlone: this.#options.isQuarantined(read),
+      isIsolated: this.#options.isQuarantined(read),
       isProved: false,
       lastFailure: undefined,
       wantedBy: [],
@@ -109,11 +109,14 @@ export class ReadQueue {
     return entry;
   }
 
-  async #wait(entries: readonly Entry[], { signal, clientId, aloneBudget }: ReadContext): Promise<void> {
+  async #wait(
+    entries: readonly Entry[],
+    { signal, clientId, isolatedReadBudget }: ReadContext,
+  ): Promise<void> {
     const open = entries.filter((entry) => entry.observation === undefined);
     if (open.length === 0 || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ticket: Ticket = { openCount: open.length, clientId, aloneBudget, done: resolve };
+    const ticket: Ticket = { openCount: open.length, clientId, isolatedReadBudget, done: resolve };
     for (const entry of open) join(entry, ticket);
     signal.addEventListener('abort', ticket.done, { once: true });
     this.#schedulePump();
@@ -149,7 +152,7 @@ export class ReadQueue {
 
   #pump(): void {
     while (this.#callCounts.shared < this.#sharedCallsMax && this.#start(this.#nextBatch(false)));
-    while (this.#callCounts.alone < ALONE_CALLS_MAX && this.#start(this.#nextBatch(true)));
+    while (this.#callCounts.isolated < ISOLATED_CALLS_MAX && this.#start(this.#nextBatch(true)));
   }
 
   get #sharedCallsMax(): number {
@@ -164,25 +167,26 @@ export class ReadQueue {
     return true;
   }
 
-  #nextBatch(isAlone: boolean): Batch | undefined {
+  #nextBatch(isIsolated: boolean): Batch | undefined {
     const blocks = [...this.#blocks.values()];
-    const hasWork = (block: BlockReads) => (isAlone ? block.waiting.alone.size > 0 : block.sharedCount > 0);
+    const hasWork = (block: BlockReads) =>
+      isIsolated ? block.waiting.isolated.size > 0 : block.sharedCount > 0;
     for (;;) {
       const ofBlock =
-        blocks.find((block) => !isAlone && block.waiting.interactive.size > 0) ?? blocks.find(hasWork);
+        blocks.find((block) => !isIsolated && block.waiting.interactive.size > 0) ?? blocks.find(hasWork);
       if (ofBlock === undefined) return undefined;
-      const entries = isAlone
-        ? ofBlock.takeAlone(ALONE_READS_MAX)
+      const entries = isIsolated
+        ? ofBlock.takeIsolated(ISOLATED_READS_MAX)
         : ofBlock.takeShared(this.#options.batchMax());
       // All that waited may have been dropped, because nobody wants it any more.
       if (entries.length === 0) continue;
       const controller = new AbortController();
-      return { block: ofBlock.block, entries, isAlone, controller, wantedCount: entries.length };
+      return { block: ofBlock.block, entries, isIsolated, controller, wantedCount: entries.length };
     }
   }
 
   async #run(batch: Batch): Promise<void> {
-    const slot = batch.isAlone ? 'alone' : 'shared';
+    const slot = batch.isIsolated ? 'isolated' : 'shared';
     this.#callCounts[slot] += 1;
     try {
       await this.#options.perform(batch);
@@ -202,10 +206,11 @@ export class ReadQueue {
       ofBlock.entries.delete(entry.read.key);
       return;
     }
-    const isFirstOutcome = entry.observation === undefined && entry.suspected !== undefined && !entry.isAlone;
-    const waitMs = isFirstOutcome ? this.#takeAloneSlot(entry) : undefined;
+    const isFirstOutcome =
+      entry.observation === undefined && entry.suspected !== undefined && !entry.isIsolated;
+    const waitMs = isFirstOutcome ? this.#takeIsolatedReadSlot(entry) : undefined;
     if (waitMs !== undefined) {
-      this.#queueAlone(entry, ofBlock, waitMs);
+      this.#queueIsolated(entry, ofBlock, waitMs);
       return;
     }
     if (isFirstOutcome) entry.observation = entry.suspected;
@@ -225,18 +230,19 @@ export class ReadQueue {
     entry.wantedBy = [];
   }
   /** The first of those who want the read and may have one more read alone pays for it, for all of them. */
-  #takeAloneSlot(entry: Entry): number | undefined {
-    for (const { clientId, aloneBudget } of entry.wantedBy) {
-      const waitMs = aloneBudget.readsLeft > 0 ? this.#options.takeAloneSlot(clientId) : undefined;
+  #takeIsolatedReadSlot(entry: Entry): number | undefined {
+    for (const { clientId, isolatedReadBudget } of entry.wantedBy) {
+      const waitMs =
+        isolatedReadBudget.readsLeft > 0 ? this.#options.takeIsolatedReadSlot(clientId) : undefined;
       if (waitMs === undefined) continue;
-      aloneBudget.readsLeft -= 1;
+      isolatedReadBudget.readsLeft -= 1;
       return waitMs;
     }
     return undefined;
   }
 
-  #queueAlone(entry: Entry, ofBlock: BlockReads, waitMs: number): void {
-    entry.isAlone = true;
+  #queueIsolated(entry: Entry, ofBlock: BlockReads, waitMs: number): void {
+    entry.isIsolated = true;
     if (waitMs === 0) {
       ofBlock.queue(entry);
       return;

@@ -41,7 +41,7 @@ test('those who wait are told so, and those who have left are not', () => {
   const room = new WaitingRoom({ perClientMax: 2, max: 2 });
   const { waiters, told } = fill(room, 'one', 2);
   for (const waiter of waiters.slice(0, 1)) room.leave(waiter);
-  room.tellAll();
+  room.notifyAll();
   expect(told).toEqual([1]);
 });
 

@@ -45,7 +45,7 @@ export class WaitingRoom {
   }
 
   /** Tells all that the chain lets them wait. */
-  tellAll(): void {
+  notifyAll(): void {
     for (const waiter of this.#waiters) waiter.onWait();
   }
 

@@ -25,7 +25,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
     ...{ shown, tags: [] as string[], onWait: jest.fn(), heads: [] as number[], headAtMs: NOW },
     finalAtMs: NOW,
   };
-  const nowMs = () => clock.ms;
+  const monotonicMs = () => clock.ms;
   const answer = async (index: number, tag: string): Promise<unknown> => {
     state.tags.push(tag);
     const now = state.shown[index];
@@ -41,7 +41,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
       maxCallsPerBatch: undefined,
       rateShare: undefined,
       observer: { onCall: () => undefined },
-      nowMs,
+      monotonicMs,
     });
   });
   const room = new WaitingRoom({ perClientMax: 2, max: 3 });
@@ -52,13 +52,13 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
       hedgeAfterMs: () => undefined,
       readyInMs: () => undefined,
       spendHedge: () => undefined,
-      whyNobody: () => 'breaker-open',
+      whyNoCandidate: () => 'breaker-open',
     },
     quorum: 1,
     blockTimeMs: 1_000,
     maxHeadAgeMs: undefined,
-    now: () => NOW,
-    nowMs,
+    redisNowMs: () => NOW,
+    monotonicMs,
     onHead: ({ number }) => void state.heads.push(number),
     room,
     ...over,

@@ -12,7 +12,7 @@ const HEAD_AGE_MS_MAX = 500;
 /** A `minBlock` further ahead of the head than what the chain makes in this time is not waited for. */
 const AHEAD_MS_MAX = 10_000;
 /** A look at all endpoints ends with those that have answered by then. */
-const LOOK_MS_MAX = 1_000;
+const FETCH_ALL_MS_MAX = 1_000;
 /** Between two looks at a head that has not come far enough. */
 const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
@@ -20,15 +20,15 @@ const POLL_MS_MAX = 500;
 export type HeadsOptions = {
   readonly pool: Pick<
     EndpointPool,
-    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNobody'
+    'candidates' | 'capabilitiesOf' | 'hedgeAfterMs' | 'readyInMs' | 'spendHedge' | 'whyNoCandidate'
   >;
   readonly quorum: number;
   readonly blockTimeMs: number;
   readonly maxHeadAgeMs: number | undefined;
   /** Epoch ms of the clock that headers are compared with. */
-  readonly now: () => number;
+  readonly redisNowMs: () => number;
   /** A clock that never goes back. */
-  readonly nowMs: () => number;
+  readonly monotonicMs: () => number;
   readonly onHead: (block: Block) => void;
   /** Those who wait for a block to come. */
   readonly room: WaitingRoom;
@@ -99,7 +99,7 @@ export class Heads {
   /** Looks at all endpoints until one has the block: one node that is behind says nothing of the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Block> {
     while (!signal.aborted) {
-      const fetched = this.#fetch(tag, this.#options.nowMs() - this.#pollMs, 'widely');
+      const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, 'widely');
       const block = await unlessAborted(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
@@ -124,7 +124,7 @@ export class Heads {
     const block = this.#ask(tag, breadth, (failure) => {
       fetched.lastFailure = failure;
     });
-    const startedMs = this.#options.nowMs();
+    const startedMs = this.#options.monotonicMs();
     const fetched: Fetched = { startedMs, block, arrived: undefined, lastFailure: undefined };
     this.#fetched.set(key, fetched);
     block.then(
@@ -141,7 +141,7 @@ export class Heads {
 
   async #ask(tag: BlockTag, breadth: Breadth, onFailure: (failure: RpcFailure) => void): Promise<Block> {
     const { quorum, pool, onHead } = this.#options;
-    const seen = breadth === 'widely' ? await this.#lookAtAll(tag) : [];
+    const seen = breadth === 'widely' ? await this.#fetchFromAll(tag) : [];
     const { answers, failure } =
       seen.length >= quorum
         ? { answers: seen, failure: undefined }
@@ -152,7 +152,7 @@ export class Heads {
             ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
             hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
             readyInMs: (answered) => pool.readyInMs(answered),
-            whyNobody: () => pool.whyNobody(),
+            whyNoCandidate: () => pool.whyNoCandidate(),
             onHedge: () => pool.spendHedge(),
             onFailure,
             signal: this.#controller.signal,
@@ -166,13 +166,13 @@ export class Heads {
   }
 
   /** What all endpoints show that answer soon: one that hangs must not hide what the others have. */
-  async #lookAtAll(tag: BlockTag): Promise<Block[]> {
+  async #fetchFromAll(tag: BlockTag): Promise<Block[]> {
     const seen: Block[] = [];
     const looks = this.#options.pool.candidates().map(async (endpoint) => {
       seen.push(await this.#askEndpoint(endpoint, tag, this.#controller.signal));
     });
     const timer = new AbortController();
-    const enough = sleep(LOOK_MS_MAX, undefined, { signal: timer.signal }).catch(() => undefined);
+    const enough = sleep(FETCH_ALL_MS_MAX, undefined, { signal: timer.signal }).catch(() => undefined);
     await Promise.race([Promise.allSettled(looks), enough]);
     timer.abort();
     return [...seen];
@@ -180,17 +180,17 @@ export class Heads {
 
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
     await this.#options.pool.capabilitiesOf(endpoint);
-    const { maxHeadAgeMs, now } = this.#options;
+    const { maxHeadAgeMs, redisNowMs } = this.#options;
     // A node that stands still is as little to be believed about what is final, so its newest block is looked at too.
-    const looksAtNewest = tag === 'latest' || maxHeadAgeMs !== undefined;
+    const needsNewest = tag === 'latest' || maxHeadAgeMs !== undefined;
     const [block, newest] = await Promise.all([
       fetchBlock(endpoint, tag, signal),
-      tag !== 'latest' && looksAtNewest ? fetchBlock(endpoint, 'latest', signal) : undefined,
+      tag !== 'latest' && needsNewest ? fetchBlock(endpoint, 'latest', signal) : undefined,
     ]);
-    if (!looksAtNewest) return block;
+    if (!needsNewest) return block;
     const { number, timestamp } = newest ?? block;
-    endpoint.showHead(number);
-    if (maxHeadAgeMs !== undefined && now() - timestamp * 1_000 > maxHeadAgeMs)
+    endpoint.recordHead(number);
+    if (maxHeadAgeMs !== undefined && redisNowMs() - timestamp * 1_000 > maxHeadAgeMs)
       throw new RpcFailure('chain-stale');
     return block;
   }

@@ -22,7 +22,7 @@ export type Question<T> = {
   /** After how many ms one of the others that only asked to be left alone may be asked; `undefined`: there is none. */
   readonly readyInMs?: (answered: ReadonlySet<Endpoint>) => number | undefined;
   /** Why nobody can be asked; default: every breaker is open. */
-  readonly whyNobody?: () => FailureKind;
+  readonly whyNoCandidate?: () => FailureKind;
   readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ export async function askEndpoints<T>(question: Question<T>): Promise<Answers<T>
 class Asking<T> {
   readonly #question: Question<T>;
   readonly #controller = new AbortController();
-  readonly #flying = new Map<Endpoint, Promise<Event<T>>>();
+  readonly #inFlight = new Map<Endpoint, Promise<Event<T>>>();
   readonly #answered = new Set<Endpoint>();
   readonly #answers: T[] = [];
   #tried = new Set<Endpoint>();
@@ -76,12 +76,12 @@ class Asking<T> {
 
   async run(): Promise<Answers<T>> {
     for (let round = 1, waits = 0; !this.#isOver(); ) {
-      while (this.#flying.size + this.#answers.length < this.#wanted && this.#launchNext());
-      if (this.#flying.size > 0) {
+      while (this.#inFlight.size + this.#answers.length < this.#wanted && this.#launchNext());
+      if (this.#inFlight.size > 0) {
         this.#take(await this.#nextEvent());
         continue;
       }
-      const isHopeless = !this.#isAnyoneLeft || round >= ROUNDS_MAX;
+      const isHopeless = !this.#hasUnansweredCandidate || round >= ROUNDS_MAX;
       const readyInMs = isHopeless ? this.#question.readyInMs?.(this.#answered) : undefined;
       if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
         await this.#pause(readyInMs);
@@ -93,7 +93,7 @@ class Asking<T> {
       }
       this.#tried = new Set();
     }
-    return { answers: this.#answers, failure: this.#failure ?? this.#whyNobody() };
+    return { answers: this.#answers, failure: this.#failure ?? this.#whyNoCandidate() };
   }
 
   async #pause(ms: number): Promise<void> {
@@ -101,7 +101,7 @@ class Asking<T> {
   }
 
   /** Whether somebody may be asked now who has not answered yet. */
-  get #isAnyoneLeft(): boolean {
+  get #hasUnansweredCandidate(): boolean {
     return this.#question.candidates().some((endpoint) => !this.#answered.has(endpoint));
   }
 
@@ -118,18 +118,18 @@ class Asking<T> {
     return false;
   }
 
-  #whyNobody(): RpcFailure {
+  #whyNoCandidate(): RpcFailure {
     if (this.#question.signal.aborted) return new RpcFailure('abandoned');
-    return new RpcFailure(this.#question.whyNobody?.() ?? 'breaker-open');
+    return new RpcFailure(this.#question.whyNoCandidate?.() ?? 'breaker-open');
   }
 
   #launchNext(): boolean {
     const isFree = (endpoint: Endpoint) =>
-      !this.#tried.has(endpoint) && !this.#answered.has(endpoint) && !this.#flying.has(endpoint);
+      !this.#tried.has(endpoint) && !this.#answered.has(endpoint) && !this.#inFlight.has(endpoint);
     const endpoint = this.#question.candidates().find(isFree);
     if (endpoint === undefined) return false;
     this.#tried.add(endpoint);
-    this.#flying.set(endpoint, this.#ask(endpoint));
+    this.#inFlight.set(endpoint, this.#ask(endpoint));
     return true;
   }
 
@@ -143,20 +143,20 @@ class Asking<T> {
 
   /** The next answer or failure; a slow endpoint is overtaken by launching another one meanwhile. */
   async #nextEvent(): Promise<Event<T>> {
-    const [slowest] = this.#flying.keys();
+    const [slowest] = this.#inFlight.keys();
     const hedgeMs = slowest && this.#question.hedgeAfterMs?.(slowest);
-    if (hedgeMs === undefined) return Promise.race(this.#flying.values());
+    if (hedgeMs === undefined) return Promise.race(this.#inFlight.values());
     const timer = new AbortController();
     const overtime = sleep(hedgeMs, undefined, { signal: timer.signal }).catch(() => undefined);
-    const event = await Promise.race([...this.#flying.values(), overtime]);
+    const event = await Promise.race([...this.#inFlight.values(), overtime]);
     timer.abort();
     if (event !== undefined) return event;
     if (this.#launchNext()) this.#question.onHedge?.();
-    return Promise.race(this.#flying.values());
+    return Promise.race(this.#inFlight.values());
   }
 
   #take(event: Event<T>): void {
-    this.#flying.delete(event.endpoint);
+    this.#inFlight.delete(event.endpoint);
     if ('answer' in event) {
       this.#answered.add(event.endpoint);
       this.#answers.push(event.answer.value);

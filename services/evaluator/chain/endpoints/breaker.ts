@@ -24,18 +24,18 @@ export class Breaker {
   #openUntilMs: number | undefined;
   #isProbing = false;
   readonly #settings: BreakerSettings;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
 
-  /** @param nowMs a clock that never goes back */
-  constructor(nowMs: () => number, settings: BreakerSettings = BREAKER_DEFAULTS) {
-    this.#nowMs = nowMs;
+  /** @param monotonicMs a clock that never goes back */
+  constructor(monotonicMs: () => number, settings: BreakerSettings = BREAKER_DEFAULTS) {
+    this.#monotonicMs = monotonicMs;
     this.#settings = settings;
     this.#openMs = settings.openMsMin;
   }
 
   get state(): BreakerState {
     if (this.#openUntilMs === undefined) return 'closed';
-    return this.#nowMs() < this.#openUntilMs ? 'open' : 'half-open';
+    return this.#monotonicMs() < this.#openUntilMs ? 'open' : 'half-open';
   }
 
   /** Consecutive failures so far, weighed. */
@@ -78,6 +78,6 @@ export class Breaker {
 
   #open(openMs: number): void {
     this.#openMs = openMs;
-    this.#openUntilMs = this.#nowMs() + openMs;
+    this.#openUntilMs = this.#monotonicMs() + openMs;
   }
 }

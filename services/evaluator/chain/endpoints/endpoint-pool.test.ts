@@ -18,7 +18,7 @@ function makePool(
 ) {
   const clock = { ms: 0 };
   const health: string[] = [];
-  const nowMs = () => clock.ms;
+  const monotonicMs = () => clock.ms;
   const endpoints = Array.from(
     { length: count },
     (_, index) =>
@@ -28,7 +28,7 @@ function makePool(
         maxCallsPerBatch: undefined,
         rateShare: over.rateShare,
         observer: { onCall: () => undefined },
-        nowMs,
+        monotonicMs,
       }),
   );
   const pool = new EndpointPool({
@@ -41,7 +41,7 @@ function makePool(
       void health.push(`${name} ${state} ${reason ?? method}`),
     onQuiet: () => undefined,
     onSilence: () => undefined,
-    nowMs,
+    monotonicMs,
   });
   const names = (candidates: readonly Endpoint[]) => candidates.map(({ name }) => name).join('');
   /** One call of an endpoint that takes so long, and fails where told. */
@@ -58,7 +58,7 @@ test('the quicker endpoint comes first, and one that is behind the block last', 
   await call(0, 50);
   await call(1, 10);
   await call(2, 1);
-  for (const [index, endpoint] of endpoints.entries()) endpoint.showHead(index === 2 ? 80 : 100);
+  for (const [index, endpoint] of endpoints.entries()) endpoint.recordHead(index === 2 ? 80 : 100);
   const block = { number: 100, hash: '', parentHash: '', timestamp: 0 };
   expect(names(pool.candidates(block))).toBe('102');
   await pool[Symbol.asyncDispose]();

@@ -19,8 +19,8 @@ const HEDGES_MAX = 3;
 const QUIET_MS = 250;
 const SILENT_MS = 1_500;
 /** After a look that failed, the next one that nobody waits for: twice as late each time, up to the bound. */
-const LOOK_AGAIN_MS_MIN = 500;
-const LOOK_AGAIN_MS_MAX = 8_000;
+const REPROBE_PAUSE_MS_MIN = 500;
+const REPROBE_PAUSE_MS_MAX = 8_000;
 /** Between two reports of one endpoint's health, so that one that comes and goes does not fill the log. */
 const REPORT_MS_MIN = 10_000;
 /** How much a recent failure counts against an endpoint when the next one is chosen. */
@@ -41,7 +41,7 @@ export type EndpointPoolOptions = {
   /** Called again and again while no endpoint answers. */
   readonly onSilence: () => void;
   /** A clock that never goes back. */
-  readonly nowMs: () => number;
+  readonly monotonicMs: () => number;
 };
 
 /** The endpoints of one chain: which one to ask next, and what is known of each. */
@@ -49,7 +49,7 @@ export class EndpointPool implements AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
   readonly #options: EndpointPoolOptions;
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
-  readonly #headLooks = new Map<Endpoint, number>();
+  readonly #headFetchedMs = new Map<Endpoint, number>();
   readonly #aliveChecks = new Set<Endpoint>();
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
   /** Of endpoints whose last probe failed: when the watch may try the next one, and how long it will wait then. */
@@ -77,7 +77,7 @@ export class EndpointPool implements AsyncDisposable {
    * the quick, idle and healthy ones.
    */
   candidates(block?: Block): Endpoint[] {
-    this.#demandMs = this.#options.nowMs();
+    this.#demandMs = this.#options.monotonicMs();
     const wantedNumber =
       block?.number ?? this.#newestNumber - Math.ceil(LAG_MS_MAX / this.#options.blockTimeMs);
     const isBehind = (endpoint: Endpoint) => endpoint.headNumber >= 0 && endpoint.headNumber < wantedNumber;
@@ -132,7 +132,7 @@ export class EndpointPool implements AsyncDisposable {
       .callCheaply(endpoint, this.#controller.signal)
       .catch((error) => {
         const { kind, strikes } = toRpcFailure(error);
-        if (kind !== 'abandoned') endpoint.blame(strikes);
+        if (kind !== 'abandoned') endpoint.addStrikes(strikes);
       })
       .finally(() => this.#aliveChecks.delete(endpoint));
   }
@@ -153,7 +153,7 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /** Why no endpoint can be asked: an operator can act where one serves another chain. */
-  whyNobody(): FailureKind {
+  whyNoCandidate(): FailureKind {
     return this.endpoints.some(({ health }) => health.state === 'wrong-chain')
       ? 'wrong-chain'
       : 'breaker-open';
@@ -184,7 +184,7 @@ export class EndpointPool implements AsyncDisposable {
 
   /** Follows the heads of several endpoints while there is demand, and looks again at those that were away. */
   #watch(): void {
-    const now = this.#options.nowMs();
+    const now = this.#options.monotonicMs();
     this.#reportHealth(now);
     if (this.isQuiet) this.#options.onQuiet();
     if (this.isSilent) this.#options.onSilence();
@@ -195,7 +195,7 @@ export class EndpointPool implements AsyncDisposable {
       const isOld =
         capabilities && isWanted && endpoint.knownForMs > CAPABILITIES_MS_MAX[capabilities.method];
       if (capabilities === undefined || isOld) this.#probeInBackground(endpoint);
-      else if (isWanted && this.endpoints.length > 1) this.#lookAtHead(endpoint, now);
+      else if (isWanted && this.endpoints.length > 1) this.#fetchHead(endpoint, now);
     }
   }
 
@@ -215,24 +215,24 @@ export class EndpointPool implements AsyncDisposable {
    * the same (the endpoint tells its chain and its head, and can do nothing), so these looks have a pause of their own.
    */
   #probeInBackground(endpoint: Endpoint): void {
-    const now = this.#options.nowMs();
-    const { atMs, pauseMs } = this.#nextProbes.get(endpoint) ?? { atMs: now, pauseMs: LOOK_AGAIN_MS_MIN };
+    const now = this.#options.monotonicMs();
+    const { atMs, pauseMs } = this.#nextProbes.get(endpoint) ?? { atMs: now, pauseMs: REPROBE_PAUSE_MS_MIN };
     if (now < atMs || this.#probes.has(endpoint)) return;
     this.#probe(endpoint).catch(() => {
       const next = {
-        atMs: this.#options.nowMs() + pauseMs,
-        pauseMs: Math.min(LOOK_AGAIN_MS_MAX, 2 * pauseMs),
+        atMs: this.#options.monotonicMs() + pauseMs,
+        pauseMs: Math.min(REPROBE_PAUSE_MS_MAX, 2 * pauseMs),
       };
       this.#nextProbes.set(endpoint, next);
     });
   }
 
-  #lookAtHead(endpoint: Endpoint, now: number): void {
-    const lookedMs = this.#headLooks.get(endpoint) ?? Number.NEGATIVE_INFINITY;
-    if (now - lookedMs < this.#options.blockTimeMs) return;
-    this.#headLooks.set(endpoint, now);
+  #fetchHead(endpoint: Endpoint, now: number): void {
+    const fetchedMs = this.#headFetchedMs.get(endpoint) ?? Number.NEGATIVE_INFINITY;
+    if (now - fetchedMs < this.#options.blockTimeMs) return;
+    this.#headFetchedMs.set(endpoint, now);
     fetchBlock(endpoint, 'latest', this.#controller.signal).then(
-      ({ number }) => endpoint.showHead(number),
+      ({ number }) => endpoint.recordHead(number),
       () => undefined,
     );
   }

@@ -57,7 +57,7 @@ export type EndpointOptions = {
   readonly rateShare: (() => number) | undefined;
   readonly observer: EndpointObserver;
   /** A clock that never goes back. */
-  readonly nowMs: () => number;
+  readonly monotonicMs: () => number;
 };
 
 /** An endpoint as far as those who only make calls see it. */
@@ -87,8 +87,8 @@ export class Endpoint {
     this.name = options.name;
     this.#options = options;
     this.limit = new BatchLimit(options.maxCallsPerBatch);
-    this.#breaker = new Breaker(options.nowMs);
-    this.#bucket = options.rateShare && new RateBucket(options.rateShare, options.nowMs);
+    this.#breaker = new Breaker(options.monotonicMs);
+    this.#bucket = options.rateShare && new RateBucket(options.rateShare, options.monotonicMs);
   }
 
   get breakerState(): BreakerState {
@@ -106,12 +106,12 @@ export class Endpoint {
 
   /** For how long calls have been on their way without one being answered; 0 while there is none. */
   get silentForMs(): number {
-    return this.inFlightCount === 0 ? 0 : this.#options.nowMs() - this.#quietSinceMs;
+    return this.inFlightCount === 0 ? 0 : this.#options.monotonicMs() - this.#quietSinceMs;
   }
 
   /** How long ago the capabilities were found out. */
   get knownForMs(): number {
-    return this.#options.nowMs() - this.#learnedMs;
+    return this.#options.monotonicMs() - this.#learnedMs;
   }
 
   /** Number of the newest block it has shown; -1: none yet. */
@@ -126,7 +126,7 @@ export class Endpoint {
     if (!isSound && reason === undefined) return { state: 'starting', reason, method };
     if (!isSound && reason === 'wrong-chain') return { state: 'wrong-chain', reason, method };
     if (!isSound && reason !== 'rate-limited') return { state: 'down', reason, method };
-    if (!isSound || this.#options.nowMs() < this.#rateLimitedUntilMs)
+    if (!isSound || this.#options.monotonicMs() < this.#rateLimitedUntilMs)
       return { state: 'rate-limited', reason: 'rate-limited', method };
     return { state: 'up', reason: undefined, method };
   }
@@ -135,7 +135,7 @@ export class Endpoint {
   noteFailure(kind: FailureKind): void {
     if (NO_REASONS.has(kind)) return;
     this.#lastFailure = kind;
-    if (kind === 'rate-limited') this.#rateLimitedUntilMs = this.#options.nowMs() + RATE_LIMITED_MS;
+    if (kind === 'rate-limited') this.#rateLimitedUntilMs = this.#options.monotonicMs() + RATE_LIMITED_MS;
   }
 
   get gauges(): EndpointGauges {
@@ -152,25 +152,25 @@ export class Endpoint {
 
   learn(capabilities: Capabilities): void {
     this.#capabilities = capabilities;
-    this.#learnedMs = this.#options.nowMs();
+    this.#learnedMs = this.#options.monotonicMs();
   }
 
   forget(): void {
     this.#capabilities = undefined;
   }
 
-  showHead(number: number): void {
+  recordHead(number: number): void {
     this.#headNumber = number;
   }
 
   /** After how many ms a call could go out, as far as the rate and the endpoint's own wishes go. */
   get waitMs(): number {
-    return Math.max(this.#busyUntilMs - this.#options.nowMs(), this.#bucket?.waitMs ?? 0, 0);
+    return Math.max(this.#busyUntilMs - this.#options.monotonicMs(), this.#bucket?.waitMs ?? 0, 0);
   }
 
   /** Whether a call would be sent now: its breaker lets one through and it has not asked to be left alone. */
   get isUsable(): boolean {
-    return this.#breaker.isAdmitting && this.#options.nowMs() >= this.#busyUntilMs;
+    return this.#breaker.isAdmitting && this.#options.monotonicMs() >= this.#busyUntilMs;
   }
 
   /**
@@ -185,7 +185,7 @@ export class Endpoint {
     send: (rpc: Rpc) => Promise<T>,
     strikesOf = (failure: RpcFailure): number => failure.strikes,
   ): Promise<T> {
-    if (this.#options.nowMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
+    if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
     if (!this.#breaker.admit()) throw new RpcFailure('breaker-open');
     try {
       await this.#awaitRate(signal);
@@ -193,39 +193,39 @@ export class Endpoint {
     } catch (error) {
       const failure = toRpcFailure(error);
       this.noteFailure(failure.kind);
-      this.blame(strikesOf(failure));
+      this.addStrikes(strikesOf(failure));
       if (failure.kind === 'override-refused') this.forget();
       if (failure.kind === 'rate-limited') this.#bucket?.backOff();
-      this.#leaveAlone(failure.retryAfterMs ?? 0);
+      this.#backOffFor(failure.retryAfterMs ?? 0);
       throw failure;
     }
   }
 
   /** Counts a failure towards the breaker. One that is out is to be looked at anew. */
-  blame(strikes: number): void {
+  addStrikes(strikes: number): void {
     this.#breaker.fail(strikes);
     if (this.#breaker.state === 'open') this.forget();
   }
 
   async #measure<T>(send: (rpc: Rpc) => Promise<T>): Promise<T> {
-    const startedMs = this.#options.nowMs();
+    const startedMs = this.#options.monotonicMs();
     if (this.inFlightCount === 0) this.#quietSinceMs = startedMs;
     this.inFlightCount += 1;
     let result = 'ok';
     try {
       const answer = await send(this.#options.rpc);
       this.#breaker.succeed();
-      this.#quietSinceMs = this.#options.nowMs();
-      this.latency.add(this.#options.nowMs() - startedMs);
+      this.#quietSinceMs = this.#options.monotonicMs();
+      this.latency.add(this.#options.monotonicMs() - startedMs);
       return answer;
     } catch (error) {
       result = toRpcFailure(error).kind;
       // A call that was overtaken took at least so long: left out, the tail would look shorter than it is.
-      if (result === 'abandoned') this.latency.add(this.#options.nowMs() - startedMs);
+      if (result === 'abandoned') this.latency.add(this.#options.monotonicMs() - startedMs);
       throw error;
     } finally {
       this.inFlightCount -= 1;
-      this.#options.observer.onCall(this.name, result, this.#options.nowMs() - startedMs);
+      this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
     }
   }
 
@@ -244,7 +244,7 @@ export class Endpoint {
     return this.#bucket?.take() ?? 0;
   }
 
-  #leaveAlone(retryAfterMs: number): void {
-    this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.nowMs() + retryAfterMs);
+  #backOffFor(retryAfterMs: number): void {
+    this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.monotonicMs() + retryAfterMs);
   }
 }

@@ -5,7 +5,7 @@ import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.t
 import type { Capabilities, Endpoint } from './endpoint.ts';
 
 /** Failures of the road to the endpoint: they say nothing about what it can do. */
-const ROAD_FAILURES: ReadonlySet<FailureKind> = new Set([
+const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'unreachable',
   'timeout',
   'rate-limited',
@@ -51,20 +51,20 @@ export async function probeEndpoint(
 ): Promise<Capabilities> {
   await verifyChain(endpoint, chainId, signal);
   const block = await fetchBlock(endpoint, 'latest', signal);
-  endpoint.showHead(block.number);
+  endpoint.recordHead(block.number);
   const hanging = new Set<Pin>();
   const byReader = await firstThatWorks(READER_WAYS, hanging, ({ pin, source }) =>
-    readByReader(endpoint, block, [], { pin, source, stipend: 0, isAlone: true }, signal),
+    readByReader(endpoint, block, [], { pin, source, stipend: 0, isIsolated: true }, signal),
   );
   if (byReader !== undefined) return { method: 'reader', ...byReader };
   const byMulticall3 = (await works(() => requireMulticall3(endpoint, signal)))
     ? await firstThatWorks(PINS, hanging, ({ pin }) =>
-        readByMulticall3(endpoint, block, [], { pin, isAlone: false }, signal),
+        readByMulticall3(endpoint, block, [], { pin, isIsolated: false }, signal),
       )
     : undefined;
   if (byMulticall3 !== undefined) return { method: 'multicall3', ...byMulticall3, source: 'evm' };
   const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
-    callNobody(endpoint, blockParameter(block, pin), signal),
+    callZeroAddress(endpoint, blockParameter(block, pin), signal),
   );
   // Not even the call of nobody: it is ill, and what it can do is not known.
   if (byPlain === undefined) throw new RpcFailure('rpc-error');
@@ -88,14 +88,14 @@ async function requireMulticall3(endpoint: Endpoint, signal: AbortSignal): Promi
 }
 
 /** A call of the zero address. */
-function callNobody(endpoint: Endpoint, at: string, signal: AbortSignal): Promise<unknown> {
+function callZeroAddress(endpoint: Endpoint, at: string, signal: AbortSignal): Promise<unknown> {
   const params = `[{"to":"0x${'0'.repeat(40)}","data":"0x"},${at}]`;
   return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
 }
 
 /** The cheapest call of the kind that reads balances: whether the endpoint still does any. @throws RpcFailure */
 export const callCheaply = (endpoint: Endpoint, signal: AbortSignal): Promise<unknown> =>
-  callNobody(endpoint, '"latest"', signal);
+  callZeroAddress(endpoint, '"latest"', signal);
 
 /**
  * The first way that works; `undefined` where the endpoint refused them all. Any other failure (another block
@@ -141,7 +141,7 @@ async function failureOf(attempt: () => Promise<unknown>): Promise<RpcFailure | 
     return undefined;
   } catch (error) {
     const failure = toRpcFailure(error);
-    if (ROAD_FAILURES.has(failure.kind)) throw failure;
+    if (TRANSPORT_FAILURES.has(failure.kind)) throw failure;
     return failure;
   }
 }

@@ -15,16 +15,16 @@ export class RateBucket {
   #updatedMs: number;
   #part = 1;
   readonly #share: () => number;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
 
   /**
    * @param share calls per second that this process may make now
-   * @param nowMs a clock that never goes back
+   * @param monotonicMs a clock that never goes back
    */
-  constructor(share: () => number, nowMs: () => number) {
+  constructor(share: () => number, monotonicMs: () => number) {
     this.#share = share;
-    this.#nowMs = nowMs;
-    this.#updatedMs = nowMs();
+    this.#monotonicMs = monotonicMs;
+    this.#updatedMs = monotonicMs();
     this.#tokens = Math.max(1, share() * BURST_SECONDS);
   }
 
@@ -43,7 +43,7 @@ export class RateBucket {
 
   /** Brings the tokens up to now; the rate that they came at. */
   #refill(): number {
-    const now = this.#nowMs();
+    const now = this.#monotonicMs();
     const elapsedSeconds = (now - this.#updatedMs) / 1_000;
     this.#updatedMs = now;
     this.#part = Math.min(1, this.#part + RECOVERY_PART_PER_SECOND * elapsedSeconds);

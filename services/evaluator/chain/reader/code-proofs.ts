@@ -26,9 +26,9 @@ const BATCH_REFUSALS: ReadonlySet<FailureKind> = new Set(['malformed', 'rpc-erro
 export class CodeProofs {
   readonly #seen: LRUCache<string, true>;
 
-  /** @param nowMs a clock that never goes back */
-  constructor(nowMs: () => number) {
-    this.#seen = new LRUCache({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS, perf: { now: nowMs } });
+  /** @param monotonicMs a clock that never goes back */
+  constructor(monotonicMs: () => number) {
+    this.#seen = new LRUCache({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS, perf: { now: monotonicMs } });
   }
 
   /**

@@ -13,9 +13,9 @@ const READS_MAX = 10_000;
 export class Quarantine {
   readonly #reads: LRUCache<string, true>;
 
-  /** @param nowMs a clock that never goes back */
-  constructor(nowMs: () => number) {
-    this.#reads = new LRUCache({ max: READS_MAX, ttl: QUARANTINE_MS, perf: { now: nowMs } });
+  /** @param monotonicMs a clock that never goes back */
+  constructor(monotonicMs: () => number) {
+    this.#reads = new LRUCache({ max: READS_MAX, ttl: QUARANTINE_MS, perf: { now: monotonicMs } });
   }
 
   get size(): number {

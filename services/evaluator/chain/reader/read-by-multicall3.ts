@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import { failed, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
-import { isPerhapsContracts, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS } from './calldata.ts';
 import {
   type Aggregated,
@@ -46,7 +46,7 @@ export function isMulticall3(code: unknown): boolean {
   return bytesToHex(keccak_256(hexToBytes(code.slice(2)))) === MULTICALL3_CODE_HASH;
 }
 
-type Options = { readonly pin: 'hash' | 'number'; readonly isAlone: boolean };
+type Options = { readonly pin: 'hash' | 'number'; readonly isIsolated: boolean };
 
 /**
  * Reads contracts that are known to have code through Multicall3, for endpoints that allow no state override: one
@@ -60,16 +60,16 @@ export async function readByMulticall3(
   endpoint: Callable,
   block: Block,
   reads: readonly Read[],
-  { pin, isAlone }: Options,
+  { pin, isIsolated }: Options,
   signal: AbortSignal,
 ): Promise<BatchReadings> {
   const call: Call = (calls) => aggregate(endpoint, block, calls, pin, signal);
-  if (!isAlone) return readTogether(call, reads);
+  if (!isIsolated) return readTogether(call, reads);
   const explain = async (read: Read) => {
     const [reading] = await readByPlainCalls(endpoint, block, [read], pin, signal);
     return reading ?? failed('call-reverted');
   };
-  return Promise.all(reads.map((read) => readAlone(call, explain, read)));
+  return Promise.all(reads.map((read) => readIsolated(call, explain, read)));
 }
 
 type Call = (calls: readonly Aggregated[]) => Promise<AggregatedAnswer[]>;
@@ -86,7 +86,7 @@ async function readTogether(call: Call, reads: readonly Read[]): Promise<BatchRe
  * One read by a call of its own. Where it fails, a plain call says how: it has the most gas there is, and its node
  * tells a revert from used-up gas. Behind a proxy also used-up gas looks like a revert, so a revert is confirmed.
  */
-async function readAlone(
+async function readIsolated(
   call: Call,
   explain: (read: Read) => Promise<Reading>,
   read: Read,
@@ -96,7 +96,7 @@ async function readAlone(
     const reading = answer && readingOf(answer);
     if (reading !== undefined) return reading;
   } catch (error) {
-    if (!isPerhapsContracts(toRpcFailure(error).kind)) throw error;
+    if (!mayBeContractFault(toRpcFailure(error).kind)) throw error;
   }
   const explained = await explain(read);
   if (!explained.ok && explained.code !== 'call-reverted') return explained;
@@ -121,7 +121,7 @@ async function confirmReverts(
   const twice = [...reads, ...reads].map(aggregatedOf);
   const answers = await call([...proofs, ...twice, GAS_GAUGE]).catch((error: unknown) => {
     const { kind } = toRpcFailure(error);
-    if (!isPerhapsContracts(kind) && kind !== 'timeout') throw error;
+    if (!mayBeContractFault(kind) && kind !== 'timeout') throw error;
     return [];
   });
   const gauge = answers.at(-1);

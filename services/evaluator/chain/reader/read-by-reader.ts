@@ -21,7 +21,7 @@ export type ReaderOptions = {
   /** Gas for each call of a contract. */
   readonly stipend: number;
   /** Whether these reads were set apart already: what they fail with now is final. */
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
 };
 
 /**
@@ -33,7 +33,7 @@ export async function readByReader(
   endpoint: Callable,
   block: Block,
   reads: readonly Read[],
-  { pin, source, stipend, isAlone }: ReaderOptions,
+  { pin, source, stipend, isIsolated }: ReaderOptions,
   signal: AbortSignal,
 ): Promise<BatchReadings> {
   const params = readerParams(encodeReads(reads, stipend, source), blockParameter(block, pin));
@@ -46,7 +46,7 @@ export async function readByReader(
     verifyBlock(decoded, block);
     return decoded;
   });
-  return statuses.map((status, index) => toReading(status, values[index] ?? 0n, isAlone));
+  return statuses.map((status, index) => toReading(status, values[index] ?? 0n, isIsolated));
 }
 
 /** The JSON of the parameters of an `eth_call` to the reader. */
@@ -59,7 +59,7 @@ function verifyBlock(answer: ReaderAnswer, block: Block): void {
     throw new RpcFailure('block-mismatch');
 }
 
-function toReading(status: ReaderStatus, value: bigint, isAlone: boolean): BatchReadings[number] {
+function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): BatchReadings[number] {
   switch (status) {
     case READER_STATUS.ok:
       return { ok: true, value };
@@ -70,9 +70,9 @@ function toReading(status: ReaderStatus, value: bigint, isAlone: boolean): Batch
     case READER_STATUS.reverted:
       return failed('call-reverted');
     case READER_STATUS.failedEmpty:
-      return isAlone ? failed('call-reverted') : PERHAPS_REVERTED;
+      return isIsolated ? failed('call-reverted') : PERHAPS_REVERTED;
     case READER_STATUS.gasExhausted:
-      return isAlone ? failed('gas-exhausted') : PERHAPS_OUT_OF_GAS;
+      return isIsolated ? failed('gas-exhausted') : PERHAPS_OUT_OF_GAS;
     case READER_STATUS.malformed:
       return failed('return-malformed');
     case READER_STATUS.notTried:

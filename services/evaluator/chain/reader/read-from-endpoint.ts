@@ -21,7 +21,7 @@ export type BatchRequest = {
   readonly block: Block;
   readonly reads: readonly Read[];
   /** Whether these reads were set apart from all others, because they fail or burn gas. */
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
 };
 
 export type ReadFromEndpoint = (
@@ -42,7 +42,7 @@ type Options = {
 /** Makes the function that reads a batch from one endpoint in the best way that the endpoint has. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   const { capabilitiesOf, quarantine, codeProofs, onTimeout } = options;
-  return async function readFromEndpoint(endpoint, { block, reads, isAlone }, signal) {
+  return async function readFromEndpoint(endpoint, { block, reads, isIsolated }, signal) {
     const { method, pin, source } = await capabilitiesOf(endpoint);
     // The reader asks for code itself; nothing else can tell a precompile from a contract.
     const absent =
@@ -52,13 +52,13 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
         endpoint,
         reads: part,
         // Multicall3 has no stipend, so that a burner brings down the whole call.
-        isSuspect: method === 'multicall3' && !isAlone,
+        isSuspect: method === 'multicall3' && !isIsolated,
         onTimeout: () => onTimeout(endpoint),
         readSome: (some, callable) => {
           if (method === 'reader')
-            return readByReader(callable, block, some, { pin, source, stipend, isAlone }, signal);
+            return readByReader(callable, block, some, { pin, source, stipend, isIsolated }, signal);
           if (method === 'multicall3')
-            return readByMulticall3(callable, block, some, { pin, isAlone }, signal);
+            return readByMulticall3(callable, block, some, { pin, isIsolated }, signal);
           return readByPlainCalls(callable, block, some, pin, signal);
         },
       });
@@ -70,13 +70,13 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
     };
     const present = reads.filter(({ kind, contract }) => kind === 'native' || !absent?.has(contract));
     // A known burner gets the small stipend also when it is alone, and no other read shares its call.
-    const burners = isAlone ? present.filter((read) => quarantine.has(read)) : [];
+    const burners = isIsolated ? present.filter((read) => quarantine.has(read)) : [];
     await readAll(STIPEND, burners);
     await readAll(
-      isAlone ? LARGE_STIPEND : STIPEND,
+      isIsolated ? LARGE_STIPEND : STIPEND,
       present.filter((read) => !burners.includes(read)),
     );
-    if (isAlone)
+    if (isIsolated)
       for (const [read, reading] of byRead) {
         if (reading === failed('gas-exhausted')) quarantine.add(read);
         else quarantine.delete(read);

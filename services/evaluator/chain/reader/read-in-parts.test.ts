@@ -12,7 +12,13 @@ const makeReads = (count: number) =>
 /** Reads from an endpoint where some reads bring down the whole call that they travel in. */
 function makeReading(bad: Readonly<Record<string, FailureKind>>, perCallMax?: number) {
   const endpoint = new Endpoint({
-    ...{ name: '0', rpc: {} as Rpc, maxCallsPerBatch: perCallMax, rateShare: undefined, nowMs: () => 0 },
+    ...{
+      name: '0',
+      rpc: {} as Rpc,
+      maxCallsPerBatch: perCallMax,
+      rateShare: undefined,
+      monotonicMs: () => 0,
+    },
     observer: { onCall: () => undefined },
   });
   const sizes: number[] = [];

@@ -1,19 +1,19 @@
 import { failed, type Read } from '../../domain/read.ts';
 import type { Callable, Endpoint } from '../endpoints/endpoint.ts';
-import { type FailureKind, isPerhapsContracts, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type FailureKind, mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
 
 /** Calls that taking one batch apart may cost: finding one bad read among a thousand takes about twenty. */
 const CALLS_MAX = 32;
 
 /** Failures that one read may have brought over the whole batch, or that a smaller batch may not have. */
-const isOfBatch = (kind: FailureKind): boolean =>
-  isPerhapsContracts(kind) || kind === 'too-large' || kind === 'rpc-error';
+const mayBeBatchFault = (kind: FailureKind): boolean =>
+  mayBeContractFault(kind) || kind === 'too-large' || kind === 'rpc-error';
 
 export type ReadSome = (reads: readonly Read[], endpoint: Callable) => Promise<BatchReadings>;
 
 type Options = {
-  readonly endpoint: Pick<Endpoint, 'use' | 'limit' | 'blame' | 'breakerState'>;
+  readonly endpoint: Pick<Endpoint, 'use' | 'limit' | 'addStrikes' | 'breakerState'>;
   readonly reads: readonly Read[];
   readonly readSome: ReadSome;
   /** Whether a read that brings its call down is to be read apart before a verdict. */
@@ -37,7 +37,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   let lastFailure: RpcFailure | undefined;
   // Finding the bad read takes many calls that fail: a sound endpoint is not out for these.
   const strikesOf = ({ kind, strikes }: RpcFailure): number =>
-    (isOfBatch(kind) || kind === 'timeout') && endpoint.breakerState === 'closed' ? 0 : strikes;
+    (mayBeBatchFault(kind) || kind === 'timeout') && endpoint.breakerState === 'closed' ? 0 : strikes;
   const onTrial: Callable = {
     limit: endpoint.limit,
     use: (signal, send) => endpoint.use(signal, send, strikesOf),
@@ -57,7 +57,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       if (kind === 'timeout') options.onTimeout();
       // One read alone was not too many.
       if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.shrink(part.length);
-      if (!isOfBatch(kind)) {
+      if (!mayBeBatchFault(kind)) {
         if (!isAnyRead || kind === 'abandoned') throw failure;
         callsLeft = 0;
         return part.map(() => undefined);
@@ -67,7 +67,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         const middle = part.length >> 1;
         return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
       }
-      if (options.isSuspect && isPerhapsContracts(kind)) return [PERHAPS_OUT_OF_GAS];
+      if (options.isSuspect && mayBeContractFault(kind)) return [PERHAPS_OUT_OF_GAS];
       // Beside reads that went well, an answer without end is its contract's doing.
       return [kind === 'endless' ? failed('return-malformed') : failure.reading];
     }
@@ -78,7 +78,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     readings.push(...(await readPart(reads.slice(from, from + partMax))));
   const isOneSuspect = readings.length === 1 && isSuspect(readings[0]);
   if (lastFailure !== undefined && !isAnyRead && !isOneSuspect) {
-    endpoint.blame(lastFailure.strikes);
+    endpoint.addStrikes(lastFailure.strikes);
     throw lastFailure;
   }
   return readings;

@@ -53,7 +53,7 @@ const FAILURES = {
 export type FailureKind = keyof typeof FAILURES;
 
 /** Whether one contract may have brought the failure over the whole call. */
-export const isPerhapsContracts = (kind: FailureKind): boolean =>
+export const mayBeContractFault = (kind: FailureKind): boolean =>
   kind === 'gas-exhausted' ||
   kind === 'evm-timeout' ||
   kind === 'reverted' ||

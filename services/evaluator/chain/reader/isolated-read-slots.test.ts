@@ -1,8 +1,8 @@
-import { AloneSlots } from './alone-slots.ts';
+import { IsolatedReadSlots } from './isolated-read-slots.ts';
 
 function makeSlots(poolSize = 1) {
   const clock = { ms: 0 };
-  const slots = new AloneSlots(
+  const slots = new IsolatedReadSlots(
     () => poolSize,
     () => clock.ms,
   );

@@ -1,0 +1,42 @@
+import { LRUCache } from 'lru-cache';
+
+/** Isolated reads that one client app may start in a window. */
+const READS_PER_WINDOW = 4;
+const WINDOW_MS = 1_000;
+/** Client apps tracked at a time; an evicted client app begins a new window. */
+const CLIENTS_MAX = 10_000;
+
+/**
+ * Limits how often a client app's reads are repeated in a call of their own with more gas: 4 a second per chain, and 4
+ * more may wait for the next second. Without this limit one client's expensive reads could keep a chain's endpoints busy
+ * for all clients.
+ *
+ * @example
+ * slots.take('app_1'); // 0: now; 730: in 730 ms; undefined: too many reads already wait
+ */
+export class IsolatedReadSlots {
+  readonly #startsByClient = new LRUCache<string, number[]>({ max: CLIENTS_MAX });
+  readonly #poolSize: () => number;
+  readonly #monotonicMs: () => number;
+
+  /**
+   * @param poolSize number of evaluators that share the limit
+   * @param monotonicMs a clock that never goes back
+   */
+  constructor(poolSize: () => number, monotonicMs: () => number) {
+    this.#poolSize = poolSize;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Returns after how many ms the read may start; `undefined`: it may not, and no slot was taken. */
+  take(clientId: string): number | undefined {
+    const nowMs = this.#monotonicMs();
+    const windowMs = WINDOW_MS * this.#poolSize();
+    const starts = this.#startsByClient.get(clientId) ?? [];
+    const first = starts.length < READS_PER_WINDOW ? undefined : starts[0];
+    const startMs = Math.max(nowMs, first === undefined ? nowMs : first + windowMs);
+    if (startMs - nowMs > windowMs) return undefined;
+    this.#startsByClient.set(clientId, [...starts, startMs].slice(-READS_PER_WINDOW));
+    return startMs - nowMs;
+  }
+}
