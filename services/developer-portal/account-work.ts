@@ -42,8 +42,8 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     if (known) return known;
     const accountId = accountIdOf(email);
     const createdAt = new Date(now()).toISOString();
-    const deed = { actor, action: 'account-created', subject: accountId };
-    return writes.account(accountId, deed, (current) =>
+    const auditEntry = { actor, action: 'account-created', subject: accountId };
+    return writes.account(accountId, auditEntry, (current) =>
       current && current.deletedAt === undefined
         ? undefined
         : { version: 1, tier: 'free', ...fields, accountId, email, createdAt },

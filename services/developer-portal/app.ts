@@ -32,17 +32,17 @@ export type Dependencies = {
   readonly gatewayPublicUrl: string;
   /** How long a browser keeps the session's cookie. */
   readonly sessionMsMax: number;
-  /** Addresses of proxies whose `X-Forwarded-*` is believed. */
+  /** `X-Forwarded-*` is trusted only from these addresses. */
   readonly trustedProxies: readonly string[];
-  /** Requests answered at once; more are refused before any work. One whose body is still coming is none of them. */
+  /** Maximum of requests in flight; more are refused before any work. A request counts once its body has arrived. */
   readonly inFlightMax: number;
   readonly metrics: Pick<PortalMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
   readonly log: Logger;
 };
 
 /**
- * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. In the order of
- * events: route → bound of the bodies being sent → origin → session → body → in-flight bound → handler. It does not
+ * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. Order per request:
+ * route → bound on unfinished bodies → origin → session → write budget → body → in-flight bound → handler. It does not
  * listen.
  *
  * @example
@@ -66,12 +66,12 @@ export function makeApp(deps: Dependencies): RequestListener {
     countMax: deps.inFlightMax,
     observe: (count) => deps.metrics.inFlight.set(count),
   });
-  const countIn = ({ ip }: Request, response: Response): void => {
+  const enterInFlight = ({ ip }: Request, response: Response): void => {
     if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
       throw overloaded('Too many requests are being answered.');
   };
   const bodies = new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem });
-  const bounds = { countIn, bodies };
+  const bounds = { enterInFlight, bodies };
   const paths = Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path);
   const refusals = [...paths].map(([path, operations]) => {
     const refuse = notAllowed(operations.map(([, { method }]) => method));
@@ -80,28 +80,28 @@ export function makeApp(deps: Dependencies): RequestListener {
     for (const [id, { method }] of operations) app[method](path, answered(deps, bounds, id as OperationId));
     return { path, refuse };
   });
-  // After all of them: a path may match another one's pattern too.
+  // After all operations: a path may also match the pattern of another operation.
   for (const { path, refuse } of refusals) app.all(path, refuse);
   const document = makeOpenApi();
   app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
   app.use('/api', () => {
-    throw nothingHere();
+    throw routeNotFound();
   });
   app.use((request: Request, response: Response, next: () => void) => {
-    countIn(request, response);
+    enterInFlight(request, response);
     next();
   });
   for (const path of ['/docs', '/openapi.json'])
     app.get(path, (_request, response) => response.redirect(307, deps.gatewayPublicUrl + path));
   servePage(app);
   app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
-    // The router's word for a percent-escape that is none.
-    fail(deps, response, error instanceof URIError ? nothingHere() : error),
+    // The router throws a URIError for an invalid percent escape.
+    fail(deps, response, error instanceof URIError ? routeNotFound() : error),
   );
-  // A target without any path (`GET http://`) passes the router by.
+  // The router calls this for a request target without a path (`GET http://`).
   return (request, response) =>
     app(request as Request, response as Response, () =>
-      fail(deps, (response as Response).set(COMMON_HEADERS), nothingHere()),
+      fail(deps, (response as Response).set(COMMON_HEADERS), routeNotFound()),
     );
 }
 
@@ -112,17 +112,17 @@ function notAllowed(methods: readonly string[]): () => never {
   };
 }
 
-const nothingHere = () => new Problem('route-not-found', 'There is nothing at this path.');
+const routeNotFound = () => new Problem('route-not-found', 'There is nothing at this path.');
 
-/** Of at most 256 KiB each, from all addresses. */
+/** Bodies being received from all addresses, each at most 256 KiB. */
 const BODY_READS_MAX = 256;
-/** A form is sent at once: a browser needs no second for it. */
+/** A browser sends a form's body in well under a second. */
 const BODY_TIMEOUT_MS = 5_000;
 
 const overloaded = (detail: string, headers = {}): Problem =>
   new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
 
-/** What still comes of such a body is not read: its connection ends with the answer. */
+/** The rest of such a body is not read: the connection closes after the answer. */
 function bodyProblem(fault: BodyFault): Problem {
   const headers = { connection: 'close' };
   return fault === 'too-slow'
@@ -132,21 +132,21 @@ function bodyProblem(fault: BodyFault): Problem {
 
 type Bounds = {
   /** @throws Problem `overloaded` */
-  readonly countIn: (request: Request, response: Response) => void;
+  readonly enterInFlight: (request: Request, response: Response) => void;
   readonly bodies: BodyReads;
 };
 
-function answered(deps: Dependencies, { countIn, bodies }: Bounds, id: OperationId) {
+function answered(deps: Dependencies, { enterInFlight, bodies }: Bounds, id: OperationId) {
   const operation: Operation = OPERATIONS[id];
   const handle = deps.handlers[id] as (call: unknown) => Promise<unknown>;
   return async (request: Request, response: Response): Promise<void> => {
     const stop = deps.metrics.requestSeconds.startTimer({ operation: id });
     response.once('close', () => stop({ status: String(response.statusCode) }));
     try {
-      const readCall = () => letIn(deps, operation, request, response);
-      // A body may take its time, so its request is counted in once it is there.
+      const readCall = () => authorize(deps, operation, request, response);
+      // A body may arrive slowly, so the request counts as in flight only once it has arrived.
       const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
-      countIn(request, response);
+      enterInFlight(request, response);
       const call = sent ?? (await readCall());
       sendJson(response, operation.status, await handle(call));
     } catch (error) {
@@ -155,21 +155,20 @@ function answered(deps: Dependencies, { countIn, bodies }: Bounds, id: Operation
   };
 }
 
-/** @throws Problem for whatever is wrong with the request, the first thing first */
-async function letIn(
+/** Checks origin, session and write budget, then parses body and query. @throws Problem for the first failed check */
+async function authorize(
   deps: Dependencies,
   operation: Operation,
   request: Request,
   response: Response,
 ): Promise<Call<OperationId>> {
-  const { access, method, body, query, isOnce } = operation;
+  const { access, method, body, query, isIdempotent } = operation;
   if (method !== 'get') requireOwnOrigin(request, deps.origin);
   const token = tokenOf(request);
-  // Operations that anybody may do ask for no account.
-  const account = access === 'public' ? NOBODY : await requireAccount(deps.sessions, token, access);
+  const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
   const draws = writeDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
-  const idempotencyKey = isOnce ? requireIdempotencyKey(request) : '';
+  const idempotencyKey = isIdempotent ? requireIdempotencyKey(request) : '';
   return {
     account,
     token,
@@ -183,11 +182,11 @@ async function letIn(
         throw new Problem('not-found', 'It does not exist, or is not yours.');
       return String(value);
     },
-    tellSession: (told) => setCookie(deps, response, told),
+    setSessionToken: (newToken) => setCookie(deps, response, newToken),
   };
 }
 
-const NOBODY: Account = Object.freeze({
+const NO_ACCOUNT: Account = Object.freeze({
   accountId: '',
   version: 1,
   email: '',

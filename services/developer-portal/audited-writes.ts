@@ -17,14 +17,14 @@ type Dependencies = {
 };
 
 /**
- * What was done, in the words of the audit log: `key-revoked`, with the key's id as its subject. The actor is an
- * e-mail address of the portal, or `operator` for the operator's command.
+ * The audit entry of a write: action `key-revoked` with the key's id as its subject. The actor is an e-mail address of
+ * the portal, or `operator` for the admin command.
  */
-export type Deed = { readonly actor: string; readonly action: string; readonly subject: string };
+export type AuditEntry = { readonly actor: string; readonly action: string; readonly subject: string };
 
 export type AuditedWrites = ReturnType<typeof makeAuditedWrites>;
 
-/** Writes to accounts and client apps. Each that changed something has a record in the audit log behind it. */
+/** Writes to accounts and client apps. Each write that changed something is recorded in the audit log. */
 export function makeAuditedWrites(deps: Dependencies) {
   const write = makeWriteDocument(deps);
   const { accounts, clientApps } = deps;
@@ -37,29 +37,29 @@ export function makeAuditedWrites(deps: Dependencies) {
   };
 
   return {
-    /** One that is repeated with the same `at` is the same entry. */
+    /** Records an entry. Repeating an entry with the same `at` adds nothing. */
     record,
-    /** @throws ServiceError `not-found` where a change is asked of an app that does not exist */
+    /** @throws ServiceError `not-found` if the app does not exist and `change` makes none */
     async app(
       clientId: string,
-      deed: Deed,
+      auditEntry: AuditEntry,
       change: (current: ClientApp | undefined) => ClientApp | undefined,
     ): Promise<ClientApp> {
       const written = await write(appStore, clientId, change);
       if (!written) throw new ServiceError('not-found', `there is no client app ${clientId}`);
       const { document, changed } = written;
-      if (changed) await record({ accountId: document.accountId, clientId, ...deed });
+      if (changed) await record({ accountId: document.accountId, clientId, ...auditEntry });
       return document;
     },
-    /** @throws ServiceError `not-found` where a change is asked of an account that does not exist */
+    /** @throws ServiceError `not-found` if the account does not exist and `change` makes none */
     async account(
       accountId: string,
-      deed: Deed,
+      auditEntry: AuditEntry,
       change: (current: Account | undefined) => Account | undefined,
     ): Promise<Account> {
       const written = await write(accountStore, accountId, change);
       if (!written) throw new ServiceError('not-found', 'there is no such account');
-      if (written.changed) await record({ accountId, ...deed });
+      if (written.changed) await record({ accountId, ...auditEntry });
       return written.document;
     },
   };

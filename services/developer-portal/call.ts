@@ -1,22 +1,22 @@
 import type { Account } from '#shared/contracts/client-app.ts';
 import type { AnswerOf, BodyOf, OperationId, QueryOf } from './operations.ts';
 
-/** A request that was let in: its body and query are valid, its session is known. */
+/** An authorized request: its body and query are valid, its session was found. */
 export type Call<Id extends OperationId> = {
   readonly body: BodyOf<Id>;
   readonly query: QueryOf<Id>;
-  /** A parameter of the path; one of a form that no id has is not found. */
+  /** A path parameter. @throws Problem `not-found` if it cannot be an id */
   readonly param: (name: string) => string;
-  /** Whoever is signed in. For operations that anybody may do there is nobody. */
+  /** The signed-in account; an empty account for public operations. */
   readonly account: Account;
-  /** Of an operation that is done once. */
+  /** The `Idempotency-Key` header; empty if the operation is not idempotent. */
   readonly idempotencyKey: string;
-  /** The key by which the caller's address is counted: an IPv6 address by its /64 network. */
+  /** The rate-limit key of the caller's address: an IPv6 address counts as its /64 network. */
   readonly address: string;
-  /** The token of the session that the request came with, valid or not. */
+  /** The session token in the request's cookie, valid or not. */
   readonly token: string | undefined;
-  /** Tells the browser the token of a session; nothing takes it away. */
-  readonly tellSession: (token: string | undefined) => void;
+  /** Sets the session cookie; `undefined` clears it. */
+  readonly setSessionToken: (token: string | undefined) => void;
 };
 
 export type Handle<Id extends OperationId> = (call: Call<Id>) => Promise<AnswerOf<Id>>;

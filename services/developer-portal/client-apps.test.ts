@@ -17,7 +17,7 @@ test('a key that filled its app can be asked for again, and no other one', async
   const { createKey } = makeClientAppWork({
     accounts: { read: async () => owner },
     clientApps: { read: async () => full },
-    places: { take: async () => true },
+    slots: { take: async () => true },
     writes: { app: async (_clientId, _deed, change) => change(full) ?? full },
     box: { seal: (text) => text, reseal: (text) => text },
     now: () => NOW,

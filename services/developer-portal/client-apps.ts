@@ -3,7 +3,7 @@ import { appLimitsOf, limitsOf, type TierLimits } from '#shared/contracts/tiers.
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
-import { marketplaceKeysKey, ownedAppsKey, type Places } from '#shared/redis/places.ts';
+import { type LeasedSlots, marketplaceKeysKey, ownedAppsKey } from '#shared/redis/leased-slots.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import { type Credentials, keyRecord, type NewKey } from './credentials.ts';
@@ -12,7 +12,7 @@ import * as change from './domain/change-app.ts';
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'read'>;
   readonly clientApps: Pick<ClientApps, 'read'>;
-  readonly places: Places;
+  readonly slots: LeasedSlots;
   readonly writes: Pick<AuditedWrites, 'app'>;
   readonly box: Pick<SecretBox, 'seal' | 'reseal'>;
   /** Epoch ms, Redis's clock. */
@@ -39,7 +39,7 @@ export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
  * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and what a write throws
  */
 export function makeClientAppWork(deps: Dependencies) {
-  const { accounts, clientApps, places, writes, box, now } = deps;
+  const { accounts, clientApps, slots, writes, box, now } = deps;
   const nowIso = () => new Date(now()).toISOString();
   const missing = (clientId: string) => new ServiceError('not-found', `there is no client app ${clientId}`);
 
@@ -90,7 +90,7 @@ export function makeClientAppWork(deps: Dependencies) {
       const { clientId, apiKey, webhookSecret } = credentials;
       if (await clientApps.read(clientId)) return;
       const { clientApps: countMax } = limitsOf(owner);
-      if (!(await places.take(ownedAppsKey(owner.accountId), clientId, countMax)))
+      if (!(await slots.take(ownedAppsKey(owner.accountId), clientId, countMax)))
         throw new ServiceError('limit-reached', `this account may have ${countMax} client apps`);
       const createdAt = nowIso();
       const document: ClientApp = {
@@ -106,8 +106,8 @@ export function makeClientAppWork(deps: Dependencies) {
         webhookSecrets: [{ encrypted: box.seal(webhookSecret, clientId), createdAt }],
         createdAt,
       };
-      const deed = { actor, action: 'app-created', subject: clientId };
-      const created = await writes.app(clientId, deed, (current) => (current ? undefined : document));
+      const auditEntry = { actor, action: 'app-created', subject: clientId };
+      const created = await writes.app(clientId, auditEntry, (current) => (current ? undefined : document));
       await endWithAccount(actor, created);
     },
     rename: (actor: string, clientId: string, name: string) =>
@@ -134,10 +134,7 @@ export function makeClientAppWork(deps: Dependencies) {
       const { accountId } = await read(clientId);
       const limits = await limitsOfOwner(accountId);
       const { marketplaceKeys } = limits;
-      if (
-        facts.marketplace &&
-        !(await places.take(marketplaceKeysKey(accountId), key.keyId, marketplaceKeys))
-      )
+      if (facts.marketplace && !(await slots.take(marketplaceKeysKey(accountId), key.keyId, marketplaceKeys)))
         throw new ServiceError('limit-reached', `this account may have ${marketplaceKeys} marketplace keys`);
       const record = keyRecord(key, { ...facts, createdAt: nowIso() });
       const add = withinLiveKeys(limits, change.addKey(record, now()));

@@ -28,13 +28,13 @@ function setUp(passwords: Partial<Passwords>) {
     },
     passwords: { hash: async () => '', verify: async () => true, ...passwords },
     sessions: { open: async () => 'token', find: async () => ACCOUNT, close: async () => undefined },
-    throttle: { take: move(1), giveBack: move(-1) },
+    throttle: { take: move(1), refund: move(-1) },
     signUpsPerHour: 100,
   });
   const call = {
     body: { email: ACCOUNT.email, password: 'correct horse battery' },
     address: '192.0.2.1',
-    tellSession: () => undefined,
+    setSessionToken: () => undefined,
   };
   return {
     signIn: (email = ACCOUNT.email) =>

@@ -5,9 +5,9 @@ import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { Passwords } from './passwords.ts';
+import { presentAccount } from './present.ts';
 import { Problem } from './problem.ts';
 import type { Sessions } from './sessions.ts';
-import { showAccount } from './show.ts';
 import type { Draw, Throttle } from './throttle.ts';
 
 const MINUTES_MS = 60_000;
@@ -54,10 +54,10 @@ export function makeAccountHandlers(
     await throttle.take(draws);
     const isRight = await passwords.verify(password, account?.passwordHash, address).catch(async (error) => {
       // It was not looked at, so it was no try.
-      await throttle.giveBack(draws);
+      await throttle.refund(draws);
       throw error;
     });
-    await throttle.giveBack(isRight ? tries : workOfAccount);
+    await throttle.refund(isRight ? tries : workOfAccount);
     if (!account || !isRight)
       throw new Problem('credentials-invalid', 'E-mail address or password is wrong.');
     return account;
@@ -70,7 +70,7 @@ export function makeAccountHandlers(
       const draws = [{ budget: signUps, whose: address }];
       await throttle.take(draws);
       const passwordHash = await passwords.hash(password, address).catch(async (error) => {
-        await throttle.giveBack(draws);
+        await throttle.refund(draws);
         throw error;
       });
       await Promise.all([
@@ -79,7 +79,7 @@ export function makeAccountHandlers(
       ]);
       return {};
     },
-    async signIn({ body: { email, password }, address, token, tellSession }) {
+    async signIn({ body: { email, password }, address, token, setSessionToken }) {
       const tries = [
         { budget: TRIES_OF_ONE, whose: `${address} ${email.toLowerCase()}` },
         { budget: TRIES_OF_ADDRESS, whose: address },
@@ -87,30 +87,30 @@ export function makeAccountHandlers(
       const account = await prove(await accounts.findByEmail(email), password, address, tries);
       // Whatever session the browser had: it goes on with one that nobody can have known before.
       if (token !== undefined) await sessions.close(token);
-      tellSession(await sessions.open(account));
-      return { account: showAccount(account) };
+      setSessionToken(await sessions.open(account));
+      return { account: presentAccount(account) };
     },
-    async signOut({ token, tellSession }) {
+    async signOut({ token, setSessionToken }) {
       if (token !== undefined) await sessions.close(token);
-      tellSession(undefined);
+      setSessionToken(undefined);
       return undefined;
     },
-    readSession: async ({ account }) => ({ account: showAccount(account) }),
-    async changePassword({ body: { current, next }, account, address, token, tellSession }) {
+    readSession: async ({ account }) => ({ account: presentAccount(account) }),
+    async changePassword({ body: { current, next }, account, address, token, setSessionToken }) {
       await proveSelf(account, current, address);
       const passwordHash = await passwords.hash(next, address);
       const changed = await accountWork.setPassword(account.email, account.accountId, passwordHash);
       if (token !== undefined) await sessions.close(token);
-      tellSession(await sessions.open(changed));
+      setSessionToken(await sessions.open(changed));
       return undefined;
     },
-    async deleteAccount({ body: { password }, account, address, token, tellSession }) {
+    async deleteAccount({ body: { password }, account, address, token, setSessionToken }) {
       await proveSelf(account, password, address);
       if (account.operator)
         throw new ServiceError('conflict', "an operator's account is deleted by `npm run admin`");
       await accountWork.remove(account.email, account.accountId);
       if (token !== undefined) await sessions.close(token);
-      tellSession(undefined);
+      setSessionToken(undefined);
       return undefined;
     },
   };

@@ -5,9 +5,9 @@ import type { KeyUse } from '#shared/redis/key-use.ts';
 import type { Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
-import { type Once, requestOf } from './once.ts';
+import { type Idempotency, requestOf } from './idempotency.ts';
+import { presentApp, presentAppSummary } from './present.ts';
 import { invalid } from './problem.ts';
-import { showApp, showAppSummary } from './show.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,7 +15,7 @@ export type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'listOwned'>;
   readonly apps: ClientAppWork;
   readonly keyUse: Pick<KeyUse, 'read'>;
-  readonly once: Once;
+  readonly idempotency: Idempotency;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -47,17 +47,17 @@ export function makeAppHandlers(
   | 'rotateSecret'
   | 'requestScope'
 > {
-  const { clientApps, apps, keyUse, once, now } = deps;
+  const { clientApps, apps, keyUse, idempotency, now } = deps;
   const readOwn = makeReadOwn(deps);
   const show = async (app: ClientApp, owner: Account) =>
-    showApp(app, owner, await keyUse.read(app.clientId), now());
+    presentApp(app, owner, await keyUse.read(app.clientId), now());
 
   return {
     listApps: async ({ account }) =>
-      (await clientApps.listOwned(account.accountId)).map((app) => showAppSummary(app, now())),
+      (await clientApps.listOwned(account.accountId)).map((app) => presentAppSummary(app, now())),
     async createApp(call) {
       const { account, body } = call;
-      const { keyId, ...credentials } = await once.run(
+      const { keyId, ...credentials } = await idempotency.run(
         requestOf('createApp', call),
         () => ({ ...newCredentials(), keyId: newKey().keyId }),
         ({ keyId, ...credentials }) =>
@@ -79,7 +79,7 @@ export function makeAppHandlers(
       const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
       const expiresAt = body.expiresAt === undefined ? undefined : inFuture(body.expiresAt, now());
-      return once.run(requestOf('createKey', call, [clientId]), newKey, (key) =>
+      return idempotency.run(requestOf('createKey', call, [clientId]), newKey, (key) =>
         apps.createKey(account.email, clientId, key, { ...body, expiresAt }),
       );
     },
@@ -94,17 +94,20 @@ export function makeAppHandlers(
       const keyId = param('keyId');
       if (!keys.some((key) => key.keyId === keyId))
         throw new ServiceError('not-found', `there is no key ${keyId} of ${clientId}`);
-      return once.run(requestOf('rollKey', call, [clientId, keyId]), newKey, (fresh) =>
+      return idempotency.run(requestOf('rollKey', call, [clientId, keyId]), newKey, (fresh) =>
         apps.rollKey(account.email, clientId, keyId, fresh, body.overlapHours * HOUR_MS),
       );
     },
     async rotateSecret(call) {
       const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
-      const { webhookSecret, sealed } = await once.plan(requestOf('rotateSecret', call, [clientId]), () => {
-        const made = newWebhookSecret();
-        return { webhookSecret: made, sealed: apps.seal(clientId, made) };
-      });
+      const { webhookSecret, sealed } = await idempotency.plan(
+        requestOf('rotateSecret', call, [clientId]),
+        () => {
+          const made = newWebhookSecret();
+          return { webhookSecret: made, sealed: apps.seal(clientId, made) };
+        },
+      );
       await apps.rotateSecret(account.email, clientId, sealed, body.overlapHours * HOUR_MS);
       return { webhookSecret };
     },

@@ -9,9 +9,9 @@ import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import type { Call, Handlers } from './call.ts';
 import type { ReadOwn } from './handle-apps.ts';
-import { type Once, requestOf } from './once.ts';
+import { type Idempotency, requestOf } from './idempotency.ts';
+import { presentDelivery, presentDeliverySummary } from './present.ts';
 import { invalid } from './problem.ts';
-import { showDelivery, showDeliverySummary } from './show.ts';
 import type { Throttle } from './throttle.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
@@ -29,7 +29,7 @@ export type Dependencies = {
   readonly publishDelivery: (message: WebhookRetry) => Promise<void>;
   readonly writes: Pick<AuditedWrites, 'record'>;
   readonly throttle: Throttle;
-  readonly once: Once;
+  readonly idempotency: Idempotency;
   readonly callbackPolicy: CallbackPolicy;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -37,9 +37,9 @@ export type Dependencies = {
 
 type Ids = 'listDeliveries' | 'readDelivery' | 'resendDelivery' | 'resendFailed' | 'sendTestEvent';
 
-/** What developers see of their webhooks, and how they send them again. */
+/** Webhook deliveries of a developer's apps: list, read, resend and test. */
 export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
-  const { readOwn, deliveries, resends, writes, throttle, once, now } = deps;
+  const { readOwn, deliveries, resends, writes, throttle, idempotency, now } = deps;
   const nowIso = () => new Date(now()).toISOString();
   const ownApp = ({ account, param }: Call<Ids>) => readOwn(account, param('clientId'));
   const ownDelivery = async (call: Call<'readDelivery' | 'resendDelivery'>): Promise<DeliveryView> => {
@@ -64,14 +64,14 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const sinceMs = since === undefined ? undefined : Date.parse(since);
       const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
       return {
-        deliveries: page.deliveries.map(showDeliverySummary),
+        deliveries: page.deliveries.map(presentDeliverySummary),
         ...(page.next !== undefined && { next: page.next }),
       };
     },
-    readDelivery: async (call) => showDelivery(await ownDelivery(call)),
+    readDelivery: async (call) => presentDelivery(await ownDelivery(call)),
     async resendDelivery(call) {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
-      await once.run(
+      await idempotency.run(
         requestOf('resendDelivery', call, [clientId, requestId]),
         // The stored plan keeps the name `chain`: a portal of the version before may repeat the request.
         () => ({ chain: resendCount + 1, at: nowIso() }),
@@ -86,25 +86,27 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { clientId } = await ownApp(call);
       await throttle.take([{ budget: BULK_RESENDS, whose: clientId }]);
       const { since } = call.body;
-      const { at } = await once.plan(requestOf('resendFailed', call, [clientId]), () => ({ at: nowIso() }));
+      const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
+        at: nowIso(),
+      }));
       const sent = await resends.resendFailed(clientId, Date.parse(since), Date.parse(at));
-      // Who asks again has nothing left to send, and is told what was sent.
-      const told = await once.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
-      await record(call, clientId, 'webhooks-resent', `${told.count} since ${since}`, at);
-      return told;
+      // A repetition finds nothing left to send, so it returns the stored count of the first request.
+      const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
+      await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);
+      return counted;
     },
     async sendTestEvent(call) {
       const { clientId } = await ownApp(call);
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
       if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
-      const { requestId } = await once.run(
+      const { requestId } = await idempotency.run(
         requestOf('sendTestEvent', call, [clientId]),
         () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
         async ({ requestId, at }) => {
           await throttle.take([{ budget: TEST_EVENTS, whose: clientId }], requestId);
           const event = testEvent({ requestId, clientId, callbackUrl: judged.href }, at);
           const { resultJson, retainUntil } = event;
-          // Stored as a result is, so that it can be sent again like any other.
+          // Stored like a result, so that it can be resent like any other delivery.
           await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
           await deps.publishDelivery(event);
           await record(call, clientId, 'test-event-sent', requestId, at);
@@ -115,7 +117,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   };
 }
 
-/** A delivery in the shape of a result that decides nothing, told from results by its `type`. */
+/** A delivery with the shape of a result without roles; its `type` distinguishes it from results. */
 function testEvent(
   about: Pick<WebhookRetry, 'requestId' | 'clientId' | 'callbackUrl'>,
   at: string,

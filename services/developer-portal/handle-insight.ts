@@ -4,7 +4,7 @@ import { dateOf, dayOf, type UsageDays } from '#shared/redis/usage-days.ts';
 import type { Handlers } from './call.ts';
 import { addFigures, summariseDay, undeterminedShareOf } from './domain/summarise-usage.ts';
 import type { ReadOwn } from './handle-apps.ts';
-import { showAudit } from './show.ts';
+import { presentAudit } from './present.ts';
 
 const DAYS = 30;
 const AUDIT_COUNT_MAX = 200;
@@ -47,12 +47,12 @@ export function makeInsightHandlers(
     },
     async readAppAudit({ account, param }) {
       const { clientId } = await readOwn(account, param('clientId'));
-      return (await auditTrail.ofApp(clientId, AUDIT_COUNT_MAX)).map((entry) => showAudit(entry, account));
+      return (await auditTrail.ofApp(clientId, AUDIT_COUNT_MAX)).map((entry) => presentAudit(entry, account));
     },
     async readAccountAudit({ account }) {
       const entries = await auditTrail.ofAccount(account.accountId, AUDIT_COUNT_MAX);
       // What was done under an account of the same address that was deleted is not this one's.
-      return entries.filter(({ at }) => at >= account.createdAt).map((entry) => showAudit(entry, account));
+      return entries.filter(({ at }) => at >= account.createdAt).map((entry) => presentAudit(entry, account));
     },
   };
 }

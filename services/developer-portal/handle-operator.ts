@@ -5,8 +5,8 @@ import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';
+import { presentAccount, presentOperatorApp } from './present.ts';
 import { invalid } from './problem.ts';
-import { showAccount, showOperatorApp } from './show.ts';
 
 const ACCOUNTS_LISTED_MAX = 200;
 const APPS_LISTED_MAX = 500;
@@ -33,9 +33,9 @@ type Ids =
 /** What operators see and decide. */
 export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
   const { accounts, clientApps, apps, accountWork } = deps;
-  const show = async (app: ClientApp) => showOperatorApp(app, await accounts.read(app.accountId));
+  const show = async (app: ClientApp) => presentOperatorApp(app, await accounts.read(app.accountId));
   const showOwner = async (account: Account) => ({
-    ...showAccount(account),
+    ...presentAccount(account),
     apps: (await clientApps.listOwned(account.accountId)).length,
   });
 

@@ -18,9 +18,9 @@ import { makeAppHandlers, makeReadOwn } from './handle-apps.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
 import { makeInsightHandlers } from './handle-insight.ts';
 import { makeOperatorHandlers } from './handle-operator.ts';
+import { makeIdempotency } from './idempotency.ts';
 import { makeWork } from './make-work.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeOnce } from './once.ts';
 import { makePasswords } from './passwords.ts';
 import { makeSessions } from './sessions.ts';
 import { makeThrottle } from './throttle.ts';
@@ -44,7 +44,7 @@ await runService(
     const work = makeWork({ redis, store, publish: kafka.publish, box, now });
     const sessions = makeSessions({ redis, readAccount: store.accounts.read, ...config.session });
     const throttle = makeThrottle(redis);
-    const once = makeOnce(redis, box);
+    const idempotency = makeIdempotency(redis, box);
     const readOwn = makeReadOwn(work);
     const handlers = {
       ...makeAccountHandlers({
@@ -55,13 +55,13 @@ await runService(
         throttle,
         signUpsPerHour: config.signUpsPerHour,
       }),
-      ...makeAppHandlers({ ...store, ...work, keyUse: makeKeyUse(redis), once, now }),
+      ...makeAppHandlers({ ...store, ...work, keyUse: makeKeyUse(redis), idempotency, now }),
       ...makeDeliveryHandlers({
         ...store,
         ...work,
         readOwn,
         throttle,
-        once,
+        idempotency,
         publishDelivery: (message) => kafka.publish(webhookRequested, message),
         callbackPolicy: config.callback,
         now,

@@ -1,7 +1,7 @@
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
-import { makePlaces } from '#shared/redis/places.ts';
+import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { openViews } from '#shared/views/open-views.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
@@ -23,7 +23,7 @@ export type Work = ReturnType<typeof makeWork>;
 /** Everything that can be done to accounts, client apps and deliveries: the same for the portal and the operator's command. */
 export function makeWork({ redis, store, publish, box, now }: Dependencies) {
   const writes = makeAuditedWrites({ ...store, publish, now });
-  const apps = makeClientAppWork({ ...store, places: makePlaces(redis), writes, box, now });
+  const apps = makeClientAppWork({ ...store, slots: makeLeasedSlots(redis), writes, box, now });
   return {
     writes,
     apps,

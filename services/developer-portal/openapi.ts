@@ -36,14 +36,14 @@ export function problemSchema(codes: readonly ProblemCode[]) {
 
 /** Every problem that an operation may answer with. */
 export function codesOf(operation: Operation): ProblemCode[] {
-  const { access, method, body, query, isOnce, codes } = operation;
+  const { access, method, body, query, isIdempotent, codes } = operation;
   return [
     ...codes,
     ...(access === 'public' ? [] : (['session-missing'] as const)),
     ...(access === 'operator' ? (['operator-required'] as const) : []),
     ...(method === 'get' ? [] : (['origin-refused'] as const)),
     ...(isBudgeted(operation) ? (['rate-limited'] as const) : []),
-    ...(isOnce ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
+    ...(isIdempotent ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
     ...(body
       ? ([
           'malformed-json',
@@ -102,7 +102,7 @@ function describe(operationId: string, operation: Operation): ZodOpenApiOperatio
     requestParams: {
       ...(names.length > 0 && { path: params }),
       ...(query instanceof z.ZodObject && { query }),
-      ...(operation.isOnce && { header: z.object({ 'Idempotency-Key': IdempotencyKey }) }),
+      ...(operation.isIdempotent && { header: z.object({ 'Idempotency-Key': IdempotencyKey }) }),
     },
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ProblemCode } from './problem.ts';
 
-/** Who may do it: anybody, whoever is signed in, or operators. */
+/** The callers that may use an operation: everybody, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';
 
 /** One operation of the portal's API, as the server serves it and the OpenAPI document describes it. */
@@ -12,12 +12,12 @@ export type Operation = {
   readonly summary: string;
   readonly body?: z.ZodType;
   readonly query?: z.ZodType;
-  /** Requires an `Idempotency-Key`: what it makes is made once. */
-  readonly isOnce?: true;
-  /** Ends something, although it is no `delete`: see `write-budget.ts`. */
+  /** Requires an `Idempotency-Key`; a repeated request creates nothing new. */
+  readonly isIdempotent?: true;
+  /** Draws from the budget for removals, although its method is not DELETE: see `write-budget.ts`. */
   readonly endsSomething?: true;
   readonly status: 200 | 201 | 202 | 204;
   readonly answer?: z.ZodType;
-  /** Beside those that access, body and query bring along. */
+  /** The problems of this operation alone; `codesOf` adds those of access, body and query. */
   readonly codes: readonly ProblemCode[];
 };

@@ -26,7 +26,7 @@ return 0
 `;
 
 /** KEYS: counters. */
-const GIVE_BACK = `
+const REFUND = `
 for _, key in ipairs(KEYS) do
   if tonumber(redis.call('GET', key) or '0') > 0 then redis.call('DECR', key) end
 end
@@ -46,7 +46,7 @@ export type Throttle = {
    */
   readonly take: (draws: readonly Draw[], drawnFor?: string) => Promise<void>;
   /** Gives back what turned out to be none of what is counted. */
-  readonly giveBack: (draws: readonly Draw[]) => Promise<void>;
+  readonly refund: (draws: readonly Draw[]) => Promise<void>;
 };
 
 /**
@@ -57,7 +57,7 @@ export type Throttle = {
  */
 export function makeThrottle(redis: Redis): Throttle {
   const take = makeScript<number>(redis, 'takeAttempt', TAKE);
-  const giveBack = makeScript<number>(redis, 'giveAttemptBack', GIVE_BACK);
+  const refund = makeScript<number>(redis, 'refundAttempt', REFUND);
   return {
     async take(draws, drawnFor) {
       const limits = draws.flatMap(({ budget }) => [budget.countMax, budget.windowMs]);
@@ -70,8 +70,8 @@ export function makeThrottle(redis: Redis): Throttle {
           headers: retryAfter(waitMs),
         });
     },
-    async giveBack(draws) {
-      await giveBack(draws.map(keyOf), []);
+    async refund(draws) {
+      await refund(draws.map(keyOf), []);
     },
   };
 }

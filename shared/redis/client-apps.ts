@@ -3,7 +3,7 @@ import { ACCOUNTS_KEY } from './accounts.ts';
 import { appTrailKey } from './audit-trail.ts';
 import { inStore, type Redis } from './connect.ts';
 import { keyUseKey } from './key-use.ts';
-import { marketplaceKeysKey, ownedAppsKey } from './places.ts';
+import { marketplaceKeysKey, ownedAppsKey } from './leased-slots.ts';
 import { makeScript } from './script.ts';
 import {
   keysOf,

@@ -110,7 +110,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
 `;
 
-/** A sorted set that a document has a member in; see `places.ts`. */
+/** A sorted set that a document has a member in; see `leased-slots.ts`. */
 export type SetEntry = {
   readonly set: string;
   readonly member: string;

@@ -6,9 +6,9 @@ import type { AttemptView, DeliveryView } from '#shared/redis/delivery-view.ts';
 import type * as answers from './api-answers.ts';
 import { isLive, isUsable } from './domain/change-app.ts';
 
-/** What of a document is shown to whom: no hash, no secret, nothing of other accounts. */
+/** Documents as the API returns them: without hashes, secrets and data of other accounts. */
 
-export const showAccount = (account: Account): z.input<typeof answers.AccountAnswer> => ({
+export const presentAccount = (account: Account): z.input<typeof answers.AccountAnswer> => ({
   accountId: account.accountId,
   email: account.email,
   tier: account.tier,
@@ -16,7 +16,7 @@ export const showAccount = (account: Account): z.input<typeof answers.AccountAns
   limits: limitsOf(account),
 });
 
-export const showScope = ({
+export const presentScope = ({
   scope: state,
   scopePurpose: purpose,
   scopeReason: reason,
@@ -26,16 +26,16 @@ export const showScope = ({
   ...(reason !== undefined && { reason }),
 });
 
-export const showAppSummary = (app: ClientApp, nowMs: number): z.input<typeof answers.AppSummary> => ({
+export const presentAppSummary = (app: ClientApp, nowMs: number): z.input<typeof answers.AppSummary> => ({
   clientId: app.clientId,
   name: app.name,
   createdAt: app.createdAt,
   suspended: app.suspended,
-  scope: showScope(app),
+  scope: presentScope(app),
   keyCount: app.keys.filter((key) => isUsable(key, nowMs)).length,
 });
 
-export const showApp = (
+export const presentApp = (
   app: ClientApp,
   owner: Account,
   usedAt: Readonly<Record<string, string>>,
@@ -45,27 +45,27 @@ export const showApp = (
   name: app.name,
   createdAt: app.createdAt,
   suspended: app.suspended,
-  scope: showScope(app),
-  keys: app.keys.map((key) => showKey(key, usedAt[key.keyId])),
+  scope: presentScope(app),
+  keys: app.keys.map((key) => presentKey(key, usedAt[key.keyId])),
   secrets: app.webhookSecrets
     .filter((secret) => isLive(secret, nowMs))
     .map(({ createdAt, expiresAt }) => ({ createdAt, ...(expiresAt !== undefined && { expiresAt }) })),
   limits: limitsOf(owner),
 });
 
-const showKey = (
+const presentKey = (
   { hash: _, replacedBy: __, ...shown }: ApiKeyRecord,
   lastUsedAt: string | undefined,
 ): z.input<typeof answers.KeyAnswer> => ({ ...shown, ...(lastUsedAt !== undefined && { lastUsedAt }) });
 
-const showAttempt = ({ at, status, durationMs, class: outcome }: AttemptView) => ({
+const presentAttempt = ({ at, status, durationMs, class: outcome }: AttemptView) => ({
   at,
   ...(status !== null && { status }),
   durationMs,
   class: outcome,
 });
 
-export function showDeliverySummary(view: DeliveryView): z.input<typeof answers.DeliverySummary> {
+export function presentDeliverySummary(view: DeliveryView): z.input<typeof answers.DeliverySummary> {
   const last = view.attempts.at(-1);
   return {
     requestId: view.requestId,
@@ -73,24 +73,24 @@ export function showDeliverySummary(view: DeliveryView): z.input<typeof answers.
     callbackUrl: view.callbackUrl,
     ...(view.acceptedAt !== undefined && { acceptedAt: view.acceptedAt }),
     attempts: view.attempts.length,
-    ...(last && { lastAttempt: showAttempt(last) }),
+    ...(last && { lastAttempt: presentAttempt(last) }),
   };
 }
 
-export const showDelivery = (view: DeliveryView): z.input<typeof answers.DeliveryAnswer> => ({
+export const presentDelivery = (view: DeliveryView): z.input<typeof answers.DeliveryAnswer> => ({
   requestId: view.requestId,
   state: view.state,
   callbackUrl: view.callbackUrl,
   ...(view.nextAttemptAt !== undefined && { nextAttemptAt: view.nextAttemptAt }),
   attempts: view.attempts.map((attempt, index) => ({
     attempt: attempt.attempt,
-    ...showAttempt(attempt),
+    ...presentAttempt(attempt),
     ...(index === view.attempts.length - 1 && view.lastBody !== undefined && { answer: view.lastBody }),
   })),
 });
 
-/** Who of the operators it was is theirs to know. */
-export const showAudit = (
+/** Developers see `operator` in place of an operator's e-mail address. */
+export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,
 ): z.input<typeof answers.AuditEntry> => ({
@@ -100,7 +100,7 @@ export const showAudit = (
   subject,
 });
 
-export const showOperatorApp = (
+export const presentOperatorApp = (
   app: ClientApp,
   owner: Account | undefined,
 ): z.input<typeof answers.OperatorApp> => ({
@@ -109,5 +109,5 @@ export const showOperatorApp = (
   email: owner?.email ?? '',
   tier: owner?.tier ?? app.limits.tier,
   suspended: app.suspended,
-  scope: showScope(app),
+  scope: presentScope(app),
 });
