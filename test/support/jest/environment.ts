@@ -1,19 +1,21 @@
 import { TestEnvironment } from 'jest-environment-node';
 import { waitUntil } from '../wait-until.ts';
 
-/** How long what a suite has closed may take to be gone. */
+/** How long resources may take to be gone after a suite has closed them. */
 const CLOSING_TIMEOUT_MS = 30_000;
 
-/** A suite fails, by name, where it leaves anything behind that would keep its process from ending. */
+/** Fails a suite that leaves a resource open, which would keep its process from ending. */
 export default class Environment extends TestEnvironment {
   #before: readonly string[] = [];
 
   override async setup(): Promise<void> {
     await super.setup();
+    // Opened at their first use, which may be a warning in the middle of a suite; from then on each is an open pipe.
+    void [process.stdout, process.stderr];
     this.#before = process.getActiveResourcesInfo();
   }
 
-  /** After the last `afterAll`, where what is reported stands beside the results of the tests. */
+  /** After the last `afterAll`, so that the report is beside the results of the tests. */
   async handleTestEvent(
     { name }: { readonly name: string },
     state: { readonly unhandledErrors: unknown[] },
@@ -26,12 +28,12 @@ export default class Environment extends TestEnvironment {
   }
 }
 
-/** Of each kind of resource, those beyond what was there before. */
+/** The kinds of resources that are open now and were not before. */
 function leftOpen(before: readonly string[]): string[] {
   const known = [...before];
   return process.getActiveResourcesInfo().filter((kind) => {
-    const place = known.indexOf(kind);
-    if (place >= 0) known.splice(place, 1);
-    return place < 0;
+    const index = known.indexOf(kind);
+    if (index >= 0) known.splice(index, 1);
+    return index < 0;
   });
 }
