@@ -22,19 +22,19 @@ const EvaluatorEnvironment = z.object({
 
 export type EvaluatorConfig = CommonConfig & {
   readonly chainsFile: string;
-  /** What an asynchronous check has, from the start of its evaluation. */
+  /** Time limit of an asynchronous check, from the start of its evaluation. */
   readonly evaluationMsMax: number;
-  /** Checks of one lane worked at once. */
+  /** Checks of one lane that are evaluated at once. */
   readonly window: number;
-  /** Bound of one attempt at one endpoint. */
+  /** Time limit of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
-  /** How many checks may wait for one chain that does not answer; none of them holds a place of the window. */
+  /** How many checks may wait for one chain that does not answer; a waiting check holds no slot of the window. */
   readonly waitingBounds: { readonly perClientMax: number; readonly max: number };
 };
 
 /**
- * How many checks of one client, and of all, may wait for one chain, as parts of a lane's window. They are parked
- * beside it: four windows find place there, so that chains which do not answer leave room for others.
+ * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting
+ * checks are parked outside the window. The parking area holds four windows, so checks of other chains still fit.
  */
 const WAITING_PART_PER_CLIENT = 0.5;
 const WAITING_PART = 1;
@@ -58,10 +58,10 @@ export function loadConfig(env: Environment): EvaluatorConfig {
   };
 }
 
-/** Of a stop, work in hand has 70 %; an attempt that has just begun must find place in it. */
+/** Share of the shutdown timeout for checks in progress; an attempt that has just begun must fit in it. */
 const STOP_MARGIN = 0.7;
 
-/** What contradicts itself and still may be meant; logged at the start. */
+/** Settings that contradict each other but are allowed; logged at start-up. */
 export function warningsOf({ shutdownTimeoutMs, attemptTimeoutMs }: EvaluatorConfig): string[] {
   return shutdownTimeoutMs * STOP_MARGIN < attemptTimeoutMs
     ? [
@@ -71,8 +71,8 @@ export function warningsOf({ shutdownTimeoutMs, attemptTimeoutMs }: EvaluatorCon
 }
 
 /**
- * The chains and their endpoints, `${NAME}` replaced from the environment. It holds URLs and headers with keys:
- * apart from the config, and never logged.
+ * Loads the chains and their endpoints, with `${NAME}` replaced from the environment. The result holds URLs and headers
+ * with API keys, so it is kept apart from the config and never logged.
  *
  * @throws ServiceError `config-invalid`
  */

@@ -11,7 +11,7 @@ const READS_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 
 const OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
 const FLIPS = ['granted-to-denied', 'denied-to-granted'] as const;
-/** Results of a call that each endpoint shows from the start: the good one and the usual ways to fail. */
+/** Results of a call whose series exist from the start for each endpoint: success and the common failures. */
 const USUAL_RESULTS = [
   'ok',
   'timeout',
@@ -22,7 +22,7 @@ const USUAL_RESULTS = [
   'rpc-error',
 ];
 
-/** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its place in the chain file. */
+/** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in the chain file. */
 export function makeMetrics(
   registry: Registry,
   onHealth: ChainObserver['onHealth'] = () => undefined,
@@ -43,19 +43,19 @@ export function makeMetrics(
   });
   const repeats = new Counter({
     name: 'rolecall_verdicts_repeated_total',
-    help: 'Verdicts on what this process had judged before.',
+    help: 'Verdicts on a rule that this process had already judged for the same account.',
     labelNames: ['chain_id'],
     registers,
   });
   const flips = new Counter({
     name: 'rolecall_verdict_flips_total',
-    help: 'Of the repeated verdicts those that differ from the one before, by direction.',
+    help: 'Repeated verdicts that differ from the previous verdict, by direction.',
     labelNames: ['chain_id', 'direction'],
     registers,
   });
   const evaluationSeconds = new Histogram({
     name: 'rolecall_evaluation_seconds',
-    help: 'From the start of an evaluation to its published result.',
+    help: 'Time from the start of an evaluation to its published result.',
     buckets: SECONDS_BUCKETS,
     registers,
   });
@@ -87,7 +87,7 @@ export function makeMetrics(
         undetermined.inc({ chain_id, code: 'internal' });
       }
     },
-    /** Shows the series of a chain from the start: a rate does not see the event with which its series appears. */
+    /** Creates the series of each chain at 0: `rate()` misses the event that creates a series. */
     expectChains(chainIds: readonly number[]): void {
       for (const chainId of chainIds) {
         known.add(chainId);
@@ -105,13 +105,13 @@ export function makeMetrics(
 function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth'> {
   const calls = new Counter({
     name: 'rolecall_rpc_calls_total',
-    help: 'Calls of RPC endpoints, by result.',
+    help: 'Calls to RPC endpoints, by result.',
     labelNames: ['chain_id', 'endpoint', 'result'],
     registers,
   });
   const callSeconds = new Histogram({
     name: 'rolecall_rpc_call_seconds',
-    help: 'Duration of calls of RPC endpoints.',
+    help: 'Duration of calls to RPC endpoints.',
     labelNames: ['chain_id', 'endpoint'],
     buckets: SECONDS_BUCKETS,
     registers,
@@ -125,26 +125,26 @@ function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth
   });
   const readsSaved = new Counter({
     name: 'rolecall_reads_saved_total',
-    help: 'Reads that were not made because an equal one was on its way or known.',
+    help: 'Reads that needed no call of their own, by reason.',
     labelNames: ['chain_id', 'reason'],
     registers,
   });
   const readSeconds = new Histogram({
     name: 'rolecall_chain_read_seconds',
-    help: 'Time in which all reads of one chain of a check were there.',
+    help: 'Time to complete all reads of one check on one chain.',
     labelNames: ['chain_id'],
     buckets: SECONDS_BUCKETS,
     registers,
   });
   const hedges = new Counter({
     name: 'rolecall_rpc_hedges_total',
-    help: 'Slow calls that were overtaken by a call of another endpoint.',
+    help: 'Hedged calls: a second endpoint was called because the first was slow.',
     labelNames: ['chain_id'],
     registers,
   });
   const blockAge = new Gauge({
     name: 'rolecall_block_age_seconds',
-    help: 'Age of the newest block when it was last looked at.',
+    help: 'Age of the newest block when it was last fetched.',
     labelNames: ['chain_id'],
     registers,
   });
@@ -175,7 +175,7 @@ function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth
 
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
-/** Gauges of all chains, asked when they are collected. */
+/** Gauges of all chains, read when the metrics are collected. */
 function watchChains(registers: Registry[]): ChainObserver['watch'] {
   const chains = new Map<number, ChainGauges>();
   const gauge = (
@@ -197,7 +197,7 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
     });
   gauge(
     'rolecall_rpc_breaker_state',
-    '1 for the state the breaker is in.',
+    '1 for the current state of the circuit breaker.',
     ['endpoint', 'state'],
     (chain, set) => {
       for (const { endpoint, breaker } of chain.endpoints())
@@ -206,7 +206,7 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
   );
   gauge(
     'rolecall_rpc_endpoint_state',
-    '1 for what an endpoint is: starting, up, down, wrong-chain or rate-limited, and why.',
+    '1 for the current state of an endpoint (starting, up, down, wrong-chain or rate-limited) and its reason.',
     ['endpoint', 'state', 'reason', 'method'],
     (chain, set) => {
       for (const { endpoint, health } of chain.endpoints()) {
@@ -217,7 +217,7 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
   );
   gauge(
     'rolecall_rpc_method',
-    '1 for the way in which an endpoint is read.',
+    '1 for the method by which an endpoint is read.',
     ['endpoint', 'method'],
     (chain, set) => {
       for (const { endpoint, method } of chain.endpoints()) set({ endpoint, method }, 1);
@@ -225,25 +225,30 @@ function watchChains(registers: Registry[]): ChainObserver['watch'] {
   );
   gauge(
     'rolecall_rpc_head_number',
-    'Newest block that an endpoint has shown.',
+    'Newest block number that an endpoint has returned.',
     ['endpoint'],
     (chain, set) => {
       for (const { endpoint, headNumber } of chain.endpoints()) set({ endpoint }, headNumber);
     },
   );
-  gauge('rolecall_rpc_in_flight', 'Calls of an endpoint on their way.', ['endpoint'], (chain, set) => {
+  gauge('rolecall_rpc_in_flight', 'Calls to an endpoint in flight.', ['endpoint'], (chain, set) => {
     for (const { endpoint, inFlightCount } of chain.endpoints()) set({ endpoint }, inFlightCount);
   });
-  gauge('rolecall_rpc_reads_per_call_max', 'Learned limit of one call.', ['endpoint'], (chain, set) => {
-    for (const { endpoint, readsPerCallMax } of chain.endpoints()) set({ endpoint }, readsPerCallMax);
-  });
+  gauge(
+    'rolecall_rpc_reads_per_call_max',
+    'Learned maximum of reads in one call.',
+    ['endpoint'],
+    (chain, set) => {
+      for (const { endpoint, readsPerCallMax } of chain.endpoints()) set({ endpoint }, readsPerCallMax);
+    },
+  );
   gauge(
     'rolecall_quarantined_reads',
-    'Reads that are made apart because they used up their gas.',
+    'Reads that are isolated in calls of their own because they used up their gas.',
     [],
     (chain, set) => set({}, chain.quarantinedCount()),
   );
-  gauge('rolecall_waiting_reads', 'Reads that wait for a call.', [], (chain, set) =>
+  gauge('rolecall_waiting_reads', 'Reads that wait to be sent.', [], (chain, set) =>
     set({}, chain.waitingReadCount()),
   );
   return (chainId, chain) => void chains.set(chainId, chain);

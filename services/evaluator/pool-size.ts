@@ -1,7 +1,7 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { startRepeating } from '#shared/repeat.ts';
 
-/** A member that died without a rebalance in this process is noticed after this long. */
+/** Bounds how long a change of the group that caused no rebalance in this process goes unnoticed. */
 const POLL_INTERVAL_MS = 5_000;
 
 export type PoolSize = AsyncDisposable & {

@@ -20,11 +20,11 @@ import { connectRpc, type Rpc } from './rpc/connect-rpc.ts';
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 export type ChainOptions = {
-  /** Bound of one attempt at one endpoint. */
+  /** Time limit of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
   /** How many checks may wait for one chain that does not answer. */
   readonly waitingBounds: WaitingBounds;
-  /** Evaluators that share the endpoints' rates. */
+  /** Number of evaluators that share the endpoints' rates. */
   readonly poolSize: () => number;
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly isAnswer: (reading: Reading) => boolean;
@@ -35,7 +35,7 @@ export type ChainOptions = {
 
 export type Chain = AsyncDisposable & { readonly read: ReadChain };
 
-/** Builds the parts of one chain. It waits for no endpoint: the reads find out which endpoints answer. */
+/** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover which ones answer. */
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
   const { chainId, quorum, blockTimeMs, maxHeadAgeMs } = settings;
   const { observer, redisNowMs } = options;

@@ -9,15 +9,15 @@ export type ReadBalancesContext = {
   readonly lane: Lane;
   readonly clientId: string;
   readonly consistency: Consistency;
-  /** Called, perhaps often, when a chain makes the check wait, possibly for long. */
+  /** Called, possibly several times, when a chain makes the check wait. */
   readonly onWait: () => void;
   /** The span that the reads belong to. */
   readonly traceparent: string;
-  /** Aborted when the check must end with what it has. */
+  /** Aborted when the check must end with the readings it has. */
   readonly signal: AbortSignal;
 };
 
-/** Performs the planned reads of a check, each chain by itself: a slow chain does not delay the others. Never throws. */
+/** Performs the planned reads of a check, all chains in parallel: a slow chain does not delay others. Never throws. */
 export type ReadBalances = (
   reads: ReadonlyMap<number, readonly Read[]>,
   context: ReadBalancesContext,
@@ -32,7 +32,7 @@ export type Chains = AsyncDisposable & {
 const NATIVE_DECIMALS = 18;
 
 /**
- * Connects to the chains of the chain file. It waits for no endpoint: the reads find out which endpoints answer.
+ * Connects to the chains of the chain file. It does not wait for any endpoint: probes and reads discover which ones answer.
  */
 export function connectChains({ chains }: ChainFile, options: ChainOptions): Chains {
   const byId = new Map(

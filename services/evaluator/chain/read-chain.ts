@@ -20,7 +20,7 @@ import { toRpcFailure } from './rpc/rpc-failure.ts';
 /** A token does not change its decimals. */
 const DECIMALS_TTL_MS = 24 * 3_600_000;
 const DECIMALS_MAX = 50_000;
-/** Times that a check starts anew at another block because the first one vanished in a reorg. */
+/** Blocks that a check may try: a reorg may replace the first one. */
 const BLOCKS_MAX = 2;
 
 export type ChainReadContext = {
@@ -30,9 +30,9 @@ export type ChainReadContext = {
   readonly minBlock: number;
   readonly isolatedReadBudget: IsolatedReadBudget;
   readonly traceparent?: string;
-  /** Called, perhaps often, when the chain lets the check wait. */
+  /** Called, possibly several times, when the chain makes the check wait. */
   readonly onWait: () => void;
-  /** Aborted when the check must end with what it has. */
+  /** Aborted when the check must end with the readings it has. */
   readonly signal: AbortSignal;
 };
 
@@ -40,29 +40,29 @@ export type ChainReaderOptions = {
   readonly heads: Heads;
   readonly queue: ReadQueue;
   readonly quorum: number;
-  /** Folds what several endpoints answered to one read. */
+  /** Reduces the answers of several endpoints to one read to one reading. */
   readonly agreed: (observation: Observation) => Reading;
-  /** Whether a reading says something about the chain. */
+  /** Whether a reading is a fact about the chain, not a failure of the endpoint. */
   readonly isAnswer: (reading: Reading) => boolean;
-  /** Those who wait for this chain. */
+  /** The checks that wait for this chain. */
   readonly room: WaitingRoom;
   /** Whether no endpoint has answered for a moment: then checks wait. */
   readonly isQuiet: () => boolean;
-  /** Whether no endpoint answers: then no more checks may wait than the room has places for. */
+  /** Whether no endpoint answers: then the waiting room's bounds apply. */
   readonly isSilent: () => boolean;
   readonly onSaved: (reason: 'decimals') => void;
   readonly onRead: (durationMs: number) => void;
   readonly monotonicMs: () => number;
 };
 
-/** Reads of one chain for one check, all at one block. Never throws: what failed is in the observations. */
+/** Performs the reads of one check on one chain, all at one block. Never throws: observations hold the failures. */
 export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => Promise<ChainObservations>;
 
 export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const { heads, queue, quorum, room } = options;
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
-  /** What was read, or the block that vanished meanwhile. */
+  /** Returns the observations, or the block that a reorg replaced meanwhile. */
   async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, gone: readonly Block[]) {
     const { blockTag: tag, signal } = context;
     const block = await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone });
@@ -124,13 +124,13 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   };
 }
 
-/** By its hash it is not there any more; by its number another one answers. */
+/** A replaced block is unavailable by its hash; by its number another block answers. */
 const isBlockGone = (entry: Entry): boolean =>
   entry.observation?.every(
     (reading) => !reading.ok && (reading.code === 'block-unavailable' || reading.code === 'block-mismatch'),
   ) ?? false;
 
-/** The block is proved by the calls that were answered: a call that failed read nothing of any block. */
+/** Only answered calls prove the block: a failed call read nothing. */
 const reportOf = (block: Block, answered: readonly Entry[]): BlockReport => ({
   number: block.number,
   hash: block.hash,

@@ -1,7 +1,7 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { type ChainObservations, failed, type Observation, type Reading } from './read.ts';
 
-/** Failures that the contract or the chain itself caused: another honest endpoint would say the same. */
+/** Failures that the contract or the chain itself caused: another honest endpoint would return the same. */
 const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'contract-not-found',
   'call-reverted',
@@ -9,14 +9,14 @@ const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'gas-exhausted',
 ]);
 
-/** Whether a reading says something about the chain, and not only about the way to it. */
+/** Whether a reading is a fact about the chain, and not a failure of the endpoint or the network. */
 export const isAnswer = (reading: Reading): boolean =>
   reading.ok || (ANSWERS.has(reading.code) && reading.cause === undefined);
 
-/** The readings of a check, folded: by read key, over all its chains. */
+/** One reading per read of a check, by read key, over all its chains. */
 export type Readings = ReadonlyMap<string, Reading>;
 
-/** Folds what all endpoints of all chains answered into one reading per read. */
+/** Reduces the answers of all endpoints of all chains to one reading per read. */
 export function agree(chains: Iterable<ChainObservations>): Readings {
   const readings = new Map<string, Reading>();
   for (const { quorum, observations } of chains)
@@ -25,10 +25,10 @@ export function agree(chains: Iterable<ChainObservations>): Readings {
 }
 
 /**
- * Folds the answers of one or several endpoints to one read into one, by quorum.
- *
- * The only answer that `quorum` endpoints gave decides. No answer at all: the code of the last attempt.
- * Answers, but too few equal ones (or two that reach the quorum side by side): `rpc-disagreement`.
+ * Reduces the answers of one or several endpoints to one read to a single reading, by quorum:
+ * - exactly one answer was given by at least `quorum` endpoints: that answer;
+ * - no endpoint answered: the code of the last attempt;
+ * - too few equal answers, or two different answers that both reach the quorum: `rpc-disagreement`.
  *
  * @example
  * agreeOn([{ ok: true, value: 5n }, { ok: true, value: 5n }], 2); // { ok: true, value: 5n }

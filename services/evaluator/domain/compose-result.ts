@@ -11,7 +11,7 @@ import {
 import type { Rule } from '#shared/contracts/rule.ts';
 import type { Verdict } from './judge-rules.ts';
 
-/** What must be known of a check for it to end; its rules only as far as an error names them. */
+/** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
 export type FailedCheck = Pick<
   CheckRequested,
   'requestId' | 'clientId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth'
@@ -23,9 +23,10 @@ type NamedRule = Pick<Rule, 'roleId' | 'chainId' | 'contractAddress'>;
 export type Blocks = Readonly<Record<string, BlockReport>>;
 
 /**
- * Makes the message that ends a check: the result's JSON text is built here and nowhere else.
+ * Composes the message that completes a check. Only this file builds the result's JSON text.
  *
- * A rule that nobody could read is reported and, by `onUndetermined`, left out, denied, or made to fail the check.
+ * An undetermined rule is reported as an error. `onUndetermined` decides whether the rule is also omitted, denied, or
+ * fails the whole check.
  *
  * @param evaluatedAt ISO 8601, Redis's clock.
  */

@@ -12,7 +12,7 @@ export type Verdict =
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
 
-/** What is known of an amount: it lies within these bounds. `fault` is why they are apart. */
+/** The bounds of an amount, both inclusive. `fault` is the failed read that keeps the bounds apart. */
 type Known = { readonly least: bigint; readonly most: bigint | undefined; readonly fault?: FailedReading };
 
 const DECIMALS_MAX = 255n;
@@ -20,13 +20,13 @@ const DECIMALS_MAX = 255n;
 /**
  * Judges each rule against the readings, in rule order.
  *
- * A read that failed is never a "no": it leaves the amount open between bounds, and the rule is decided
- * only where every amount within them gives the same verdict. So a wallet that holds id 1 keeps a role that asks
- * for one of the ids 1 and 2 although id 2 could not be read, and one that holds nothing else loses nothing.
+ * A failed read is never a "no": it leaves the amount uncertain between two bounds, and the rule is decided only if
+ * every amount within the bounds gives the same verdict. For example, a rule requires one of the ids 1 and 2, and id 2
+ * could not be read: a wallet that holds id 1 is granted, and a wallet without id 1 is undetermined, not denied.
  *
  * @example
  * judgeRules([rule], plan, new Map([[nativeKey, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
- * // [{ outcome: 'granted' }] for a rule that asks for 5 of the native coin
+ * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
  */
 export function judgeRules(
   rules: readonly Rule[],
@@ -55,7 +55,7 @@ function judgeRule(rule: Rule, needs: RuleNeeds, readingOf: ReadingOf, native: N
   return judgeAmount(known, least, most);
 }
 
-/** Compares what is known of the amount with what the rule asks for; both bounds are inclusive. */
+/** Compares the bounds of the amount with the rule's minimum and maximum; all bounds are inclusive. */
 function judgeAmount(known: Known, min: bigint, max: bigint | undefined): Verdict {
   const isSurelyEnough = known.least >= min;
   const isSurelyNotTooMuch = max === undefined || (known.most !== undefined && known.most <= max);
@@ -81,8 +81,8 @@ function knownAmount(needs: RuleNeeds, readingOf: ReadingOf): Known {
 }
 
 /**
- * How many of the ids the account owns. A revert is "not owned" where another id of the list was readable, which
- * shows that the contract is an ERC721 (the chain layer has asked the contract itself, by ERC165, already).
+ * Counts the listed ids that the account owns. A revert means "not owned" only if another id of the list was readable,
+ * which proves that the contract is an ERC721 (the chain layer has already asked the contract by ERC165).
  */
 function knownCount(owners: readonly Read[], readingOf: ReadingOf): Known {
   const readings = owners.map(readingOf);
@@ -112,7 +112,7 @@ function decimalsOf(
   return isFinal(reading) && reading.code !== 'contract-not-found' ? failed('decimals-unavailable') : reading;
 }
 
-/** Faults that asking again will not mend. */
+/** Failures that a retry will not fix. */
 const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'contract-not-found',
   'call-reverted',
@@ -123,7 +123,7 @@ const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
 
 const isFinal = ({ code, cause }: FailedReading): boolean => cause === undefined && FINAL_CODES.has(code);
 
-/** The failure to report for several failed reads: one that asking again will not mend comes first. */
+/** The failure to report for several failed reads: a failure that a retry will not fix comes first. */
 const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>
   faults.find(isFinal) ?? faults[0];
 

@@ -1,6 +1,6 @@
 /** A sync check ends this long before its client's deadline… */
 const SYNC_MARGIN_MS = 1_000;
-/** …or this part of the whole span before, where that is shorter. */
+/** …or the span divided by this number, if that is shorter. */
 const SYNC_MARGIN_PART = 5;
 
 export type Span = {
@@ -10,10 +10,10 @@ export type Span = {
 };
 
 /**
- * When the evaluation must end with what it has, in epoch ms of the clock that its arguments are of.
+ * Returns when the evaluation must end with the readings it has, in epoch ms of the same clock as its arguments.
  *
- * A sync check ends early enough for the result to travel back: 1 s before the deadline, a fifth of the span
- * below 5 s. An asynchronous one has its time from the start of its evaluation, however long it was queued.
+ * A sync check ends early enough for the result to reach the client: 1 s before the deadline, or a fifth of the span if
+ * the span is below 5 s. The time limit of an asynchronous check starts with its evaluation, however long it was queued.
  *
  * @example
  * planEnd({ acceptedAtMs: 0, deadlineAtMs: 10_000 }, 100, 30_000); // 9_000

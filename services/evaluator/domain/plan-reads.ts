@@ -5,7 +5,7 @@ import { parseTokenIds } from '#shared/contracts/token-ids.ts';
 import type { Read, ReadKind } from './read.ts';
 import { isTokenAmount } from './token-amount.ts';
 
-/** The reads that one rule is judged by. */
+/** The reads that one rule needs. */
 export type RuleNeeds =
   | { readonly kind: 'amount'; readonly balance: Read; readonly decimals?: Read }
   | { readonly kind: 'count'; readonly balance: Read }
@@ -13,20 +13,20 @@ export type RuleNeeds =
   | { readonly kind: 'sum'; readonly balances: readonly Read[] };
 
 export type ReadPlan = {
-  /** By chain, each read once. */
+  /** By chain id; each read appears once. */
   readonly reads: ReadonlyMap<number, readonly Read[]>;
   /** One entry per rule, in the order of the rules. */
   readonly needs: readonly RuleNeeds[];
 };
 
-/** A check that must not be judged, and why. */
+/** Why a check must not be judged. */
 export type PlanFault = { readonly fault: string };
 
 /**
  * Plans the reads of a check: what each rule needs, every read once.
  *
- * The gateway has refused what is malformed already, so a fault here is a message of another maker: it is
- * named and never judged. A read's chain is not looked at: whether it is configured, its reader knows.
+ * The gateway has already rejected malformed checks, so a fault here means that another producer wrote the message: the
+ * fault is reported and the check is not judged. The caller checks whether each chain is configured.
  *
  * @example
  * planReads('0xabc…', [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }]);
@@ -78,12 +78,12 @@ function planRule(rule: Rule, collector: ReadCollector): RuleNeeds | PlanFault {
     : { kind: 'sum', balances: readsOf('balance-of-id') };
 }
 
-/** Gives out each read once, however often it is needed. */
+/** Collects the reads of a check; a read that several rules need is created once. */
 class ReadCollector {
   readonly reads = new Map<number, Read[]>();
   readonly #byKey = new Map<string, Read>();
   readonly #account: string;
-  /** Balances and owners: `decimals()` does not count. */
+  /** Counts balances and owners; `decimals()` does not count towards the limit. */
   readCount = 0;
 
   constructor(account: string) {

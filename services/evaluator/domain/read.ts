@@ -7,11 +7,11 @@ import {
 } from '#shared/contracts/result.ts';
 
 /**
- * What is asked of a chain:
+ * The kinds of reads:
  * - `native`: the account's native coin, in its smallest unit;
  * - `balance`: `balanceOf(account)`, of ERC20 and ERC721 alike;
  * - `balance-of-id`: ERC1155 `balanceOf(account, id)`;
- * - `owner`: ERC721 `ownerOf(id)` as a number; 0 where the contract answers as an ERC721 but not for this id;
+ * - `owner`: ERC721 `ownerOf(id)` as a number; 0 if the contract is an ERC721 but `ownerOf` fails for this id;
  * - `decimals`: `decimals()`.
  */
 export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals';
@@ -22,21 +22,21 @@ export type Read = {
   readonly kind: ReadKind;
   /** Lower case; the zero address for `native`. */
   readonly contract: string;
-  /** Lower case. No part of the identity of `owner` and `decimals`, whose answer is the same for everybody. */
+  /** Lower case. Not part of the key of `owner` and `decimals`, whose answers do not depend on the account. */
   readonly account: string;
   readonly id: bigint;
   readonly key: string;
 };
 
-/** What one endpoint answered to one read. Amounts are exact: no floating point anywhere. */
+/** One endpoint's answer to one read. Amounts are exact integers, never floating point. */
 export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Undetermined);
 
-/** What all endpoints that were asked answered to one read, in the order of their answers; never empty. */
+/** The answers of all endpoints that were asked for one read, in order of arrival; never empty. */
 export type Observation = readonly Reading[];
 
-/** What a chain gave for the reads of one check: all of them at one block. */
+/** The observations of one chain for the reads of one check, all at one block. */
 export type ChainObservations = {
-  /** How many equal answers decide. */
+  /** How many equal answers decide a read. */
   readonly quorum: number;
   /** Absent where no block was read. */
   readonly block?: BlockReport;

@@ -4,11 +4,11 @@ const AMOUNT = /^(0|[1-9][0-9]{0,77})(?:\.([0-9]{1,36}))?$/;
 export const isTokenAmount = (text: string): boolean => AMOUNT.test(text);
 
 /**
- * An amount in whole tokens as an integer of the token's smallest unit. Exact for every amount of the
- * grammar and every `decimals` from 0 to 255; the value may exceed 2^256 and is then beyond every balance.
+ * Converts an amount in whole tokens to an integer of the token's smallest unit. Exact for every amount of the grammar
+ * and every `decimals` from 0 to 255; a result above 2^256 exceeds every possible balance.
  *
- * Where the amount has more fraction digits than the token, a minimum is rounded up and a maximum down:
- * neither ever lets a balance through that the amount as written would not.
+ * If the amount has more fraction digits than the token, a minimum is rounded up and a maximum down, so that rounding
+ * never admits a balance that the amount as written would not.
  *
  * @throws RangeError where `text` is outside the grammar.
  *

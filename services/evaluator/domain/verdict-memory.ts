@@ -1,19 +1,20 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 
-/** Verdicts that are remembered; a power of two. With the tag of 31 bits beside each: 1 MiB, for ever. */
-const PLACES = 2 ** 18;
+/** Verdicts remembered, each with a 31-bit tag: 1 MiB in total. Must be a power of two. */
+const SLOTS = 2 ** 18;
 const TAG_BITS = 31;
 
-/** What became of a verdict that this process had given before. */
+/** How a verdict compares with the previous verdict on the same question. */
 export type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
 
 /**
  * Remembers the last verdict on each question (account, rule, block tag), so that flips can be counted.
  *
- * A table of fixed size, without keys: a question has one place by its hash, and a tag of 31 other bits of it tells
- * whose verdict stands there. The newest one stays. Two questions are mistaken for each other once in 2³¹.
- * It knows what this process has judged, so what it counts are shares (flips of repeats), not totals of the pool.
+ * A hash table of fixed size, without keys: the hash of a question selects its slot, and a tag of 31 other bits of the
+ * hash identifies the question in the slot. A newer question overwrites the older one. Two questions in the same slot are
+ * confused with a probability of 2⁻³¹. It covers only the verdicts of this process, so its counts give the share of
+ * repeats that flipped, not totals over all evaluators.
  *
  * @example
  * const memory = new VerdictMemory();
@@ -21,7 +22,7 @@ export type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
  * memory.note(check, rule, false); // 'granted-to-denied'
  */
 export class VerdictMemory {
-  readonly #places = new Uint32Array(PLACES);
+  readonly #slots = new Uint32Array(SLOTS);
 
   note(
     { account, consistency }: Pick<CheckRequested, 'account' | 'consistency'>,
@@ -30,12 +31,12 @@ export class VerdictMemory {
   ): Repeat | undefined {
     const question = `${account} ${consistency.blockTag} ${rule.type} ${rule.chainId} ${rule.contractAddress ?? ''} ${rule.tokenId ?? ''} ${rule.minToken} ${rule.maxToken ?? ''}`;
     const [high, low] = hash(question.toLowerCase());
-    const place = high & (PLACES - 1);
-    // Never 0, which is an empty place.
+    const slot = high & (SLOTS - 1);
+    // Never 0, which marks an empty slot.
     const tag = low >>> (32 - TAG_BITS) || 1;
     const entry = ((tag << 1) | (granted ? 1 : 0)) >>> 0;
-    const known = this.#places[place] ?? 0;
-    this.#places[place] = entry;
+    const known = this.#slots[slot] ?? 0;
+    this.#slots[slot] = entry;
     if (known >>> 1 !== tag) return undefined;
     if (known === entry) return 'same';
     return granted ? 'denied-to-granted' : 'granted-to-denied';

@@ -3,7 +3,7 @@ import type { Block } from '../blocks/block.ts';
 import type { Entry } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** The reads of one block: all that are known, and those that wait. */
+/** The reads of one block: all entries, and the queues of waiting ones. */
 export class BlockReads {
   readonly block: Block;
   readonly entries = new Map<string, Entry>();
@@ -13,7 +13,7 @@ export class BlockReads {
     isolated: new FairQueue(),
   };
 
-  /** Reads that wait until their client app may have one more read alone. */
+  /** Reads that wait for an isolated-read slot of their client app. */
   pausedCount = 0;
 
   constructor(block: Block) {
@@ -32,7 +32,7 @@ export class BlockReads {
     this.waiting[entry.isIsolated ? 'isolated' : entry.lane].push(entry.clientId, entry);
   }
 
-  /** At most `max` reads that are still wanted: the interactive lane first, then the clients in turn. */
+  /** Takes at most `max` reads that are still wanted: the interactive lane first; within a lane, clients take turns. */
   takeShared(max: number): Entry[] {
     const wanted = this.#makeFilter();
     const urgent = this.waiting.interactive.take(max, wanted);
@@ -43,7 +43,7 @@ export class BlockReads {
     return this.waiting.isolated.take(max, this.#makeFilter());
   }
 
-  /** Passes each read once that is open and wanted; one that nobody wants any more is forgotten. */
+  /** Accepts each open and wanted read once; a read that no check waits for is deleted. */
   #makeFilter(): (entry: Entry) => boolean {
     const taken = new Set<Entry>();
     return (entry) => {

@@ -2,33 +2,33 @@ import type { Lane } from '#shared/contracts/check-requested.ts';
 import { type FailedReading, failed, type Observation, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 
-/** One read of one block: waiting, on its way or answered, and shared by all who want it. */
+/** One read of one block: waiting, in flight or answered, and shared by all checks that requested it. */
 export type Entry = {
   readonly read: Read;
   readonly lane: Lane;
   readonly clientId: string;
-  /** Of the check that wanted it first. */
+  /** Of the check that requested it first. */
   readonly traceparent: string | undefined;
   observation: Observation | undefined;
-  /** What it is told where it may not be read again: set once it failed in a way that too little gas could explain. */
+  /** Its outcome if it may not be read again: set after a failure that too little gas could explain. */
   suspected: Observation | undefined;
-  /** Whether it is read apart from all others, because it failed or burned gas before. */
+  /** Whether it is read in a call apart from other reads, because it failed or burned gas before. */
   isIsolated: boolean;
-  /** Whether the block was proved by the call that answered. */
+  /** Whether the call that answered it proved the block. */
   isProved: boolean;
-  /** How the last attempt failed, for those who must end before there is an answer. */
+  /** How the last attempt failed, for checks that must end before there is an answer. */
   lastFailure: FailedReading | undefined;
   wantedBy: Ticket[];
   /** The call that carries it. */
   batch: Batch | undefined;
 };
 
-/** Reads of one block that go out together. */
+/** Reads of one block that are sent together. */
 export type Batch = {
   readonly block: Block;
   readonly entries: readonly Entry[];
   readonly isIsolated: boolean;
-  /** Aborted when nobody waits for any of its entries any more. */
+  /** Aborted when no check waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
 };
@@ -41,14 +41,14 @@ export type Ticket = {
   readonly done: () => void;
 };
 
-/** How many more reads of a check may be read again alone. */
+/** How many more reads of a check may be repeated in isolation. */
 export type IsolatedReadBudget = { readsLeft: number };
 const ISOLATED_READS_PER_CHECK_MAX = 8;
 export const newIsolatedReadBudget = (): IsolatedReadBudget => ({ readsLeft: ISOLATED_READS_PER_CHECK_MAX });
 
 export function join(entry: Entry, ticket: Ticket): void {
   if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;
-  // Most reads are wanted by one check, and a list made of one takes a tenth of one that grew from nothing.
+  // Most reads are requested by one check, and an array literal of one takes a tenth of the memory of a grown array.
   if (entry.wantedBy.length === 0) entry.wantedBy = [ticket];
   else entry.wantedBy.push(ticket);
 }
@@ -60,6 +60,6 @@ export function leave(entry: Entry, ticket: Ticket): void {
   if (entry.batch.wantedCount === 0) entry.batch.controller.abort();
 }
 
-/** What is known of a read; of one that is still open when its check must end, how its last attempt failed. */
+/** The observation of a read; if it is still open when its check must end, the failure of its last attempt. */
 export const observationOf = (entry: Entry): Observation =>
   entry.observation ?? entry.suspected ?? [entry.lastFailure ?? failed('deadline-exceeded')];

@@ -1,9 +1,9 @@
-/** Items that one client gets in before the next one's turn. */
+/** Items taken of one client before the next client's turn. */
 const QUANTUM = 32;
 
 type Queue<T> = { items: T[]; next: number };
 
-/** Waiting items of many clients, taken in turn, so that a client with a backlog delays nobody but itself. */
+/** Waiting items of many clients, taken round-robin, so that a client's backlog delays only that client. */
 export class FairQueue<T> {
   /** In the order of their turns. */
   readonly #byClient = new Map<string, Queue<T>>();
@@ -20,7 +20,7 @@ export class FairQueue<T> {
     this.#size += 1;
   }
 
-  /** Takes at most `max` items that are still wanted; those that are not are dropped on the way. */
+  /** Takes at most `max` items that are still wanted; other items it meets are dropped. */
   take(max: number, isWanted: (item: T) => boolean): T[] {
     const taken: T[] = [];
     while (taken.length < max && this.#size > 0) {
@@ -41,7 +41,7 @@ export class FairQueue<T> {
   }
 }
 
-/** Lets go of what was taken once it is the larger part, so that a backlog that never ends keeps no memory. */
+/** Frees the taken items once they are the larger part, so that an endless backlog does not leak memory. */
 function compact<T>(queue: Queue<T>): Queue<T> {
   if (queue.next * 2 < queue.items.length) return queue;
   return { items: queue.items.slice(queue.next), next: 0 };

@@ -12,7 +12,7 @@ export type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
   readonly candidates: (block: Block) => readonly Endpoint[];
   readonly quorum: number;
-  /** Folds what several endpoints answered to one read. */
+  /** Reduces the answers of several endpoints to one read to one reading. */
   readonly agreeOn: (observation: Observation, quorum: number) => Reading;
   readonly readFrom: ReadFromEndpoint;
   readonly hedgeAfterMs: (endpoint: Endpoint) => number | undefined;
@@ -23,8 +23,8 @@ export type BatchReaderOptions = {
 };
 
 /**
- * Makes the function that answers a batch: asks one endpoint, or as many as the quorum wants; the next one for
- * each that fails or is slow; one more while they disagree.
+ * Makes the function that answers a batch. It asks as many endpoints as the quorum requires, the next one for each that
+ * fails or is slow, and one more while the answers disagree.
  */
 export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
   const isSettled = (answers: readonly BatchAnswer[]): boolean => {
@@ -54,7 +54,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       },
       signal: batch.controller.signal,
     });
-    // Fewer than decide, and the others do not have the block any more: it was replaced, and the check begins anew.
+    // Too few answers, and the other endpoints no longer have the block: it was replaced, so the check restarts.
     const isGone = answers.length < options.quorum && failure?.kind === 'block-unavailable';
     if (answers.length > 0 && !isGone) return applyAnswers(batch, answers);
     if (failure === undefined || failure.kind === 'abandoned') return;
@@ -63,8 +63,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
 }
 
 /**
- * Gives each entry what all endpoints answered. One that is suspect stays open, with what it is told where it may not
- * be read again. So does one that an endpoint had no gas left for, provided that this endpoint got anywhere at all.
+ * Sets each entry's observation from the answers of all endpoints. A suspect entry stays open, with the outcome it gets if
+ * it may not be read again. An entry that an endpoint had no gas left for stays open if that endpoint read any other.
  */
 function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void {
   const isProved = answers.every((answer) => answer.isProved);
@@ -82,7 +82,7 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
   }
 }
 
-/** What all endpoints answered to one read, or suspect of it; those that had no gas left for it are passed over. */
+/** All endpoints' readings or suspected outcomes of one read; endpoints that had no gas left for it are skipped. */
 function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
   const column: Reading[] = [];
   for (const { readings } of answers) {

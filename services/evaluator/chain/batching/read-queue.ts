@@ -4,28 +4,28 @@ import type { Block } from '../blocks/block.ts';
 import { BlockReads } from './block-reads.ts';
 import { type Batch, type Entry, type IsolatedReadBudget, join, leave, type Ticket } from './entry.ts';
 
-/** Calls of one chain on their way at a time; what comes meanwhile goes out together in the next. */
+/** Calls of one chain in flight at a time; reads that arrive meanwhile share the next call. */
 const CALLS_MAX = 4;
-/** Beside these, for the interactive lane: it never waits until a call of the bulk lane is answered. */
+/** Extra calls for the interactive lane, so that it never waits for a call of the bulk lane. */
 const URGENT_CALLS_MAX = 1;
-/** Beside these, calls with reads that were set apart, and the reads of one such call. */
+/** Extra calls for isolated reads, and the reads of one such call. */
 const ISOLATED_CALLS_MAX = 2;
 const ISOLATED_READS_MAX = 4;
-/** Blocks whose answers are kept for checks to come. */
+/** Blocks whose answers are cached for later checks. */
 const BLOCKS_MAX = 4;
-/** Answers kept per block; beyond, they are given out and forgotten. */
+/** Answers cached per block; further answers are delivered and not cached. */
 const ANSWERS_PER_BLOCK_MAX = 20_000;
 
-/** Answers every entry of a batch by setting its observation; what it leaves open is queued again. */
+/** Answers the entries of a batch by setting their observations; entries that it leaves open are queued again. */
 export type PerformBatch = (batch: Batch) => Promise<void>;
 
 export type ReadQueueOptions = {
   readonly perform: PerformBatch;
-  /** Reads that one call carries now. */
+  /** Reads that one call may carry at present. */
   readonly batchMax: () => number;
-  /** Whether a read is set apart from the start. */
+  /** Whether a read is isolated from the start. */
   readonly isQuarantined: (read: Read) => boolean;
-  /** After how many ms a suspect read of a client app may be read alone; `undefined`: too many wait already. */
+  /** After how many ms a suspect read of a client app may be repeated in isolation; `undefined`: not at all. */
   readonly takeIsolatedReadSlot: (clientId: string) => number | undefined;
   /** Whether an observation is a fact about the block that later checks may share. */
   readonly isFact: (observation: Observation) => boolean;
@@ -42,23 +42,23 @@ export type ReadContext = {
 };
 
 /**
- * Coalesces the reads of all checks of one chain: equal reads of a block share one answer, and all that wait go
- * out together as soon as a call is free (no delay while the chain is idle). The interactive lane goes first,
- * then the clients in turn.
+ * Coalesces the reads of all checks of one chain: equal reads of a block share one answer, and all waiting reads are
+ * sent together as soon as a call slot is free (no delay while the chain is idle). The interactive lane goes first; within
+ * a lane, clients take turns.
  *
- *   waiting ──(a call is free)──► on its way ──► answered (kept while its block is recent)
+ *   waiting ──(call slot free)──► in flight ──► answered (cached while its block is recent)
  *      │ ▲                            │
  *      │ ├──(no gas left for it)──────┤
- *      │ └──(suspect, may be alone)───┤
- *      │                              └──(suspect, may not)──► told its first outcome, which is not kept
- *      └──(nobody wants it any more)──► dropped
+ *      │ └──(suspect, slot granted)───┤
+ *      │                              └──(suspect, no slot)──► answered with its first outcome (not cached)
+ *      └──(no check waits for it)──► dropped
  *
- * Suspect reads and quarantined ones wait and travel apart, so that they cost others nothing. How many suspects are
- * read again is bounded for each check and each client app.
+ * Suspect and quarantined reads are isolated: they wait and are sent apart from other reads, so that they cannot fail or
+ * delay them. The number of repeated suspects is bounded per check and per client app.
  */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
-  /** By block hash, the least recently wanted first, so that a reorg cannot mix two blocks. */
+  /** By block hash, so that a reorg cannot mix two blocks; the least recently requested first. */
   readonly #blocks = new Map<string, BlockReads>();
   readonly #callCounts = { shared: 0, isolated: 0 };
   #isPumpDue = false;
@@ -73,7 +73,7 @@ export class ReadQueue {
     return count;
   }
 
-  /** One entry per read. Ends when all are answered or when the signal says so. */
+  /** Returns one entry per read, when all are answered or the signal is aborted. */
   async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
     const ofBlock = this.#blockReads(block);
     const entries = reads.map((read) => this.#requestRead(ofBlock, read, context));
@@ -86,7 +86,7 @@ export class ReadQueue {
     const known = ofBlock.entries.get(read.key);
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
-      // A read of the bulk lane that somebody waits for at the front is moved to the front.
+      // A waiting bulk read that an interactive check requests moves to the interactive lane.
       if (known.lane === 'bulk' && lane === 'interactive' && known.batch === undefined && !known.isIsolated)
         ofBlock.waiting.interactive.push(clientId, known);
       return known;
@@ -132,7 +132,7 @@ export class ReadQueue {
     return known;
   }
 
-  /** Old blocks are forgotten once nobody waits for a read of them. */
+  /** Evicts old blocks once no check waits for a read of them. */
   #evict(): void {
     for (const [hash, block] of this.#blocks) {
       if (this.#blocks.size <= BLOCKS_MAX) return;
@@ -140,7 +140,7 @@ export class ReadQueue {
     }
   }
 
-  /** In the next turn of the event loop, so that all checks of this turn go out together. */
+  /** Sends in the next tick of the event loop, so that reads of all checks of this tick share calls. */
   #schedulePump(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -178,7 +178,7 @@ export class ReadQueue {
       const entries = isIsolated
         ? ofBlock.takeIsolated(ISOLATED_READS_MAX)
         : ofBlock.takeShared(this.#options.batchMax());
-      // All that waited may have been dropped, because nobody wants it any more.
+      // All waiting entries may have been dropped, because no check waits for them any more.
       if (entries.length === 0) continue;
       const controller = new AbortController();
       return { block: ofBlock.block, entries, isIsolated, controller, wantedCount: entries.length };
@@ -229,7 +229,7 @@ export class ReadQueue {
     }
     entry.wantedBy = [];
   }
-  /** The first of those who want the read and may have one more read alone pays for it, for all of them. */
+  /** Takes the slot of the first client app that requested the read and still has one; all waiting checks share it. */
   #takeIsolatedReadSlot(entry: Entry): number | undefined {
     for (const { clientId, isolatedReadBudget } of entry.wantedBy) {
       const waitMs =

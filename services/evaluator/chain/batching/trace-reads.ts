@@ -2,10 +2,10 @@ import { isTracing, withSpan } from '#shared/telemetry/tracing.ts';
 import type { ReadChain } from '../read-chain.ts';
 import type { PerformBatch } from './read-queue.ts';
 
-/** A call may serve a thousand checks: it points at some of them. */
+/** A call may serve a thousand checks: its span links only to some of them. */
 const LINKS_MAX = 32;
 
-/** Puts what a check reads of a chain into a span of the check's trace. */
+/** Wraps a check's reads of one chain in a span of the check's trace. */
 export function traceReads(chainId: number, readChain: ReadChain): ReadChain {
   return (reads, context) => {
     if (!isTracing()) return readChain(reads, context);
@@ -23,8 +23,8 @@ export function traceReads(chainId: number, readChain: ReadChain): ReadChain {
 }
 
 /**
- * Puts each call for reads into a span. It serves many checks at once and can be the child of one alone: it belongs
- * to the trace of the first that waits for it, and points at the others.
+ * Wraps each batch in a span. A batch serves many checks, but a span has one parent: the first check that waits for it. The
+ * span links to the others.
  */
 export function traceBatches(chainId: number, perform: PerformBatch): PerformBatch {
   return (batch) => {

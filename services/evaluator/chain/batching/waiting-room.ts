@@ -1,19 +1,19 @@
 /**
- * How many checks may wait for one chain at a time: in all, and of one client. Those who wait are parked by their
- * consumer, so a client whose checks wait for something that does not come must not take all parking places.
+ * How many checks may wait for one chain at a time: in total, and per client. The consumer parks waiting checks, so a
+ * client whose checks wait for an answer that never comes must not fill the whole parking area.
  */
 export type WaitingBounds = { readonly perClientMax: number; readonly max: number };
 
-/** A check's place among those who wait. */
+/** A check that waits. */
 export type Waiter = {
   readonly clientId: string;
-  /** Told, perhaps often, that the chain lets the check wait. */
+  /** Called, possibly several times, while the chain makes the check wait. */
   readonly onWait: () => void;
-  /** Ends its wait with what there is. */
+  /** Ends its wait before the chain answers. */
   readonly evict: () => void;
 };
 
-/** Those who wait for one chain, in the order of their coming. */
+/** The checks that wait for one chain, in order of arrival. */
 export class WaitingRoom {
   readonly #bounds: WaitingBounds;
   readonly #waiters = new Set<Waiter>();
@@ -44,12 +44,12 @@ export class WaitingRoom {
     else this.#countByClient.set(waiter.clientId, count);
   }
 
-  /** Tells all that the chain lets them wait. */
+  /** Notifies all waiting checks that the chain makes them wait. */
   notifyAll(): void {
     for (const waiter of this.#waiters) waiter.onWait();
   }
 
-  /** Sends away those beyond the bounds: the clients with the most first come down to theirs, the oldest stay. */
+  /** Evicts the checks beyond the bounds; the oldest checks stay. */
   evictExcess(): void {
     const kept = new Map<string, number>();
     let keptCount = 0;

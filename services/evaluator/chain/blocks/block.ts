@@ -3,7 +3,7 @@ import type { BlockTag } from '#shared/contracts/rule.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 
-/** The header of a block, as far as it is looked at. */
+/** The fields of a block header that are used. */
 export type Block = {
   readonly number: number;
   /** `0x` and 64 hex digits, lower case, as is `parentHash`. */
@@ -24,7 +24,7 @@ const hash = z
 
 const Header = z.object({ number: quantity, hash, parentHash: hash, timestamp: quantity });
 
-/** @throws RpcFailure `block-unavailable` where the endpoint knows no such block, `malformed` where it is no header */
+/** @throws RpcFailure `block-unavailable` if the endpoint has no such block, `malformed` if the answer is no header */
 export function parseBlock(answer: unknown): Block {
   if (answer === null) throw new RpcFailure('block-unavailable');
   const parsed = Header.safeParse(answer);

@@ -9,11 +9,11 @@ import { type Block, fetchBlock } from './block.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
-/** A `minBlock` further ahead of the head than what the chain makes in this time is not waited for. */
+/** A check does not wait for a `minBlock` that the chain takes longer than this to produce. */
 const AHEAD_MS_MAX = 10_000;
-/** A look at all endpoints ends with those that have answered by then. */
+/** Time limit of fetching the head from all endpoints; later answers are ignored. */
 const FETCH_ALL_MS_MAX = 1_000;
-/** Between two looks at a head that has not come far enough. */
+/** Poll interval while the head is below the minimum block. */
 const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 
@@ -25,24 +25,24 @@ export type HeadsOptions = {
   readonly quorum: number;
   readonly blockTimeMs: number;
   readonly maxHeadAgeMs: number | undefined;
-  /** Epoch ms of the clock that headers are compared with. */
+  /** Epoch ms, Redis's clock: block timestamps are compared with it. */
   readonly redisNowMs: () => number;
-  /** A clock that never goes back. */
+  /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
   readonly onHead: (block: Block) => void;
-  /** Those who wait for a block to come. */
+  /** The checks that wait for a future block. */
   readonly room: WaitingRoom;
 };
 
 export type HeadRequest = {
   readonly tag: BlockTag;
   readonly minBlock: number;
-  /** When the evaluation began, by the clock that never goes back. */
+  /** When the evaluation began, by the monotonic clock. */
   readonly startedMs: number;
-  /** Blocks that the check has found replaced: they are no heads for it. */
+  /** Blocks that the check has found replaced by a reorg: they are not accepted as heads. */
   readonly gone?: readonly Block[];
   readonly clientId: string;
-  /** Called when the chain lets the check wait for a block. */
+  /** Called when the check starts to wait for a block. */
   readonly onWait: () => void;
   readonly signal: AbortSignal;
 };
@@ -52,7 +52,7 @@ type Fetched = {
   readonly startedMs: number;
   readonly block: Promise<Block>;
   arrived: Block | undefined;
-  /** Why its last attempt failed, for those who must end before there is an answer. */
+  /** Why its last attempt failed, for checks that must end before there is an answer. */
   lastFailure: RpcFailure | undefined;
 };
 
@@ -60,7 +60,7 @@ type Fetched = {
 export class Heads {
   readonly #options: HeadsOptions;
   readonly #fetched = new Map<string, Fetched>();
-  /** Fetches outlive the checks that wait for them; only the chain's end stops them. */
+  /** A fetch outlives the checks that wait for it; only closing the chain cancels it. */
   readonly #controller = new AbortController();
 
   constructor(options: HeadsOptions) {
@@ -72,8 +72,8 @@ export class Heads {
   }
 
   /**
-   * The block at which a check reads: a head fetched after it began or at most 500 ms before, and at least
-   * `minBlock`.
+   * Returns the block at which a check reads: a head fetched at most 500 ms before the check began, or later, and not
+   * below `minBlock`.
    *
    * @throws RpcFailure
    */
@@ -96,7 +96,7 @@ export class Heads {
     }
   }
 
-  /** Looks at all endpoints until one has the block: one node that is behind says nothing of the chain. */
+  /** Polls all endpoints until one has the block: a single lagging node says nothing about the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Block> {
     while (!signal.aborted) {
       const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, 'widely');
@@ -116,7 +116,7 @@ export class Heads {
     return Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, this.#options.blockTimeMs / 2));
   }
 
-  /** The last fetch if it began late enough, else a new one: of one endpoint, or widely of all. */
+  /** Returns the last fetch if it is recent enough, else starts a new one: narrowly (the quorum) or widely (all). */
   #fetch(tag: BlockTag, notBeforeMs: number, breadth: Breadth = 'narrowly'): Fetched {
     const key = `${tag} ${breadth}`;
     const known = this.#fetched.get(key);
@@ -131,7 +131,7 @@ export class Heads {
       (arrived) => {
         fetched.arrived = arrived;
       },
-      // A failure is shared by those who wait for it and kept by nobody.
+      // The checks that wait now share a failure; it is not cached.
       () => {
         if (this.#fetched.get(key) === fetched) this.#fetched.delete(key);
       },
@@ -157,7 +157,7 @@ export class Heads {
             onFailure,
             signal: this.#controller.signal,
           });
-    // The newest block that as many endpoints as the quorum wants have: whoever showed a later one has it too.
+    // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block too.
     const newestFirst = answers.toSorted((a, b) => b.number - a.number);
     const block = newestFirst[Math.min(quorum, newestFirst.length) - 1];
     if (block === undefined) throw failure ?? new RpcFailure('unreachable');
@@ -165,7 +165,7 @@ export class Heads {
     return block;
   }
 
-  /** What all endpoints show that answer soon: one that hangs must not hide what the others have. */
+  /** Heads of all endpoints that answer in time: a hanging endpoint must not hide the heads of the others. */
   async #fetchFromAll(tag: BlockTag): Promise<Block[]> {
     const seen: Block[] = [];
     const looks = this.#options.pool.candidates().map(async (endpoint) => {
@@ -181,7 +181,7 @@ export class Heads {
   async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
     await this.#options.pool.capabilitiesOf(endpoint);
     const { maxHeadAgeMs, redisNowMs } = this.#options;
-    // A node that stands still is as little to be believed about what is final, so its newest block is looked at too.
+    // A stalled node also reports an old finalized block, so the age of its newest block is checked too.
     const needsNewest = tag === 'latest' || maxHeadAgeMs !== undefined;
     const [block, newest] = await Promise.all([
       fetchBlock(endpoint, tag, signal),
@@ -196,7 +196,7 @@ export class Heads {
   }
 }
 
-/** Waits no longer than the check may: the fetch itself goes on for the others. */
+/** Stops waiting when the check must end; the fetch continues for other checks. */
 async function unlessAborted(fetched: Fetched, signal: AbortSignal): Promise<Block> {
   if (signal.aborted) throw new RpcFailure('abandoned');
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -26,7 +26,7 @@ export class Breaker {
   readonly #settings: BreakerSettings;
   readonly #monotonicMs: () => number;
 
-  /** @param monotonicMs a clock that never goes back */
+  /** @param monotonicMs monotonic clock */
   constructor(monotonicMs: () => number, settings: BreakerSettings = BREAKER_DEFAULTS) {
     this.#monotonicMs = monotonicMs;
     this.#settings = settings;

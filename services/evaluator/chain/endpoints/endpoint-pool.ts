@@ -40,7 +40,7 @@ export type EndpointPoolOptions = {
   readonly onQuiet: () => void;
   /** Called again and again while no endpoint answers. */
   readonly onSilence: () => void;
-  /** A clock that never goes back. */
+  /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 

@@ -56,7 +56,7 @@ export type EndpointOptions = {
   /** Calls per second that this process may make; `undefined`: as many as it likes. */
   readonly rateShare: (() => number) | undefined;
   readonly observer: EndpointObserver;
-  /** A clock that never goes back. */
+  /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 

@@ -19,7 +19,7 @@ export class RateBucket {
 
   /**
    * @param share calls per second that this process may make now
-   * @param monotonicMs a clock that never goes back
+   * @param monotonicMs monotonic clock
    */
   constructor(share: () => number, monotonicMs: () => number) {
     this.#share = share;

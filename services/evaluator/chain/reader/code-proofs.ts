@@ -26,7 +26,7 @@ const BATCH_REFUSALS: ReadonlySet<FailureKind> = new Set(['malformed', 'rpc-erro
 export class CodeProofs {
   readonly #seen: LRUCache<string, true>;
 
-  /** @param monotonicMs a clock that never goes back */
+  /** @param monotonicMs monotonic clock */
   constructor(monotonicMs: () => number) {
     this.#seen = new LRUCache({ max: CONTRACTS_MAX, ttl: CODE_TTL_MS, perf: { now: monotonicMs } });
   }

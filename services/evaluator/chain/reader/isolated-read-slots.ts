@@ -21,7 +21,7 @@ export class IsolatedReadSlots {
 
   /**
    * @param poolSize number of evaluators that share the limit
-   * @param monotonicMs a clock that never goes back
+   * @param monotonicMs monotonic clock
    */
   constructor(poolSize: () => number, monotonicMs: () => number) {
     this.#poolSize = poolSize;

@@ -13,7 +13,7 @@ const READS_MAX = 10_000;
 export class Quarantine {
   readonly #reads: LRUCache<string, true>;
 
-  /** @param monotonicMs a clock that never goes back */
+  /** @param monotonicMs monotonic clock */
   constructor(monotonicMs: () => number) {
     this.#reads = new LRUCache({ max: READS_MAX, ttl: QUARANTINE_MS, perf: { now: monotonicMs } });
   }
