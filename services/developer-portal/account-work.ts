@@ -19,9 +19,9 @@ type Dependencies = {
 export type AccountWork = ReturnType<typeof makeAccountWork>;
 
 /**
- * What can be done with accounts; each write returns when it is in effect.
+ * Operations on accounts. Each write returns once it is in effect, in the topic and in the view.
  *
- * @throws ServiceError `not-found` (deleted accounts too), and what a write throws
+ * @throws ServiceError `not-found` (deleted accounts too), and the errors of a write
  */
 export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dependencies) {
   const changeAccount = (
@@ -36,7 +36,7 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
       return by(current);
     });
 
-  /** The account of an address, made where there is none. */
+  /** Returns the account of an e-mail address; creates it if there is none. */
   const ensure = async (actor: string, email: string, fields: Partial<Account> = {}): Promise<Account> => {
     const known = await accounts.findByEmail(email);
     if (known) return known;
@@ -60,13 +60,13 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
 
   return {
     ensure,
-    /** Makes sure that it is known whose account it is; with `vouch`, because the operator says so. */
+    /** Marks the account as verified. An account that signed up by itself needs `vouch`. */
     verify: (actor: string, accountId: string, vouch: boolean) =>
       changeAccount(actor, accountId, 'account-verified', (current) => {
         requireVerified(current, vouch);
         return isVerified(current) ? undefined : { ...current, verified: true };
       }),
-    /** Makes an account an operator's. Whoever had a session or a password of it until now has none any more. */
+    /** Gives an account operator rights and a new password, which ends its sessions. */
     grantOperator: (actor: string, accountId: string, passwordHash: string, vouch: boolean) =>
       changeAccount(actor, accountId, 'operator-granted', (current) => {
         requireVerified(current, vouch);
@@ -79,11 +79,11 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     setTier,
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
-    /** Deletes the apps and then the account; nothing of either can be used afterwards. */
+    /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop working. */
     async remove(actor: string, accountId: string): Promise<void> {
       const removeApps = async () => {
         for (const { clientId } of await clientApps.listOwned(accountId))
-          await apps.remove(actor, clientId).catch(unlessGone);
+          await apps.remove(actor, clientId).catch(ignoreNotFound);
       };
       await removeApps();
       const deletedAt = new Date(now()).toISOString();
@@ -91,13 +91,13 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
         const { passwordHash: _, operator: __, ...rest } = current;
         return { ...rest, deletedAt };
       });
-      // Whoever makes an app looks at its account afterwards, so one of the two sees the other.
+      // A concurrent app creation rereads its account after its write, so one of the two deletes the app.
       await removeApps();
     },
   };
 }
 
-/** Its owner was faster. */
-function unlessGone(error: unknown): void {
+/** The owner may have deleted the app meanwhile. */
+function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
 }

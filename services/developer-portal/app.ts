@@ -42,8 +42,8 @@ export type Dependencies = {
 
 /**
  * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. Order per request:
- * route → bound on unfinished bodies → origin → session → write budget → body → in-flight bound → handler. It does not
- * listen.
+ * route → bound on unfinished bodies → origin → session → write budget → body → in-flight bound → handler.
+ * It does not listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);

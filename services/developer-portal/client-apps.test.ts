@@ -8,7 +8,7 @@ const createdAt = new Date(NOW).toISOString();
 const owner = { accountId: 'acc_1', tier: 'free' } as Account;
 const facts = { name: 'k', marketplace: false };
 
-test('a key that filled its app can be asked for again, and no other one', async () => {
+test('an app at its limit accepts a repeated creation of its last key, and refuses another key', async () => {
   const last = newKey();
   const keys = Array.from({ length: limitsOf(owner).liveKeys }, (_, i) =>
     keyRecord(i === 0 ? last : { ...last, keyId: `key_${i}` }, { ...facts, createdAt }),

@@ -23,7 +23,7 @@ export type CreateClientApp = {
   readonly owner: Account;
   readonly name: string;
   readonly scope: ClientApp['scope'];
-  /** An app that has this id already is left as it is, so that the same creation can be tried again. */
+  /** If an app with this id exists, it stays unchanged, so a creation can be retried. */
   readonly credentials: Credentials;
   readonly keyId: string;
 };
@@ -31,12 +31,12 @@ export type CreateClientApp = {
 export type ClientAppWork = ReturnType<typeof makeClientAppWork>;
 
 /**
- * What can be done with client apps. Each write returns when it is in effect: in the topic, and in the view. The
- * actor is named in the audit log. Whoever calls has made sure that the actor may do it.
+ * Operations on client apps. Each write returns once it is in effect, in the topic and in the view, and names the actor
+ * in the audit log. The caller has checked that the actor may do it.
  *
- * What makes something is told the credentials that it shall have, and does nothing where they are there already.
+ * Operations that create something take the new ids and credentials, and change nothing if these exist already.
  *
- * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and what a write throws
+ * @throws ServiceError `not-found` (deleted apps too), `limit-reached`, `conflict`, and the errors of a write
  */
 export function makeClientAppWork(deps: Dependencies) {
   const { accounts, clientApps, slots, writes, box, now } = deps;
@@ -59,8 +59,8 @@ export function makeClientAppWork(deps: Dependencies) {
       if (!current || current.deletedAt !== undefined) throw missing(clientId);
       return by(current);
     });
-  /** The account may have been deleted while the app was being made: then the app ends with it. */
-  const endWithAccount = async (actor: string, { clientId, accountId }: ClientApp) => {
+  /** If the account was deleted while the app was created, deletes the app too. */
+  const deleteIfAccountGone = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
     if (owner?.deletedAt === undefined) return;
     await changeApp(actor, clientId, 'app-deleted', change.remove(now()));
@@ -71,7 +71,7 @@ export function makeClientAppWork(deps: Dependencies) {
     if (!owner) throw new ServiceError('not-found', 'there is no such account');
     return limitsOf(owner);
   };
-  /** Judged on the version that the change is made of, so no two creations at once pass the limit. */
+  /** Checked on the version that the change is based on, so concurrent creations cannot exceed the limit. */
   const withinLiveKeys =
     ({ liveKeys }: TierLimits, by: change.ChangeApp): change.ChangeApp =>
     (app) => {
@@ -108,7 +108,7 @@ export function makeClientAppWork(deps: Dependencies) {
       };
       const auditEntry = { actor, action: 'app-created', subject: clientId };
       const created = await writes.app(clientId, auditEntry, (current) => (current ? undefined : document));
-      await endWithAccount(actor, created);
+      await deleteIfAccountGone(actor, created);
     },
     rename: (actor: string, clientId: string, name: string) =>
       changeApp(actor, clientId, 'app-renamed', change.rename(name)),
@@ -151,7 +151,7 @@ export function makeClientAppWork(deps: Dependencies) {
         },
         keyId,
       ),
-    /** Puts `fresh` in the place of a key, which can be used for `overlapMs` more. */
+    /** Replaces a key by `fresh`; the old key stays usable for `overlapMs`. */
     async rollKey(actor: string, clientId: string, keyId: string, fresh: NewKey, overlapMs: number) {
       const limits = await limitsOfOwner((await read(clientId)).accountId);
       await changeApp(
@@ -173,7 +173,7 @@ export function makeClientAppWork(deps: Dependencies) {
     /** `sealed` comes from `seal`. */
     rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>
       changeApp(actor, clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs)),
-    /** Seals the app's secrets with the key that seals now. They stay what they are. */
+    /** Encrypts the app's secrets again with the newest key; their values stay the same. */
     resealSecrets: (actor: string, clientId: string) =>
       changeApp(
         actor,

@@ -3,7 +3,7 @@ import { loadConfig, loadSecretKeys } from './config.ts';
 const KEYS = `1:${'A'.repeat(43)}=`;
 const load = (env: Record<string, string> = {}) => loadConfig({ ROLECALL_SECRET_KEYS: KEYS, ...env });
 
-test('an origin is as browsers write it, and empty is none', () => {
+test('PORTAL_ORIGIN accepts an origin as browsers write it; empty means none', () => {
   expect(load({ PORTAL_ORIGIN: 'https://portal.example.com/' }).origin).toBe('https://portal.example.com');
   expect(load({ PORTAL_ORIGIN: '' }).origin).toBeUndefined();
   for (const wrong of [
@@ -15,14 +15,14 @@ test('an origin is as browsers write it, and empty is none', () => {
     expect(() => load({ PORTAL_ORIGIN: wrong })).toThrow(/PORTAL_ORIGIN: not an origin/);
 });
 
-test('developers are told the public address of the gateway where there is one', () => {
+test('the public gateway URL is PUBLIC_BASE_URL if it is set', () => {
   const url = 'http://gateway:8080';
   expect(load({ GATEWAY_URL: `${url}/` }).gateway).toEqual({ url, publicUrl: url });
   const publicUrl = 'https://api.example.com/roles';
   expect(load({ GATEWAY_URL: url, PUBLIC_BASE_URL: publicUrl }).gateway).toEqual({ url, publicUrl });
 });
 
-test('keys are required, kept out of the configuration, and no fault repeats them', () => {
+test('secret keys are required, are not in the configuration, and appear in no error', () => {
   expect(JSON.stringify(load())).not.toContain('AAAA');
   expect(loadSecretKeys({ ROLECALL_SECRET_KEYS: KEYS }).current.number).toBe(1);
   expect(() => loadConfig({})).toThrow(/ROLECALL_SECRET_KEYS: missing/);

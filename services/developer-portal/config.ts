@@ -32,7 +32,7 @@ const baseUrl = z
 const emptyIsAbsent = <S extends z.ZodType>(schema: S) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema.optional());
 
-/** Parses a variable by a function that throws in words. */
+/** Parses a variable with a function whose error message is the fault's text. */
 const parsedBy =
   <T>(parse: (text: string) => T) =>
   (text: string, context: z.core.$RefinementCtx<string>): T => {
@@ -44,7 +44,7 @@ const parsedBy =
     }
   };
 
-/** Tokens on a chain without value, and wallets to try them with: what the local system has. */
+/** Demo tokens and wallets of the local system's chain. */
 const Demo = z.object({
   chainId: z.number().int().positive(),
   holder: z.string(),
@@ -93,13 +93,13 @@ export type PortalConfig = CommonConfig & {
   };
   /** Where this process reaches the gateway, and where developers do. */
   readonly gateway: { readonly url: string; readonly publicUrl: string };
-  /** The chain file, of which names and ids are offered to try a check; absent: any chain id may be typed. */
+  /** The chain file, whose chains the try form lists; if absent, the form accepts any chain id. */
   readonly chainsFile: string | undefined;
   readonly demo: Demo | undefined;
-  /** The portal's own origin; absent: that of the host which a request names. */
+  /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
   readonly origin: string | undefined;
   readonly session: { readonly idleMs: number; readonly lifeMsMax: number };
-  /** From one address. */
+  /** Maximum of sign-ups per hour from one address. */
   readonly signUpsPerHour: number;
   readonly callback: CallbackPolicy;
 };
@@ -129,7 +129,7 @@ export function loadConfig(env: Environment): PortalConfig {
   };
 }
 
-/** Kept apart from the configuration, which may be logged. @throws ServiceError `config-invalid` */
+/** Loaded apart from the configuration, because that may be logged. @throws ServiceError `config-invalid` */
 export const loadSecretKeys = (env: Environment): KeyRing =>
   loadEnvironment(PortalEnvironment.pick({ ROLECALL_SECRET_KEYS: true }), env).ROLECALL_SECRET_KEYS;
 

@@ -4,28 +4,28 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 
-/** Whoever asks again within it gets the same count: it takes a look into every dead-letter topic. */
-const KEPT_MS = 10_000;
+/** How long a count is cached: counting reads every dead-letter topic. */
+const CACHE_MS = 10_000;
 
 export type CountDeadLetters = () => Promise<{ topic: string; count: number }[]>;
 
 type Kafka = Pick<KafkaConnection, 'admin' | 'readTopic' | 'publishRecord'>;
 
 /**
- * Counts the letters that nobody has dealt with, by source topic; topics without any are left out.
+ * Counts unsettled dead-lettered records by source topic; topics without any are omitted.
  *
- * @param nowMs a clock that only goes forward
+ * @param monotonicMs a monotonic clock
  * @example
  * const count = makeCountDeadLetters(kafka, () => performance.now());
  */
-export function makeCountDeadLetters(kafka: Kafka, nowMs: () => number): CountDeadLetters {
+export function makeCountDeadLetters(kafka: Kafka, monotonicMs: () => number): CountDeadLetters {
   let latest: { atMs: number; counts: ReturnType<CountDeadLetters> } | undefined;
   return () => {
-    if (latest === undefined || nowMs() - latest.atMs > KEPT_MS) {
+    if (latest === undefined || monotonicMs() - latest.atMs > CACHE_MS) {
       const counts = countAll(kafka);
-      const own = { atMs: nowMs(), counts };
+      const own = { atMs: monotonicMs(), counts };
       latest = own;
-      // A failure is told to those who asked, and not kept.
+      // A failure is not cached; the current callers get the error.
       counts.catch(() => {
         if (latest === own) latest = undefined;
       });

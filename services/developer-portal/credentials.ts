@@ -5,21 +5,21 @@ import type { ApiKeyRecord } from '#shared/contracts/client-app.ts';
 const SECRET_BYTES = 32;
 const ID_BYTES = 12;
 
-/** What a developer sees once and never again. */
+/** The credentials of an app, shown to its developer once. */
 export type Credentials = {
   readonly clientId: string;
   readonly apiKey: string;
   readonly webhookSecret: string;
 };
 
-/** A new key as its owner gets it. */
+/** A new key, in plain text. */
 export type NewKey = { readonly keyId: string; readonly apiKey: string };
 
 const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toString('hex')}`;
 
 /**
- * The id of whoever signs up with an address: the same wherever and however often it is done, so that two who do so
- * at once write one document.
+ * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with one address write one
+ * document.
  *
  * @example
  * accountIdOf('Dev@example.com') === accountIdOf('dev@example.com'); // true
@@ -38,7 +38,7 @@ export const newKey = (): NewKey => ({
   apiKey: makeApiKey(randomBytes(API_KEY_RANDOM_BYTES)),
 });
 
-/** Credentials of an app to be. */
+/** Generates the credentials of a new app. */
 export const newCredentials = (): Credentials => ({
   clientId: newId('app'),
   apiKey: newKey().apiKey,
@@ -50,7 +50,7 @@ export type KeyFacts = Pick<ApiKeyRecord, 'name' | 'createdAt'> & {
   readonly expiresAt?: string | undefined;
 };
 
-/** A key as it is kept: its hash, and what may be shown of it. */
+/** The stored record of a key: its hash and the parts that may be shown. */
 export const keyRecord = ({ keyId, apiKey }: NewKey, facts: KeyFacts): ApiKeyRecord => ({
   keyId,
   hash: hashApiKey(apiKey),

@@ -7,7 +7,7 @@ const ANSWERS = {
   timeout: { status: 408, body: 'The request took too long.\n' },
 } as const;
 
-/** The answer to what never became a request: no page of ours has sent it, so words are enough. */
+/** The answer to bytes that are not a valid request. The portal's page never sends such, so plain text is enough. */
 export const describeClientError = (fault: ClientFault): ClientErrorAnswer => ({
   ...ANSWERS[fault],
   headers: { ...COMMON_HEADERS, 'content-type': 'text/plain; charset=utf-8' },

@@ -30,7 +30,7 @@ function setUp(options: { atOnceMax: number; waitingMax: number }) {
   };
 }
 
-test('no more is done at once than the bound says', async () => {
+test('runs at most `atOnceMax` tasks at a time', async () => {
   const { begun, ask, end } = setUp({ atOnceMax: 2, waitingMax: 10 });
   await ask('a', 5);
   expect(begun).toHaveLength(2);
@@ -40,7 +40,7 @@ test('no more is done at once than the bound says', async () => {
   expect(begun).toHaveLength(5);
 });
 
-test('an owner that comes later is not kept waiting by what others have in line', async () => {
+test('serves owners round-robin, so a later owner does not wait for the queues of others', async () => {
   const { begun, ask, end } = setUp({ atOnceMax: 1, waitingMax: 100 });
   await ask('greedy', 50);
   await ask('other', 2);
@@ -48,7 +48,7 @@ test('an owner that comes later is not kept waiting by what others have in line'
   expect(begun).toEqual(['greedy', 'greedy', 'other', 'greedy', 'other']);
 });
 
-test('where too many wait, the longest line loses its newest and the newcomer waits', async () => {
+test('drops the newest task of the longest queue when too many wait', async () => {
   const { begun, refused, ask, end } = setUp({ atOnceMax: 1, waitingMax: 4 });
   await ask('greedy', 20);
   expect(refused).toEqual(Array(15).fill('greedy: overloaded'));
@@ -58,13 +58,13 @@ test('where too many wait, the longest line loses its newest and the newcomer wa
   expect(begun).toEqual(['greedy', 'greedy', 'other']);
 });
 
-test('a newcomer is refused where all lines are as short as its own', async () => {
+test('refuses the newcomer when no queue is longer than its own', async () => {
   const { refused, ask } = setUp({ atOnceMax: 1, waitingMax: 2 });
   for (const owner of ['running', 'a', 'b', 'c']) await ask(owner);
   expect(refused).toEqual(['c: overloaded']);
 });
 
-test('work that fails frees its slot', async () => {
+test('failed work frees its slot', async () => {
   const turns = new FairTurns({ atOnceMax: 1, waitingMax: 0, refusal: 'too much' });
   await expect(turns.do('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await turns.do('a', async () => 'done')).toBe('done');

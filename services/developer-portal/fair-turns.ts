@@ -1,19 +1,19 @@
 import { ServiceError } from '#shared/errors.ts';
 
 type Options = {
-  /** Done at once. */
+  /** Maximum of running work. */
   readonly atOnceMax: number;
-  /** Waiting, of all owners. */
+  /** Maximum of waiting work, over all owners. */
   readonly waitingMax: number;
-  /** What is said where there is too much. */
+  /** Message of the error for refused work. */
   readonly refusal: string;
 };
 
 type Waiter = { readonly start: () => void; readonly refuse: () => void };
 
 /**
- * Does work a few at a time. The owners of what waits take turns, so nobody's queue delays another by more than one
- * piece of work a round. Where too many wait, the owner with the most loses its newest.
+ * Runs a bounded number of tasks at a time, with one queue per owner. Queues are served round-robin, so an owner delays
+ * another by at most one task per round. If too many tasks wait, the longest queue loses its newest task.
  *
  * @example
  * const turns = new FairTurns({ atOnceMax: 2, waitingMax: 64, refusal: 'too many passwords are being worked on' });
@@ -21,7 +21,7 @@ type Waiter = { readonly start: () => void; readonly refuse: () => void };
  */
 export class FairTurns {
   readonly #options: Options;
-  /** By owner, whose turn is next first. */
+  /** Queues by owner; the next owner to be served is first. */
   readonly #lines = new Map<string, Waiter[]>();
   #runningCount = 0;
   #waitingCount = 0;
@@ -30,14 +30,14 @@ export class FairTurns {
     this.#options = options;
   }
 
-  /** @throws ServiceError `overloaded` where the work did not begin, because too much of this owner's waits */
+  /** @throws ServiceError `overloaded` if the work was dropped from the queue before it began */
   async do<T>(owner: string, work: () => Promise<T>): Promise<T> {
     if (this.#runningCount < this.#options.atOnceMax) this.#runningCount += 1;
     else await this.#wait(owner);
     try {
       return await work();
     } finally {
-      // The slot goes to whoever is next, or becomes free.
+      // The slot passes to the next waiting task, or becomes free.
       if (!this.#startNext()) this.#runningCount -= 1;
     }
   }
@@ -64,7 +64,7 @@ export class FairTurns {
     return false;
   }
 
-  /** The newest of the longest line: of the newcomer's, where it is as long. */
+  /** Refuses the newest task of the longest queue; of equally long queues, the newcomer's. */
   #refuseOne(newcomer: string): void {
     let longest = newcomer;
     const lengthOf = (owner: string) => this.#lines.get(owner)?.length ?? 0;

@@ -12,7 +12,7 @@ const isOwn = (headers: Record<string, string>, origin?: string): boolean => {
   }
 };
 
-test('without a configured origin it is that of the host which the request names', () => {
+test("without a configured origin, `Origin` must match the request's `Host`", () => {
   expect(isOwn({ origin: 'http://portal:8081' })).toBe(true);
   for (const origin of [
     'https://portal:8081',
@@ -24,20 +24,20 @@ test('without a configured origin it is that of the host which the request names
     expect([origin, isOwn({ origin })]).toEqual([origin, false]);
 });
 
-test('with a configured origin the host that a request names counts for nothing', () => {
+test('with a configured origin, `Host` is ignored', () => {
   const own = 'https://portal.example.com';
   expect(isOwn({ origin: own }, own)).toBe(true);
   expect(isOwn({ origin: 'http://portal:8081' }, own)).toBe(false);
 });
 
-test('a write without an origin must be of the same origin by what the browser says', () => {
+test('a write without `Origin` needs `Sec-Fetch-Site: same-origin`', () => {
   expect(isOwn({})).toBe(false);
   expect(isOwn({ 'sec-fetch-site': 'same-origin' })).toBe(true);
   for (const site of ['same-site', 'cross-site', 'none'])
     expect(isOwn({ 'sec-fetch-site': site })).toBe(false);
 });
 
-test('the token is found among other cookies', () => {
+test('tokenOf finds the session token among other cookies', () => {
   expect(tokenOf(aRequest({ cookie: 'a=b; rolecall_session=token; c=d' }))).toBe('token');
   for (const cookie of ['', 'rolecall_session=', 'xrolecall_session=token', 'a=rolecall_session'])
     expect(tokenOf(aRequest({ cookie }))).toBeUndefined();

@@ -10,8 +10,8 @@ export const SESSION_COOKIE = 'rolecall_session';
 /**
  * Refuses a write that does not come from the portal's own page, in addition to the cookie's `SameSite=Strict`.
  *
- * Browsers send `Origin` with every such request; one that has none must say by `Sec-Fetch-Site` that it is of the same
- * origin. Where no origin is configured it must be that of the host which the request names.
+ * Browsers send `Origin` with every such request; a request without it must have `Sec-Fetch-Site: same-origin`. If no
+ * origin is configured, the origin must match the request's `Host`.
  *
  * @throws Problem `origin-refused`
  */

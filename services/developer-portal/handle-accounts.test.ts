@@ -13,7 +13,7 @@ const ACCOUNT: Account = {
 };
 const OVERLOADED = new ServiceError('overloaded', 'too many passwords are being worked on');
 
-/** What is left counted, by budget, after one operation. */
+/** `counted` returns the attempts by budget that were not refunded. */
 function setUp(passwords: Partial<Passwords>) {
   const counted = new Map<string, number>();
   const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
@@ -44,26 +44,26 @@ function setUp(passwords: Partial<Passwords>) {
   };
 }
 
-test('a right password is no try, and its work stays counted for address and account', async () => {
+test('a right password counts no attempt, but its work counts for the address and the account', async () => {
   const { signIn, counted } = setUp({});
   await signIn();
   expect(counted()).toEqual({ 'password-work-address': 1, 'password-work': 1 });
 });
 
-test("a wrong password is a try, and nothing of the account's own budget", async () => {
+test("a wrong password counts an attempt, and does not charge the account's budget", async () => {
   const { signIn, counted } = setUp({ verify: async () => false });
   for (const email of [ACCOUNT.email, 'unknown@example.com'])
     await expect(signIn(email)).rejects.toMatchObject({ code: 'credentials-invalid' });
   expect(counted()).toEqual({ 'sign-in': 2, 'sign-in-address': 2, 'password-work-address': 2 });
 });
 
-test('a password that was not looked at for want of room costs nothing', async () => {
+test('a sign-in refused for overload is refunded', async () => {
   const { signIn, counted } = setUp({ verify: () => Promise.reject(OVERLOADED) });
   await expect(signIn()).rejects.toBe(OVERLOADED);
   expect(counted()).toEqual({});
 });
 
-test('a sign-up that was refused for want of room costs nothing', async () => {
+test('a sign-up refused for overload is refunded', async () => {
   const { signUp, counted } = setUp({ hash: () => Promise.reject(OVERLOADED) });
   await expect(signUp()).rejects.toBe(OVERLOADED);
   expect(counted()).toEqual({});

@@ -11,18 +11,18 @@ import type { Sessions } from './sessions.ts';
 import type { Draw, Throttle } from './throttle.ts';
 
 const MINUTES_MS = 60_000;
-/** A person mistypes a few times; who guesses is slowed down, and locks nobody out but at their own address. */
+/** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own address. */
 const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
 const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
-/** Of somebody who is signed in already: whoever found an open browser. */
+/** Limits password guesses from a signed-in session, such as a browser left open. */
 const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
 /**
- * A password that is worked on takes a thread for 0.1 s, a right one as a wrong one: so this is given back to nobody.
- * Those of an account are counted where the password was right, or anybody could use them up.
+ * Hashing a password takes a thread for 0.1 s, whether it is right or wrong, so this budget is not refunded. The budget
+ * of an account counts right passwords only; otherwise anybody could use it up.
  */
 const WORK_OF_ADDRESS = { name: 'password-work-address', countMax: 600, windowMs: 15 * MINUTES_MS } as const;
 const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
-/** A sign-up that writes takes longer than one that does not: both take this long, so that it is not seen. */
+/** Every sign-up takes at least this long, so that its duration does not show whether the account existed. */
 const WRITE_MS_HIDDEN = 400;
 
 export type Dependencies = {
@@ -34,7 +34,7 @@ export type Dependencies = {
   readonly signUpsPerHour: number;
 };
 
-/** Signing up, in and out, and what people do to their own account. */
+/** Sign-up, sign-in, sign-out, and changes to one's own account. */
 export function makeAccountHandlers(
   deps: Dependencies,
 ): Handlers<'signUp' | 'signIn' | 'signOut' | 'readSession' | 'changePassword' | 'deleteAccount'> {
@@ -48,12 +48,12 @@ export function makeAccountHandlers(
     address: string,
     tries: readonly Draw[],
   ): Promise<Account> => {
-    // Drawn for an unknown account too, so that nobody learns from the time whether there is one.
+    // Charged for an unknown account too, so that the duration does not show whether the account exists.
     const workOfAccount = [{ budget: WORK_OF_ACCOUNT, whose: account?.accountId ?? `nobody ${address}` }];
     const draws = [...tries, { budget: WORK_OF_ADDRESS, whose: address }, ...workOfAccount];
     await throttle.take(draws);
     const isRight = await passwords.verify(password, account?.passwordHash, address).catch(async (error) => {
-      // It was not looked at, so it was no try.
+      // The password was not checked, so the attempt does not count.
       await throttle.refund(draws);
       throw error;
     });
@@ -85,7 +85,7 @@ export function makeAccountHandlers(
         { budget: TRIES_OF_ADDRESS, whose: address },
       ];
       const account = await prove(await accounts.findByEmail(email), password, address, tries);
-      // Whatever session the browser had: it goes on with one that nobody can have known before.
+      // A new token prevents session fixation: the browser's earlier session ends.
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(account));
       return { account: presentAccount(account) };

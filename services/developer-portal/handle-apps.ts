@@ -20,7 +20,7 @@ export type Dependencies = {
   readonly now: () => number;
 };
 
-/** Reads an app for its owner: one of somebody else is not told from one that does not exist. */
+/** Reads an app for its owner. An app of another account answers `not-found`, like an app that does not exist. */
 export type ReadOwn = (account: Account, clientId: string) => Promise<ClientApp>;
 
 export const makeReadOwn =
@@ -32,7 +32,7 @@ export const makeReadOwn =
     return app;
   };
 
-/** What developers do to their apps, keys, secrets and scopes. */
+/** Developers' operations on their apps, keys, secrets and scopes. */
 export function makeAppHandlers(
   deps: Dependencies,
 ): Handlers<

@@ -30,7 +30,7 @@ type Ids =
   | 'listOperatorApps'
   | 'countDeadLetters';
 
-/** What operators see and decide. */
+/** Operators' operations on accounts, apps and scopes. */
 export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
   const { accounts, clientApps, apps, accountWork } = deps;
   const show = async (app: ClientApp) => presentOperatorApp(app, await accounts.read(app.accountId));

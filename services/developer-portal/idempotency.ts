@@ -25,7 +25,7 @@ export type Idempotency = {
    * @throws Problem `idempotency-key-reused` if the key was used for another request
    */
   readonly plan: <T>(request: IdempotentRequest, make: () => T) => Promise<T>;
-  /** Plans, then executes the plan. If the execution is refused, the plan is deleted, so a repetition makes a new one. */
+  /** Plans, then executes the plan. A refused execution deletes the plan, so a repetition makes a new one. */
   readonly run: <T>(
     request: IdempotentRequest,
     make: () => T,

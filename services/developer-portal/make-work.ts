@@ -20,7 +20,7 @@ type Dependencies = {
 
 export type Work = ReturnType<typeof makeWork>;
 
-/** Everything that can be done to accounts, client apps and deliveries: the same for the portal and the operator's command. */
+/** The operations on accounts, client apps and deliveries that the portal and the admin command share. */
 export function makeWork({ redis, store, publish, box, now }: Dependencies) {
   const writes = makeAuditedWrites({ ...store, publish, now });
   const apps = makeClientAppWork({ ...store, slots: makeLeasedSlots(redis), writes, box, now });

@@ -29,14 +29,14 @@ test('every operation is described, with its answer and every problem that it ma
   }
 });
 
-test('what needs a session says so, and every write may be refused for its origin', () => {
+test('operations that need a session declare it, and every write declares `origin-refused`', () => {
   for (const [id, operation] of Object.entries<Operation>(OPERATIONS)) {
     expect([id, described.get(id)?.security.length]).toEqual([id, operation.access === 'public' ? 0 : 1]);
     expect([id, codesOf(operation).includes('origin-refused')]).toEqual([id, operation.method !== 'get']);
   }
 });
 
-test('every operation of operators needs one, and no other is below their path', () => {
+test('every operation below /api/operator needs an operator, and no other does', () => {
   for (const { path, access } of Object.values<Operation>(OPERATIONS))
     expect([path, path.startsWith('/api/operator/')]).toEqual([path, access === 'operator']);
 });

@@ -4,7 +4,7 @@ import type { Operation } from './operation.ts';
 
 const operator = <P extends string>(path: P) => `/api/operator${path}` as const;
 
-/** What operators see and decide, by the operations' ids. */
+/** The operations that require an operator, by id. */
 export const OPERATOR_OPERATIONS = {
   listScopeRequests: {
     method: 'get',
@@ -86,7 +86,7 @@ export const OPERATOR_OPERATIONS = {
     method: 'get',
     path: operator('/dead-letters'),
     access: 'operator',
-    summary: 'How many records could not be worked, by topic; topics without any are left out',
+    summary: 'Number of unsettled dead-lettered records by topic; topics without any are omitted',
     status: 200,
     answer: answers.DeadLetterCounts,
     codes: [],

@@ -3,7 +3,7 @@ import { makePasswords } from './passwords.ts';
 const passwords = makePasswords();
 const ADDRESS = '192.0.2.1';
 
-test('a password is told from another one, whatever form its characters are written in', async () => {
+test('verify accepts the same password in any Unicode normalization form, and refuses another password', async () => {
   const stored = await passwords.hash('cafe\u0301 correct horse', ADDRESS);
   expect(await passwords.verify('caf\u00e9 correct horse', stored, ADDRESS)).toBe(true);
   expect(await passwords.verify('cafe correct horse', stored, ADDRESS)).toBe(false);
@@ -23,7 +23,7 @@ test.each([undefined, '', 'plain', '$scrypt$ln=40,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA
   },
 );
 
-test('more than can wait are refused, and the others are all answered', async () => {
+test('passwords beyond the queue bound are refused, and all others are answered', async () => {
   const { verify } = makePasswords({ waitingMax: 2 });
   const all = await Promise.allSettled(Array.from({ length: 7 }, () => verify('x', undefined, ADDRESS)));
   const refused = all.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];

@@ -4,13 +4,13 @@ import { FairTurns } from './fair-turns.ts';
 
 /*
  * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat Sheet names for
- * scrypt (read in November 2026), 32 MiB each. Kept as a PHC string, so that other settings can follow:
+ * scrypt (read in November 2026), 32 MiB each. Stored as a PHC string, so that the settings can change later:
  * $scrypt$ln=15,r=8,p=3$<salt>$<hash>, base64 without padding.
  */
 const SETTINGS = { ln: 15, r: 8, p: 3 } as const;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Settings of stored passwords that are worked with: up to 128 MiB. */
+/** Stored passwords with a larger cost are refused: this one takes 128 MiB. */
 const LN_MAX = 17;
 const PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
@@ -22,21 +22,21 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 export type Passwords = {
   /**
-   * @param owner whose turn it takes: the address that asks
+   * @param owner the queue it waits in: the client's address
    * @throws ServiceError `overloaded`
    */
   readonly hash: (password: string, owner: string) => Promise<string>;
   /**
-   * Takes as long where there is nothing to compare with, so that nobody learns from the time whether there is.
+   * Takes the same time if `stored` is missing, so that the duration does not show whether the account exists.
    *
-   * @param owner whose turn it takes: the address that asks
+   * @param owner the queue it waits in: the client's address
    * @throws ServiceError `overloaded`
    */
   readonly verify: (password: string, stored: string | undefined, owner: string) => Promise<boolean>;
 };
 
 /**
- * Hashes passwords and compares them, a bounded number at a time; those who ask take turns.
+ * Hashes and verifies passwords, a bounded number at a time, with a fair queue per owner.
  *
  * @example
  * const passwords = makePasswords();

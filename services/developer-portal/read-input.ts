@@ -25,7 +25,7 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   throw invalid(faultsOfIssues(parsed.error.issues, value, faultOf).slice(0, FAULTS_MAX));
 }
 
-/** What is said where the schema has no words of its own: never the library's. */
+/** The message of a fault for which the schema has none; replaces zod's own messages. */
 function wordingOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -45,7 +45,7 @@ function wordingOf(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** The gateway's words for the kinds of fault. */
+/** Fault codes, the same as the gateway's. */
 const CODES: Partial<Record<z.core.$ZodIssue['code'], string>> = {
   invalid_type: 'wrong-type',
   invalid_value: 'not-a-choice',

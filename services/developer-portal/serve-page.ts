@@ -51,7 +51,7 @@ const notFound = (_request: unknown, response: Response): void => {
   response.status(404).type('text/plain').send('not found\n');
 };
 
-/** A browser that went away in the middle is nothing to report. */
+/** An aborted download is not an error. */
 const passOn = (next: (error?: unknown) => void) => (error?: NodeJS.ErrnoException) => {
   if (error && error.code !== 'ECONNABORTED') next(error);
 };

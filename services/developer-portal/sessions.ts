@@ -6,7 +6,7 @@ import { makeScript } from '#shared/redis/script.ts';
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** KEYS: session. ARGV: idle time in ms. A session that is looked at lives on, but never beyond its end. */
+/** KEYS: session. ARGV: idle time in ms. A read extends the session, but never beyond its maximum lifetime. */
 const TOUCH = `
 local found = redis.call('HMGET', KEYS[1], 'accountId', 'credential', 'endsAt')
 if not found[1] then return false end
@@ -27,9 +27,9 @@ return 1
 `;
 
 export type Sessions = {
-  /** Opens a session and returns its token, which is told to the browser and kept nowhere. */
+  /** Opens a session and returns its token. Only the browser stores the token. */
   readonly open: (account: Account) => Promise<string>;
-  /** The account whose session it is; nothing where there is none, or the password was changed since. */
+  /** The account of the session; `undefined` if there is none, or if the password was changed since. */
   readonly find: (token: string) => Promise<Account | undefined>;
   readonly close: (token: string) => Promise<void>;
 };
@@ -37,15 +37,15 @@ export type Sessions = {
 type Options = {
   readonly redis: Redis;
   readonly readAccount: (accountId: string) => Promise<Account | undefined>;
-  /** A session that was not used for so long is over. */
+  /** A session ends after this long without use. */
   readonly idleMs: number;
-  /** So is one that was used all the time. */
+  /** A session ends this long after sign-in, even if it is in use. */
   readonly lifeMsMax: number;
 };
 
 /**
- * Sessions by tokens of 256 random bits, of which Redis has the SHA-256 alone. A session belongs to the password it was
- * opened with: once another one is set, or the account is deleted, all sessions before are over, at one stroke.
+ * Sessions by tokens of 256 random bits; Redis stores only their SHA-256. A session is bound to the password it was
+ * opened with: a new password, or the deletion of the account, ends all earlier sessions at once.
  *
  * @example
  * const token = await sessions.open(account);

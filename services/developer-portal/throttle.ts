@@ -5,8 +5,8 @@ import { makeScript } from '#shared/redis/script.ts';
 import { Problem } from './problem.ts';
 
 /**
- * KEYS: counters, then perhaps the mark of what is drawn for. ARGV: for each counter its maximum and its window in ms.
- * Nothing is counted where one is full, or where it was drawn for the same already.
+ * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum and its window in ms. Nothing
+ * is counted if a counter is full, or if the same charge id was counted already.
  */
 const TAKE = `
 local counters = #ARGV / 2
@@ -33,19 +33,19 @@ end
 return 1
 `;
 
-/** At most so many in a window, which begins with its first. */
+/** At most `countMax` in a window, which begins with the first counted attempt. */
 export type Budget = { readonly name: string; readonly countMax: number; readonly windowMs: number };
 
-/** Something counted: whose, and against which budget. */
+/** One attempt counted against the budget of `whose`: an address, an account or a client app. */
 export type Draw = { readonly budget: Budget; readonly whose: string };
 
 export type Throttle = {
   /**
-   * @param drawnFor what it is drawn for: who draws for the same again within the first window draws nothing
-   * @throws Problem `rate-limited` with `Retry-After` where one of the budgets is used up; then none is drawn from
+   * @param chargeId a repetition with the same id within the first budget's window is not counted again
+   * @throws Problem `rate-limited` with `Retry-After` if a budget is used up; then no budget is charged
    */
-  readonly take: (draws: readonly Draw[], drawnFor?: string) => Promise<void>;
-  /** Gives back what turned out to be none of what is counted. */
+  readonly take: (draws: readonly Draw[], chargeId?: string) => Promise<void>;
+  /** Refunds attempts that turned out not to count. */
   readonly refund: (draws: readonly Draw[]) => Promise<void>;
 };
 
@@ -59,10 +59,10 @@ export function makeThrottle(redis: Redis): Throttle {
   const take = makeScript<number>(redis, 'takeAttempt', TAKE);
   const refund = makeScript<number>(redis, 'refundAttempt', REFUND);
   return {
-    async take(draws, drawnFor) {
+    async take(draws, chargeId) {
       const limits = draws.flatMap(({ budget }) => [budget.countMax, budget.windowMs]);
       const waitMs = await take(
-        [...draws.map(keyOf), ...(drawnFor === undefined ? [] : [markOf(drawnFor)])],
+        [...draws.map(keyOf), ...(chargeId === undefined ? [] : [markOf(chargeId)])],
         limits,
       );
       if (waitMs > 0)
@@ -76,7 +76,7 @@ export function makeThrottle(redis: Redis): Throttle {
   };
 }
 
-/** What people type is not kept, not even here. */
+/** Keys are digests, so Redis holds no e-mail address that people typed. */
 const keyOf = ({ budget, whose }: Draw): string => `throttle:${budget.name}:${digest(whose)}`;
-const markOf = (drawnFor: string): string => `throttle-drawn:${digest(drawnFor)}`;
+const markOf = (chargeId: string): string => `throttle-drawn:${digest(chargeId)}`;
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);

@@ -29,7 +29,7 @@ function makeTry(answer: () => Promise<Response>) {
   return { tryCheck, sent };
 }
 
-test('the gateway gets the check, the key and the idempotency key, and nothing else of the request', async () => {
+test('the gateway receives the check, the key and the idempotency key, and nothing else of the request', async () => {
   const { tryCheck, sent } = makeTry(async () => Response.json({ roles: [] }));
   await tryCheck(call());
   expect(sent[0]?.url).toBe('http://gateway/access-control/check-roles');
@@ -41,7 +41,7 @@ test('the gateway gets the check, the key and the idempotency key, and nothing e
   });
 });
 
-test('only documented headers are shown, and a body that is no JSON as text', async () => {
+test('the answer has only documented headers, and a body that is not JSON as text', async () => {
   const headers = { 'content-type': 'text/plain', 'set-cookie': 'a=b', server: 'x', 'retry-after': '1' };
   const { tryCheck } = makeTry(async () => new Response('oops', { status: 500, headers }));
   expect(await tryCheck(call())).toMatchObject({
@@ -53,7 +53,7 @@ test('only documented headers are shown, and a body that is no JSON as text', as
   expect(Object.keys(shown).sort()).toEqual(['content-type', 'retry-after']);
 });
 
-test('an answer that is too long, or none, is a problem that names no address', async () => {
+test('a missing or too long answer is a problem that names no address', async () => {
   const tooLong = makeTry(async () => new Response('x'.repeat(1024 * 1024 + 1)));
   await expect(tooLong.tryCheck(call())).rejects.toMatchObject({ code: 'gateway-unavailable' });
   const away = makeTry(() => Promise.reject(new TypeError('fetch failed: http://gateway:8080')));
@@ -63,7 +63,7 @@ test('an answer that is too long, or none, is a problem that names no address', 
   });
 });
 
-test('the configured chains are offered by id, name and symbol, and nothing of their endpoints', async () => {
+test('the try options list chains by id, name and symbol, without their endpoints', async () => {
   const chain = {
     chainId: 31_337,
     name: 'Demo chain',

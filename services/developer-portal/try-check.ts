@@ -9,7 +9,7 @@ const CHECK_PATH = '/access-control/check-roles';
 /** Longer than the longest deadline of a sync check. */
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** What of an answer's headers is shown: what the API documents. */
+/** The response headers that are shown: those that the API documents. */
 const SHOWN_HEADERS = new Set([
   'content-type',
   'retry-after',
@@ -35,10 +35,10 @@ export type Dependencies = {
 };
 
 /**
- * Sends a check for a developer, with a key of theirs that is kept nowhere, and shows what came. Sent again with the
- * same idempotency key it is the same check to the gateway, and charged once.
+ * Sends a check to the gateway with a developer's own key, which is not stored, and returns the response. The gateway
+ * treats a repetition with the same idempotency key as the same check and charges it once.
  *
- * @throws Problem `gateway-unavailable` where no whole answer came within 30 s; `validation-failed` for a key that is
+ * @throws Problem `gateway-unavailable` if no complete answer came within 30 s; `validation-failed` for a key that is
  *   not one of the app's
  */
 export function makeTryHandlers({
@@ -50,7 +50,7 @@ export function makeTryHandlers({
   demo,
 }: Dependencies): Handlers<'tryCheck' | 'readTryOptions'> {
   const options = {
-    // Nothing of the endpoints is shown.
+    // RPC endpoints are not exposed.
     chains: chains.map(({ chainId, name, nativeSymbol }) => ({ chainId, name, nativeSymbol })),
     ...(demo && { demo }),
   };
@@ -95,7 +95,7 @@ async function send(
     return { status: response.status, headers: response.headers, text: await readBounded(response) };
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // Its words may name addresses that are ours.
+    // The error's own message may name internal addresses.
     throw new Problem('gateway-unavailable', 'No whole answer came within 30 s.');
   }
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 
 /**
  * Whether an operator knows whose account it is. Anybody can sign up with anybody's address, so an account that signed
- * up is not verified until an operator vouches for it. One without a password is: nobody but an operator made it.
+ * up is not verified until an operator vouches for it. An account without a password was made by an operator, so it is verified.
  *
  * @example
  * isVerified({ passwordHash: '$scrypt$…' }); // false: it may be anybody's

@@ -3,7 +3,7 @@ import { isBudgeted, type WRITE_LIMITS, writeDraws } from './write-budget.ts';
 
 const free = { accountId: 'acc_1', tier: 'free' } as const;
 
-test('every write of a session draws from a budget by minute and by day, and nothing else does', () => {
+test('every write of a session is charged to a budget per minute and per day, and no other operation is', () => {
   for (const [id, operation] of Object.entries(OPERATIONS)) {
     const isWrite = operation.access === 'session' && operation.method !== 'get';
     expect([id, isBudgeted(operation), writeDraws(operation, free).length]).toEqual([
@@ -14,7 +14,7 @@ test('every write of a session draws from a budget by minute and by day, and not
   }
 });
 
-test('what ends something draws from a budget of its own', () => {
+test('removals are charged to their own budget', () => {
   const names = (id: keyof typeof OPERATIONS) =>
     writeDraws(OPERATIONS[id], free).map(({ budget }) => budget.name);
   for (const id of ['deleteApp', 'revokeKey', 'changePassword', 'deleteAccount'] as const)

@@ -8,8 +8,8 @@ const DAY_MS = 86_400_000;
 type WriteLimits = { readonly perMinute: number; readonly perDay: number };
 
 /**
- * What an account may write through the portal: every write costs a record in Kafka and, for a while, memory in Redis.
- * What ends something has a budget of its own, so that nobody is kept from revoking a key by what was made before.
+ * Limits on an account's writes through the portal: every write costs a record in Kafka and, for a while, memory in
+ * Redis. Removals have their own budget, so that used-up writes never keep an account from revoking a key.
  */
 export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
   free: { perMinute: 120, perDay: 2_000 },
@@ -17,12 +17,12 @@ export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
   enterprise: { perMinute: 1_200, perDay: 200_000 },
 };
 
-/** Whether an operation draws from its account's budget. Operators decide about others' accounts, and do not. */
+/** Whether an operation is charged to its account's budget. Operator operations are not charged. */
 export const isBudgeted = ({ access, method }: Operation): boolean =>
   access === 'session' && method !== 'get';
 
 /**
- * What an operation draws from its account's budgets; nothing where it writes nothing.
+ * Returns an operation's charges to its account's budgets; empty if the operation writes nothing.
  *
  * @example
  * await throttle.take(writeDraws(OPERATIONS.createApp, account));

@@ -44,7 +44,7 @@ function makeSystem(publish: () => Promise<void> = async () => undefined) {
   return { store, write, add, expireLeases, published, leased, view: () => stored };
 }
 
-test('of many writers at once none loses its change, and each version is published once', async () => {
+test('concurrent writers lose no change, and each version is published once', async () => {
   const { add, published, view } = makeSystem();
   const names = Array.from({ length: 20 }, (_, i) => `writer ${i}`);
   await Promise.all(names.map(add));
@@ -52,7 +52,7 @@ test('of many writers at once none loses its change, and each version is publish
   expect(published.map(({ version }) => version)).toEqual(names.map((_, i) => i + 1));
 });
 
-test('a change of nothing writes nothing, and says so', async () => {
+test('a change that returns nothing writes nothing and reports `changed: false`', async () => {
   const { store, write, add, published } = makeSystem();
   await expect(write(store, 'a', () => undefined)).resolves.toBeUndefined();
   await add('one');
@@ -60,7 +60,7 @@ test('a change of nothing writes nothing, and says so', async () => {
   expect(published).toHaveLength(1);
 });
 
-test('what surely was not written frees its version; what may have been keeps it', async () => {
+test('a write that certainly failed releases its version; a write of unknown outcome keeps it', async () => {
   for (const [code, isFree] of [
     ['broker-unavailable', true],
     ['publish-unknown', false],
@@ -72,7 +72,7 @@ test('what surely was not written frees its version; what may have been keeps it
   }
 });
 
-test('the writer whose lease ended changes the document of the writer who came after it', async () => {
+test('a writer whose lease expired changes the document of the writer after it', async () => {
   const others: (() => Promise<void>)[] = [];
   const { add, expireLeases, published, view } = makeSystem(async () => {
     await others.shift()?.();
@@ -87,7 +87,7 @@ test('the writer whose lease ended changes the document of the writer who came a
   expect(published.map(({ version }) => version)).toEqual([2, 1, 3]);
 });
 
-test('a document that the projector applied first is the one that was written', async () => {
+test('a write succeeds if the projector applied its document first', async () => {
   const { store, add, published } = makeSystem();
   const { project } = store;
   Object.assign(store, {
@@ -100,7 +100,7 @@ test('a document that the projector applied first is the one that was written', 
   expect(published).toHaveLength(1);
 });
 
-test('a newer document made of this one within its lease leaves the write done', async () => {
+test('a write succeeds if a newer document was made from it during its lease', async () => {
   const { store, add, view } = makeSystem();
   const { project } = store;
   const projectBehind = async (document: Document) => {

@@ -5,12 +5,12 @@ import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Lease } from '#shared/redis/versioned-documents.ts';
 
-/** Longer than a publish may take: two writers never hold the same version. */
+/** Longer than PUBLISH_TIMEOUT_MS, so two writers never hold the same version. */
 const LEASE_MS = 10_000;
 const PUBLISH_TIMEOUT_MS = 8_000;
-/** How long a writer waits for the ones before it. */
+/** How long a writer waits for earlier writers of the document. */
 const WAIT_MS_MAX = 12_000;
-/** Between two tries, with as much again at random: writers that wait for one document do not stay in step. */
+/** Delay between two attempts, plus up to as much again at random, so that waiting writers do not retry in step. */
 const RETRY_MS = 15;
 
 type Versioned = { readonly version: number };
@@ -19,7 +19,7 @@ export type DocumentStore<D extends Versioned> = {
   readonly topic: Topic<D>;
   readonly read: (id: string) => Promise<D | undefined>;
   readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
-  /** False where the view has the same or a newer version. */
+  /** Applies the document to the view; false if the view has the same or a newer version. */
   readonly project: (document: D) => Promise<boolean>;
 };
 
@@ -27,11 +27,11 @@ type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   /** From 0 to 1. */
   readonly random?: () => number;
-  /** Ms of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonicMs?: () => number;
 };
 
-/** A document, and whether this write made it what it is. */
+/** A document, and whether this write changed it. */
 export type Written<D> = { readonly document: D; readonly changed: boolean };
 
 export type WriteDocument = <D extends Versioned>(
@@ -41,14 +41,15 @@ export type WriteDocument = <D extends Versioned>(
 ) => Promise<Written<D> | undefined>;
 
 /**
- * Writes the next version of a document: leases it, publishes, applies it to the view, and only then returns.
+ * Writes the next version of a document: leases the version, publishes the document, applies it to the view, and only
+ * then returns.
  *
- * Of two writers one gets the next version; the other waits for it and changes what came of it. A writer that died
- * holds its version for 10 s. A writer that outlived its lease, and finds another's document in the view, changes
- * that one. `change` returning nothing leaves the document as it is; what it throws is thrown.
+ * Of two concurrent writers one leases the next version; the other waits, reads the result and changes that. A writer
+ * that crashed holds its version for 10 s. A writer whose lease expired, and that finds a document of another writer in
+ * the view, changes that document instead. If `change` returns `undefined`, nothing is written; its errors are passed on.
  *
- * @returns nothing where there is no document and `change` made none
- * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded` when others hold
+ * @returns `undefined` if there is no document and `change` made none
+ * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded` if other writers hold
  *   the document for 12 s
  */
 export function makeWriteDocument({
@@ -70,10 +71,10 @@ export function makeWriteDocument({
           lease.release,
         );
         const newest = (await store.project(document)) ? document : await store.read(id);
-        // While the lease lasts nobody else writes behind the same version: what is newer was made of this one.
-        const isMadeOfThis =
+        // During the lease no other writer uses this version, so a newer document was made from this one.
+        const isBasedOnThis =
           newest && newest.version > document.version && monotonicMs() - leasedAtMs < LEASE_MS;
-        if (isMadeOfThis || isSame(newest, document)) return { document, changed: true };
+        if (isBasedOnThis || isSame(newest, document)) return { document, changed: true };
       }
       await delay(RETRY_MS * (1 + random()));
     }
@@ -81,11 +82,11 @@ export function makeWriteDocument({
   };
 }
 
-/** As the view gives it back: without members that are undefined, in whatever order. */
+/** Compares with the document as the view returns it: without `undefined` members, in any order. */
 const isSame = (newest: unknown, document: unknown): boolean =>
   newest === document || isDeepStrictEqual(newest, JSON.parse(JSON.stringify(document)));
 
-/** A message that surely was not written frees its version at once; one of which nothing is known keeps it. */
+/** Releases the version at once if the message was certainly not written; if that is unknown, the lease stays. */
 async function publishOrRelease(
   publish: () => Promise<void>,
   release: () => Promise<unknown>,
@@ -93,8 +94,8 @@ async function publishOrRelease(
   try {
     await publish();
   } catch (error) {
-    const isSurelyUnwritten = !(error instanceof ServiceError) || error.code !== 'publish-unknown';
-    if (isSurelyUnwritten) await release().catch(() => undefined);
+    const isCertainlyUnwritten = !(error instanceof ServiceError) || error.code !== 'publish-unknown';
+    if (isCertainlyUnwritten) await release().catch(() => undefined);
     throw error;
   }
 }

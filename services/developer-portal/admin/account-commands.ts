@@ -27,7 +27,7 @@ export async function listAccounts({ accounts, clientApps }: OpenSystem, query =
   );
 }
 
-/** Lets an account work as an operator in the portal, under a new password: the sessions before it end. */
+/** Gives an account operator rights in the portal and a new password; its sessions end. */
 export async function grantOperator(system: OpenSystem, email: string, { vouch }: Vouch) {
   const known = await requireAccount(system, email);
   requireVerified(known, vouch);
@@ -43,7 +43,7 @@ export async function withdrawOperator(system: OpenSystem, email: string, { vouc
   return { accountId: known.accountId, email, operator: false };
 }
 
-/** Gives an account a new password, and ends its sessions: for one made by `app create`, or a forgotten one. */
+/** Sets a new password, which ends the sessions: for an account made by `app create`, or a forgotten password. */
 export async function resetPassword(system: OpenSystem, email: string, { vouch }: Vouch) {
   const { accountId } = await requireVerifiedAccount(system, email, { vouch });
   const { password, passwordHash } = await newPassword();
@@ -64,7 +64,7 @@ export async function deleteAccount(system: OpenSystem, email: string, { vouch }
   return { accountId, email, deleted: true };
 }
 
-/** Makes sure that an operator can sign in with this password; nothing is written where it is so. */
+/** Ensures that an operator can sign in with this password; writes nothing if that is so already. */
 export async function ensureOperator(
   system: OpenSystem,
   { email, password }: { readonly email: string; readonly password: string },

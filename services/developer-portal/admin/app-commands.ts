@@ -7,10 +7,10 @@ import type { OpenSystem } from './open-system.ts';
 
 /** Commands about client apps, their keys, secrets and scopes; each value is what `--json` prints. */
 
-/** Who stands in the audit log for what this command does. */
+/** The actor of this command's entries in the audit log. */
 export const ACTOR = 'operator';
 
-/** Whether the operator says that it is known whose account it is. */
+/** Whether the operator confirms that the owner of the account is known. */
 export type Vouch = { readonly vouch: boolean };
 
 export type CreateApp = Vouch & {
@@ -19,14 +19,14 @@ export type CreateApp = Vouch & {
   readonly tier?: Tier;
   readonly limits?: Account['limits'];
   readonly approve: boolean;
-  /** Credentials that were made before. */
+  /** Credentials to use instead of new ones. */
   readonly credentials?: Credentials;
 };
 
 /**
- * Makes the account too where it is missing, and sets its tier where one is given.
+ * Creates a client app, and its account if it is missing. Sets the account's tier if one is given.
  *
- * @throws ServiceError `account-unverified` where somebody signed up with the address, and nobody vouches for it
+ * @throws ServiceError `account-unverified` if the account signed up by itself and `vouch` is false
  */
 export async function createApp({ apps, accountWork }: OpenSystem, request: CreateApp): Promise<Credentials> {
   const { email, name, tier, limits, approve, vouch } = request;
@@ -53,7 +53,7 @@ export async function listApps(system: OpenSystem) {
   return Promise.all(found.map((app) => summaryOf(system, app)));
 }
 
-/** Apps that wait for an operator's word. */
+/** Apps whose scope request waits for an operator. */
 export async function listScopes(system: OpenSystem) {
   const found = (await system.clientApps.list()).filter(({ scope }) => scope === 'requested');
   return Promise.all(found.map((app) => summaryOf(system, app)));
@@ -104,7 +104,7 @@ export async function rotateSecret({ apps }: OpenSystem, clientId: string, overl
   return { webhookSecret };
 }
 
-/** Seals every app's secrets with the key that seals now; nobody needs a new one for it. */
+/** Encrypts every app's secrets again with the newest key; the secrets stay the same. */
 export async function resealSecrets({ apps, clientApps }: OpenSystem) {
   let count = 0;
   for (const { clientId } of await clientApps.list())
@@ -112,7 +112,7 @@ export async function resealSecrets({ apps, clientApps }: OpenSystem) {
       await apps.resealSecrets(ACTOR, clientId);
       count++;
     } catch (error) {
-      // An app that was deleted meanwhile is none of the apps any more.
+      // The app was deleted meanwhile.
       if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
     }
   return { count };
@@ -127,9 +127,9 @@ export type TierFigures = {
 };
 
 /**
- * An enterprise account's own figures; what is not given is the tier's default.
+ * Sets an account's tier. An enterprise account may have its own limits; the others are the tier's defaults.
  *
- * @throws ServiceError `usage-invalid` for figures of another tier, `not-found`, `account-unverified`
+ * @throws ServiceError `usage-invalid` if limits are given for another tier, `not-found`, `account-unverified`
  */
 export async function setTier(
   system: OpenSystem,

@@ -1,22 +1,22 @@
 import type { LocalSystem } from './local-system.ts';
 
-/** What one evaluator says of an RPC endpoint. */
+/** The state of an RPC endpoint in one evaluator. */
 export type EndpointState = {
   readonly pid: number;
   readonly chainId: number;
-  /** Its place in the chain file, from 0. */
+  /** Index in the chain file, from 0. */
   readonly endpoint: number;
   readonly state: string;
   /** How its last call failed; `null` where it is up. */
   readonly reason: string | null;
-  /** How balances are read: `reader`, `multicall3` or `plain`; `null` until that is known. */
+  /** How balances are read: `reader`, `multicall3` or `plain`; `null` until it is known. */
   readonly method: string | null;
 };
 
 const ANSWER_MS_MAX = 2_000;
 const SERIES = /^rolecall_rpc_endpoint_state\{([^}]*)\} 1$/gm;
 
-/** Asks every evaluator of a local system for the states of its endpoints; one that does not answer is left out. */
+/** Reads the endpoint states of every evaluator of a local system; evaluators that do not answer are omitted. */
 export async function readEndpointStates(processes: LocalSystem['processes']): Promise<EndpointState[]> {
   const asked = processes.flatMap(({ service, pid, ops }) =>
     service === 'evaluator' && ops !== null ? [askProcess(pid, ops)] : [],

@@ -5,7 +5,7 @@ import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
-/** `--json` and `--data` may stand anywhere: people add them at the end. */
+/** Moves `--json` and `--data` to the front, because they may stand anywhere. */
 function globalsFirst(args: readonly string[]): string[] {
   const front: string[] = [];
   const rest: string[] = [];
@@ -18,23 +18,23 @@ function globalsFirst(args: readonly string[]): string[] {
   return [...front, ...rest];
 }
 
-/** Commander has said already, in its own words, what was wrong with the line; for a program it is said again. */
+/** Prints the error. Commander has printed usage errors already, unless `--json` silenced it. */
 function reportFailure(error: unknown, isJson: boolean): void {
   const isUsage = error instanceof CommanderError;
   if (isUsage && error.exitCode === 0) return;
   process.exitCode = 1;
   if (isUsage && !isJson) return;
   const { code, message } = isUsage
-    ? { code: 'usage-invalid', message: wordsOf(error) }
+    ? { code: 'usage-invalid', message: messageOf(error) }
     : describeError(error);
   process.stderr.write(isJson ? `${JSON.stringify({ error: { code, message } })}\n` : `admin: ${message}\n`);
 }
 
-/** Where no subcommand was named, Commander's message is the name of what it did. */
-const wordsOf = ({ code, message }: CommanderError): string =>
-  code === 'commander.help' ? 'no command was named; --help lists them' : message;
+/** Commander has no readable message for a missing subcommand. */
+const messageOf = ({ code, message }: CommanderError): string =>
+  code === 'commander.help' ? 'no command was given; --help lists the commands' : message;
 
-// The operator's command: opens the system, does one thing, prints one value.
+// The admin command: opens the system, runs one subcommand, prints one value.
 const args = globalsFirst(process.argv.slice(2));
 const isJson = args.includes('--json');
 const program = makeProgram(async (work) => {
@@ -50,5 +50,5 @@ try {
 } catch (error) {
   reportFailure(error, isJson);
 }
-// A connection that a client did not get closed in time must not keep a command that is done.
+// A connection that a client failed to close in time must not keep a finished command running.
 process.exit();

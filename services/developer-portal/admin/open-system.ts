@@ -12,7 +12,7 @@ import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { makeWork } from '../make-work.ts';
 
-/** A command does not wait for a system that is not there. */
+/** A command fails fast if the system is not running. */
 const DEPENDENCY_WAIT_MS = 5_000;
 
 export type OpenSystem = Awaited<ReturnType<typeof openSystem>>;
@@ -52,7 +52,7 @@ export async function openSystem(env: Environment) {
       redis,
       store,
       publish: kafka.publish,
-      // Looked at when it is used: most commands need no key.
+      // The keys are parsed on first use: most commands need none.
       box: {
         seal: (plain, associated) => box().seal(plain, associated),
         reseal: (sealed, associated) => box().reseal(sealed, associated),

@@ -14,7 +14,7 @@ const opened = {
   resends: { resendFailed: async () => ({ count: 0 }) },
 } as unknown as OpenSystem;
 
-/** What a command line prints. */
+/** Runs a command line and returns the value that it prints. */
 async function run(line: string): Promise<unknown> {
   let printed: unknown;
   const program = makeProgram(async (work) => {
@@ -24,7 +24,7 @@ async function run(line: string): Promise<unknown> {
   return printed;
 }
 
-test('an account has figures of its own on the enterprise tier alone, and none of them is nothing', async () => {
+test('only enterprise accounts have their own limits, and each limit is at least 1', async () => {
   expect(await run('tier set dev@example.com enterprise --rps 1')).toMatchObject({ tier: 'enterprise' });
   expect(await run('tier set dev@example.com paid')).toMatchObject({ tier: 'paid' });
   await expect(run('tier set dev@example.com paid --rps 5')).rejects.toMatchObject({ code: 'usage-invalid' });
@@ -32,7 +32,7 @@ test('an account has figures of its own on the enterprise tier alone, and none o
 });
 
 test.each(['webhook list', 'webhook resend-failed --since 2026-11-21T00:00:00Z'])(
-  '%s of an app that does not exist is an error, and no empty answer',
+  '%s refuses an app that does not exist',
   async (command) => {
     await expect(run(`${command} app_2`)).rejects.toMatchObject({ code: 'not-found' });
     expect(await run(`${command} app_1`)).toBeDefined();

@@ -10,7 +10,7 @@ import type { OpenSystem } from './open-system.ts';
 import * as system from './system-commands.ts';
 import * as webhooks from './webhook-commands.ts';
 
-/** What a subcommand does with an open system; its value is printed. */
+/** A subcommand's work on an open system; its value is printed. */
 export type Work = (opened: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>;
 export type Run = (work: Work) => Promise<void>;
 
@@ -18,7 +18,7 @@ const wholeNumber = (text: string): number => {
   if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 };
-/** A limit of nothing would be a suspension by another name. */
+/** A limit of 0 would be a suspension. */
 const figure = (text: string): number => {
   const count = wholeNumber(text);
   if (count < 1) throw new InvalidArgumentError('It must be at least 1.');
@@ -31,18 +31,19 @@ const liveKeys = (text: string): number => {
 };
 const instant = (text: string): number => {
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be an ISO instant, 2026-11-21T10:00:00Z.');
+  if (Number.isNaN(ms))
+    throw new InvalidArgumentError('It must be an ISO 8601 instant such as 2026-11-21T10:00:00Z.');
   return ms;
 };
-/** Only what every address has: more would refuse real ones. */
+/** Checks only parts that every address has; a stricter check would refuse valid addresses. */
 const emailAddress = (text: string): string => {
   if (!/^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text))
-    throw new InvalidArgumentError('It must be an e-mail address.');
+    throw new InvalidArgumentError('It must be an e-mail address such as dev@example.com.');
   return text;
 };
 const vouchOption = () =>
-  new Option('--vouch', 'the account signed up by itself, and you know whose it is').default(false);
-/** The same bounds as the portal's own forms. */
+  new Option('--vouch', 'accept an account that signed up by itself: you know its owner').default(false);
+/** Text with the same bounds as in the portal's forms. */
 const textUpTo =
   (charsMax: number) =>
   (text: string): string => {
@@ -53,7 +54,7 @@ const textUpTo =
   };
 const duration = (text: string): number => {
   const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('It must be a span such as 90s, 30m, 24h or 7d.');
+  if (ms === undefined) throw new InvalidArgumentError('It must be a duration such as 90s, 30m, 24h or 7d.');
   return ms;
 };
 
@@ -61,12 +62,12 @@ const duration = (text: string): number => {
 export function makeProgram(run: Run, isJson = false): Command {
   const program = new Command('admin')
     .description(
-      'Operates a running Rolecall: a local one by its data directory, any other by its environment.',
+      'Operates a running Rolecall: a local system named by its data directory, or any other named by environment variables.',
     )
     .option('--data <dir>', 'data directory of a local system (default .data)')
     .option('--json', 'print one JSON value')
     .exitOverride()
-    // A program gets one line of JSON, and Commander's own words are not that.
+    // With `--json` an error is one line of JSON, so Commander must not write its own text.
     .configureOutput(isJson ? { writeErr: () => undefined } : {})
     .configureHelp({ showGlobalOptions: true });
   addApps(program, run);
@@ -80,20 +81,20 @@ function addApps(program: Command, run: Run): void {
   const app = program.command('app').description('client apps');
   app
     .command('create')
-    .description('make a client app; its credentials are printed this once')
-    .requiredOption('--email <address>', 'the account; made if it is missing', emailAddress)
-    .requiredOption('--name <name>', 'what the app is called', textUpTo(NAME_CHARS_MAX))
+    .description('create a client app; prints its credentials once')
+    .requiredOption('--email <address>', 'e-mail address of the account; created if missing', emailAddress)
+    .requiredOption('--name <name>', 'name of the app', textUpTo(NAME_CHARS_MAX))
     .addOption(new Option('--tier <tier>', "the account's tier").choices(['free', 'paid', 'enterprise']))
     .option('--approve', 'approve the token-gating scope at once', false)
     .addOption(vouchOption())
     .action((options) => run((opened) => apps.createApp(opened, options)));
   app
     .command('list')
-    .description('all client apps, oldest first')
+    .description('list all client apps, oldest first')
     .action(() => run(apps.listApps));
   app
     .command('suspend <id>')
-    .description('refuse its requests with 403 until it is resumed')
+    .description('refuse the requests of an app with 403 until it is resumed')
     .action((id) => run((opened) => apps.suspendApp(opened, id)));
   app
     .command('resume <id>')
@@ -101,51 +102,51 @@ function addApps(program: Command, run: Run): void {
     .action((id) => run((opened) => apps.resumeApp(opened, id)));
   app
     .command('delete <id>')
-    .description('revoke its keys for ever; what it has accepted is still delivered')
+    .description('delete an app and revoke its keys; accepted checks are still delivered')
     .action((id) => run((opened) => apps.deleteApp(opened, id)));
 
   const key = program.command('key').description('API keys of a client app');
   key
     .command('create <id>')
-    .description('make an API key, printed this once')
-    .option('--name <name>', 'what the key is for', textUpTo(NAME_CHARS_MAX), 'key')
-    .option('--marketplace', 'handed to a third party, counted per account', false)
+    .description('create an API key; prints it once')
+    .option('--name <name>', 'name of the key', textUpTo(NAME_CHARS_MAX), 'key')
+    .option('--marketplace', 'a key for a third party; counts against the limit of the account', false)
     .action((id, options) => run((opened) => apps.createKey(opened, id, options)));
   key
     .command('list <id>')
-    .description('its keys, revoked ones too')
+    .description('list the keys of an app, including revoked keys')
     .action((id) => run((opened) => apps.listKeys(opened, id)));
   key
     .command('revoke <id> <key>')
-    .description('refuse the key within a second')
+    .description('revoke a key; requests with it are refused within a second')
     .action((id, keyId) => run((opened) => apps.revokeKey(opened, id, keyId)));
 
   const secret = program.command('secret').description('webhook secrets');
   secret
     .command('reseal')
     .description(
-      'seal all secrets at rest with the newest key of ROLECALL_SECRET_KEYS; they stay what they are',
+      'encrypt all stored secrets again with the newest key of ROLECALL_SECRET_KEYS; their values stay the same',
     )
     .action(() => run(apps.resealSecrets));
   secret
     .command('rotate <id>')
-    .description('make a new webhook secret, printed this once; the ones before it sign on for a while')
-    .option('--overlap <span>', 'how long the secrets before it sign on', duration, 86_400_000)
+    .description('create a new webhook secret; prints it once; earlier secrets sign for the overlap')
+    .option('--overlap <duration>', 'how long the earlier secrets still sign', duration, 86_400_000)
     .action((id, { overlap }) => run((opened) => apps.rotateSecret(opened, id, overlap)));
 
   const scope = program.command('scope').description('requests for the token-gating scope');
   scope
     .command('list')
-    .description('apps that wait for an answer')
+    .description('list the apps that requested the scope')
     .action(() => run(apps.listScopes));
   scope
     .command('approve <id>')
-    .description('let the app ask for checks')
+    .description('allow the app to request checks')
     .action((id) => run((opened) => apps.approveScope(opened, id)));
   scope
     .command('reject <id>')
     .description('refuse the request, with a reason')
-    .requiredOption('--reason <text>', 'told to the developer', textUpTo(REASON_CHARS_MAX))
+    .requiredOption('--reason <text>', 'the reason shown to the developer', textUpTo(REASON_CHARS_MAX))
     .action((id, { reason }) => run((opened) => apps.rejectScope(opened, id, reason)));
 
   program
@@ -171,15 +172,15 @@ function addAccounts(program: Command, run: Run): void {
   const account = program.command('account').description("developers' and operators' accounts of the portal");
   account
     .command('list')
-    .description('all accounts, by e-mail address')
-    .option('--query <text>', 'only addresses that hold it')
+    .description('list all accounts, by e-mail address')
+    .option('--query <text>', 'only addresses that contain this text')
     .action(({ query }) => run((opened) => accounts.listAccounts(opened, query)));
   account
     .command('operator <email>')
     .description(
-      'let an account approve scopes, set tiers and suspend apps in the portal; ends its sessions and prints a new password',
+      'allow an account to approve scopes, set tiers and suspend apps in the portal; ends its sessions and prints a new password',
     )
-    .option('--withdraw', 'no longer', false)
+    .option('--withdraw', 'withdraw the operator rights', false)
     .addOption(vouchOption())
     .action((email, { withdraw, vouch }) =>
       run((opened) =>
@@ -190,7 +191,7 @@ function addAccounts(program: Command, run: Run): void {
     );
   account
     .command('reset-password <email>')
-    .description('give an account a new password, printed this once, and end its sessions')
+    .description('set a new password for an account, print it once, and end its sessions')
     .addOption(vouchOption())
     .action((email, options) => run((opened) => accounts.resetPassword(opened, email, options)));
   account
@@ -209,42 +210,40 @@ function addSystem(program: Command, run: Run): void {
     .command('topics')
     .description('topics of the broker')
     .command('apply')
-    .description('create the topics that are missing, set the others as declared')
+    .description('create missing topics, and set the others to their declared configuration')
     .action(() => run(system.applyDeclaredTopics));
   program
     .command('store')
     .description('the Redis views')
     .command('rebuild')
-    .description('make the Redis views again from the topics')
+    .description('rebuild the Redis views from the topics')
     .action(() => run(system.rebuildStore));
 
-  const letters = program
-    .command('dead-letter')
-    .description('records that could not be worked, by source topic');
-  letters
+  const deadLetter = program.command('dead-letter').description('dead-lettered records, by source topic');
+  deadLetter
     .command('list <topic>')
-    .description('those that are neither sent again nor discarded')
-    .action((topic) => run((opened) => system.listLetters(opened, topic)));
-  letters
+    .description('list the records that are neither redriven nor discarded')
+    .action((topic) => run((opened) => system.listRecords(opened, topic)));
+  deadLetter
     .command('inspect <topic>')
-    .description('one letter with its content')
+    .description('one record with its content')
     .argument('<partition>', '', wholeNumber)
     .argument('<offset>', '', wholeNumber)
     .action((topic, partition, offset) =>
-      run((opened) => system.inspectLetter(opened, topic, partition, offset)),
+      run((opened) => system.inspectRecord(opened, topic, partition, offset)),
     );
-  letters
+  deadLetter
     .command('redrive <topic>')
-    .description('send letters again to their topic')
-    .option('--since <instant>', 'only those that failed then or later', instant, 0)
-    .action((topic, { since }) => run((opened) => system.redriveLetters(opened, topic, since)));
-  letters
+    .description('publish the records to their source topic again')
+    .option('--since <instant>', 'only records that failed at this instant or later', instant, 0)
+    .action((topic, { since }) => run((opened) => system.redriveRecords(opened, topic, since)));
+  deadLetter
     .command('discard <topic>')
-    .description('settle one letter without sending it again')
+    .description('settle one record without redriving it')
     .argument('<partition>', '', wholeNumber)
     .argument('<offset>', '', wholeNumber)
     .action((topic, partition, offset) =>
-      run((opened) => system.discardLetter(opened, topic, partition, offset)),
+      run((opened) => system.discardRecord(opened, topic, partition, offset)),
     );
 }
 
@@ -257,15 +256,19 @@ function addWebhooks(program: Command, run: Run): void {
   webhook
     .command('list <id>')
     .description("a client app's deliveries, newest first")
-    .addOption(new Option('--state <state>', 'only these').choices(WebhookState.options))
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options))
     .action((id, { state }) => run((opened) => webhooks.listWebhooks(opened, id, state)));
   webhook
     .command('resend <requestId>')
-    .description('deliver it again, the same bytes under the same id')
+    .description('deliver a webhook again, with the same bytes and the same id')
     .action((id) => run((opened) => webhooks.resendWebhook(opened, id)));
   webhook
     .command('resend-failed <id>')
-    .description("deliver all of a client app's failed ones again")
-    .requiredOption('--since <instant>', 'exhausted or stopped then or later', instant)
+    .description('deliver all failed webhooks of a client app again')
+    .requiredOption(
+      '--since <instant>',
+      'only webhooks exhausted or stopped at this instant or later',
+      instant,
+    )
     .action((id, { since }) => run((opened) => webhooks.resendFailed(opened, id, since)));
 }

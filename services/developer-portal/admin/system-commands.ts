@@ -10,7 +10,7 @@ import { readEndpointStates } from './endpoint-states.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
-/** Each command is a function of an open system; its value is what `--json` prints. */
+/** A command is a function of an open system; `--json` prints its value. */
 type Command<A extends unknown[], T> = (system: OpenSystem, ...args: A) => Promise<T>;
 
 export const status: Command<[LocalSystem | undefined], unknown> = async ({ kafka }, local) => ({
@@ -21,7 +21,7 @@ export const status: Command<[LocalSystem | undefined], unknown> = async ({ kafk
 
 export const applyDeclaredTopics: Command<[], unknown> = ({ kafka }) => applyTopics(kafka.admin, ALL_TOPICS);
 
-/** Takes the marker away and makes the views anew, itself or by waiting for the result-store that was faster. */
+/** Invalidates the views and rebuilds them, or waits for a result-store that started the rebuild first. */
 export const rebuildStore: Command<[], unknown> = async (system) => {
   await system.views.invalidate();
   const counts = await rebuildViews({ ...system, now: system.clock.now });
@@ -30,46 +30,46 @@ export const rebuildStore: Command<[], unknown> = async (system) => {
   return { rebuilt: 'by another process' };
 };
 
-export const listLetters: Command<[string], unknown> = async ({ kafka }, topic) =>
+export const listRecords: Command<[string], unknown> = async ({ kafka }, topic) =>
   (await listDeadLetters(kafka, sourceTopic(topic))).map(summaryOf);
 
-export const inspectLetter: Command<[string, number, number], unknown> = async (
+export const inspectRecord: Command<[string, number, number], unknown> = async (
   { kafka },
   topic,
   partition,
   offset,
 ) => {
-  const letter = await findLetter(kafka, topic, partition, offset);
-  return { ...summaryOf(letter), value: letter.record.value?.toString() ?? null };
+  const found = await findRecord(kafka, topic, partition, offset);
+  return { ...summaryOf(found), value: found.record.value?.toString() ?? null };
 };
 
-/** Sends letters again, but for checks that have their result: that one is final, so the work would be for nothing. */
-export const redriveLetters: Command<[string, number], unknown> = async (
+/** Redrives dead-lettered records. Checks that have a result are skipped: a result is final. */
+export const redriveRecords: Command<[string, number], unknown> = async (
   { kafka, results },
   topic,
   sinceMs,
 ) => {
-  const letters = (await listDeadLetters(kafka, sourceTopic(topic))).filter(
+  const records = (await listDeadLetters(kafka, sourceTopic(topic))).filter(
     (l) => Date.parse(l.failedAt) >= sinceMs,
   );
   const isCheck = topic.startsWith('check.requested.');
-  const stored = isCheck ? await results.readMany(letters.map(({ key }) => key)) : [];
+  const stored = isCheck ? await results.readMany(records.map(({ key }) => key)) : [];
   let count = 0;
-  for (const [index, letter] of letters.entries()) {
+  for (const [index, deadLettered] of records.entries()) {
     if (stored[index] !== undefined) continue;
-    await redriveDeadLetter(kafka, topic, letter);
+    await redriveDeadLetter(kafka, topic, deadLettered);
     count++;
   }
-  return { count, skipped: letters.length - count };
+  return { count, skipped: records.length - count };
 };
 
-export const discardLetter: Command<[string, number, number], unknown> = async (
+export const discardRecord: Command<[string, number, number], unknown> = async (
   { kafka },
   topic,
   partition,
   offset,
 ) => {
-  await settleDeadLetter(kafka, topic, await findLetter(kafka, topic, partition, offset), 'discarded');
+  await settleDeadLetter(kafka, topic, await findRecord(kafka, topic, partition, offset), 'discarded');
   return { discarded: true };
 };
 
@@ -82,16 +82,19 @@ const summaryOf = ({ partition, offset, key, error, failedAt, origin }: DeadLett
   origin,
 });
 
-async function findLetter(kafka: OpenSystem['kafka'], topic: string, partition: number, offset: number) {
-  const letters = await listDeadLetters(kafka, sourceTopic(topic));
-  const letter = letters.find((l) => l.partition === partition && l.offset === offset);
-  if (!letter)
-    throw new ServiceError('not-found', `${topic} has no open dead letter at ${partition} ${offset}`);
-  return letter;
+async function findRecord(kafka: OpenSystem['kafka'], topic: string, partition: number, offset: number) {
+  const records = await listDeadLetters(kafka, sourceTopic(topic));
+  const found = records.find((l) => l.partition === partition && l.offset === offset);
+  if (!found)
+    throw new ServiceError(
+      'not-found',
+      `topic ${topic} has no unsettled dead-lettered record at partition ${partition}, offset ${offset}`,
+    );
+  return found;
 }
 
 function sourceTopic(topic: string): string {
   if (SOURCE_TOPICS.some(({ name }) => name === topic)) return topic;
   const known = SOURCE_TOPICS.map(({ name }) => name).join(', ');
-  throw new ServiceError('usage-invalid', `there is no topic ${topic}; there are ${known}`);
+  throw new ServiceError('usage-invalid', `there is no topic ${topic}; the topics are ${known}`);
 }

@@ -21,16 +21,16 @@ export async function listWebhooks(
   return found.map((delivery) => ({ requestId: delivery.requestId, ...shownOf(delivery) }));
 }
 
-/** Sends a webhook again: the same id and the same bytes, the whole schedule anew. */
+/** Sends a webhook again with the same id and bytes; its retry schedule starts over. */
 export const resendWebhook = ({ resends }: OpenSystem, requestId: string) => resends.resend(requestId);
 
-/** Sends again all that were exhausted or stopped at `sinceMs` or later. */
+/** Sends all webhooks again that were exhausted or stopped at `sinceMs` or later. */
 export async function resendFailed({ resends, clientApps }: OpenSystem, clientId: string, sinceMs: number) {
   await requireApp(clientApps, clientId);
   return resends.resendFailed(clientId, sinceMs);
 }
 
-/** A mistyped id is not an app without deliveries. One that was deleted may have some. */
+/** A mistyped id must not look like an app without deliveries. Deleted apps may still have deliveries. */
 async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string): Promise<void> {
   if (!(await clientApps.read(clientId)))
     throw new ServiceError('not-found', `there is no client app ${clientId}`);
@@ -38,7 +38,7 @@ async function requireApp(clientApps: OpenSystem['clientApps'], clientId: string
 
 async function readDelivery({ deliveries }: OpenSystem, requestId: string): Promise<DeliveryView> {
   const delivery = await deliveries.read(requestId);
-  if (!delivery) throw new ServiceError('not-found', `there is no webhook of ${requestId}`);
+  if (!delivery) throw new ServiceError('not-found', `there is no webhook of request ${requestId}`);
   return delivery;
 }
 

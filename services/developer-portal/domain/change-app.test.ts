@@ -42,7 +42,7 @@ const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({
   ...over,
 });
 
-test('what is as wished already is left alone', () => {
+test('a change that is in effect already returns nothing', () => {
   expect(resume(anApp())).toBeUndefined();
   expect(suspend(anApp({ suspended: true }))).toBeUndefined();
   expect(approveScope(anApp({ scope: 'approved' }))).toBeUndefined();
@@ -88,7 +88,7 @@ test('at most three secrets live at a time, expired ones go, and no rotation pro
   ]);
 });
 
-test('secrets that are sealed anew keep their order and their ends, and what needs nothing is left', () => {
+test('resealed secrets keep their order and expiry, and an up-to-date app needs no change', () => {
   const app = anApp({
     webhookSecrets: [
       { encrypted: '2.b', createdAt: at(-1) },
@@ -104,7 +104,7 @@ test('secrets that are sealed anew keep their order and their ends, and what nee
   expect(anew && resealSecrets(reseal)(anew)).toBeUndefined();
 });
 
-test('a rolled key lives for the overlap and no longer than before, and the one before it ends at once', () => {
+test('a rolled key lives for the overlap and no longer than before, and its predecessor ends at once', () => {
   const app = anApp({ keys: [{ ...key('first'), expiresAt: at(1) }] });
   const once = rollKey('first', key('second'), NOW, 24 * HOUR_MS)(app);
   expect(once?.keys).toEqual([{ ...key('first'), expiresAt: at(1), replacedBy: 'second' }, key('second')]);
@@ -116,14 +116,14 @@ test('a rolled key lives for the overlap and no longer than before, and the one 
   ]);
 });
 
-test('what was made already is not made twice', () => {
+test('adding a key or secret that exists changes nothing', () => {
   expect(addKey(key('key_1'), NOW)(anApp())).toBeUndefined();
   expect(rollKey('key_1', key('key_1'), NOW, 0)(anApp())).toBeUndefined();
   expect(rotateSecret('first', NOW, 0)(anApp())).toBeUndefined();
   expect(rename('one')(anApp())).toBeUndefined();
 });
 
-test('a document forgets its oldest ended keys beyond a hundred, and no key that can be used', () => {
+test('a document drops its oldest ended keys beyond a hundred, and no usable key', () => {
   const ended = Array.from({ length: ENDED_KEYS_MAX + 2 }, (_, i) => ({
     ...key(`ended_${i}`),
     revokedAt: at(-1),
@@ -136,7 +136,7 @@ test('a document forgets its oldest ended keys beyond a hundred, and no key that
   ]);
 });
 
-test('one live key too many is told; ended keys and those that were rolled are not counted', () => {
+test('one live key above the limit is detected; ended and rolled keys are not counted', () => {
   const judge = (before: readonly ReturnType<typeof key>[], after: readonly object[], countMax: number) =>
     hasTooManyKeys(anApp({ keys: [...before] }), anApp({ keys: after as ClientApp['keys'] }), countMax, NOW);
   const two = [key('one'), key('two')];
@@ -155,14 +155,14 @@ test('one live key too many is told; ended keys and those that were rolled are n
   ).toBe(true);
 });
 
-test('a deleted app keeps only the marketplace keys that its account counted, and signs what was accepted for two days', () => {
+test('a deleted app keeps only the marketplace keys that its account counted, and signs accepted checks for two days', () => {
   const gone = remove(NOW)(anApp({ keys: [key('key_1'), { ...key('listing'), marketplace: true }] }));
   expect(gone).toMatchObject({ deletedAt: at(0), keys: [{ keyId: 'listing', revokedAt: at(0) }] });
   expect(gone?.keys).toHaveLength(1);
   expect(gone?.webhookSecrets).toEqual([{ encrypted: 'first', createdAt: at(-100), expiresAt: at(48) }]);
 });
 
-test('a scope is asked for again after a rejection, and not once it is approved', () => {
+test('a scope can be requested again after a rejection, but not after its approval', () => {
   const asked = requestScope('gate a forum', at(0))(anApp({ scope: 'rejected', scopeReason: 'no' }));
   expect(asked).toMatchObject({ scope: 'requested', scopePurpose: 'gate a forum', scopeRequestedAt: at(0) });
   expect(asked).not.toHaveProperty('scopeReason');

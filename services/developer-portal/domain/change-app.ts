@@ -6,7 +6,7 @@ import {
   type WebhookSecretRecord,
 } from '#shared/contracts/client-app.ts';
 
-/** A change of a client app's document. Nothing where it is as wished already. */
+/** A change of a client app's document; `undefined` if the document needs no change. */
 export type ChangeApp = (app: ClientApp) => ClientApp | undefined;
 
 export const suspend: ChangeApp = (app) => (app.suspended ? undefined : { ...app, suspended: true });
@@ -15,7 +15,7 @@ export const resume: ChangeApp = (app) => (app.suspended ? { ...app, suspended: 
 export const approveScope: ChangeApp = ({ scopeReason: _, ...app }) =>
   app.scope === 'approved' ? undefined : { ...app, scope: 'approved' };
 
-/** Asks for the scope, or says better what it is for. It is not asked for twice. */
+/** Requests the scope, or updates the purpose of an open request. */
 export const requestScope =
   (purpose: string, requestedAt: string): ChangeApp =>
   ({ scopeReason: _, ...app }) =>
@@ -35,20 +35,20 @@ export const rejectScope =
       ? undefined
       : { ...app, scope: 'rejected', scopeReason };
 
-/** Revoked and expired keys that are still listed, the newest; the audit log knows the others. */
+/** Maximum of revoked and expired keys in the document, the newest; the audit log has the others. */
 export const ENDED_KEYS_MAX = 100;
 
-/** Adds a key, and forgets the oldest ended ones. Whether the key fits is for `hasTooManyKeys` to say. */
+/** Adds a key and drops the oldest ended keys. `hasTooManyKeys` checks the limit. */
 export function addKey(key: ApiKeyRecord, nowMs: number): ChangeApp {
   return (app) => {
     if (app.keys.some(({ keyId }) => keyId === key.keyId)) return undefined;
-    return { ...app, keys: [...forgetEndedKeys(app.keys, nowMs), key] };
+    return { ...app, keys: [...dropOldestEndedKeys(app.keys, nowMs), key] };
   };
 }
 
 /**
- * Whether a change of an app's keys is one too many. A key that was rolled is not counted beside the one in its
- * place, so an app that is full, or has more keys than its tier now allows, can still roll those it has.
+ * Whether a change exceeds the limit on live keys. A rolled key is not counted beside its replacement, so an app at its
+ * limit, or with more keys than its tier now allows, can still roll its keys.
  */
 export function hasTooManyKeys(
   before: ClientApp,
@@ -63,15 +63,15 @@ export function hasTooManyKeys(
 const countLiveKeys = ({ keys }: ClientApp, nowMs: number): number =>
   keys.filter((key) => key.replacedBy === undefined && isUsable(key, nowMs)).length;
 
-function forgetEndedKeys(keys: readonly ApiKeyRecord[], nowMs: number): ApiKeyRecord[] {
+function dropOldestEndedKeys(keys: readonly ApiKeyRecord[], nowMs: number): ApiKeyRecord[] {
   const ended = keys.filter((key) => !isUsable(key, nowMs));
-  const forgotten = new Set(ended.slice(0, Math.max(0, ended.length - ENDED_KEYS_MAX)));
-  return keys.filter((key) => !forgotten.has(key));
+  const dropped = new Set(ended.slice(0, Math.max(0, ended.length - ENDED_KEYS_MAX)));
+  return keys.filter((key) => !dropped.has(key));
 }
 
 /**
- * Puts a new key in the place of one that can be used, which can be used for `overlapMs` more. One that stood in
- * that place before ends at once: of each place at most two keys live at a time.
+ * Replaces a usable key by a new key; the replaced key stays usable for `overlapMs`. The key before the replaced one
+ * ends at once, so at most two keys of a succession live at a time.
  */
 export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overlapMs: number): ChangeApp {
   const endsAt = new Date(nowMs + overlapMs).toISOString();
@@ -84,7 +84,7 @@ export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overl
   return (app) => addKey(fresh, nowMs)({ ...app, keys: app.keys.map(ended) });
 }
 
-/** A revoked key stays listed for a while. */
+/** Revokes a key. The key stays in the document, see `ENDED_KEYS_MAX`. */
 export const revokeKey =
   (keyId: string, revokedAt: string): ChangeApp =>
   (app) =>
@@ -93,8 +93,8 @@ export const revokeKey =
       : undefined;
 
 /**
- * Puts a new secret in front. The ones before it sign for `overlapMs` more, so that a receiver can change over; of
- * more than three live ones the oldest stop at once.
+ * Adds a new secret in front. The earlier secrets sign for `overlapMs` more, so that receivers can switch; beyond three
+ * live secrets the oldest stop at once.
  */
 export function rotateSecret(encrypted: string, nowMs: number, overlapMs: number): ChangeApp {
   const createdAt = new Date(nowMs).toISOString();
@@ -107,7 +107,7 @@ export function rotateSecret(encrypted: string, nowMs: number, overlapMs: number
   };
 }
 
-/** Seals the secrets anew, each as it is otherwise; `reseal` returns one that needs nothing as it is. */
+/** Encrypts the secrets again; `reseal` returns a secret unchanged if it has the newest key already. */
 export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp {
   return (app) => {
     const webhookSecrets = app.webhookSecrets.map((secret) => ({
@@ -119,12 +119,12 @@ export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp 
   };
 }
 
-/** Longer than a delivery may be under way: what was accepted is still signed. */
+/** Longer than a delivery may take, so that accepted checks are still signed. */
 const SIGNS_AFTER_DELETION_MS = 48 * 3_600_000;
 
 /**
- * The tombstone of an app: of its keys those stay, revoked, that leave their account's count with it; its secrets sign
- * for two days what was accepted before.
+ * The tombstone of an app. It keeps live marketplace keys, as revoked, so that the view removes them from the account's
+ * count; its secrets sign accepted checks for two days.
  */
 export function remove(nowMs: number): ChangeApp {
   const deletedAt = new Date(nowMs).toISOString();

@@ -11,7 +11,7 @@ export type DaySummary = Readonly<
 type Percentiles = { readonly p50Ms: number | null; readonly p95Ms: number | null };
 
 /**
- * A day's counters as a person reads them.
+ * Summarises a day's counters by mode, status and percentile.
  *
  * @example
  * summariseDay({ 'sync.completed.3': 2, granted: 5 }).sync; // 2
@@ -50,11 +50,11 @@ export function addFigures(days: readonly DayFigures[]): DayFigures {
   return Object.fromEntries(total);
 }
 
-/** The share of rules that nobody could read, from 0 to 1. */
+/** The share of rules that are undetermined, from 0 to 1. */
 export const undeterminedShareOf = ({ granted, denied, undetermined }: DaySummary): number =>
   undetermined === 0 ? 0 : undetermined / (granted + denied + undetermined);
 
-/** Within a bucket the durations are taken to be spread evenly; beyond the last end nothing more exact is known. */
+/** Interpolates linearly within a bucket; a percentile in the last bucket is the last bucket's start. */
 function percentileOf(buckets: readonly number[], share: number): number | null {
   const total = buckets.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
