@@ -4,8 +4,15 @@ import type { KafkaConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { patchKafkajs } from './consumer/patch-kafkajs.ts';
 
-/** Most lines a second that kafkajs may write while a broker is away. */
+/** Lines that kafkajs may log per second while a broker is away. */
 const LOG_LINES_PER_SECOND_MAX = 3;
+
+/** Answers of a broker that starts, or whose group moves to another one: they occur on every start of a new cluster. */
+const COORDINATOR_ERRORS: ReadonlySet<string> = new Set([
+  'The group coordinator is not available',
+  "The coordinator is loading and hence can't process requests for this group",
+  'This is not the correct coordinator for this group',
+]);
 
 function makeLogCreator(log: Logger) {
   let second = 0;
@@ -16,8 +23,9 @@ function makeLogCreator(log: Logger) {
     if (++lines > LOG_LINES_PER_SECOND_MAX) return;
     const { message, error } = entry.log as { message: string; error?: string };
     const fields = { namespace: entry.namespace, detail: message, ...(error ? { error } : {}) };
-    // What kafkajs calls an error is mostly a broker that is away for a moment, which it survives.
-    if (entry.level <= logLevel.ERROR) log.warn(fields, 'kafka client');
+    // kafkajs retries these by itself, and throws if its retries fail: then its caller logs the error.
+    if (entry.level <= logLevel.ERROR && !COORDINATOR_ERRORS.has(error ?? ''))
+      log.warn(fields, 'kafka client');
     else log.debug(fields, 'kafka client');
   };
 }
