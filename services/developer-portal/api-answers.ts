@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from './api.ts';
 
-/** What the portal answers. Tests hold what is sent against these; the OpenAPI document is made of them. */
+/** Schemas of the answers. Tests validate answers against them; the OpenAPI document is generated from them. */
 
 const instant = z.iso.datetime();
 const count = z.number().int().nonnegative();
@@ -72,7 +72,7 @@ export const AppAnswer = z
   })
   .meta({ id: 'App' });
 
-/** Key and secret are shown this once. */
+/** The key and the secret are returned only in this answer. */
 export const CreatedApp = z
   .object({
     clientId: z.string(),
@@ -158,7 +158,7 @@ export const DeliveryAnswer = z
       z.object({
         attempt: count,
         ...AttemptFacts,
-        /** What the receiver answered, its first 4 KiB; kept of the last attempt alone. */
+        /** The first 4 KiB of the receiver's answer; stored for the last attempt only. */
         answer: z.string().optional(),
       }),
     ),
@@ -171,7 +171,7 @@ export const CountAnswer = z.object({ count }).meta({ id: 'AcceptedCount' });
 const address = z.string().meta({ description: 'An address on that chain.' });
 export const TryOptions = z
   .object({
-    /** Configured chains in the order of the chain file; none where the portal does not know them. */
+    /** Configured chains in the order of the chain file; empty if the portal has no chain file. */
     chains: z.array(
       z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
     ),

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
 
 /*
- * What the portal's page sends: every body is strict, every text bounded. What it gets is in `api-answers.ts`; the
- * OpenAPI document is made of both.
+ * Schemas of the requests: every body is strict, every text bounded. The answers are in `api-answers.ts`; the OpenAPI
+ * document is generated from both.
  */
 
 export const EMAIL_CHARS_MAX = 254;
@@ -16,9 +16,9 @@ export const OVERLAP_HOURS_MAX = 168;
 export const CALLBACK_URL_CHARS_MAX = 2_048;
 export const PAGE_COUNT_MAX = 100;
 
-/** Bidirectional controls too: they let a text look like another one. */
+/** Includes bidirectional controls, because they make one text look like another. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
-/** Something to be seen, beside blanks and what has no width. */
+/** A visible character: no blank, and not of zero width. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const length = (text: string): number => [...text].length;
 
@@ -47,7 +47,7 @@ const lines = (charsMax: number) =>
     .refine((text) => length(text) <= charsMax, `At most ${charsMax} characters.`)
     .meta({ minLength: 1, maxLength: charsMax });
 
-/** Only what every address has: more would refuse real ones. */
+/** Checks only parts that every address has; a stricter check would refuse valid addresses. */
 export const Email = z
   .string()
   .max(EMAIL_CHARS_MAX, `At most ${EMAIL_CHARS_MAX} characters.`)
@@ -63,7 +63,7 @@ export const NewPassword = z
   .refine((text) => text.isWellFormed(), 'This is not well-formed text.')
   .meta({ minLength: PASSWORD_CHARS_MIN, maxLength: PASSWORD_CHARS_MAX });
 
-/** A password as it is tried: no rule but a bound, so that nothing is told of the real one. */
+/** A password to verify: only bounded, so that a fault reveals nothing about the stored one. */
 const TriedPassword = z
   .string()
   .min(1, 'Must not be empty.')
@@ -136,7 +136,7 @@ const figure = z.number().int().min(1).max(1_000_000_000_000);
 export const TierBody = z
   .strictObject({
     tier: z.enum(['free', 'paid', 'enterprise']),
-    /** For `enterprise` alone; what is left out is the tier's default. */
+    /** For `enterprise` only; an omitted limit is the tier's default. */
     limits: z
       .strictObject({
         requestsPerSecond: z.number().int().min(1).max(1_000_000),
@@ -150,6 +150,6 @@ export const TierBody = z
   })
   .meta({ id: 'TierSetting' });
 
-/** Made by the page when the form is opened, so that a double submit or a retry never makes two. */
+/** The page generates it when it opens a form, so a double submit or a retry creates only one. */
 export const IdempotencyKey = z.uuid();
 export const ClientId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);

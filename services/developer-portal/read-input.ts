@@ -29,7 +29,7 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
 function wordingOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `Must be: ${issue.expected}.`;
+      return `Must be of type ${issue.expected}.`;
     case 'invalid_value':
       return `Must be one of: ${issue.values.join(', ')}.`;
     case 'too_small':
@@ -38,7 +38,7 @@ function wordingOf(issue: z.core.$ZodRawIssue): string {
       return issue.origin === 'string' ? 'Too long.' : `At most ${issue.maximum}.`;
     case 'invalid_format':
       return issue.format === 'datetime'
-        ? 'Must be an instant: 2026-11-21T10:00:00Z.'
+        ? 'Must be an ISO 8601 instant such as 2026-11-21T10:00:00Z.'
         : 'The value is malformed.';
     default:
       return 'The value is malformed.';
