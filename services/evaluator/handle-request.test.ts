@@ -88,7 +88,7 @@ test('a check is read, judged and published once, with the block that was read',
   ]);
 });
 
-test('a chain that nobody could read gives errors, no verdict and no block', async () => {
+test('an unreadable chain gives errors, no verdict and no block', async () => {
   const { handle, results } = makeHandler(readsGiving(failed('rpc-unavailable')));
   await handle(aCheck(), aRecord());
   expect(results()).toMatchObject([
@@ -115,7 +115,7 @@ test.each([
   ],
   ['a malformed rule', aCheck({ rules: [{ type: 'ERC20', chainId: 1, roleId: 'a', minToken: '1' }] })],
   [
-    'one with more reads than a check of its lane may have',
+    'a check with more reads than its lane allows',
     aCheck({
       rules: Array.from({ length: 8 }, (_, index) => ({
         type: 'ERC1155' as const,
@@ -128,7 +128,7 @@ test.each([
     }),
   ],
   ['a malformed amount', aCheck({ rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 'many' }] })],
-])('%s is refused with its reason and never judged', async (_, check) => {
+])('%s is rejected with its reason and never judged', async (_, check) => {
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 1n }));
   await expect(handle(check, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
   expect(results()).toEqual([]);
@@ -159,7 +159,7 @@ describe('while the process stops', () => {
   });
 });
 
-describe('a check that a chain lets wait', () => {
+describe('a check that waits for a chain', () => {
   /** A chain that does not answer before the check's own end. */
   const readsWaiting: ReadBalances = async (reads, context) => {
     context.onWait();

@@ -20,7 +20,7 @@ test('within a client the order is kept', () => {
   );
 });
 
-test('what nobody wants any more is dropped and takes no place', () => {
+test('an item that is no longer wanted is dropped and takes no slot', () => {
   const queue = new FairQueue<number>();
   for (let index = 0; index < 100; index++) queue.push('one', index);
   expect(queue.take(10, (item) => item % 10 === 0)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);

@@ -65,7 +65,7 @@ function makeQueue({
   return { calls, saved, read, idsOf, answer };
 }
 
-test('equal reads of one block, of whatever checks, are made once and shared', async () => {
+test('equal reads of one block are made once and shared by all checks', async () => {
   const { read, calls, idsOf, answer, saved } = makeQueue();
   const results = Promise.all([read(aBlock(1), [aRead(1), aRead(2)]), read(aBlock(1), [aRead(2), aRead(3)])]);
   await nextTurn();
@@ -87,7 +87,7 @@ test('two blocks are never mixed, not even two of one number', async () => {
   expect([idsOf(0), idsOf(1)]).toEqual([[1], [1]]);
 });
 
-test('what comes while all calls are out goes out together in the next', async () => {
+test('reads that arrive while all calls are in flight share the next call', async () => {
   const { read, calls, idsOf, answer } = makeQueue();
   for (let id = 0; id < 4; id++) {
     void read(aBlock(1), [aRead(id)]);
@@ -125,7 +125,7 @@ test('the interactive lane has a call of its own while the bulk lane has taken a
   expect(idsOf(4)).toContain(9);
 });
 
-test('a check that must end gets what there is, and the code of the last attempt for the rest', async () => {
+test('a check that must end gets the available answers, and the code of the last attempt for the rest', async () => {
   const { read, calls } = makeQueue();
   const end = new AbortController();
   const result = read(aBlock(1), [aRead(1), aRead(2), aRead(3)], { signal: end.signal });
@@ -141,7 +141,7 @@ test('a check that must end gets what there is, and the code of the last attempt
   ]);
 });
 
-test('a call is given up when nobody waits for any of its reads, and not before', async () => {
+test('a call is aborted when no check waits for any of its reads, and not before', async () => {
   const { read, calls } = makeQueue();
   const [one, two] = [new AbortController(), new AbortController()];
   void read(aBlock(1), [aRead(1), aRead(2)], { signal: one.signal });
@@ -157,7 +157,7 @@ test('a call is given up when nobody waits for any of its reads, and not before'
   expect(await isGivenUp()).toBe(true);
 });
 
-test('a read that nobody waits for any more is not made', async () => {
+test('a read that no check waits for any more is not made', async () => {
   const { read, calls, answer, idsOf } = makeQueue();
   for (let id = 0; id < 4; id++) {
     void read(aBlock(1), [aRead(id)]);
@@ -174,7 +174,7 @@ test('a read that nobody waits for any more is not made', async () => {
   expect(idsOf(4)).toEqual([9]);
 });
 
-test('a failure of the road is given to those who wait and to nobody after', async () => {
+test('a transport failure goes to the checks that wait and is not cached', async () => {
   const { read, calls, idsOf } = makeQueue();
   const result = read(aBlock(1), [aRead(1)]);
   await nextTurn();
@@ -187,7 +187,7 @@ test('a failure of the road is given to those who wait and to nobody after', asy
   expect(idsOf(1)).toEqual([1]);
 });
 
-test('a suspect is read again apart, and the others have their answers already', async () => {
+test('a suspect read is repeated in isolation, and the other reads are answered before', async () => {
   const { read, calls, idsOf, answer } = makeQueue();
   const good = read(aBlock(1), [aRead(1)]);
   const both = read(aBlock(1), [aRead(1), aRead(2)]);
@@ -202,7 +202,7 @@ test('a suspect is read again apart, and the others have their answers already',
   expect(await both).toEqual([[{ ok: true, value: 1n }], [{ ok: true, value: 2n }]]);
 });
 
-test('a quarantined read is made apart from the start, and others of its contract are not', async () => {
+test('a quarantined read is isolated from the start, and other reads of its contract are not', async () => {
   const { read, calls, idsOf } = makeQueue({ quarantined: '0xbad/2' });
   void read(aBlock(1), [aRead(1, '0xbad'), aRead(2, '0xbad')]);
   await nextTurn();
@@ -210,7 +210,7 @@ test('a quarantined read is made apart from the start, and others of its contrac
   expect(calls.map(({ batch }) => batch.isIsolated)).toEqual([false, true]);
 });
 
-test('a bug in a call ends its reads as internal and frees its place', async () => {
+test('a bug in a call ends its reads as internal and frees its slot', async () => {
   const queue = new ReadQueue({
     perform: () => Promise.reject(new Error('a bug')),
     batchMax: () => 1,
@@ -237,7 +237,7 @@ function suspectAll(call: { batch: Batch; done: () => void } | undefined) {
 }
 const manyReads = (count: number) => Array.from({ length: count }, (_, id) => aRead(id));
 
-test('at most 8 reads of a check are read again alone, and the others are told their first outcome', async () => {
+test('at most 8 reads of a check are repeated in isolation, and the others get their first outcome', async () => {
   const { read, calls, answer } = makeQueue();
   const result = read(aBlock(1), manyReads(10));
   await nextTurn();
@@ -256,7 +256,7 @@ test('at most 8 reads of a check are read again alone, and the others are told t
   expect(calls).toHaveLength(4);
 });
 
-test('a client app without a slot is told the first outcome, and one that has one pays for both', async () => {
+test('a client app without a slot gets the first outcome, and a client app with a slot uses it for both', async () => {
   const { read, calls, answer } = makeQueue({
     takeIsolatedReadSlot: (id) => (id === 'app_2' ? 0 : undefined),
   });

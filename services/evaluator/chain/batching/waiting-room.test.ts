@@ -15,7 +15,7 @@ function fill(room: WaitingRoom, clientId: string, count: number) {
   return { waiters, evicted, told };
 }
 
-test('a client with its share waiting gets no more places, and others do', () => {
+test('a client at its bound may not add a waiting check, and other clients may', () => {
   const room = new WaitingRoom({ perClientMax: 2, max: 3 });
   const { waiters } = fill(room, 'one', 2);
   expect([room.hasRoomFor('one'), room.hasRoomFor('two')]).toEqual([false, true]);
@@ -25,7 +25,7 @@ test('a client with its share waiting gets no more places, and others do', () =>
   expect([room.hasRoomFor('one'), room.size]).toEqual([true, 1]);
 });
 
-test('those beyond the bounds are sent away, the latest of the greediest first', () => {
+test('checks beyond the bounds are evicted, the latest of the clients with the most first', () => {
   const room = new WaitingRoom({ perClientMax: 2, max: 3 });
   const greedy = fill(room, 'greedy', 5);
   const modest = fill(room, 'modest', 1);
@@ -37,7 +37,7 @@ test('those beyond the bounds are sent away, the latest of the greediest first',
   });
 });
 
-test('those who wait are told so, and those who have left are not', () => {
+test('waiting checks are notified, and checks that have left are not', () => {
   const room = new WaitingRoom({ perClientMax: 2, max: 2 });
   const { waiters, told } = fill(room, 'one', 2);
   for (const waiter of waiters.slice(0, 1)) room.leave(waiter);
@@ -45,7 +45,7 @@ test('those who wait are told so, and those who have left are not', () => {
   expect(told).toEqual([1]);
 });
 
-test('leaving twice frees one place', () => {
+test('leaving twice frees one slot', () => {
   const room = new WaitingRoom({ perClientMax: 2, max: 2 });
   const { waiters } = fill(room, 'one', 2);
   const [first] = waiters;

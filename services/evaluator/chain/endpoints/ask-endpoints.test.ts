@@ -28,15 +28,15 @@ async function ask(told: Record<string, Answer[]>, over: Partial<Question<string
   return { answers, failure: failure?.kind, asked };
 }
 
-test('the best endpoint alone is asked where it answers', async () => {
+test('only the best endpoint is asked if it answers', async () => {
   expect(await ask({ a: ['1'], b: ['2'] })).toMatchObject({ answers: ['1'], asked: ['a'] });
 });
 
-test('the next one is asked where it fails', async () => {
+test('the next endpoint is asked if the best one fails', async () => {
   expect(await ask({ a: ['!unreachable'], b: ['2'] })).toMatchObject({ answers: ['2'], asked: ['a', 'b'] });
 });
 
-test('a failure that passes is tried again, a bounded number of times', async () => {
+test('a transient failure is retried a bounded number of times', async () => {
   expect(await ask({ a: ['!unreachable', '1'] })).toMatchObject({ answers: ['1'], asked: ['a', 'a'] });
   expect(await ask({ a: ['!timeout'] })).toMatchObject({
     answers: [],
@@ -45,11 +45,11 @@ test('a failure that passes is tried again, a bounded number of times', async ()
   });
 });
 
-test('as many as the quorum wants are asked at once, and no more while they settle it', async () => {
+test('as many endpoints as the quorum requires are asked at once, and no more if their answers suffice', async () => {
   expect(await ask({ a: ['1'], b: ['1'], c: ['1'] }, { quorum: 2 })).toMatchObject({ asked: ['a', 'b'] });
 });
 
-test('one more is asked for each answer that does not settle it, and none twice', async () => {
+test('one more endpoint is asked for each answer that does not suffice, and none twice', async () => {
   const isSettled = (answers: readonly string[]) => new Set(answers).size < answers.length;
   const question = { quorum: 2, isSettled };
   expect(await ask({ a: ['1'], b: ['2'], c: ['2'] }, question)).toMatchObject({ answers: ['1', '2', '2'] });
@@ -59,7 +59,7 @@ test('one more is asked for each answer that does not settle it, and none twice'
   });
 });
 
-test('a slow endpoint is overtaken by another, and the first answer counts', async () => {
+test('a slow call is hedged with another endpoint, and the first answer counts', async () => {
   let hedgeCount = 0;
   const never = new Promise<string>(() => undefined);
   const question = { hedgeAfterMs: () => 1, onHedge: () => void hedgeCount++ };
@@ -67,7 +67,7 @@ test('a slow endpoint is overtaken by another, and the first answer counts', asy
   expect(hedgeCount).toBe(1);
 });
 
-test('where nobody can be asked the answer is there at once', async () => {
+test('the request fails at once if no endpoint can be asked', async () => {
   expect(await ask({}, { candidates: () => [] })).toEqual({
     answers: [],
     failure: 'breaker-open',
@@ -75,7 +75,7 @@ test('where nobody can be asked the answer is there at once', async () => {
   });
 });
 
-test('an endpoint that asked to be left alone is waited for', async () => {
+test('the request waits for a rate-limited endpoint', async () => {
   let isBusy = true;
   const [endpoint] = named('a');
   const question = {
@@ -88,7 +88,7 @@ test('an endpoint that asked to be left alone is waited for', async () => {
   expect(await ask({ a: ['1'] }, question)).toMatchObject({ answers: ['1'] });
 });
 
-test('an endpoint that asked to be left alone is waited for where the others do not settle it', async () => {
+test('the request waits for a rate-limited endpoint if the answers of the others do not suffice', async () => {
   const endpoints = named('a', 'b', 'c');
   const isSettled = (answers: readonly string[]) => new Set(answers).size < answers.length;
   let isBusy = true;
@@ -105,7 +105,7 @@ test('an endpoint that asked to be left alone is waited for where the others do 
   expect(await ask({}, question)).toMatchObject({ answers: ['a lie', 'the truth', 'the truth'] });
 });
 
-test('an endpoint that asked to be left alone is waited for where another one keeps failing', async () => {
+test('the request waits for a rate-limited endpoint if another one keeps failing', async () => {
   const endpoints = named('a', 'b');
   let isBusy = true;
   const question = {
@@ -118,7 +118,7 @@ test('an endpoint that asked to be left alone is waited for where another one ke
   expect(await ask({ a: ['!block-unavailable'], b: ['2'] }, question)).toMatchObject({ answers: ['2'] });
 });
 
-test('it ends with what there is when nobody waits any more', async () => {
+test('the request ends with the answers it has when it is abandoned', async () => {
   const end = new AbortController();
   const never = new Promise<string>(() => undefined);
   const asking = ask({ a: ['1'], b: [never] }, { quorum: 2, signal: end.signal, ask: makeAbortable(never) });

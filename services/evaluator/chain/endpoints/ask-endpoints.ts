@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** How often the whole list of endpoints is gone through. */
+/** How many times the whole list of endpoints is tried. */
 const ROUNDS_MAX = 3;
 const ROUND_PAUSE_MS = 100;
-/** How often, and how long at a time, an endpoint that asked to be left alone is waited for. */
+/** How many times, and how long at a time, to wait for a rate-limited endpoint. */
 const WAITS_MAX = 3;
 const WAIT_MS_MAX = 2_000;
 
 export type Question<T> = {
   /** The endpoints that may be asked now, best first. */
   readonly candidates: () => readonly Endpoint[];
-  /** How many answers are wanted at first. */
+  /** How many answers are requested at first. */
   readonly quorum: number;
-  /** Whether the answers so far settle it; if not, one more endpoint is asked while there is one. */
+  /** Whether the answers so far are sufficient; if not, one more endpoint is asked, as long as there is one. */
   readonly isSettled: (answers: readonly T[]) => boolean;
   readonly ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>;
   /** After how many ms without an answer another endpoint is asked as well; `undefined`: never. */
   readonly hedgeAfterMs?: (endpoint: Endpoint) => number | undefined;
-  /** After how many ms one of the others that only asked to be left alone may be asked; `undefined`: there is none. */
+  /** After how many ms a rate-limited endpoint that has not answered may be asked; `undefined`: there is none. */
   readonly readyInMs?: (answered: ReadonlySet<Endpoint>) => number | undefined;
-  /** Why nobody can be asked; default: every breaker is open. */
+  /** Why no endpoint can be asked; default: every breaker is open. */
   readonly whyNoCandidate?: () => FailureKind;
   readonly onHedge?: () => void;
   readonly onFailure?: (failure: RpcFailure) => void;
@@ -29,7 +29,7 @@ export type Question<T> = {
 };
 
 export type Answers<T> = {
-  /** In the order of their arrival; none where every endpoint failed. */
+  /** In order of arrival; empty if every endpoint failed. */
   readonly answers: readonly T[];
   /** The last failure seen. */
   readonly failure: RpcFailure | undefined;
@@ -40,8 +40,8 @@ type Event<T> =
   | { readonly endpoint: Endpoint; readonly failure: RpcFailure };
 
 /**
- * Asks as many endpoints as the quorum wants, the next one for each that fails or is slow, and one more while
- * the answers do not settle it. No endpoint answers twice. Bounded by the number of rounds.
+ * Asks as many endpoints as the quorum requires, the next one for each that fails or is slow, and one more while the
+ * answers are not sufficient. No endpoint answers twice. Bounded by the number of rounds.
  */
 export async function askEndpoints<T>(question: Question<T>): Promise<Answers<T>> {
   const asking = new Asking(question);
@@ -100,7 +100,7 @@ class Asking<T> {
     await sleep(ms, undefined, { signal: this.#question.signal }).catch(() => undefined);
   }
 
-  /** Whether somebody may be asked now who has not answered yet. */
+  /** Whether an endpoint that has not answered yet may be asked now. */
   get #hasUnansweredCandidate(): boolean {
     return this.#question.candidates().some((endpoint) => !this.#answered.has(endpoint));
   }
@@ -141,7 +141,7 @@ class Asking<T> {
     }
   }
 
-  /** The next answer or failure; a slow endpoint is overtaken by launching another one meanwhile. */
+  /** Waits for the next answer or failure; if the oldest call is slow, hedges it with a call to another endpoint. */
   async #nextEvent(): Promise<Event<T>> {
     const [slowest] = this.#inFlight.keys();
     const hedgeMs = slowest && this.#question.hedgeAfterMs?.(slowest);

@@ -1,11 +1,11 @@
-/** Reads of one call at the start, and the step by which full calls that went well raise it. */
+/** Reads of one call at the start, and the step by which each successful full call raises the limit. */
 const FIRST = 500;
 const STEP = 50;
 const HARD_MAX = 1_000;
 
 /**
  * How many reads one call of an endpoint carries: additive increase, multiplicative decrease, between 1 and
- * the maximum that the operator named.
+ * the maximum that the operator configured.
  */
 export class BatchLimit {
   readonly #max: number;
@@ -20,7 +20,7 @@ export class BatchLimit {
     return this.#current;
   }
 
-  /** A call with `count` reads was answered in full. Only a full one says that there is room for more. */
+  /** A call with `count` reads was answered in full. Only a full call shows that more may fit. */
   succeed(count: number): void {
     if (count >= this.#current) this.#current = Math.min(this.#max, this.#current + STEP);
   }

@@ -5,7 +5,7 @@
  *                                            ▲                              │
  *                                            └────────────failure───────────┘  (twice the time, up to a bound)
  *
- * Half-open lets one call through at a time; the endpoint's own probe is that call where nobody else comes.
+ * Half-open lets one call through at a time; the endpoint's background probe is that call if no check makes one.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -38,7 +38,7 @@ export class Breaker {
     return this.#monotonicMs() < this.#openUntilMs ? 'open' : 'half-open';
   }
 
-  /** Consecutive failures so far, weighed. */
+  /** Consecutive failures so far, weighted. */
   get strikes(): number {
     return this.#strikes;
   }
@@ -63,7 +63,7 @@ export class Breaker {
     this.#isProbing = false;
   }
 
-  /** Counts a failed call. No strikes: nothing is known, so a half-open breaker lets the next one try. */
+  /** Counts a failed call. With 0 strikes the call proves nothing, so a half-open breaker admits another one. */
   fail(strikes: number): void {
     const wasProbe = this.#isProbing;
     this.#isProbing = false;

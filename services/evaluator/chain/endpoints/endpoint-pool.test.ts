@@ -53,7 +53,7 @@ function makePool(
   return { clock, endpoints, pool, health, names, call };
 }
 
-test('the quicker endpoint comes first, and one that is behind the block last', async () => {
+test('the fastest endpoint comes first, and an endpoint behind the block comes last', async () => {
   const { pool, endpoints, names, call } = makePool(3);
   await call(0, 50);
   await call(1, 10);
@@ -78,7 +78,7 @@ test('an endpoint that fails falls behind, is left out, and comes back by one go
   await pool[Symbol.asyncDispose]();
 });
 
-test('one that asked to be left alone is left alone for as long, and is told apart from a dead one', async () => {
+test('an endpoint gets no calls during its Retry-After, and is reported as rate-limited, not down', async () => {
   const { pool, names, call, clock } = makePool(1);
   await call(0, 0, new RpcFailure('rate-limited', 700))?.catch(() => undefined);
   expect({ candidates: names(pool.candidates()), readyInMs: pool.readyInMs(new Set()) }).toEqual({
@@ -94,7 +94,7 @@ test('one that asked to be left alone is left alone for as long, and is told apa
   await pool[Symbol.asyncDispose]();
 });
 
-test('overtaking slow calls adds at most one call in twenty', async () => {
+test('hedging adds at most one call in twenty', async () => {
   const { pool, call, endpoints } = makePool(2);
   for (let times = 0; times < 30; times++) await call(0, 10);
   const [endpoint] = endpoints;
@@ -129,7 +129,7 @@ test('an endpoint is probed once for all who need it, and again after a probe th
   await pool[Symbol.asyncDispose]();
 });
 
-test('an endpoint that can do nothing is looked at ever less often, until it is well', async () => {
+test('an endpoint without a read method is probed less and less often until it recovers', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
   let isWell = false;
   let probeCount = 0;

@@ -3,48 +3,48 @@ import { fetchBlock } from '../blocks/block.ts';
 import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
 
-/** Between two looks at the endpoints. */
+/** Interval of the background checks of the endpoints. */
 const WATCH_MS = 250;
-/** Heads are followed while somebody asked for one in this time. */
+/** Heads are followed while a read used this chain within this time. */
 const DEMAND_MS_MAX = 60_000;
-/** What an endpoint can do is found out anew after this time; sooner where it has less than the best. */
+/** An endpoint's capabilities are probed again after this time; sooner if it lacks the best method. */
 const CAPABILITIES_MS_MAX = { reader: 300_000, multicall3: 60_000, plain: 60_000 } as const;
-/** An endpoint this far behind the newest head that any has shown is asked last. */
+/** An endpoint this far behind the newest head of all endpoints is asked last. */
 const LAG_MS_MAX = 10_000;
-/** Overtaking a slow call by another may add this part to all calls… */
+/** Hedging may add this fraction to all calls… */
 const HEDGE_PART = 0.05;
-/** …of which so many may be saved up. */
+/** …and at most this many unused hedges accumulate. */
 const HEDGES_MAX = 3;
-/** Calls that wait for longer without one being answered make an endpoint quiet, and at last silent. */
+/** An endpoint that has calls in flight and has answered none for this long is quiet, then silent. */
 const QUIET_MS = 250;
 const SILENT_MS = 1_500;
-/** After a look that failed, the next one that nobody waits for: twice as late each time, up to the bound. */
+/** Pause between background probes of an endpoint after a failed probe: doubles up to the maximum. */
 const REPROBE_PAUSE_MS_MIN = 500;
 const REPROBE_PAUSE_MS_MAX = 8_000;
-/** Between two reports of one endpoint's health, so that one that comes and goes does not fill the log. */
+/** Minimum time between two health reports of one endpoint, so that a flapping endpoint does not flood the log. */
 const REPORT_MS_MIN = 10_000;
-/** How much a recent failure counts against an endpoint when the next one is chosen. */
+/** Weight of a recent failure when endpoints are ordered. */
 const STRIKE_WEIGHT = 4;
 
 export type EndpointPoolOptions = {
   readonly endpoints: readonly Endpoint[];
   /** @throws RpcFailure */
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
-  /** A call that costs a sound endpoint next to nothing. @throws RpcFailure */
+  /** A call that costs a healthy endpoint almost nothing. @throws RpcFailure */
   readonly callCheaply: (endpoint: Endpoint, signal: AbortSignal) => Promise<unknown>;
   readonly blockTimeMs: number;
   readonly onHedge: () => void;
   /** Called when the health of an endpoint has changed. */
   readonly onHealth: (endpoint: Endpoint, health: EndpointHealth) => void;
-  /** Called again and again while no endpoint has answered for a moment. */
+  /** Called repeatedly while all endpoints are quiet. */
   readonly onQuiet: () => void;
-  /** Called again and again while no endpoint answers. */
+  /** Called repeatedly while all endpoints are silent. */
   readonly onSilence: () => void;
   /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 
-/** The endpoints of one chain: which one to ask next, and what is known of each. */
+/** The endpoints of one chain: which one to ask next, and the state of each. */
 export class EndpointPool implements AsyncDisposable {
   readonly endpoints: readonly Endpoint[];
   readonly #options: EndpointPoolOptions;
@@ -52,7 +52,7 @@ export class EndpointPool implements AsyncDisposable {
   readonly #headFetchedMs = new Map<Endpoint, number>();
   readonly #aliveChecks = new Set<Endpoint>();
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
-  /** Of endpoints whose last probe failed: when the watch may try the next one, and how long it will wait then. */
+  /** For endpoints whose last probe failed: when the next background probe is due, and the pause after it. */
   readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
@@ -73,8 +73,8 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * The endpoints that may be asked now, best first: those that have the block (or are not far behind), then
-   * the quick, idle and healthy ones.
+   * Returns the endpoints that may be asked now, best first: endpoints that have the block (or are not far behind) come
+   * before the others; among equals, fast, idle and healthy endpoints come first.
    */
   candidates(block?: Block): Endpoint[] {
     this.#demandMs = this.#options.monotonicMs();
@@ -89,8 +89,8 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * After how many ms an endpoint that only asked to be left alone may be asked; `undefined`: none did, those that
-   * have answered passed over.
+   * Returns after how many ms a rate-limited endpoint that has not answered yet may be asked; `undefined`: there is
+   * none.
    */
   readyInMs(answered: ReadonlySet<Endpoint>): number | undefined {
     const waits = this.endpoints
@@ -100,12 +100,12 @@ export class EndpointPool implements AsyncDisposable {
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** Whether no endpoint has answered for a moment, so that whoever waits may wait for long. */
+  /** Whether every endpoint is quiet or out, so that waiting checks may wait for long. */
   get isQuiet(): boolean {
     return this.#isWithoutAnswerFor(QUIET_MS);
   }
 
-  /** Whether no endpoint answers: each one lets its calls wait or is out. */
+  /** Whether no endpoint answers: each one is silent or its breaker is not closed. */
   get isSilent(): boolean {
     return this.#isWithoutAnswerFor(SILENT_MS);
   }
@@ -116,14 +116,14 @@ export class EndpointPool implements AsyncDisposable {
     );
   }
 
-  /** What an endpoint can do, found out on the first use and from time to time. @throws RpcFailure */
+  /** Returns an endpoint's capabilities, probed on first use and periodically. @throws RpcFailure */
   async capabilitiesOf(endpoint: Endpoint): Promise<Capabilities> {
     return endpoint.capabilities ?? this.#probe(endpoint);
   }
 
   /**
-   * Tells a dead endpoint from one that was given heavy reads, after a call of reads that timed out: where a cheap call
-   * fails as well, that failure counts, and the read's timeout beside it. Nobody waits for this.
+   * Distinguishes a dead endpoint from heavy reads after a call for reads timed out: if a cheap call fails too, its
+   * failure and the timeout both count against the endpoint. Runs in the background.
    */
   verifyAlive(endpoint: Endpoint): void {
     if (this.#aliveChecks.has(endpoint)) return;
@@ -138,8 +138,8 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * After how many ms another endpoint may be asked as well: the time in which 95 of 100 calls are answered. Every
-   * call earns a part of a hedge, so that hedges stay a small part of all calls.
+   * Returns after how many ms another endpoint may be asked as well: the 95th percentile of the endpoint's latency.
+   * Each call earns a fraction of a hedge, so that hedges stay a small share of all calls.
    */
   hedgeAfterMs(endpoint: Endpoint): number | undefined {
     if (this.endpoints.length < 2) return undefined;
@@ -152,7 +152,7 @@ export class EndpointPool implements AsyncDisposable {
     this.#options.onHedge();
   }
 
-  /** Why no endpoint can be asked: an operator can act where one serves another chain. */
+  /** Why no endpoint can be asked; `wrong-chain` takes precedence, because an operator can correct it. */
   whyNoCandidate(): FailureKind {
     return this.endpoints.some(({ health }) => health.state === 'wrong-chain')
       ? 'wrong-chain'
@@ -182,7 +182,7 @@ export class EndpointPool implements AsyncDisposable {
     return probe;
   }
 
-  /** Follows the heads of several endpoints while there is demand, and looks again at those that were away. */
+  /** Follows the heads of several endpoints while there is demand, and probes endpoints that were down. */
   #watch(): void {
     const now = this.#options.monotonicMs();
     this.#reportHealth(now);
@@ -211,8 +211,8 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * A failure counts against the endpoint where it happened; nobody waits for this look. Its breaker may stay closed all
-   * the same (the endpoint tells its chain and its head, and can do nothing), so these looks have a pause of their own.
+   * Probes without a caller that waits; a failure counts against the endpoint. Its breaker may stay closed even so (the
+   * endpoint reports its chain and head but supports no read method), so background probes have a pause of their own.
    */
   #probeInBackground(endpoint: Endpoint): void {
     const now = this.#options.monotonicMs();
@@ -238,7 +238,7 @@ export class EndpointPool implements AsyncDisposable {
   }
 }
 
-/** One that is down stays so while it fails in other ways. */
+/** An endpoint that is down and fails for another reason has not changed its health. */
 const isSameHealth = (one: EndpointHealth, other: EndpointHealth): boolean =>
   one.state === other.state && (one.state !== 'up' || one.method === other.method);
 

@@ -27,21 +27,21 @@ export type EndpointGauges = {
   readonly readsPerCallMax: number;
 };
 
-/** How an endpoint reads many balances at once; `unknown` until its probe has answered. */
+/** How an endpoint reads many balances at once. */
 export type ReadMethod = 'reader' | 'multicall3' | 'plain';
 
-/** What the probe found out. */
+/** The result of a probe. */
 export type Capabilities = {
   readonly method: ReadMethod;
   /** Whether a block is named by its hash (EIP-1898) or only by its number. */
   readonly pin: 'hash' | 'number';
-  /** Where the reader learns the block it runs in. */
+  /** Where the reader gets the number of the block it runs in. */
   readonly source: BlockSource;
 };
 
-/** An endpoint that asked to be left alone counts as rate limited for so long. */
+/** How long an endpoint is reported as rate-limited after its last rate-limit error. */
 const RATE_LIMITED_MS = 30_000;
-/** Failures that say nothing of the endpoint. */
+/** Failures that are not evidence about the endpoint. */
 const NO_REASONS: ReadonlySet<FailureKind> = new Set(['breaker-open', 'over-rate', 'abandoned']);
 
 export type EndpointObserver = {
@@ -49,21 +49,21 @@ export type EndpointObserver = {
 };
 
 export type EndpointOptions = {
-  /** Its place in the chain file: the only name that leaves the process. */
+  /** Its position in the chain file: the only name that leaves the process. */
   readonly name: string;
   readonly rpc: Rpc;
   readonly maxCallsPerBatch: number | undefined;
-  /** Calls per second that this process may make; `undefined`: as many as it likes. */
+  /** Calls per second that this process may make; `undefined`: unlimited. */
   readonly rateShare: (() => number) | undefined;
   readonly observer: EndpointObserver;
   /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
 
-/** An endpoint as far as those who only make calls see it. */
+/** The part of an endpoint that making calls needs. */
 export type Callable = Pick<Endpoint, 'use' | 'limit'>;
 
-/** A call that would have to wait longer for its share of the rate is not made here. */
+/** A call that would wait longer for the rate limit fails with `over-rate`. */
 const RATE_WAIT_MS_MAX = 10_000;
 
 /** One RPC endpoint and all that is known about it. */
@@ -99,22 +99,22 @@ export class Endpoint {
     return this.#breaker.strikes;
   }
 
-  /** Absent until a probe has answered, and again after the endpoint was away: it may have come back as another. */
+  /** Absent until a probe has answered, and again after the endpoint was down: its software may have changed. */
   get capabilities(): Capabilities | undefined {
     return this.#capabilities;
   }
 
-  /** For how long calls have been on their way without one being answered; 0 while there is none. */
+  /** How long calls have been in flight without any answer; 0 while no call is in flight. */
   get silentForMs(): number {
     return this.inFlightCount === 0 ? 0 : this.#options.monotonicMs() - this.#quietSinceMs;
   }
 
-  /** How long ago the capabilities were found out. */
+  /** Age of the capabilities. */
   get knownForMs(): number {
     return this.#options.monotonicMs() - this.#learnedMs;
   }
 
-  /** Number of the newest block it has shown; -1: none yet. */
+  /** Number of the newest block it has returned; -1: none yet. */
   get headNumber(): number {
     return this.#headNumber;
   }
@@ -131,7 +131,7 @@ export class Endpoint {
     return { state: 'up', reason: undefined, method };
   }
 
-  /** Keeps why it is not up, for whoever asks. */
+  /** Remembers the failure as the reason for its health. */
   noteFailure(kind: FailureKind): void {
     if (NO_REASONS.has(kind)) return;
     this.#lastFailure = kind;
@@ -163,21 +163,21 @@ export class Endpoint {
     this.#headNumber = number;
   }
 
-  /** After how many ms a call could go out, as far as the rate and the endpoint's own wishes go. */
+  /** After how many ms the rate limit and the endpoint's `Retry-After` permit a call. */
   get waitMs(): number {
     return Math.max(this.#busyUntilMs - this.#options.monotonicMs(), this.#bucket?.waitMs ?? 0, 0);
   }
 
-  /** Whether a call would be sent now: its breaker lets one through and it has not asked to be left alone. */
+  /** Whether a call would be sent now: its breaker admits it and no `Retry-After` is pending. */
   get isUsable(): boolean {
     return this.#breaker.isAdmitting && this.#options.monotonicMs() >= this.#busyUntilMs;
   }
 
   /**
-   * Makes one call through breaker, rate and measurement. `send` checks the answer's content as well, so that an
-   * answer that came in good form and is wrong all the same counts against the endpoint.
+   * Makes one call, subject to circuit breaker and rate limit, and measures it. `send` also validates the answer's
+   * content, so that a well-formed but wrong answer counts against the endpoint.
    *
-   * @param strikesOf how much a failure counts against it; default as the kind of failure says
+   * @param strikesOf strikes that a failure adds; default: the strikes of its kind
    * @throws RpcFailure
    */
   async use<T>(
@@ -201,7 +201,7 @@ export class Endpoint {
     }
   }
 
-  /** Counts a failure towards the breaker. One that is out is to be looked at anew. */
+  /** Adds a failure's strikes to the breaker. If it opens, the endpoint must be probed again. */
   addStrikes(strikes: number): void {
     this.#breaker.fail(strikes);
     if (this.#breaker.state === 'open') this.forget();
@@ -220,7 +220,7 @@ export class Endpoint {
       return answer;
     } catch (error) {
       result = toRpcFailure(error).kind;
-      // A call that was overtaken took at least so long: left out, the tail would look shorter than it is.
+      // An abandoned call took at least this long: without it, the measured tail would be too short.
       if (result === 'abandoned') this.latency.add(this.#options.monotonicMs() - startedMs);
       throw error;
     } finally {

@@ -1,6 +1,6 @@
-/** Calls that the measure looks back on. */
+/** Calls in the window. */
 const SAMPLES_MAX = 128;
-/** Fewer say nothing about a tail. */
+/** Fewer samples give no usable percentile. */
 const SAMPLES_MIN = 20;
 
 /** The durations of an endpoint's last calls. */
@@ -16,14 +16,14 @@ export class LatencyWindow {
     if (this.#next % 8 === 0) this.#p95 = undefined;
   }
 
-  /** 95 of 100 calls took at most this many ms; `undefined` while too few were seen. */
+  /** The 95th percentile; `undefined` while there are too few samples. */
   get p95Ms(): number | undefined {
     if (this.#samples.length < SAMPLES_MIN) return undefined;
     this.#p95 ??= quantile(this.#samples, 0.95);
     return this.#p95;
   }
 
-  /** The mean, for choosing between endpoints; 0 while none was seen, so that a new one is tried. */
+  /** The mean, for choosing between endpoints; 0 without samples, so that a new endpoint is tried. */
   get meanMs(): number {
     const sum = this.#samples.reduce((total, sample) => total + sample, 0);
     return this.#samples.length === 0 ? 0 : sum / this.#samples.length;

@@ -4,7 +4,7 @@ import { readByReader } from '../reader/read-by-reader.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Capabilities, Endpoint } from './endpoint.ts';
 
-/** Failures of the road to the endpoint: they say nothing about what it can do. */
+/** Transport failures: they prove nothing about the endpoint's capabilities. */
 const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'unreachable',
   'timeout',
@@ -15,7 +15,7 @@ const TRANSPORT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'abandoned',
 ]);
 
-/** What an endpoint says that does not offer a way of reading. */
+/** Failures of an endpoint that does not support a read method. */
 const REFUSALS: ReadonlySet<FailureKind> = new Set([
   'override-refused',
   'rpc-error',
@@ -29,7 +29,7 @@ const PINS = [{ pin: 'hash' }, { pin: 'number' }] as const;
 
 type Pin = 'hash' | 'number';
 
-/** Arbitrum's chains are told by their own answer, so that no list of them is needed. */
+/** Arbitrum chains are detected by their own answer, so that no list of them is needed. */
 const READER_WAYS = [
   { pin: 'hash', source: 'evm' },
   { pin: 'hash', source: 'arbsys' },
@@ -38,11 +38,11 @@ const READER_WAYS = [
 ] as const;
 
 /**
- * Finds out what an endpoint can do: whether it serves this chain at all, whether a call can be pinned to a
- * block's hash, and which is the best way to read many balances that it has.
+ * Probes the capabilities of an endpoint: whether it serves this chain, whether a call can be pinned to a block's hash,
+ * and the best method it supports for reading many balances.
  *
- * @throws RpcFailure `wrong-chain` where it serves another chain, `rpc-error` where no call works at all, else as the
- *   endpoint fails
+ * @throws RpcFailure `wrong-chain` if it serves another chain, `rpc-error` if no call works at all, else the endpoint's
+ *   own failure
  */
 export async function probeEndpoint(
   endpoint: Endpoint,
@@ -66,7 +66,7 @@ export async function probeEndpoint(
   const byPlain = await firstThatWorks(PINS, hanging, ({ pin }) =>
     callZeroAddress(endpoint, blockParameter(block, pin), signal),
   );
-  // Not even the call of nobody: it is ill, and what it can do is not known.
+  // Not even a call to the zero address works, so the endpoint is faulty and its capabilities are unknown.
   if (byPlain === undefined) throw new RpcFailure('rpc-error');
   return { method: 'plain', ...byPlain, source: 'evm' };
 }
@@ -80,29 +80,29 @@ async function verifyChain(endpoint: Endpoint, chainId: number, signal: AbortSig
   });
 }
 
-/** Looked at in the newest block: by name, because no way of pinning is known to work yet. */
+/** Uses the `latest` tag, because no way of pinning a block is known to work yet. */
 async function requireMulticall3(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
   const request = { method: 'eth_getCode', params: `["${MULTICALL3_ADDRESS}","latest"]` };
   const code = await endpoint.use(signal, (rpc) => rpc.call(request, signal));
   if (!isMulticall3(code)) throw new RpcFailure('override-refused');
 }
 
-/** A call of the zero address. */
+/** Calls the zero address. */
 function callZeroAddress(endpoint: Endpoint, at: string, signal: AbortSignal): Promise<unknown> {
   const params = `[{"to":"0x${'0'.repeat(40)}","data":"0x"},${at}]`;
   return endpoint.use(signal, (rpc) => rpc.call({ method: 'eth_call', params }, signal));
 }
 
-/** The cheapest call of the kind that reads balances: whether the endpoint still does any. @throws RpcFailure */
+/** Makes the cheapest `eth_call`: checks whether the endpoint answers any. @throws RpcFailure */
 export const callCheaply = (endpoint: Endpoint, signal: AbortSignal): Promise<unknown> =>
   callZeroAddress(endpoint, '"latest"', signal);
 
 /**
- * The first way that works; `undefined` where the endpoint refused them all. Any other failure (another block
- * answered, the block is not there, the answer is garbled) is no refusal: a lesser way would only hide it. Some nodes
- * never answer a call that names its block by hash: after one that timed out the number is tried.
+ * Returns the first way that works; `undefined` if the endpoint refused all of them. Any other failure (wrong block,
+ * missing block, malformed answer) is not a refusal and is thrown: falling back to a lesser way would only hide it. Some
+ * nodes never answer a call that names its block by hash, so after such a timeout the block number is tried.
  *
- * @param hanging how calls of this probe were pinned that timed out; such ways are passed over
+ * @param hanging the pins whose calls timed out in this probe; ways with these pins are skipped
  *
  * @throws RpcFailure
  */
@@ -134,7 +134,7 @@ async function firstThatWorks<W extends { readonly pin: Pin }>(
 const works = async (attempt: () => Promise<unknown>): Promise<boolean> =>
   (await failureOf(attempt)) === undefined;
 
-/** Why an attempt failed; a failure of the road there is no answer to that. */
+/** Returns why an attempt failed. @throws RpcFailure for a transport failure, which is not an answer */
 async function failureOf(attempt: () => Promise<unknown>): Promise<RpcFailure | undefined> {
   try {
     await attempt();

@@ -1,14 +1,14 @@
-/** A burst may use this much of the rate at once. */
+/** A burst may use the tokens of this many seconds at once. */
 const BURST_SECONDS = 1;
-/** A rate that a busy endpoint has pushed down comes back by this part of the configured one per second. */
+/** A reduced rate recovers by this fraction of the configured rate per second. */
 const RECOVERY_PART_PER_SECOND = 0.05;
 const BACKOFF_FACTOR = 0.7;
-/** It is never pushed below this part of the configured one. */
+/** The rate is never reduced below this fraction of the configured rate. */
 const RATE_PART_MIN = 0.05;
 
 /**
- * A process's share of an endpoint's rate: a token bucket whose rate is the configured one divided by the
- * number of evaluators, pushed down when the endpoint says it is busy and recovering slowly.
+ * A process's share of an endpoint's rate limit: a token bucket. Its rate is the configured rate divided by the number of
+ * evaluators; a rate-limit error of the endpoint reduces it, and it recovers slowly.
  */
 export class RateBucket {
   #tokens: number;
@@ -28,20 +28,20 @@ export class RateBucket {
     this.#tokens = Math.max(1, share() * BURST_SECONDS);
   }
 
-  /** After how many ms a call could be taken; 0: now. */
+  /** After how many ms a token is available; 0: now. */
   get waitMs(): number {
     const rate = this.#refill();
     return this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) / rate) * 1_000);
   }
 
-  /** Takes one call, or says after how many ms to ask again. */
+  /** Takes one token and returns 0, or returns after how many ms to try again. */
   take(): number {
     const { waitMs } = this;
     if (waitMs === 0) this.#tokens -= 1;
     return waitMs;
   }
 
-  /** Brings the tokens up to now; the rate that they came at. */
+  /** Adds the tokens since the last refill; returns the current rate. */
   #refill(): number {
     const now = this.#monotonicMs();
     const elapsedSeconds = (now - this.#updatedMs) / 1_000;
@@ -52,7 +52,7 @@ export class RateBucket {
     return rate;
   }
 
-  /** The endpoint said that it is busy. */
+  /** Reduces the rate after a rate-limit error of the endpoint. */
   backOff(): void {
     this.#part = Math.max(RATE_PART_MIN, this.#part * BACKOFF_FACTOR);
   }

@@ -5,23 +5,23 @@ import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 
-/** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
+/** Calls of one JSON-RPC batch: the smallest limit among the well-known providers. */
 const CALLS_PER_BATCH_MAX = 100;
-/** Contracts remembered at a time; the one not seen for longest is forgotten first. */
+/** Contracts remembered at a time; the least recently used is evicted first. */
 const CONTRACTS_MAX = 20_000;
 /**
- * How long a contract is not asked again. An address that had code once is no precompile, and one that has lost its
- * code answers nothing, which is seen in the answer; so this bounds only how long a wrong answer is believed.
+ * How long a contract's code is not checked again. An address that had code is no precompile, and a contract that lost
+ * its code gives an empty answer, which is detected; so this bounds only how long a wrong answer is trusted.
  */
 const CODE_TTL_MS = 3_600_000;
 
-/** What an endpoint says that takes single calls and no batches. */
+/** Failures of an endpoint that accepts single calls but no batches. */
 const BATCH_REFUSALS: ReadonlySet<FailureKind> = new Set(['malformed', 'rpc-error', 'too-large']);
 
 /**
- * Which contracts have code, for the ways of reading that cannot tell: a precompile has none and answers all the same
- * (SHA-256 at `0x…02` answers 32 bytes to everything). Only code that was seen is remembered, for each endpoint apart,
- * so that a quorum never rests on what one endpoint said.
+ * Checks which contracts have code, for the read methods that cannot detect it: a precompile has none but still answers
+ * (SHA-256 at `0x…02` returns 32 bytes for any input). Only code that was seen is remembered, separately for each
+ * endpoint, so that a quorum never depends on the answer of a single endpoint.
  */
 export class CodeProofs {
   readonly #seen: LRUCache<string, true>;
@@ -32,7 +32,7 @@ export class CodeProofs {
   }
 
   /**
-   * The contracts of these reads that have no code at the block.
+   * Returns the contracts of these reads that have no code at the block.
    *
    * @throws RpcFailure
    */
@@ -73,7 +73,7 @@ async function callAll(
   return codes;
 }
 
-/** In one batch, or one by one where the endpoint takes no batches. */
+/** Makes the calls in one batch, or one by one if the endpoint accepts no batches. */
 async function callTogether(
   endpoint: Callable,
   requests: readonly RpcRequest[],

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { Read } from '../../domain/read.ts';
 
-/** A read that used up its gas is made apart from all others for so long. */
+/** How long a read that used up its gas is isolated from other reads. */
 const QUARANTINE_MS = 600_000;
-/** Reads remembered at a time; the one not seen for longest is forgotten first. */
+/** Reads remembered at a time; the least recently used is evicted first. */
 const READS_MAX = 10_000;
 
 /**
- * Reads that used up even the large stipend: they are made apart, and with the small one. Never the contract as a
- * whole: another id of it may cost little.
+ * Reads that used up even the large stipend: they are isolated, and get the small stipend. The quarantine never covers a
+ * whole contract, because another id of it may cost little.
  */
 export class Quarantine {
   readonly #reads: LRUCache<string, true>;

@@ -13,21 +13,21 @@ import {
 } from './reader-codec.ts';
 import { type BatchReadings, PERHAPS_OUT_OF_GAS, PERHAPS_REVERTED } from './readings.ts';
 
-/** Nobody's address: its preimage is unknown, so nothing can ever be there. */
+/** An unused address: no key or deployment for it is known, so no code can be deployed there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
 export type ReaderOptions = {
   readonly pin: 'hash' | 'number';
   readonly source: BlockSource;
   /** Gas for each call of a contract. */
   readonly stipend: number;
-  /** Whether these reads were set apart already: what they fail with now is final. */
+  /** Whether these reads are isolated already: then their failure is final. */
   readonly isIsolated: boolean;
 };
 
 /**
  * Reads through the reader in a state override: one `eth_call`, and the block proved by the same call.
  *
- * @throws RpcFailure `block-mismatch` where another block answered; else as the endpoint fails
+ * @throws RpcFailure `block-mismatch` if another block answered; else the endpoint's own failure
  */
 export async function readByReader(
   endpoint: Callable,
@@ -39,7 +39,7 @@ export async function readByReader(
   const params = readerParams(encodeReads(reads, stipend, source), blockParameter(block, pin));
   const { statuses, values } = await endpoint.use(signal, async (rpc) => {
     const answer = await rpc.call({ method: 'eth_call', params }, signal);
-    // Nothing: no code was at the reader's address, so the override was ignored.
+    // An empty answer: the reader's address had no code, so the endpoint ignored the override.
     if (answer === '0x') throw new RpcFailure('override-refused');
     const decoded = decodeAnswer(answer, reads.length);
     if (decoded === undefined) throw new RpcFailure('malformed');
@@ -53,7 +53,7 @@ export async function readByReader(
 export const readerParams = (data: string, block: string): string =>
   `[{"to":"${READER_ADDRESS}","data":"${data}"},${block},{"${READER_ADDRESS}":{"code":"${READER_CODE}"}}]`;
 
-/** The block is proved from within: its number and its parent's hash came back with the balances. */
+/** The same call proves the block: it returns the block's number and parent hash with the balances. */
 function verifyBlock(answer: ReaderAnswer, block: Block): void {
   if (answer.blockNumber !== BigInt(block.number) || answer.parentHash !== block.parentHash)
     throw new RpcFailure('block-mismatch');

@@ -9,9 +9,9 @@ import { readByReader } from './read-by-reader.ts';
 import { readInParts } from './read-in-parts.ts';
 import type { BatchReadings } from './readings.ts';
 
-/** Gas of one call: enough for every token seen, little enough that hundreds of burners fit in one call. */
+/** Gas of one read: enough for every known token, and low enough that hundreds of gas burners fit in one call. */
 const STIPEND = 250_000;
-/** What a read gets that failed in a way that too little gas could explain. */
+/** Gas of an isolated read, after a failure that too little gas could explain. */
 const LARGE_STIPEND = 5_000_000;
 
 /** One endpoint's answer to a batch, in the order of its reads. */
@@ -20,7 +20,7 @@ export type BatchAnswer = { readonly readings: BatchReadings; readonly isProved:
 export type BatchRequest = {
   readonly block: Block;
   readonly reads: readonly Read[];
-  /** Whether these reads were set apart from all others, because they fail or burn gas. */
+  /** Whether these reads are isolated from other reads, because they failed or burned gas. */
   readonly isIsolated: boolean;
 };
 
@@ -35,23 +35,23 @@ type Options = {
   readonly capabilitiesOf: (endpoint: Endpoint) => Promise<Capabilities>;
   readonly quarantine: Quarantine;
   readonly codeProofs: CodeProofs;
-  /** Told of an endpoint that let a call for reads time out. */
+  /** Called with an endpoint whose call for reads timed out. */
   readonly onTimeout: (endpoint: Endpoint) => void;
 };
 
-/** Makes the function that reads a batch from one endpoint in the best way that the endpoint has. */
+/** Makes the function that reads a batch from one endpoint by the best method that the endpoint supports. */
 export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
   const { capabilitiesOf, quarantine, codeProofs, onTimeout } = options;
   return async function readFromEndpoint(endpoint, { block, reads, isIsolated }, signal) {
     const { method, pin, source } = await capabilitiesOf(endpoint);
-    // The reader asks for code itself; nothing else can tell a precompile from a contract.
+    // The reader checks for code itself; the other methods cannot distinguish a precompile from a contract.
     const absent =
       method === 'reader' ? undefined : await codeProofs.findAbsent(endpoint, block, reads, pin, signal);
     const readWith = (stipend: number, part: readonly Read[]): Promise<BatchReadings> =>
       readInParts({
         endpoint,
         reads: part,
-        // Multicall3 has no stipend, so that a burner brings down the whole call.
+        // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
         isSuspect: method === 'multicall3' && !isIsolated,
         onTimeout: () => onTimeout(endpoint),
         readSome: (some, callable) => {
@@ -69,7 +69,7 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
       for (const [index, read] of part.entries()) byRead.set(read, readings[index]);
     };
     const present = reads.filter(({ kind, contract }) => kind === 'native' || !absent?.has(contract));
-    // A known burner gets the small stipend also when it is alone, and no other read shares its call.
+    // A known gas burner gets the small stipend even when isolated, and no other read shares its call.
     const burners = isIsolated ? present.filter((read) => quarantine.has(read)) : [];
     await readAll(STIPEND, burners);
     await readAll(

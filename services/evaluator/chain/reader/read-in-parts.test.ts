@@ -41,7 +41,7 @@ function makeReading(bad: Readonly<Record<string, FailureKind>>, perCallMax?: nu
 }
 
 test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
-  'one read that ends in %s fails alone, and its endpoint is not out for it',
+  'one read that ends in %s does not fail the others or open the breaker',
   async (kind) => {
     const { endpoint, read } = makeReading({ 77: kind });
     const readings = await read(100);
@@ -78,7 +78,7 @@ test('where a contract can bring down the whole call, a lone read is read apart 
   ).toBe('rpc-error');
 });
 
-test('what many bad reads leave no calls for stays open, and what was read is kept', async () => {
+test('reads beyond the bound on calls stay open, and readings are kept', async () => {
   const { sizes, read } = makeReading({ 10: 'gas-exhausted', 250: 'gas-exhausted', 400: 'gas-exhausted' });
   const readings = await read(500);
   expect(sizes.length).toBeLessThanOrEqual(32);
@@ -90,12 +90,12 @@ test('what many bad reads leave no calls for stays open, and what was read is ke
   expect(readings.filter(isOpen).length).toBeGreaterThan(0);
 });
 
-test('what was read before the endpoint failed is kept', async () => {
+test('readings from before the endpoint failed are kept', async () => {
   const readings = await makeReading({ 25: 'timeout' }, 10).read(30);
   expect(readings.map((reading) => reading === READ)).toEqual(makeReads(30).map((_, index) => index < 20));
 });
 
-test('no call carries more reads than the endpoint takes, however large the batch is', async () => {
+test('no call carries more reads than the endpoint accepts, however large the batch is', async () => {
   const { sizes, read } = makeReading({}, 10);
   expect(await read(95)).toHaveLength(95);
   expect(sizes).toEqual([...Array(9).fill(10), 5]);

@@ -3,10 +3,10 @@ import type { Callable, Endpoint } from '../endpoints/endpoint.ts';
 import { type FailureKind, mayBeContractFault, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
 
-/** Calls that taking one batch apart may cost: finding one bad read among a thousand takes about twenty. */
+/** Calls that bisecting one batch may cost: finding one bad read among a thousand takes about twenty. */
 const CALLS_MAX = 32;
 
-/** Failures that one read may have brought over the whole batch, or that a smaller batch may not have. */
+/** Failures that one read may have caused for the whole batch, or that a smaller batch may avoid. */
 const mayBeBatchFault = (kind: FailureKind): boolean =>
   mayBeContractFault(kind) || kind === 'too-large' || kind === 'rpc-error';
 
@@ -16,18 +16,18 @@ type Options = {
   readonly endpoint: Pick<Endpoint, 'use' | 'limit' | 'addStrikes' | 'breakerState'>;
   readonly reads: readonly Read[];
   readonly readSome: ReadSome;
-  /** Whether a read that brings its call down is to be read apart before a verdict. */
+  /** Whether a read that fails its whole call must be repeated in isolation before its outcome is final. */
   readonly isSuspect: boolean;
-  /** Told where a call timed out, which alone does not count against the endpoint. */
+  /** Called when a call timed out; a timeout does not count against the endpoint by itself. */
   readonly onTimeout: () => void;
 };
 
 /**
- * Reads a batch in parts of the endpoint's size, and where one fails as a whole takes it apart, so that one bad read
- * fails alone. What is left when the endpoint fails on the way, or after a bounded number of calls, stays open for a batch
- * to come. A call that times out is the endpoint's fault only where a cheap one fails as well: it may have been heavy.
+ * Reads a batch in parts of the endpoint's batch size and bisects a part that fails as a whole, so that one bad read does
+ * not fail the others. If the endpoint fails midway, or the bound on calls is reached, the remaining reads stay open for
+ * a later batch. A timeout counts against the endpoint only if a cheap call fails too: the reads may have been heavy.
  *
- * @throws RpcFailure where nothing could be read: then the endpoint is at fault, once for all its calls
+ * @throws RpcFailure if nothing could be read: then one failure counts against the endpoint, however many calls it took
  */
 export async function readInParts(options: Options): Promise<BatchReadings> {
   const { endpoint, reads, readSome } = options;
@@ -35,7 +35,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   let callsLeft = CALLS_MAX + Math.ceil(reads.length / partMax) - 1;
   let isAnyRead = false;
   let lastFailure: RpcFailure | undefined;
-  // Finding the bad read takes many calls that fail: a sound endpoint is not out for these.
+  // Bisecting causes many failing calls: they must not open the breaker of a healthy endpoint.
   const strikesOf = ({ kind, strikes }: RpcFailure): number =>
     (mayBeBatchFault(kind) || kind === 'timeout') && endpoint.breakerState === 'closed' ? 0 : strikes;
   const onTrial: Callable = {
@@ -55,7 +55,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       const failure = toRpcFailure(error);
       const { kind } = failure;
       if (kind === 'timeout') options.onTimeout();
-      // One read alone was not too many.
+      // A call with a single read cannot be made smaller.
       if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.shrink(part.length);
       if (!mayBeBatchFault(kind)) {
         if (!isAnyRead || kind === 'abandoned') throw failure;
@@ -68,7 +68,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
         return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
       }
       if (options.isSuspect && mayBeContractFault(kind)) return [PERHAPS_OUT_OF_GAS];
-      // Beside reads that went well, an answer without end is its contract's doing.
+      // If other reads succeed, the contract caused the oversized answer.
       return [kind === 'endless' ? failed('return-malformed') : failure.reading];
     }
   }

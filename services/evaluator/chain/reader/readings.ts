@@ -1,8 +1,8 @@
 import { type FailedReading, failed, type Reading } from '../../domain/read.ts';
 
-/** A read that failed in a way that too little gas could explain: it is read apart from the others before a verdict. */
+/** A failure that too little gas could explain: the read is repeated in isolation before its outcome is final. */
 export type Suspect = {
-  /** What it is told where it may not be read again. */
+  /** The outcome if it may not be read again. */
   readonly suspected: FailedReading;
 };
 
@@ -10,7 +10,7 @@ export type Suspect = {
 export type BatchReadings = readonly (Reading | Suspect | undefined)[];
 
 export const PERHAPS_OUT_OF_GAS: Suspect = { suspected: failed('not-read-alone') };
-/** It failed without a reason and without using much gas. */
+/** The call failed without a reason and without using much gas. */
 export const PERHAPS_REVERTED: Suspect = { suspected: failed('call-reverted') };
 
 export const isSuspect = (reading: Reading | Suspect | undefined): reading is Suspect =>

@@ -4,11 +4,11 @@ import type { FailureKind } from './rpc-failure.ts';
 export type RpcErrorObject = { readonly code: number; readonly message: string };
 
 /**
- * The words of clients and providers for the failures that are treated in a way of their own. Collected from
+ * Error messages of clients and providers for failures that need specific handling. Collected from
  * go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and Ankr; the order matters.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
-  // First, because a contract gives its reasons in words of its own: "revert: rate limit".
+  // First, because a contract chooses its own revert reason, such as "revert: rate limit".
   [/\brevert/i, 'reverted'],
   [
     /rate limit|too many requests|request limit|exceeded .*(quota|capacity|throughput)|compute units/i,
@@ -46,16 +46,16 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
   ],
 ];
 
-/** `execution reverted` of go-ethereum and all who follow it. */
+/** `execution reverted` of go-ethereum and compatible clients. */
 const REVERTED = 3;
-/** Execution failed, of OpenEthereum and Nethermind, whose message says no more. */
+/** Execution failed, of OpenEthereum and Nethermind, whose message has no further detail. */
 const EXECUTION_FAILED = -32_015;
 /** EIP-1474: limit exceeded; resource not found. */
 const LIMIT_EXCEEDED = -32_005;
 const RESOURCE_NOT_FOUND = -32_001;
 
 /**
- * What a JSON-RPC error means. Unknown ones are the endpoint's fault (`rpc-error`): never a verdict.
+ * Classifies a JSON-RPC error. An unknown error is the endpoint's fault (`rpc-error`) and never decides a rule.
  *
  * @example
  * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
@@ -63,7 +63,7 @@ const RESOURCE_NOT_FOUND = -32_001;
 export function classifyRpcError(error: RpcErrorObject): FailureKind {
   const known = PATTERNS.find(([pattern]) => pattern.test(error.message));
   if (error.code === REVERTED || error.code === EXECUTION_FAILED)
-    // Hardhat 3 gives an invalid opcode the code of a revert.
+    // Hardhat 3 reports an invalid opcode with the code of a revert.
     return known?.[1] === 'halted' || known?.[1] === 'gas-exhausted' ? known[1] : 'reverted';
   if (known !== undefined) return known[1];
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';

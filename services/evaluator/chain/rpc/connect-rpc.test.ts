@@ -54,7 +54,7 @@ test.each([
   ['503 with seconds', busy(503, '7'), 'http-status', 7_000],
   ['503 without a time', busy(503), 'http-status', undefined],
   ['413', busy(413), 'too-large', undefined],
-])('%s says how long the endpoint is to be left alone', async (_, answer, kind, retryAfterMs) => {
+])('%s sets how long the endpoint gets no calls', async (_, answer, kind, retryAfterMs) => {
   const { failure } = await ask(answer);
   expect({ kind: failure?.kind, code: failure?.code, retryAfterMs: failure?.retryAfterMs }).toEqual({
     kind,

@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { classifyRpcError } from './classify-rpc-error.ts';
 import { RpcFailure } from './rpc-failure.ts';
 
-/** Calls on their way to one endpoint at a time. */
+/** Calls to one endpoint in flight at a time. */
 const CONNECTIONS_MAX = 16;
-/** Longest `Retry-After` that is believed. */
+/** Longest `Retry-After` that is honoured. */
 const RETRY_AFTER_MS_MAX = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 
 /** One JSON-RPC call; `params` is JSON text, because most of it is hex that needs no escaping. */
 export type RpcRequest = { readonly method: string; readonly params: string };
 
-/** The result of one call of a batch, or what was wrong with it alone. */
+/** The result of one call of a batch, or its own failure. */
 export type RpcOutcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly failure: RpcFailure };
@@ -21,16 +21,16 @@ export type RpcOutcome =
 export type Rpc = AsyncDisposable & {
   /** @throws RpcFailure */
   call(request: RpcRequest, signal: AbortSignal): Promise<unknown>;
-  /** One outcome per request, in their order. @throws RpcFailure where the batch as a whole failed */
+  /** One outcome per request, in their order. @throws RpcFailure if the batch as a whole failed */
   callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]>;
 };
 
 export type RpcSettings = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bound of one attempt, connecting and reading included. */
+  /** Time limit of one attempt, connecting and reading included. */
   readonly timeoutMs: number;
-  /** An answer that is longer is cut off. */
+  /** A longer response is aborted. */
   readonly bodyBytesMax: number;
 };
 
@@ -41,9 +41,9 @@ const Answer = z.object({
 });
 
 /**
- * Connects to an endpoint: kept-alive connections, a bound on time and on the answer's length.
+ * Connects to an endpoint over keep-alive connections, with limits on the time and the size of a response.
  *
- * Nothing of the URL, the headers or the endpoint's words leaves in a failure.
+ * A failure never contains the URL, the headers or the endpoint's own text.
  */
 export function connectRpc(settings: RpcSettings): Rpc {
   const url = new URL(settings.url);
@@ -89,7 +89,7 @@ export function connectRpc(settings: RpcSettings): Rpc {
           `{"jsonrpc":"2.0","id":${first + index},"method":"${method}","params":${params}}`,
       );
       const answers = await post(`[${calls.join(',')}]`, signal);
-      // A single error object stands for the whole batch.
+      // A single error object applies to the whole batch.
       if (!Array.isArray(answers)) {
         const outcome = outcomeOf(answers, undefined);
         throw outcome.ok ? new RpcFailure('malformed') : outcome.failure;
@@ -104,14 +104,14 @@ export function connectRpc(settings: RpcSettings): Rpc {
   };
 }
 
-/** `user:password@` of an URL becomes a header, as fetch has it. */
+/** Converts `user:password@` of a URL to an `Authorization` header. */
 function authorizationOf(url: URL): Record<string, string> {
   if (url.username === '' && url.password === '') return {};
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
 }
 
-/** The bound of one attempt: aborted by its own timer or by the caller. */
+/** Starts the timeout of one attempt; its signal is aborted by the timeout or by the caller. */
 function startAttempt(outer: AbortSignal, timeoutMs: number) {
   const controller = new AbortController();
   let isTimeout = false;
@@ -132,7 +132,7 @@ function startAttempt(outer: AbortSignal, timeoutMs: number) {
   };
 }
 
-/** Some endpoints send JSON-RPC errors with a status of their own: the error says more than the status. */
+/** Some endpoints send JSON-RPC errors with an HTTP error status: the JSON-RPC error takes precedence. */
 function parseBody(text: string, status: number, retryAfter: string | string[] | undefined): unknown {
   if (status === 429)
     throw new RpcFailure('rate-limited', parseRetryAfter(retryAfter) ?? DEFAULT_RETRY_AFTER_MS);
@@ -157,7 +157,7 @@ function parseRetryAfter(value: string | string[] | undefined): number | undefin
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
 }
 
-/** An answer with another id is an answer to something else: it decides nothing. */
+/** An answer with another id belongs to another request and is rejected as malformed. */
 function outcomeOf(answer: unknown, id: number | undefined): RpcOutcome {
   const parsed = Answer.safeParse(answer);
   if (!parsed.success) return { ok: false, failure: new RpcFailure('malformed') };

@@ -2,14 +2,14 @@ import type { UndeterminedCause, UndeterminedCode } from '#shared/contracts/resu
 import { type FailedReading, failed } from '../../domain/read.ts';
 
 /**
- * The ways in which a call of an endpoint fails as a whole: the reason that a rule is told, and what it says of the
- * endpoint's health (`strikes` towards its breaker; a timeout costs most time and counts double).
+ * The ways in which a call to an endpoint fails as a whole: the reason that the result reports, and the `strikes` that it
+ * adds to the endpoint's circuit breaker (a timeout costs most time and counts double).
  */
 const FAILURES = {
   /** Refused, reset, no route, TLS. */
   unreachable: { reason: 'rpc-unavailable', strikes: 1 },
   timeout: { reason: 'rpc-timeout', strikes: 2 },
-  /** HTTP 429 and its JSON-RPC cousins: healthy but busy. */
+  /** HTTP 429 or an equivalent JSON-RPC error: healthy but busy. */
   'rate-limited': { reason: 'rpc-unavailable', strikes: 0 },
   /** Any other HTTP status than 200. */
   'http-status': { reason: 'rpc-unavailable', strikes: 1 },
@@ -17,42 +17,42 @@ const FAILURES = {
   endless: { reason: 'rpc-unavailable', strikes: 1 },
   /** Not JSON, wrong id, short batch, wrong type. */
   malformed: { reason: 'rpc-unavailable', strikes: 1 },
-  /** A JSON-RPC error that nobody has listed: handled as the endpoint's fault. */
+  /** An unknown JSON-RPC error: treated as the endpoint's fault. */
   'rpc-error': { reason: 'rpc-unavailable', strikes: 1 },
-  /** The endpoint serves another chain: out until it is looked at again. */
+  /** The endpoint serves another chain: its breaker opens until it is probed again. */
   'wrong-chain': { reason: 'wrong-chain', strikes: 100 },
   /** The breaker is open: nothing was sent. */
   'breaker-open': { reason: 'rpc-unavailable', strikes: 0 },
-  /** The share of the endpoint's rate is used up for longer than is worth waiting. */
+  /** The wait for the endpoint's rate limit would be too long. */
   'over-rate': { reason: 'rpc-unavailable', strikes: 0 },
   'block-unavailable': { reason: 'block-unavailable', strikes: 0 },
   'block-mismatch': { reason: 'block-mismatch', strikes: 1 },
   'chain-stale': { reason: 'chain-stale', strikes: 0 },
   'min-block-not-reached': { reason: 'min-block-not-reached', strikes: 0 },
-  /** The minimum block is so far ahead of the head that it is not waited for. */
+  /** The minimum block is so far ahead of the head that the check does not wait. */
   'block-too-far-ahead': { reason: 'block-too-far-ahead', strikes: 0 },
-  /** The endpoint does not do state overrides (any more). */
+  /** The endpoint does not support state overrides (any more). */
   'override-refused': { reason: 'rpc-unavailable', strikes: 0 },
   /** The call as a whole ran out of gas. */
   'gas-exhausted': { reason: 'gas-exhausted', strikes: 0 },
-  /** The EVM ran for longer than the endpoint lets it: a heavy contract, or an endpoint that is overloaded. */
+  /** The EVM exceeded the endpoint's time limit: a heavy contract, or an overloaded endpoint. */
   'evm-timeout': { reason: 'rpc-timeout', strikes: 0 },
-  /** The call as a whole was reverted: the contract said no. */
+  /** The call as a whole was reverted by the contract. */
   reverted: { reason: 'call-reverted', strikes: 0 },
   /**
    * The EVM halted the call, for example at an invalid opcode (how `assert` failed before Solidity 0.8). Unlike a
-   * revert it uses up all gas, so it is told as the reader tells it, which sees only the gas.
+   * revert it uses up all gas, so it is reported as `gas-exhausted`, as the reader does, which sees only the gas.
    */
   halted: { reason: 'gas-exhausted', strikes: 0 },
-  /** Calldata, answer or batch beyond what the endpoint takes. */
+  /** Calldata, answer or batch exceeds the endpoint's limits. */
   'too-large': { reason: 'rpc-unavailable', strikes: 0 },
-  /** Nobody waits for the answer any more. */
+  /** No check waits for the answer any more. */
   abandoned: { reason: 'deadline-exceeded', strikes: 0 },
 } as const satisfies Record<string, { reason: UndeterminedCode | UndeterminedCause; strikes: number }>;
 
 export type FailureKind = keyof typeof FAILURES;
 
-/** Whether one contract may have brought the failure over the whole call. */
+/** Whether a single contract may have caused the failure of the whole call. */
 export const mayBeContractFault = (kind: FailureKind): boolean =>
   kind === 'gas-exhausted' ||
   kind === 'evm-timeout' ||
@@ -60,11 +60,11 @@ export const mayBeContractFault = (kind: FailureKind): boolean =>
   kind === 'halted' ||
   kind === 'endless';
 
-/** A call of an endpoint that failed as a whole. Its message never holds an URL, a key or the endpoint's words. */
+/** A call to an endpoint that failed as a whole. Its message never holds a URL, a key or the endpoint's own text. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly kind: FailureKind;
-  /** The endpoint asked to be left alone for so long. */
+  /** The endpoint's `Retry-After`, or its default. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: FailureKind, retryAfterMs?: number) {
@@ -77,7 +77,7 @@ export class RpcFailure extends Error {
     return this.reading.code;
   }
 
-  /** What a read is told that could not be made because of this. */
+  /** The reading of a read that failed because of this. */
   get reading(): FailedReading {
     return failed(FAILURES[this.kind].reason);
   }
@@ -87,6 +87,6 @@ export class RpcFailure extends Error {
   }
 }
 
-/** Whatever was thrown, as a failure; what nobody knows is the endpoint's fault. */
+/** Converts a thrown value to a failure; an unknown error counts as the endpoint's fault. */
 export const toRpcFailure = (error: unknown): RpcFailure =>
   error instanceof RpcFailure ? error : new RpcFailure('rpc-error');
