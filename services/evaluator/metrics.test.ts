@@ -1,7 +1,7 @@
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { makeMetrics } from './metrics.ts';
 
-test('the figures that dashboards rely on are there, by the names and labels of the contract', async () => {
+test('the metrics that dashboards use exist with their documented names and labels', async () => {
   const registry = makeRegistry('evaluator');
   const metrics = makeMetrics(registry);
   metrics.recordCheck(

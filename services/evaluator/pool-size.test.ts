@@ -19,7 +19,7 @@ function aBroker(memberCount: number | undefined) {
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-test('an evaluator counts as alone until it has asked the broker', async () => {
+test('the pool size is 1 until the broker has answered', async () => {
   const { state, admin } = aBroker(3);
   await using pool = startPoolSize(admin, 'evaluator.bulk');
   expect([pool.size(), state.asked]).toEqual([1, []]);
@@ -53,7 +53,7 @@ test('a group without members, as between two rebalances, is never a division by
   expect(pool.size()).toBe(1);
 });
 
-test('nothing is asked after its end', async () => {
+test('the broker is not asked after disposal', async () => {
   const { state, admin } = aBroker(3);
   const pool = startPoolSize(admin, 'evaluator.bulk');
   await pool[Symbol.asyncDispose]();

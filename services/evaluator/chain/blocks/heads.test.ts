@@ -101,7 +101,7 @@ describe('a head', () => {
     expect(state.tags).toEqual(['latest']);
   });
 
-  test('is fetched anew for a check that began more than 500 ms behind it', async () => {
+  test('is fetched again for a check that began more than 500 ms later', async () => {
     const { read, state, clock } = makeHeads([7]);
     await read();
     clock.ms += 501;
@@ -110,7 +110,7 @@ describe('a head', () => {
     expect(state.heads).toEqual([7, 8]);
   });
 
-  test('that a check has found replaced is fetched anew, once for all who have', async () => {
+  test('that checks have found replaced is fetched again, once for all of them', async () => {
     const { read, state } = makeHeads([7]);
     const gone = [await read()];
     state.shown = [8];
@@ -120,14 +120,14 @@ describe('a head', () => {
     expect(state.tags).toEqual(['latest', 'latest']);
   });
 
-  test('of each tag is one of its own', async () => {
+  test('is fetched separately for each block tag', async () => {
     const { read, state } = makeHeads([7]);
     const tags: BlockTag[] = ['latest', 'safe', 'finalized'];
     await Promise.all(tags.map((tag) => read({ tag })));
     expect(state.tags.toSorted()).toEqual(tags.toSorted());
   });
 
-  test('that could not be fetched is a failure for those who wait, and is kept by nobody', async () => {
+  test('that could not be fetched fails for the waiting checks, and the failure is not cached', async () => {
     const { read, state } = makeHeads([new RpcFailure('malformed')]);
     expect(await Promise.all([codeOf(read()), codeOf(read())])).toEqual([
       'rpc-unavailable',
@@ -183,7 +183,7 @@ describe('the age of a head', () => {
     expect((await read({ tag: 'finalized' })).number).toBe(7);
   });
 
-  test('is asked of the node that tells what is final: one that stands still tells what was', async () => {
+  test('is checked on the node that reports the finalized block: a stalled node reports an old one', async () => {
     const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
     state.headAtMs = NOW - 61_000;
     expect(await codeOf(read({ tag: 'finalized' }))).toBe('chain-stale');
@@ -197,7 +197,7 @@ describe('the age of a head', () => {
 });
 
 describe('a minimum block', () => {
-  test('that is there is not waited for', async () => {
+  test('that the head has reached causes no wait', async () => {
     const { read, state } = makeHeads([7]);
     expect((await read({ minBlock: 7 })).number).toBe(7);
     expect(state.onWait).not.toHaveBeenCalled();
