@@ -23,12 +23,15 @@ export type OwnRedis = AsyncDisposable & {
   readonly revive: () => Promise<void>;
 };
 
+/** Called with the process id of a part as soon as it has one. */
+type OnSpawn = (pid: number) => void;
+
 /** A broker of one's own. */
-export async function startOwnKafka(): Promise<OwnKafka> {
+export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
   if (await usesContainers()) return startKafkaContainer();
   const dir = makeDir();
   const [port = 0, controllerPort = 0] = await findFreePorts(2);
-  const { brokers, stop } = await startKafka({ dir, port, controllerPort });
+  const { brokers, stop } = await startKafka({ dir, port, controllerPort, onSpawn });
   return {
     brokers,
     async [Symbol.asyncDispose]() {
@@ -39,11 +42,11 @@ export async function startOwnKafka(): Promise<OwnKafka> {
 }
 
 /** A Redis of one's own, which the test may freeze and kill. */
-export async function startOwnRedis(): Promise<OwnRedis> {
+export async function startOwnRedis(onSpawn?: OnSpawn): Promise<OwnRedis> {
   if (await usesContainers()) return startOwnRedisContainer();
   const dir = makeDir();
   const [port = 0] = await findFreePorts(1);
-  let running = await startRedis({ dir, port });
+  let running = await startRedis({ dir, port, onSpawn });
   return {
     url: running.url,
     freeze: async () => void process.kill(running.pid, 'SIGSTOP'),

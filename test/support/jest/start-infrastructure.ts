@@ -3,21 +3,24 @@ import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { startChain } from '../../../deploy/local/chain.ts';
 import { findFreePorts } from '../../../deploy/local/ports.ts';
+import { startWatchdog } from '../../../deploy/local/start-watchdog.ts';
 import { type Infrastructure, VARIABLES } from '../infrastructure.ts';
 import { startOwnKafka, startOwnRedis } from '../own-parts.ts';
 
 /**
  * Starts what the environment does not name already: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first, else
  * containers where `TEST_CONTAINERS=1` asks for them, else this machine's own (the chain always: it is a package). The
- * broker has all topics then. Disposal stops what was started.
+ * broker has all topics then. Disposal stops what was started; a watchdog does if this process dies first, as by Ctrl-C.
  */
 export async function startInfrastructure(): Promise<Infrastructure & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
+  const watchdog = stack.use(await startWatchdog());
+  const onSpawn = (pid: number) => watchdog.watch(pid, 'infrastructure');
   const named = (name: string): string | undefined => process.env[name] || undefined;
   const starting = [
-    named(VARIABLES.brokers) ?? startOwnKafka().then((kafka) => stack.use(kafka).brokers),
-    named(VARIABLES.redisUrl) ?? startOwnRedis().then((redis) => stack.use(redis).url),
-    named(VARIABLES.rpcUrl) ?? startOwnChain().then((chain) => stack.use(chain).rpc),
+    named(VARIABLES.brokers) ?? startOwnKafka(onSpawn).then((kafka) => stack.use(kafka).brokers),
+    named(VARIABLES.redisUrl) ?? startOwnRedis(onSpawn).then((redis) => stack.use(redis).url),
+    named(VARIABLES.rpcUrl) ?? startOwnChain(onSpawn).then((chain) => stack.use(chain).rpc),
   ] as const;
   // Where one does not start, the others are stopped once they have.
   await Promise.allSettled(starting);
@@ -27,9 +30,9 @@ export async function startInfrastructure(): Promise<Infrastructure & AsyncDispo
   return { brokers, redisUrl, rpcUrl, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-async function startOwnChain() {
+async function startOwnChain(onSpawn: (pid: number) => void) {
   const [port = 0] = await findFreePorts(1);
-  return startChain({ port });
+  return startChain({ port, onSpawn });
 }
 
 async function createTopics(brokers: string): Promise<void> {
