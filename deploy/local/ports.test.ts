@@ -26,3 +26,8 @@ test('a port that was looked at is free for its user', async () => {
   expect(await isPortFree(port)).toBe(true);
   await requireFreePorts([{ port, what: 'anything' }]);
 });
+
+test('gives calls at the same time different ports', async () => {
+  const given = await Promise.all(Array.from({ length: 60 }, () => findFreePorts(2)));
+  expect(new Set(given.flat()).size).toBe(120);
+});

@@ -10,6 +10,8 @@ const FREE_PORT_MIN = 22_000;
 const PORTS_PER_WORKER = 750;
 const WORKERS_MAX = 4;
 const FREE_PORT_TRIES_MAX = 200;
+/** Ports that this process was given: two calls at once could see the same port free. */
+const givenPorts = new Set<number>();
 
 /** Whether this process could listen on the port now. */
 export async function isPortFree(port: number): Promise<boolean> {
@@ -42,10 +44,10 @@ export async function requireFreePorts(wanted: readonly { port: number; what: st
 }
 
 /**
- * Distinct free ports below the range of client sockets. Another process may take one before it is used, so
- * this is for tests, each of which asks for its own.
+ * Distinct free ports below the range of client sockets, each given once per process. Another process may take one before
+ * it is used, so this is for tests.
  *
- * @throws Error if so many are not to be had.
+ * @throws Error if there are not so many.
  *
  * @example
  * const [kafka, controller] = await findFreePorts(2);
@@ -58,6 +60,8 @@ export async function findFreePorts(count: number): Promise<number[]> {
     if (tries === FREE_PORT_TRIES_MAX)
       throw new Error(`no ${count} free ports from ${portMin} to ${portMin + PORTS_PER_WORKER - 1}`);
     const port = portMin + Math.floor(Math.random() * PORTS_PER_WORKER);
+    if (givenPorts.has(port)) continue;
+    givenPorts.add(port);
     if (await isPortFree(port)) found.add(port);
   }
   return [...found];
