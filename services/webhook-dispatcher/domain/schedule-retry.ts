@@ -78,18 +78,26 @@ export function planRetry(
 export const DEFERRAL_REASONS = ['slots', 'hanging', 'breaker', 'secret'] as const;
 export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
 
+/** How often a delivery is deferred by the 5 s tier before the 5 min tier is used. */
+const SHORT_DEFERRALS_MAX: Readonly<Record<DeferralReason, number>> = {
+  slots: Number.POSITIVE_INFINITY,
+  hanging: 6,
+  breaker: 1,
+  secret: 1,
+};
+
 /**
  * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not advance.
  *
  * | reason    | meaning                                                       | tier                      |
  * | --------- | ------------------------------------------------------------- | ------------------------- |
  * | `slots`   | no slot is free at a receiver with a recent success           | 5 s                       |
- * | `hanging` | no slot is free at a receiver without a recent success        | 5 s at first, then 5 min  |
+ * | `hanging` | no slot is free at a receiver without a recent success        | 5 s six times, then 5 min |
  * | `breaker` | the breaker of a failing receiver is open                     | 5 s at first, then 5 min  |
  * | `secret`  | the signing secret cannot be opened                           | 5 s at first, then 5 min  |
  *
  * `hanging` needs the 5 min tier: a client app with ever new hanging receivers makes too few attempts at each to open a
- * breaker, and its messages would return every 5 s for 40 h.
+ * breaker, and its messages would return every 5 s for 40 h. Six times leave a receiver half a minute to recover.
  *
  * @returns `undefined` once the 40 h are over
  *
@@ -97,7 +105,7 @@ export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
  * planDeferral('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
 export function planDeferral(reason: DeferralReason, deferralCount: number, clock: Clock): Retry | undefined {
-  return dueIn(TIER_DELAYS_MS[reason !== 'slots' && deferralCount > 0 ? 1 : 0], clock);
+  return dueIn(TIER_DELAYS_MS[deferralCount < SHORT_DEFERRALS_MAX[reason] ? 0 : 1], clock);
 }
 
 function dueIn(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
