@@ -24,6 +24,7 @@ import { openViews } from '#shared/views/open-views.ts';
 import { spawnChild } from '../../deploy/local/child.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { aCheckCompleted } from '../support/a-check-completed.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
 
 // Scenario: a Redis comes back with its marker and without its last writes, as after a failover. It is rewound here to
@@ -73,16 +74,7 @@ async function remember(): Promise<() => Promise<void>> {
 /** As another server that has these data shows itself. */
 const becomeAnotherRun = () => connection.redis.set(VIEW_KEYS.run, 'of-another-server');
 
-const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
-  requestId: randomUUID(),
-  clientId: 'app_rewound',
-  delivery: { mode: 'poll' },
-  acceptedAt: new Date().toISOString(),
-  retainUntil: later(),
-  decided: true,
-  resultJson: '{"n":1}',
-  ...over,
-});
+const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_rewound', over);
 
 /** Accepts a check as a gateway does: charged in Redis, then published. */
 async function accept(clientId: string): Promise<string> {

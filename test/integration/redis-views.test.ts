@@ -19,6 +19,7 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { makeProjector } from '../../services/result-store/project-document.ts';
+import { aCheckCompleted } from '../support/a-check-completed.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -28,16 +29,7 @@ import { waitUntil } from '../support/wait-until.ts';
 let kafka: KafkaConnection;
 let connection: RedisConnection;
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
-const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
-  requestId: randomUUID(),
-  clientId: 'app_views',
-  delivery: { mode: 'poll' },
-  acceptedAt: new Date().toISOString(),
-  retainUntil: later(),
-  decided: true,
-  resultJson: '{"n":1}',
-  ...over,
-});
+const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_views', over);
 const aCheck = (requestId: string, clientId: string): CheckRequested => ({
   requestId,
   clientId,
