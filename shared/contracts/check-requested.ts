@@ -1,14 +1,40 @@
 import { z } from 'zod';
 import { Delivery } from './delivery.ts';
-import { Consistency, OnUndetermined, Rule } from './rule.ts';
+import { Consistency, OnUndetermined, Rule, RuleSetReference } from './rule.ts';
 import { defineTopic, type Urgent } from './topic.ts';
 
-/** Gateway → evaluator: judge each rule against what `account` holds. */
+const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+
+/** The wallets of one person, as the client wrote them. */
+export const Wallets = z.object({
+  /** The only wallet, or the first of `accounts`. */
+  account: Address,
+  /** All wallets, where the client named them by `accounts`. */
+  accounts: z.array(Address).min(1).max(16).optional(),
+  /** Wallets that may have delegated to one of them. */
+  vaults: z.array(Address).max(16).optional(),
+});
+export type Wallets = z.infer<typeof Wallets>;
+
+/** What a signed verdict needs beside the result. */
+export const ProofRequest = z.object({
+  seconds: z.number().int().min(30).max(86_400),
+  /** As `RuleSetReference.digest`, with the `onUndetermined` in effect. */
+  rulesDigest: z.string(),
+});
+export type ProofRequest = z.infer<typeof ProofRequest>;
+
+/** Gateway → evaluator: judge each rule against what the wallets hold. */
 export const CheckRequested = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  account: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  ...Wallets.shape,
   rules: z.array(Rule).min(1).max(1000),
+  /** Where the rules came from, if not from the request itself. */
+  ruleSet: RuleSetReference.optional(),
+  /** Whether the result tells the amounts that were compared. */
+  explain: z.boolean().optional(),
+  proof: ProofRequest.optional(),
   onUndetermined: OnUndetermined,
   consistency: Consistency,
   delivery: Delivery,

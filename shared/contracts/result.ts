@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RuleSetReference } from './rule.ts';
 
 /** Why a rule is undetermined, and whether asking again may decide it (the table of the API's section 1.4). */
 export const UNDETERMINED = {
@@ -80,6 +81,8 @@ export const RuleFault = z.object({
   retryable: z.boolean(),
   chainId: z.number().int().positive(),
   contractAddress: z.string().optional(),
+  /** JSON pointer of the rule inside of a composed one that left it open, such as `/rules/0/rules/2`. */
+  path: z.string().optional(),
 });
 export type RuleFault = z.infer<typeof RuleFault>;
 
@@ -93,6 +96,40 @@ export const BlockReport = z.object({
 });
 export type BlockReport = z.infer<typeof BlockReport>;
 
+/** Why a rule ended as it did; in the order of the rules. */
+export type RuleDetail = {
+  readonly ruleIndex?: number | undefined;
+  readonly outcome: 'granted' | 'denied' | 'undetermined';
+  /** What was compared, exact; absent if it could not be read. */
+  readonly observed?: string | undefined;
+  readonly required?:
+    | {
+        readonly min?: string | undefined;
+        readonly max?: string | undefined;
+        readonly operator?: string | undefined;
+        readonly value?: string | undefined;
+      }
+    | undefined;
+  /** Of a composed rule. */
+  readonly rules?: readonly RuleDetail[] | undefined;
+};
+export const RuleDetail: z.ZodType<RuleDetail> = z.object({
+  ruleIndex: z.number().int().nonnegative().optional(),
+  outcome: z.enum(['granted', 'denied', 'undetermined']),
+  observed: z.string().optional(),
+  required: z
+    .object({
+      min: z.string().optional(),
+      max: z.string().optional(),
+      operator: z.string().optional(),
+      value: z.string().optional(),
+    })
+    .optional(),
+  get rules() {
+    return z.array(RuleDetail).optional();
+  },
+});
+
 /** The result of a check: one shape for sync, poll and webhook. */
 export const CheckResult = z.object({
   requestId: z.string(),
@@ -104,6 +141,11 @@ export const CheckResult = z.object({
   evaluatedAt: z.iso.datetime(),
   /** By chain id: the one block at which all rules of that chain were read. */
   blocks: z.record(z.string(), BlockReport),
+  ruleSet: RuleSetReference.optional(),
+  /** One entry per rule, where the check asked for it. */
+  details: z.array(RuleDetail).optional(),
+  /** A compact JWS, where the check asked for it and something was decided. */
+  proof: z.string().optional(),
 });
 export type CheckResult = z.infer<typeof CheckResult>;
 

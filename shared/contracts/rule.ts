@@ -1,8 +1,16 @@
 import { z } from 'zod';
 
-/** The token standards that a rule can ask for. Any other is refused at the edge, never judged. */
+/** Rules about what a wallet holds. */
 export const RuleType = z.enum(['ERC20', 'ERC721', 'ERC1155', 'NATIVE']);
 export type RuleType = z.infer<typeof RuleType>;
+
+/** Rules made of other rules. */
+export const ComposedRuleType = z.enum(['ALL', 'ANY', 'NONE', 'AT_LEAST']);
+export type ComposedRuleType = z.infer<typeof ComposedRuleType>;
+
+/** Every type of a rule. Any other is refused by the gateway and never judged. */
+export const AnyRuleType = z.enum([...RuleType.options, 'CONTRACT', ...ComposedRuleType.options]);
+export type AnyRuleType = z.infer<typeof AnyRuleType>;
 
 /** What to do with a rule that nobody could read. */
 export const OnUndetermined = z.enum(['omit', 'deny', 'fail']);
@@ -11,26 +19,105 @@ export type OnUndetermined = z.infer<typeof OnUndetermined>;
 export const BlockTag = z.enum(['latest', 'safe', 'finalized']);
 export type BlockTag = z.infer<typeof BlockTag>;
 
+export const Operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
+export type Operator = z.infer<typeof Operator>;
+
+const ChainId = z.number().int().positive();
+
 /**
- * One rule as it travels: validated by the gateway, amounts still decimal text in whole tokens
+ * A rule about a balance, as it travels: validated by the gateway, amounts still decimal text in whole tokens
  * (only the contract knows its decimals), addresses as the client wrote them.
  */
-export const Rule = z.object({
+const TokenCondition = z.object({
   type: RuleType,
-  chainId: z.number().int().positive(),
+  chainId: ChainId,
   /** Absent for `NATIVE` alone. */
   contractAddress: z.string().optional(),
-  roleId: z.string(),
   minToken: z.string(),
   maxToken: z.string().optional(),
   /** Ids and ranges, for example `1,2,42-69`. */
   tokenId: z.string().optional(),
 });
+export type TokenCondition = z.infer<typeof TokenCondition>;
+
+/** A rule about one output of a view function; absent members have the defaults of the API's section 1.8. */
+const ContractCondition = z.object({
+  type: z.literal('CONTRACT'),
+  chainId: ChainId,
+  contractAddress: z.string(),
+  /** A human-readable Solidity signature. */
+  function: z.string(),
+  /** One text per input; `$account` stands for the wallet. */
+  args: z.array(z.string()).optional(),
+  /** Name or index of the output to compare. */
+  returns: z.string().optional(),
+  operator: Operator.optional(),
+  value: z.string().optional(),
+  onRevert: z.enum(['undetermined', 'deny']).optional(),
+  wallets: z.enum(['any', 'all']).optional(),
+});
+export type ContractCondition = z.infer<typeof ContractCondition>;
+
+/** What must hold, without the role that it grants: a rule, or a rule inside of a composed one. */
+export type Condition = TokenCondition | ContractCondition | ComposedCondition;
+export type ComposedCondition = {
+  readonly type: ComposedRuleType;
+  readonly rules: readonly Condition[];
+  /** For `AT_LEAST` alone. */
+  readonly atLeast?: number | undefined;
+};
+
+const ComposedCondition = z.object({
+  type: ComposedRuleType,
+  get rules(): z.ZodType<readonly Condition[]> {
+    return z.array(Condition);
+  },
+  atLeast: z.number().int().positive().optional(),
+});
+const Condition: z.ZodType<Condition> = z.discriminatedUnion('type', [
+  TokenCondition,
+  ContractCondition,
+  ComposedCondition,
+]);
+
+const named = { roleId: z.string() };
+
+/** A rule about a balance and the role that it grants. */
+export const Rule = TokenCondition.extend(named);
 export type Rule = z.infer<typeof Rule>;
+
+/** A rule of any type: a condition and the role that it grants. */
+export const AnyRule = z.discriminatedUnion('type', [
+  Rule,
+  ContractCondition.extend(named),
+  ComposedCondition.extend(named),
+]);
+export type AnyRule = z.infer<typeof AnyRule>;
+
+export const isTokenRule = <R extends Condition>(rule: R): rule is Extract<R, { type: RuleType }> =>
+  rule.type === 'ERC20' || rule.type === 'ERC721' || rule.type === 'ERC1155' || rule.type === 'NATIVE';
+
+export const isComposedRule = <R extends Condition>(
+  rule: R,
+): rule is Extract<R, { type: ComposedRuleType }> => 'rules' in rule;
+
+/** By chain id in decimal. */
+const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 
 export const Consistency = z.object({
   blockTag: BlockTag.default('latest'),
-  /** By chain id in decimal: every read of that chain is at this block or later. */
-  minBlock: z.record(z.string(), z.number().int().nonnegative()).default({}),
+  /** Every read of that chain is at this block or later. */
+  minBlock: BlockNumbers.default({}),
+  /** Every read of that chain is at exactly this block. */
+  atBlock: BlockNumbers.optional(),
 });
 export type Consistency = z.infer<typeof Consistency>;
+
+/** The version of a stored rule set that a check was resolved to. */
+export const RuleSetReference = z.object({
+  id: z.string(),
+  version: z.number().int().positive(),
+  /** `sha-256=:<base64>:` over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }` as they were sent. */
+  digest: z.string(),
+});
+export type RuleSetReference = z.infer<typeof RuleSetReference>;
