@@ -5,6 +5,8 @@ const WORKERS = 3;
 export const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.ts',
   modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache'],
+  // jose is published as ES modules alone.
+  transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   transform: {
     '^.+\\.[jt]s$': [
       '@swc/jest',
