@@ -1,4 +1,5 @@
 import { audit } from './audit.ts';
+import { batchCompleted, checkRequestedBatch } from './batch.ts';
 import { checkCompleted } from './check-completed.ts';
 import { checkRequestedBulk, checkRequestedInteractive } from './check-requested.ts';
 import { account, clientApp } from './client-app.ts';
@@ -10,7 +11,9 @@ import { webhookAttempted, webhookRequested, webhookRetry } from './webhook.ts';
 export const SOURCE_TOPICS: readonly TopicSpec[] = [
   checkRequestedInteractive,
   checkRequestedBulk,
+  checkRequestedBatch,
   checkCompleted,
+  batchCompleted,
   ...Object.values(webhookRetry),
   webhookRequested,
   webhookAttempted,

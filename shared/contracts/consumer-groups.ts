@@ -1,7 +1,9 @@
 /** Every consumer group of the system: a group that is dead must still be found by name. */
 export const CONSUMER_GROUPS = {
   lanes: { interactive: 'evaluator.interactive', bulk: 'evaluator.bulk' },
+  batchLane: 'evaluator.batch',
   results: 'result-store',
+  batchResults: 'result-store.batches',
   accounts: 'result-store.accounts',
   clientApps: 'result-store.client-apps',
   audit: 'result-store.audit',
