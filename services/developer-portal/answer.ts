@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
-import { problemBody } from '#shared/http/problem.ts';
-import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
-import type { Problem } from './problem.ts';
+import { instanceOf } from '#shared/http/exchange-trace.ts';
+import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
 
 export type { Request, Response };
 
@@ -36,10 +35,10 @@ export function sendJson(response: Response, status: number, value: unknown): vo
   else response.type('application/json').send(JSON.stringify(value));
 }
 
-export function sendProblem(response: Response, problem: Problem): void {
+export function sendProblem(response: Response, problem: BaseProblem<string>): void {
   response
     .status(problem.status)
-    .set({ 'cache-control': 'no-store', ...problem.headers })
+    .set({ ...COMMON_HEADERS, 'cache-control': 'no-store', ...problem.headers })
     .type('application/problem+json')
-    .send(problemBody(problem, `/requests/${traceIdOf(newTraceparent())}`));
+    .send(problemBody(problem, instanceOf(response)));
 }

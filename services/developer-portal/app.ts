@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http';
-import express from 'express';
+import type { Express } from 'express';
 import type { Account } from '#shared/contracts/client-app.ts';
-import { describeError } from '#shared/errors.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
-import { addressKey, makeForwardedForNotice } from '#shared/http/client-address.ts';
+import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
 import { ClientId } from './api.ts';
@@ -49,39 +49,41 @@ export type Dependencies = {
  * const server = createServer(makeApp(deps)).listen(0);
  */
 export function makeApp(deps: Dependencies): RequestListener {
-  const app = express();
-  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.set('trust proxy', [...deps.trustedProxies]);
-  app.set('query parser', false);
-  const noticeForwardedFor = makeForwardedForNotice({
-    log: deps.log,
-    count: deps.metrics.forwardedForIgnored,
-  });
-  app.use((request: Request, response: Response, next: () => void) => {
-    response.set(COMMON_HEADERS);
-    noticeForwardedFor(request);
-    next();
-  });
+  const { metrics } = deps;
   const inFlight = new InFlight({
     countMax: deps.inFlightMax,
-    observe: (count) => deps.metrics.inFlight.set(count),
+    observe: (count) => metrics.inFlight.set(count),
   });
-  const enterInFlight = ({ ip }: Request, response: Response): void => {
-    if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
-      throw overloaded('Too many requests are being answered.');
+  const bounds: Bounds = {
+    bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem }),
+    enterInFlight({ ip }, response) {
+      if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
+        throw overloaded('Too many requests are being answered.');
+    },
   };
-  const bodies = new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem });
-  const bounds = { enterInFlight, bodies };
-  const paths = Map.groupBy(Object.entries(OPERATIONS), ([, { path }]) => path);
-  const refusals = [...paths].map(([path, operations]) => {
-    const refuse = notAllowed(operations.map(([, { method }]) => method));
-    // Before the operations: Express would answer HEAD by GET.
-    app.head(path, refuse);
-    for (const [id, { method }] of operations) app[method](path, answered(deps, bounds, id as OperationId));
-    return { path, refuse };
+  return serveRoutes({
+    routes: Object.entries(OPERATIONS).map(([id, { method, path }]) => ({
+      method,
+      path,
+      name: id,
+      handle: makeHandle(deps, bounds, id as OperationId),
+    })),
+    problems: { routeNotFound, methodNotAllowed, problemOf },
+    enter: (_request, response) => void response.set(COMMON_HEADERS),
+    startTimer(operation) {
+      const stop = metrics.requestSeconds.startTimer({ operation });
+      return (_response, status) => stop({ status });
+    },
+    sendProblem,
+    mountOthers: (app) => mountPage(app, deps, bounds),
+    trustedProxies: deps.trustedProxies,
+    forwardedForIgnored: metrics.forwardedForIgnored,
+    log: deps.log,
   });
-  // After all operations: a path may also match the pattern of another operation.
-  for (const { path, refuse } of refusals) app.all(path, refuse);
+}
+
+/** The OpenAPI document, the way to the gateway's documentation, and the page wherever the API is not. */
+function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFlight }: Bounds): void {
   const document = makeOpenApi();
   app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
   app.use('/api', () => {
@@ -92,27 +94,14 @@ export function makeApp(deps: Dependencies): RequestListener {
     next();
   });
   for (const path of ['/docs', '/openapi.json'])
-    app.get(path, (_request, response) => response.redirect(307, deps.gatewayPublicUrl + path));
+    app.get(path, (_request, response) => response.redirect(307, gatewayPublicUrl + path));
   servePage(app);
-  app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
-    // The router throws a URIError for an invalid percent escape.
-    fail(deps, response, error instanceof URIError ? routeNotFound() : error),
-  );
-  // The router calls this for a request target without a path (`GET http://`).
-  return (request, response) =>
-    app(request as Request, response as Response, () =>
-      fail(deps, (response as Response).set(COMMON_HEADERS), routeNotFound()),
-    );
 }
 
-function notAllowed(methods: readonly string[]): () => never {
-  const allow = methods.map((method) => method.toUpperCase()).join(', ');
-  return () => {
-    throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
-  };
-}
+const methodNotAllowed = (allow: string): Problem =>
+  new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
 
-const routeNotFound = () => new Problem('route-not-found', 'There is nothing at this path.');
+const routeNotFound = (): Problem => new Problem('route-not-found', 'There is nothing at this path.');
 
 /** Bodies being received from all addresses, each at most 256 KiB. */
 const BODY_READS_MAX = 256;
@@ -136,22 +125,16 @@ type Bounds = {
   readonly bodies: BodyReads;
 };
 
-function answered(deps: Dependencies, { enterInFlight, bodies }: Bounds, id: OperationId) {
+function makeHandle(deps: Dependencies, { enterInFlight, bodies }: Bounds, id: OperationId): Handle {
   const operation: Operation = OPERATIONS[id];
   const handle = deps.handlers[id] as (call: unknown) => Promise<unknown>;
-  return async (request: Request, response: Response): Promise<void> => {
-    const stop = deps.metrics.requestSeconds.startTimer({ operation: id });
-    response.once('close', () => stop({ status: String(response.statusCode) }));
-    try {
-      const readCall = () => authorize(deps, operation, request, response);
-      // A body may arrive slowly, so the request counts as in flight only once it has arrived.
-      const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
-      enterInFlight(request, response);
-      const call = sent ?? (await readCall());
-      sendJson(response, operation.status, await handle(call));
-    } catch (error) {
-      fail(deps, response, error);
-    }
+  return async (request, response) => {
+    const readCall = () => authorize(deps, operation, request, response);
+    // A body may arrive slowly, so the request counts as in flight only once it has arrived.
+    const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
+    enterInFlight(request, response);
+    const call = sent ?? (await readCall());
+    sendJson(response, operation.status, await handle(call));
   };
 }
 
@@ -207,13 +190,4 @@ function setCookie(
     maxAge: token === undefined ? 0 : sessionMsMax,
     encode: (value) => value,
   });
-}
-
-function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unknown): void {
-  if (response.destroyed) return;
-  const problem = problemOf(error);
-  if (problem.code === 'internal')
-    log.error({ error: describeError(error), stack: error instanceof Error ? error.stack : '' }, 'bug');
-  if (response.headersSent) response.destroy();
-  else sendProblem(response, problem);
 }

@@ -1,13 +1,14 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
+import { traceOf } from '#shared/http/exchange-trace.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type AdmitCheck, type AdmittedCheck, isToBeRetried, laneOf } from './admit-check.ts';
 import type { ApplyLimits } from './apply-limits.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
-import { addHeaders, noteMode, type Request, type Response, sendJson, traceOf } from './exchange.ts';
+import { addHeaders, noteMode, type Request, type Response, sendJson } from './exchange.ts';
 import { parseRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import type { PublishCheck } from './publish-check.ts';

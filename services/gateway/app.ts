@@ -1,129 +1,75 @@
 import type { RequestListener } from 'node:http';
-import express from 'express';
-import { describeError } from '#shared/errors.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
-import { makeForwardedForNotice } from '#shared/http/client-address.ts';
+import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
-import { problemBody } from '#shared/http/problem.ts';
+import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
 import { readJsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import { serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { withSpan } from '#shared/telemetry/tracing.ts';
-import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
-import { DOCS_POLICY, HOME_PAGE, makeDocsPage } from './docs-page.ts';
-import {
-  type Headers,
-  instanceOf,
-  modeOf,
-  type Request,
-  type Response,
-  send,
-  sendJson,
-  setTrace,
-  traceOf,
-} from './exchange.ts';
-import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
+import { modeOf, type Request, type Response, send } from './exchange.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
 import { Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
-import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
+import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
-export type Dependencies = Omit<AcceptDependencies, 'readBody'> &
-  ReadDependencies &
-  ListChainsDependencies & {
-    readonly log: Logger;
-    readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
-    /** Requests answered at once, waiting ones included; more are refused before any work. */
-    readonly inFlightMax: number;
-    /** Request bodies being read at once, of all client apps. */
-    readonly bodyReadsMax: number;
-    /** From the beginning of a body's reading to its end. */
-    readonly bodyTimeoutMs: number;
-    /** Addresses of proxies whose `X-Forwarded-For` is believed. */
-    readonly trustedProxies: readonly string[];
-  };
-
-type Handle = (request: Request, response: Response) => Promise<void>;
-
-/** The documents are the same for everybody. */
-const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
-
-/** Where the API is described, for machines too (RFC 8631). */
-const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
-
-/** One segment and nothing after it; it is decoded by the handler, once the key is known to be right. */
-const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
+export type Dependencies = Omit<RouteDependencies, 'readBody'> & {
+  readonly log: Logger;
+  readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
+  /** Requests answered at once, waiting ones included; more are refused before any work. */
+  readonly inFlightMax: number;
+  /** Request bodies being read at once, of all client apps. */
+  readonly bodyReadsMax: number;
+  /** From the beginning of a body's reading to its end. */
+  readonly bodyTimeoutMs: number;
+  /** Addresses of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+};
 
 /**
- * The HTTP surface of the gateway, in the order of events: trace → in-flight bound → route → the handler
+ * The HTTP surface of the gateway, in the order of events: in-flight bound → route (`routes.ts`) → trace → the handler
  * (key → the client app's part of that bound → scope → body → limits → …). It does not listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
  */
 export function makeApp(deps: Dependencies): RequestListener {
-  const app = express();
-  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.set('trust proxy', [...deps.trustedProxies]);
-  app.set('query parser', false);
+  const { metrics } = deps;
   const inFlight = new InFlight({
     countMax: deps.inFlightMax,
-    observe: (count) => deps.metrics.inFlight.set(count),
+    observe: (count) => metrics.inFlight.set(count),
   });
-  const noticeForwardedFor = makeForwardedForNotice({
+  return serveRoutes({
+    routes: makeRoutes({ ...deps, ...makeBounds(deps, inFlight) }),
+    problems: { routeNotFound, methodNotAllowed, problemOf },
+    enter(_request, response) {
+      if (!inFlight.enter(response)) throw tooManyRequests();
+    },
+    startTimer(route) {
+      const stop = metrics.requestSeconds.startTimer({ route });
+      return (response, status) => stop({ status, mode: modeOf(response) });
+    },
+    sendProblem,
+    trustedProxies: deps.trustedProxies,
+    forwardedForIgnored: metrics.forwardedForIgnored,
     log: deps.log,
-    count: deps.metrics.forwardedForIgnored,
   });
-  app.use((request: Request, response: Response, next: () => void) => {
-    noticeForwardedFor(request);
-    if (!inFlight.enter(response)) throw tooManyRequests();
-    next();
-  });
-  const bounded = { ...deps, ...makeBounds(deps, inFlight) };
-
-  const serve = (path: string | RegExp, route: string, method: 'get' | 'post', handle: Handle) => {
-    const methodNotAllowed: Handle = async () => {
-      const allow = method.toUpperCase();
-      throw new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
-    };
-    // Before the route itself: Express would answer HEAD by GET, and OPTIONS on its own.
-    app.head(path, answered(deps, route, methodNotAllowed));
-    app[method](path, answered(deps, route, handle));
-    app.all(path, answered(deps, route, methodNotAllowed));
-  };
-  serve(CHECK_PATH, 'check-roles', 'post', makeAcceptCheck(bounded));
-  serve(RESPONSE_PATH, 'responses', 'get', makeReadCheck(bounded));
-  serve('/access-control/chains', 'chains', 'get', makeListChains(bounded));
-  const document = makeOpenApi(deps.publicBaseUrl);
-  const [documentJson, docsPage] = [JSON.stringify(document), makeDocsPage(document)];
-  serve(OPENAPI_PATH, 'openapi', 'get', async (_request, response) =>
-    sendJson(response, 200, documentJson, PUBLIC),
-  );
-  const servePage = (path: string, route: string, page: string, headers: Headers = {}) =>
-    serve(path, route, 'get', async (_request, response) =>
-      send(response, 200, 'text/html; charset=utf-8', page, {
-        ...PUBLIC,
-        'content-security-policy': DOCS_POLICY,
-        ...headers,
-      }),
-    );
-  servePage(DOCS_PATH, 'docs', docsPage);
-  servePage('/', 'home', HOME_PAGE, { link: HOME_LINKS });
-  const nothingHere = answered(deps, 'none', async () => {
-    throw new Problem('route-not-found', 'There is nothing at this path; GET /docs describes the API.');
-  });
-  app.use(nothingHere);
-  app.use((error: unknown, _request: Request, response: Response, _next: unknown) =>
-    fail(deps, response, error),
-  );
-  // A target without any path (`GET http://`) passes the router by.
-  return (request, response) =>
-    app(request as Request, response as Response, () =>
-      nothingHere(request as Request, response as Response),
-    );
 }
+
+const routeNotFound = (): Problem =>
+  new Problem('route-not-found', 'There is nothing at this path; GET /docs describes the API.');
+
+const methodNotAllowed = (allow: string): Problem =>
+  new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
+
+const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
+  send(
+    response,
+    problem.status,
+    'application/problem+json',
+    problemBody(problem, instanceOf(response, problem.members['requestId'])),
+    problem.headers,
+  );
 
 /**
  * What bounds each client app, from the moment its key is known: the requests it has in flight, and apart from these
@@ -132,7 +78,7 @@ export function makeApp(deps: Dependencies): RequestListener {
 function makeBounds(
   { authenticate, bodyReadsMax, bodyTimeoutMs }: Dependencies,
   inFlight: InFlight,
-): Pick<AcceptDependencies, 'authenticate' | 'readBody'> {
+): Pick<RouteDependencies, 'authenticate' | 'readBody'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
   return {
     async authenticate(request, address) {
@@ -165,56 +111,4 @@ function bodyProblem(fault: BodyFault): Problem {
   return fault === 'too-slow'
     ? new Problem('request-timeout', 'The body did not arrive in time.', { headers })
     : overloaded('Too many requests of this client app are still sending their bodies.', headers);
-}
-
-/** Runs a handler inside a trace of our own, linked to the client's, and turns what it throws into a problem. */
-function answered(deps: Dependencies, route: string, handle: Handle) {
-  return async (request: Request, response: Response): Promise<void> => {
-    const stop = deps.metrics.requestSeconds.startTimer({ route });
-    response.once('close', () => stop({ status: statusOf(response), mode: modeOf(response) }));
-    const { traceparent } = request.headers;
-    const span = {
-      kind: 'server',
-      links: [typeof traceparent === 'string' ? traceparent : undefined],
-      attributes: { 'http.request.method': request.method, 'http.route': route },
-    } as const;
-    await withSpan(`${request.method} ${route}`, span, async (own, note) => {
-      setTrace(response, own);
-      await handle(request, response).catch((error: unknown) => fail(deps, response, error));
-      const { statusCode } = response;
-      note({
-        'http.response.status_code': statusCode,
-        ...(statusCode >= 500 ? { 'error.type': String(statusCode) } : {}),
-      });
-    });
-  };
-}
-
-/** What the metrics say of a client that went away before it had an answer. */
-const statusOf = (response: Response): string => (response.headersSent ? String(response.statusCode) : '499');
-
-function fail({ log }: Pick<Dependencies, 'log'>, response: Response, error: unknown): void {
-  if (response.destroyed) return;
-  const problem = problemOf(error);
-  const instance = instanceOf(response, problem.members['requestId']);
-  if (problem.code === 'internal')
-    log.error(
-      {
-        instance,
-        traceId: traceIdOf(traceOf(response)),
-        error: describeError(error),
-        stack: error instanceof Error ? error.stack : '',
-      },
-      'bug',
-    );
-  // An answer that has begun cannot be taken back: the connection is cut, so that nobody takes half for whole.
-  if (response.headersSent) response.destroy();
-  else
-    send(
-      response,
-      problem.status,
-      'application/problem+json',
-      problemBody(problem, instance),
-      problem.headers,
-    );
 }

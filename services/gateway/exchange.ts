@@ -1,13 +1,12 @@
 import type { Request, Response } from 'express';
 import type { Delivery } from '#shared/contracts/delivery.ts';
-import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 
 export type { Request, Response };
 
 export type Headers = Readonly<Record<string, string>>;
 
 /** What the gateway keeps of one exchange, in Express's own place for it. */
-type Locals = { traceparent?: string; headers?: Record<string, string>; mode?: Delivery['mode'] };
+type Locals = { headers?: Record<string, string>; mode?: Delivery['mode'] };
 
 const localsOf = (response: Response): Locals => response.locals;
 
@@ -21,17 +20,6 @@ const COMMON_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-/** Gives the exchange its trace: our own, whatever the client sent. */
-export function setTrace(response: Response, traceparent: string): void {
-  localsOf(response).traceparent = traceparent;
-}
-
-export function traceOf(response: Response): string {
-  const locals = localsOf(response);
-  locals.traceparent ??= newTraceparent();
-  return locals.traceparent;
-}
-
 /** Notes how the client of this exchange learns its result, once its body is known. */
 export function noteMode(response: Response, mode: Delivery['mode']): void {
   localsOf(response).mode = mode;
@@ -39,10 +27,6 @@ export function noteMode(response: Response, mode: Delivery['mode']): void {
 
 /** `none`: the exchange is no check, or ended before its body was known. */
 export const modeOf = (response: Response): Delivery['mode'] | 'none' => localsOf(response).mode ?? 'none';
-
-/** The `instance` of a problem: the request where it has an id, else the trace. */
-export const instanceOf = (response: Response, requestId: unknown): string =>
-  `/requests/${typeof requestId === 'string' ? requestId : traceIdOf(traceOf(response))}`;
 
 /** Adds headers that the answer of this exchange will carry, a problem too. */
 export function addHeaders(response: Response, headers: Headers): void {

@@ -1,0 +1,49 @@
+import type { Handle, Route } from '#shared/http/serve-routes.ts';
+import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
+import { DOCS_POLICY, HOME_PAGE, makeDocsPage } from './docs-page.ts';
+import { type Headers, send, sendJson } from './exchange.ts';
+import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
+import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
+import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
+
+export type Dependencies = AcceptDependencies & ReadDependencies & ListChainsDependencies;
+
+/** One segment and nothing after it; the handler decodes it, once the key is known to be right. */
+const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
+
+/**
+ * Every route of the gateway. A handler begins with the key: key → the client app's share of the requests in flight →
+ * scope → body → limits → its work.
+ */
+export const makeRoutes = (deps: Dependencies): Route[] => [
+  { method: 'post', path: CHECK_PATH, name: 'check-roles', handle: makeAcceptCheck(deps) },
+  { method: 'get', path: RESPONSE_PATH, name: 'responses', handle: makeReadCheck(deps) },
+  { method: 'get', path: '/access-control/chains', name: 'chains', handle: makeListChains(deps) },
+  ...documentRoutes(deps),
+];
+
+/** The documents are the same for everybody. */
+const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
+
+/** Where the API is described, for machines too (RFC 8631). */
+const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
+
+function documentRoutes({ publicBaseUrl }: Pick<Dependencies, 'publicBaseUrl'>): Route[] {
+  const document = makeOpenApi(publicBaseUrl);
+  const documentJson = JSON.stringify(document);
+  const sendDocument: Handle = async (_request, response) => sendJson(response, 200, documentJson, PUBLIC);
+  return [
+    { method: 'get', path: OPENAPI_PATH, name: 'openapi', handle: sendDocument },
+    { method: 'get', path: DOCS_PATH, name: 'docs', handle: sendPage(makeDocsPage(document)) },
+    { method: 'get', path: '/', name: 'home', handle: sendPage(HOME_PAGE, { link: HOME_LINKS }) },
+  ];
+}
+
+const sendPage =
+  (page: string, headers: Headers = {}): Handle =>
+  async (_request, response) =>
+    send(response, 200, 'text/html; charset=utf-8', page, {
+      ...PUBLIC,
+      'content-security-policy': DOCS_POLICY,
+      ...headers,
+    });

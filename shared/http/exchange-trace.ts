@@ -1,0 +1,20 @@
+import type { Response } from 'express';
+import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
+
+/** Kept in the place that Express has for what belongs to one exchange. */
+const localsOf = (response: Response): { traceparent?: string } => response.locals;
+
+/** Gives the exchange its trace: our own, never the client's. */
+export function setTrace(response: Response, traceparent: string): void {
+  localsOf(response).traceparent = traceparent;
+}
+
+export function traceOf(response: Response): string {
+  const locals = localsOf(response);
+  locals.traceparent ??= newTraceparent();
+  return locals.traceparent;
+}
+
+/** The `instance` of a problem: the request where it has an id, else the trace. */
+export const instanceOf = (response: Response, requestId?: unknown): string =>
+  `/requests/${typeof requestId === 'string' ? requestId : traceIdOf(traceOf(response))}`;

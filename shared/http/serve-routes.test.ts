@@ -1,0 +1,112 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { makeLogger } from '#shared/telemetry/log.ts';
+import { BaseProblem, COMMON_PROBLEMS, problemBody } from './problem.ts';
+import { type Route, type ServeOptions, serveRoutes } from './serve-routes.ts';
+
+class TestProblem extends BaseProblem<keyof typeof COMMON_PROBLEMS> {
+  constructor(code: keyof typeof COMMON_PROBLEMS, headers = {}) {
+    super(COMMON_PROBLEMS, code, code, { headers });
+  }
+}
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function start(routes: readonly Route[], options: Partial<ServeOptions> = {}) {
+  const timed: string[] = [];
+  const lines: string[] = [];
+  const listener = serveRoutes({
+    routes,
+    problems: {
+      routeNotFound: () => new TestProblem('route-not-found'),
+      methodNotAllowed: (allow) => new TestProblem('method-not-allowed', { allow }),
+      problemOf: (error) => (error instanceof TestProblem ? error : new TestProblem('internal')),
+    },
+    enter: () => undefined,
+    startTimer: (route) => (_response, status) => void timed.push(`${route} ${status}`),
+    sendProblem: (response, problem) =>
+      response.status(problem.status).set(problem.headers).send(problemBody(problem, '/requests/x')),
+    trustedProxies: [],
+    forwardedForIgnored: { inc: () => undefined },
+    log: makeLogger('test', 'warn', { write: (line: string) => void lines.push(line) }),
+    ...options,
+  });
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  servers.push(server);
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const ask = (method: string, path: string) => fetch(`http://127.0.0.1:${port}${path}`, { method });
+  return { ask, timed, lines };
+}
+
+const answering = (method: Route['method'], path: Route['path'], name: string): Route => ({
+  method,
+  path,
+  name,
+  handle: async (_request, response) => void response.send(name),
+});
+
+const THING = /^\/things\/[^/]+$/;
+const THINGS = [
+  answering('get', THING, 'read'),
+  answering('put', THING, 'write'),
+  answering('delete', THING, 'drop'),
+];
+
+test('one path serves several methods, each by its own handler and under its own name', async () => {
+  const { ask, timed } = await start(THINGS);
+  expect(await (await ask('GET', '/things/1')).text()).toBe('read');
+  expect(await (await ask('PUT', '/things/1')).text()).toBe('write');
+  expect(await (await ask('DELETE', '/things/1')).text()).toBe('drop');
+  expect(timed).toEqual(['read 200', 'write 200', 'drop 200']);
+});
+
+test.each(['HEAD', 'OPTIONS', 'POST'])(
+  '%s on such a path is 405 and allows all of its methods',
+  async (method) => {
+    const { ask } = await start(THINGS);
+    const response = await ask(method, '/things/1');
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, PUT, DELETE');
+  },
+);
+
+test('a path that also matches the pattern of an earlier route keeps its own methods', async () => {
+  const { ask } = await start([answering('get', THING, 'read'), answering('post', '/things/all', 'all')]);
+  expect(await (await ask('POST', '/things/all')).text()).toBe('all');
+});
+
+test('an unknown path, and one that cannot be decoded, is 404', async () => {
+  const { ask, timed } = await start([answering('get', '/named/:name', 'named')]);
+  expect((await ask('GET', '/nothing')).status).toBe(404);
+  expect((await ask('GET', '/named/%ff')).status).toBe(404);
+  expect(timed).toEqual(['none 404']);
+});
+
+test('a request that is refused at the entry reaches no handler', async () => {
+  const { ask, timed } = await start(THINGS, {
+    enter() {
+      throw new TestProblem('overloaded');
+    },
+  });
+  expect((await ask('GET', '/things/1')).status).toBe(503);
+  expect(timed).toEqual([]);
+});
+
+test('an unexpected error is logged as a bug, and its message is not shown', async () => {
+  const { ask, lines } = await start([
+    {
+      ...answering('get', '/bug', 'bug'),
+      async handle() {
+        throw new Error('a secret');
+      },
+    },
+  ]);
+  const response = await ask('GET', '/bug');
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain('secret');
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['bug']);
+});
