@@ -13,7 +13,12 @@ export const BatchStatus = z.object({
   /** Of the finished entries; in the order in which the rules name the roles first. */
   roles: z.array(RoleCounts),
   acceptedAt: z.iso.datetime(),
+  /** When the last entry was evaluated. */
   completedAt: z.iso.datetime().optional(),
   ruleSet: RuleSetReference.optional(),
 });
 export type BatchStatus = z.infer<typeof BatchStatus>;
+
+/** The body of a batch's webhook. It follows from the stored parts alone, so it is the same however often it is made. */
+export const batchWebhookOf = (status: BatchStatus): string =>
+  JSON.stringify({ type: 'batch.completed', ...status });

@@ -76,6 +76,8 @@ export const BatchPartCompleted = z.object({
   roles: z.array(RoleCounts),
   /** Entries whose charge is returned: nothing decided, and every error retryable. */
   refundCount: z.number().int().nonnegative(),
+  /** Entries that ended as `failed`. */
+  failedCount: z.number().int().nonnegative(),
   evaluatedAt: z.iso.datetime(),
   /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and served. */
   linesGzip: z.string(),

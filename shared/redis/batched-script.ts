@@ -20,7 +20,7 @@ end
 return answers
 `;
 
-type Call = { readonly keys: readonly string[]; readonly args: readonly (string | number)[] };
+type Call = { readonly keys: readonly string[]; readonly args: readonly (string | number | Buffer)[] };
 
 /**
  * Makes a Lua script callable as `makeScript` does, but sends what is called while one command is unanswered as

@@ -9,7 +9,8 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
 
-const wantedKey = (requestId: string): string => `wanted:${requestId}`;
+/** The reply channels of those who wait for a result or a batch. */
+export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
 /** A result that ends within this time of being saved may be gone when it is handed in again. */
 const ENDS_SOON_MS = 600_000;

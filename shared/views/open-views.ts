@@ -1,5 +1,6 @@
 import { makeAccounts } from '#shared/redis/accounts.ts';
 import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
+import { makeBatches } from '#shared/redis/batches.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
@@ -15,6 +16,7 @@ export const openViews = (redis: Redis) => ({
   accounts: makeAccounts(redis),
   clientApps: makeClientApps(redis),
   results: makeResults(redis),
+  batches: makeBatches(redis),
   deliveries: makeDeliveries(redis),
   admission: makeRestoreAdmission(redis),
   usageFigures: makeUsageFigures(redis),
