@@ -4,14 +4,14 @@ import { isRefunded } from '#shared/contracts/result.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { type AdmitCheck, type AdmittedCheck, isToBeRetried, laneOf } from './admit-check.ts';
+import { type AdmitCheck, type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
 import type { ApplyLimits } from './apply-limits.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from './exchange.ts';
 import { parseRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
-import type { PublishCheck } from './publish-check.ts';
+import { laneOf, type PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
 import type { ValidationRules, ValidCheck } from './validate-check.ts';
 
@@ -53,7 +53,15 @@ export function makeAcceptCheck(deps: Dependencies) {
       throw problem;
     }
     const { check } = parsed;
-    const admitted = await deps.admitCheck({ app, ...parsed }, response);
+    const admitted = await deps.admitCheck(
+      {
+        app,
+        lane: laneOf(check),
+        bodyHash: () => sha256(check.canonical()),
+        idempotencyKey: parsed.idempotencyKey,
+      },
+      response,
+    );
     if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
     const elapsedMs = performance.now() - arrivedAt;
     const leftMs = deps.syncDeadlineMs - elapsedMs;

@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Admission, Admitter, Claim } from '#shared/redis/admit.ts';
+import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/redis/admit.ts';
 import { type ApplyLimits, refuseOverLimit } from './apply-limits.ts';
 import type { Retention } from './domain/judge-poll.ts';
 import type { Response } from './exchange.ts';
 import { Problem } from './problem.ts';
-import type { RequestIds } from './request-ids.ts';
-import type { ValidCheck } from './validate-check.ts';
+import type { IssuedLane, RequestIds } from './request-ids.ts';
 
 /** How long a request waits for another request with the same key that has not published yet. */
 const CLAIM_WAIT_MS_MAX = 2_000;
@@ -46,17 +44,22 @@ export type Dependencies = {
   readonly syncDeadlineMs: number;
 };
 
+/** A valid check, or a valid batch. */
 export type CheckToAdmit = {
   readonly app: AppAccess;
-  readonly check: ValidCheck;
+  readonly lane: IssuedLane;
+  /** SHA-256, hex: equal for two bodies with equal validated values. Asked for only with an idempotency key. */
+  readonly bodyHash: () => string;
   readonly idempotencyKey: string | undefined;
+  /** Checks of the month's quota that it costs. Default 1. */
+  readonly cost?: number;
+  /** Whether its rate is charged already. */
+  readonly isPaid?: boolean;
 };
 
 export type AdmitCheck = (request: CheckToAdmit, response: Response) => Promise<AdmittedCheck>;
 
-const sha256 = (text: string): string => hash('sha256', text, 'hex');
-
-export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
+export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /**
  * Whether a stored result is a failure that a new check may not have. The status is found in the text, which is written
@@ -66,7 +69,6 @@ export const isToBeRetried = (resultJson: string): boolean =>
   resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
 
 type Attempt = CheckToAdmit & {
-  readonly lane: Lane;
   readonly seed: string;
   readonly idempotency: AdmittedCheck['idempotency'];
 };
@@ -84,16 +86,16 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
-    const { app, check, idempotencyKey } = toAdmit;
+    const { app, idempotencyKey, isPaid = false } = toAdmit;
     const seed = deps.ids.makeSeed();
     const idempotency =
       idempotencyKey === undefined
         ? undefined
-        : { keyHash: sha256(idempotencyKey), bodyHash: sha256(check.canonical()) };
-    const attempt: Attempt = { ...toAdmit, seed, idempotency, lane: laneOf(check) };
+        : { keyHash: sha256(idempotencyKey), bodyHash: toAdmit.bodyHash() };
+    const attempt: Attempt = { ...toAdmit, seed, idempotency };
     const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
     let admission = await deps.applyLimits(
-      { app, bucket: 'per-second', check: { seed, ...(idempotency ? { claim: idempotency } : {}) } },
+      { app, bucket: 'per-second', isPaid, check: checkOf(attempt, idempotency) },
       response,
     );
     for (let replaces: string | undefined; ; ) {
@@ -129,12 +131,12 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
 /** A published claim gives its result or its id; `spent` if there is nothing to replay. */
 async function judgeReplay(
   deps: Dependencies,
-  lane: Lane,
+  lane: IssuedLane,
   replay: AdmittedCheck,
 ): Promise<AdmittedCheck | 'spent'> {
   const ageMs = replay.nowMs - replay.acceptedAtMs;
   if (ageMs >= deps.retentionMs[lane]) return 'spent';
-  if (lane === 'bulk') return replay;
+  if (lane !== 'interactive') return replay;
   const resultJson = await deps.readResult(replay.requestId);
   if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };
   if (ageMs < deps.syncDeadlineMs) throw inUse();
@@ -147,18 +149,28 @@ async function admitAgain(
   attempt: Attempt,
   replaces: string | undefined,
 ): Promise<Admission> {
-  const { app, seed, idempotency } = attempt;
+  const { app, idempotency } = attempt;
   const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
   const admission = await deps.admit({
     clientId: app.clientId,
     limits: app.limits,
     bucket: 'per-second',
     isPaid: true,
-    check: { seed, ...(claim ? { claim } : {}) },
+    check: checkOf(attempt, claim),
   });
   refuseOverLimit(admission, 'per-second');
   return admission;
 }
+
+/** What the limiter is told of a check or batch. */
+const checkOf = (
+  { seed, cost }: Attempt,
+  claim: NonNullable<AdmitRequest['check']>['claim'],
+): NonNullable<AdmitRequest['check']> => ({
+  seed,
+  ...(cost === undefined ? {} : { cost }),
+  ...(claim ? { claim } : {}),
+});
 
 async function waitForClaim(giveUpAt: number): Promise<void> {
   if (performance.now() > giveUpAt) throw inUse();

@@ -34,9 +34,11 @@ describe('a poll', () => {
     const gateway = await start();
     const others = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_2');
     gateway.complete(others, aResult(others));
+    const batch = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'batch', 'app_1');
     const bodies = [];
     for (const id of [
       others,
+      batch,
       'x',
       '%ff',
       '%',

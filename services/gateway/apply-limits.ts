@@ -12,7 +12,7 @@ export type Dependencies = {
 };
 
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
-export type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & { readonly app: AppAccess };
+export type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'isPaid' | 'check'> & { readonly app: AppAccess };
 
 export type ApplyLimits = (request: LimitedRequest, response: Response) => Promise<Admission>;
 
@@ -22,11 +22,12 @@ export type ApplyLimits = (request: LimitedRequest, response: Response) => Promi
  * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError if Redis does not answer: it never fails open
  */
 export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
-  return async function applyLimits({ app, bucket, check }, response) {
+  return async function applyLimits({ app, bucket, isPaid, check }, response) {
     const admission = await admit({
       clientId: app.clientId,
       limits: app.limits,
       bucket,
+      ...(isPaid ? { isPaid } : {}),
       ...(check ? { check } : {}),
     });
     metrics.limitDecisions.inc({ decision: admission.outcome });
@@ -57,7 +58,7 @@ const rateLimited = ({ second }: Admission, bucket: Bucket): Problem =>
 const quotaExceeded = ({ month }: Admission): Problem =>
   new Problem(
     'monthly-quota-exceeded',
-    `This client app may make at most ${month?.limit} checks in a calendar month (UTC).`,
+    `This client app may make at most ${month?.limit} checks in a calendar month (UTC), of which ${month?.remaining} are left.`,
     {
       members: violated('per-month'),
       headers: retryAfter(month?.resetMs ?? 0),

@@ -69,7 +69,7 @@ export type GatewayConfig = CommonConfig & {
   readonly chainsFile: string;
   readonly syncDeadlineMs: number;
   /** By lane: sync checks travel in the interactive one. */
-  readonly retentionMs: { readonly interactive: number; readonly bulk: number };
+  readonly retentionMs: { readonly interactive: number; readonly bulk: number; readonly batch: number };
   readonly callback: { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
   /** Records waiting in a lane beyond which no more checks are taken. */
   readonly laneLagMax: number;
@@ -111,6 +111,7 @@ export function loadConfig(env: Environment): GatewayConfig {
     retentionMs: {
       interactive: hoursToMs(parsed.SYNC_RESULT_RETENTION_HOURS),
       bulk: hoursToMs(parsed.RESULT_RETENTION_HOURS),
+      batch: hoursToMs(parsed.RESULT_RETENTION_HOURS),
     },
     callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
     laneLagMax: parsed.LANE_LAG_MAX,

@@ -1,4 +1,4 @@
-import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
+import { type CheckRequested, LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
@@ -6,7 +6,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Admitter } from '#shared/redis/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { type AdmittedCheck, laneOf } from './admit-check.ts';
+import type { AdmittedCheck } from './admit-check.ts';
 import type { Retention } from './domain/judge-poll.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import type { ValidCheck } from './validate-check.ts';
@@ -39,6 +39,8 @@ export type CheckToPublish = {
   /** Called when the charge is refunded, before the error is thrown. */
   readonly onRefund: () => void;
 };
+
+export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
 export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 

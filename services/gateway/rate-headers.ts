@@ -35,9 +35,9 @@ export function rateHeaders(
   };
 }
 
-/** The headers after the month's charge was refunded. */
-export function rateHeadersAfterRefund(admission: Admission): Record<string, string> {
+/** The headers after the month's charge, of `count` checks, was refunded. */
+export function rateHeadersAfterRefund(admission: Admission, count = 1): Record<string, string> {
   const { month } = admission;
-  const left = month && { ...month, remaining: Math.min(month.limit, month.remaining + 1) };
+  const left = month && { ...month, remaining: Math.min(month.limit, month.remaining + count) };
   return rateHeaders({ ...admission, month: left }, 'per-second');
 }

@@ -30,7 +30,7 @@ export function makeReadCheck(deps: Dependencies) {
     const issued = deps.ids.readId(requestId, app.clientId);
     const state =
       issued && judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, deps.retentionMs);
-    if (state === undefined || state === 'forgotten') throw notFound();
+    if (state === undefined || state === 'forgotten' || issued?.lane === 'batch') throw notFound();
     if (state === 'expired')
       throw new Problem('request-expired', 'The result has expired: its retention is over.', {
         members: { requestId },

@@ -12,7 +12,7 @@ const both = makeRequestIds({
 
 describe('a request id', () => {
   it('is at most 64 URL-safe characters and tells its time and lane to its client', () => {
-    for (const lane of ['interactive', 'bulk'] as const) {
+    for (const lane of ['interactive', 'bulk', 'batch'] as const) {
       const id = one.makeId(one.makeSeed(), 1_795_228_683_520, lane, 'app_1');
       expect(id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
       expect(one.readId(id, 'app_1')).toEqual({ issuedAtMs: 1_795_228_683_520, lane });

@@ -1,5 +1,4 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import { makeRandomHex } from '#shared/random-pool.ts';
 
 /**
@@ -15,7 +14,13 @@ const RANDOM_LENGTH = 10;
 const MAC_LENGTH = 12;
 const ID_LENGTH = HEAD_LENGTH + RANDOM_LENGTH + MAC_LENGTH;
 const SHAPE = /^[A-Za-z0-9_-]{40}$/;
-const LANE_CODES = { interactive: 1, bulk: 2 } as const;
+const LANE_CODES = { interactive: 1, bulk: 2, batch: 3 } as const;
+
+/** The lane of a check, or of a batch: an id tells which of the two it is. */
+export type IssuedLane = keyof typeof LANE_CODES;
+const LANE_OF_CODE = new Map<number, IssuedLane>(
+  Object.entries(LANE_CODES).map(([lane, code]) => [code, lane as IssuedLane]),
+);
 
 /** MAC keys by number; ids are made with `current`, and verified with the key that they name. */
 export type IdKeys = {
@@ -24,13 +29,13 @@ export type IdKeys = {
 };
 
 /** The content of an id whose MAC is right. */
-export type IssuedId = { readonly issuedAtMs: number; readonly lane: Lane };
+export type IssuedId = { readonly issuedAtMs: number; readonly lane: IssuedLane };
 
 export type RequestIds = {
   /** The key number and randomness of a future id, fixed before its time is known. */
   makeSeed(): string;
   /** The id of a seed and a time. The same arguments give the same id, so a replay has the id of the first request. */
-  makeId(seed: string, issuedAtMs: number, lane: Lane, clientId: string): string;
+  makeId(seed: string, issuedAtMs: number, lane: IssuedLane, clientId: string): string;
   /** `undefined` for an id that was not issued to this client. */
   readId(id: string, clientId: string): IssuedId | undefined;
 };
@@ -73,8 +78,8 @@ export function makeRequestIds(keys: IdKeys): RequestIds {
       const bytes = Buffer.from(id, 'base64url');
       const mac = macOf(bytes.readUInt8(0), bytes.subarray(0, -MAC_LENGTH), clientId);
       if (mac === undefined || !timingSafeEqual(mac, bytes.subarray(-MAC_LENGTH))) return undefined;
-      const lane = bytes.readUInt8(1) === LANE_CODES.interactive ? 'interactive' : 'bulk';
-      return { issuedAtMs: bytes.readUIntBE(2, 6), lane };
+      const lane = LANE_OF_CODE.get(bytes.readUInt8(1));
+      return lane && { issuedAtMs: bytes.readUIntBE(2, 6), lane };
     },
   };
 }

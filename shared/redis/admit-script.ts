@@ -23,7 +23,7 @@ end
 
 /** Keys and arguments of one admission; a call carries several. */
 export const ADMISSION_KEYS = 5;
-export const ADMISSION_ARGUMENTS = 8;
+export const ADMISSION_ARGUMENTS = 9;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
@@ -39,6 +39,7 @@ export const ADMISSION_ARGUMENTS = 8;
  *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
  *   4 'check' or 'count'  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
  *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id: under it the hour's usage is counted
+ *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest leaves, month's
  * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
@@ -61,6 +62,7 @@ local function admit(k, a)
   local logKey, totalKey, claimKey = KEYS[k + 1], KEYS[k + 2], KEYS[k + 5]
   local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
   local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
+  local cost = tonumber(ARGV[a + 9])
   local now = clock
 
   local total, tailMs, tailCount, oldest = tonumber(redis.call('GET', totalKey) or '0'), nil, 0, nil
@@ -110,27 +112,27 @@ local function admit(k, a)
     redis.call('SET', totalKey, total, 'PX', ${LOG_KEPT_MS})
   end
 
-  local function countUsage(member)
+  local function countUsage(member, times)
     if quota == 0 then return end
     local hour = math.floor(now / 3600000)
     local usage = 'usage:{' .. client .. '}:' .. hour
-    if redis.call('HINCRBY', usage, member, 1) == 1 then
+    if redis.call('HINCRBY', usage, member, times) == times then
       redis.call('PEXPIRE', usage, USAGE_KEPT)
       redis.call('SADD', 'usage:apps:' .. hour, client)
       redis.call('PEXPIRE', 'usage:apps:' .. hour, USAGE_KEPT)
     end
     if member == 'accepted' then
       local ms, count = string.match(redis.call('HGET', usage, 'last') or '0:0', '^(%d+):(%d+)$')
-      if tonumber(ms) < now then redis.call('HSET', usage, 'last', now .. ':1')
-      elseif tonumber(ms) == now then redis.call('HSET', usage, 'last', now .. ':' .. (count + 1)) end
+      if tonumber(ms) < now then redis.call('HSET', usage, 'last', now .. ':' .. times)
+      elseif tonumber(ms) == now then redis.call('HSET', usage, 'last', now .. ':' .. (count + times)) end
     end
     if member == 'refused' then
       local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)
-      if redis.call('HINCRBY', day, member, 1) == 1 then redis.call('PEXPIRE', day, COUNTER_KEPT) end
+      if redis.call('HINCRBY', day, member, times) == times then redis.call('PEXPIRE', day, COUNTER_KEPT) end
     end
   end
 
-  if rate == 'rate' and total >= limit then countUsage('refused') return answer('rate-limited') end
+  if rate == 'rate' and total >= limit then countUsage('refused', 1) return answer('rate-limited') end
   if kind == 'count' then enter() return answer('counted') end
 
   if body ~= '' then
@@ -146,12 +148,12 @@ local function admit(k, a)
     end
   end
 
-  if quota > 0 and used >= quota then countUsage('refused') return answer('quota-exceeded') end
+  if quota > 0 and used + cost > quota then countUsage('refused', 1) return answer('quota-exceeded') end
   enter()
-  countUsage('accepted')
+  countUsage('accepted', cost)
   if quota > 0 then
-    used = redis.call('INCR', KEYS[k + 2 + month])
-    if used == 1 then redis.call('PEXPIREAT', KEYS[k + 2 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end
+    used = redis.call('INCRBY', KEYS[k + 2 + month], cost)
+    if used == cost then redis.call('PEXPIREAT', KEYS[k + 2 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end
   end
   if body ~= '' then
     redis.call('DEL', claimKey)
@@ -178,9 +180,10 @@ end
 return 1
 `;
 
-/** KEYS: the month's counter, claim (or the counter again). ARGV: seed, '1' if there is a claim. */
+/** KEYS: the month's counter, claim (or the counter again). ARGV: seed, '1' if there is a claim, checks charged. */
 export const RELEASE_LUA = `
-if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
+local refund = math.min(tonumber(ARGV[3]), tonumber(redis.call('GET', KEYS[1]) or '0'))
+if refund > 0 then redis.call('DECRBY', KEYS[1], refund) end
 if ARGV[2] == '1' and redis.call('HGET', KEYS[2], 'seed') == ARGV[1] then redis.call('DEL', KEYS[2]) end
 return 1
 `;

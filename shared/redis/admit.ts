@@ -41,6 +41,8 @@ export type AdmitRequest = {
   readonly check?: {
     /** What the id will be made of; stored with a claim, so that a replay gets the same id. */
     readonly seed: string;
+    /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
+    readonly cost?: number;
     readonly claim?: {
       /** SHA-256, hex. */
       readonly keyHash: string;
@@ -109,7 +111,15 @@ export type Admitter = {
   /** Says that the broker has the check, so that a replay is answered at once. */
   readonly markPublished: (claim: ClaimRef & { readonly requestId: string }) => Promise<void>;
   /** Gives a charge back and drops the claim: only for a check that surely was not published. */
-  readonly release: (charge: { clientId: string; month: string; claim?: ClaimRef }) => Promise<void>;
+  readonly release: (charge: Charge) => Promise<void>;
+};
+
+export type Charge = {
+  readonly clientId: string;
+  readonly month: string;
+  /** Checks that were charged. Default 1. */
+  readonly count?: number;
+  readonly claim?: ClaimRef;
 };
 
 export type ClaimRef = { readonly clientId: string; readonly keyHash: string; readonly seed: string };
@@ -142,11 +152,11 @@ export function makeAdmitter(redis: Redis, now: () => number): Admitter {
     async markPublished({ clientId, keyHash, seed, requestId }) {
       await mark([claimKey(clientId, keyHash)], [seed, requestId]);
     },
-    async release({ clientId, month, claim }) {
+    async release({ clientId, month, count = 1, claim }) {
       const counter = monthCounterKey(clientId, month);
       await release(
         [counter, claim ? claimKey(clientId, claim.keyHash) : counter],
-        [claim?.seed ?? '', claim ? 1 : 0],
+        [claim?.seed ?? '', claim ? 1 : 0, count],
       );
     },
   };
@@ -200,6 +210,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     check?.claim?.bodyHash ?? '',
     check?.claim?.replaces ?? '',
     request.clientId,
+    check?.cost ?? 1,
   ];
 }
 

@@ -128,6 +128,25 @@ describe('the limits over two gateways', () => {
     expect(await monthTotal(app)).toBe(1_000);
   });
 
+  it('charge all checks of a batch or none, and refund them all', async () => {
+    const app = await anApp({ requestsPerMonth: 1_000 });
+    const { clientId, limits } = app.document;
+    const admit = (cost: number) =>
+      admitter.admit({ clientId, limits, bucket: 'per-second', isPaid: true, check: { seed: '1.00', cost } });
+    const answers = await Promise.all([700, 400, 300, 1].map(admit));
+    expect(answers.map(({ outcome, month }) => [outcome, month?.remaining])).toEqual([
+      ['fresh', 300],
+      ['quota-exceeded', 300],
+      ['fresh', 0],
+      ['quota-exceeded', 0],
+    ]);
+    const month = answers[0]?.month?.name ?? '';
+    await admitter.release({ clientId, month, count: 700 });
+    expect(await monthTotal(app)).toBe(300);
+    await admitter.release({ clientId, month, count: 700 });
+    expect(await monthTotal(app)).toBe(0);
+  });
+
   it('charge rate but no quota for what is refused, and neither for a replay', async () => {
     const app = await anApp({ tier: 'free', requestsPerSecond: 1_000 });
     const headers = { 'idempotency-key': randomUUID() };

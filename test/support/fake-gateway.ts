@@ -111,7 +111,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     current: { number: 1 },
     byNumber: new Map([[1, new Uint8Array(32).fill(1)]]),
   });
-  const retentionMs = { interactive: HOUR_MS, bulk: 72 * HOUR_MS };
+  const retentionMs = { interactive: HOUR_MS, bulk: 72 * HOUR_MS, batch: 72 * HOUR_MS };
   const syncDeadlineMs = options.syncDeadlineMs ?? 1_000;
   const readResult = async (requestId: string) => results.get(requestId);
   const authenticator = makeAuthenticator({

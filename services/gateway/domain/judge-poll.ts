@@ -1,7 +1,5 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
-
 /** The retention of results by lane; sync checks use the interactive lane. */
-export type Retention = Readonly<Record<Lane, number>>;
+export type Retention = { readonly interactive: number; readonly bulk: number; readonly batch: number };
 
 /**
  * The answer to a poll without a stored result:
@@ -16,10 +14,10 @@ export type PollState = 'pending' | 'expired' | 'forgotten';
  *
  * @param ageMs since the id was issued, by Redis's clock.
  * @example
- * judgePoll({ ageMs: 5, lane: 'bulk' }, { interactive: 3_600_000, bulk: 259_200_000 }); // 'pending'
+ * judgePoll({ ageMs: 5, lane: 'bulk' }, { interactive: 3_600_000, bulk: 259_200_000, batch: 259_200_000 }); // 'pending'
  */
 export function judgePoll(
-  issued: { readonly ageMs: number; readonly lane: Lane },
+  issued: { readonly ageMs: number; readonly lane: keyof Retention },
   retentionMs: Retention,
 ): PollState {
   const kept = retentionMs[issued.lane];
