@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseCidrs } from './contracts/callback-address.ts';
 import { ServiceError } from './errors.ts';
 import { readTls, type TlsSettings } from './read-tls.ts';
+import { type KeyRing, parseKeyRing } from './secret-box.ts';
 
 /** The environment as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -51,6 +52,42 @@ export const commaList = (fallback: string) =>
         .map((part) => part.trim())
         .filter((part) => part !== ''),
     );
+
+/** A text that must pass a parser; the fault names the variable and never repeats the text. */
+export const parsedBy =
+  <T>(parse: (text: string) => T, what: string) =>
+  (text: string, context: z.RefinementCtx) => {
+    try {
+      return parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: `not ${what}` });
+      return z.NEVER;
+    }
+  };
+
+/** A key ring; an empty text is none. */
+export const optionalKeyRing = () =>
+  z
+    .string()
+    .transform(
+      parsedBy(
+        (text): KeyRing | undefined => (text === '' ? undefined : parseKeyRing(text)),
+        'a key ring: `number:base64 of 32 bytes`, comma-separated',
+      ),
+    )
+    .optional();
+
+/** Where clients reach the gateway; without a slash at its end, and empty if it is not set. */
+export const publicBaseUrl = () =>
+  z
+    .union([
+      z.literal(''),
+      z
+        .url({ protocol: /^https?$/ })
+        .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment'),
+    ])
+    .default('')
+    .transform((text) => text.replace(/\/+$/, ''));
 
 /** Addresses and CIDR blocks, comma-separated: the proxies that may say whose request it is. */
 export const proxyList = () => commaList('').refine(areCidrs, 'not a list of addresses and CIDR blocks');

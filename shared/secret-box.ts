@@ -8,6 +8,7 @@ export type KeyRing = {
 };
 
 const KEY_BYTES = 32;
+export const KEY_NUMBER_MAX = 255;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -24,7 +25,7 @@ export function parseKeyRing(text: string): KeyRing {
     const match = /^([0-9]{1,3})(\??):([A-Za-z0-9+/]+=*)$/.exec(part.trim());
     const number = Number(match?.[1]);
     const key = Buffer.from(match?.[3] ?? '', 'base64');
-    if (!match || number > 255 || key.length !== KEY_BYTES || byNumber.has(number))
+    if (!match || number > KEY_NUMBER_MAX || key.length !== KEY_BYTES || byNumber.has(number))
       throw new ServiceError('config-invalid', 'a key ring is `number:base64 of 32 bytes`, comma-separated');
     byNumber.set(number, key);
     if (match[2] === '') inUse.push(number);

@@ -1,3 +1,4 @@
+import { publicRingOf } from '#shared/proof-keys.ts';
 import { environmentOf, planEnvironment } from './local-environment.ts';
 import { parseOptions } from './options.ts';
 import { planPorts } from './plan-ports.ts';
@@ -8,6 +9,7 @@ const secrets = {
   operator: { email: 'operator@localhost', password: 'p' },
   idKeys: '1:id',
   secretKeys: '1:secret',
+  proofKeys: `1:${Buffer.alloc(32, 1).toString('base64')}`,
 };
 const plan = (env: Record<string, string>, hasDemoChain = true) =>
   planEnvironment(env, ports, secrets, { file: '/data/chains.json', hasDemoChain });
@@ -42,10 +44,21 @@ test('a key reaches only the processes that need it, also when the environment b
   expect(environmentFor('gateway', env)).not.toHaveProperty('ROLECALL_SECRET_KEYS');
   expect(environmentFor('webhook-dispatcher', env)).toMatchObject({ ROLECALL_SECRET_KEYS: '2:mine' });
   expect(environmentFor('webhook-dispatcher', env)).not.toHaveProperty('ROLECALL_ID_KEYS');
-  for (const service of ['evaluator', 'result-store'])
-    expect(Object.keys(environmentFor(service, env)).filter((name) => name.startsWith('ROLECALL_'))).toEqual(
-      [],
-    );
+  const keysOf = (service: string) =>
+    Object.keys(environmentFor(service, env)).filter((name) => name.startsWith('ROLECALL_'));
+  expect(keysOf('evaluator')).toEqual(['ROLECALL_PROOF_KEYS']);
+  expect(keysOf('result-store')).toEqual([]);
+});
+
+test('the gateway knows the public halves of the keys that the evaluator signs with, and nothing more', () => {
+  const env = { ROLECALL_PROOF_KEYS: `7:${Buffer.alloc(32, 7).toString('base64')}` };
+  expect(environmentFor('evaluator', env)).toMatchObject(env);
+  const gateway = environmentFor('gateway', env);
+  expect(gateway).toMatchObject({ ROLECALL_PROOF_PUBLIC_KEYS: publicRingOf(env.ROLECALL_PROOF_KEYS) });
+  expect(gateway).not.toHaveProperty('ROLECALL_PROOF_KEYS');
+  expect(environmentFor('gateway', { ROLECALL_PROOF_KEYS: '' })).toMatchObject({
+    ROLECALL_PROOF_PUBLIC_KEYS: '',
+  });
 });
 
 test('the environment overrides any setting, and an empty value counts', () => {

@@ -1,3 +1,4 @@
+import { publicRingOf } from '#shared/proof-keys.ts';
 import { LOCAL_CHAIN_ID } from './chain.ts';
 import { demoTokens } from './demo-tokens.ts';
 import type { LocalChains } from './local-chains.ts';
@@ -52,12 +53,16 @@ export function planEnvironment(
     CHAINS_FILE: chainsFile,
   };
   for (const name of KEY_VARIABLES) delete common[name];
+  const proofKeys = env['ROLECALL_PROOF_KEYS'] ?? secrets.proofKeys;
   const overridden = (['KAFKA_BROKERS', 'REDIS_URL'] as const).filter((name) => env[name] !== undefined);
   return {
     common,
     keys: {
       ROLECALL_ID_KEYS: env['ROLECALL_ID_KEYS'] ?? secrets.idKeys,
       ROLECALL_SECRET_KEYS: env['ROLECALL_SECRET_KEYS'] ?? secrets.secretKeys,
+      ROLECALL_PROOF_KEYS: proofKeys,
+      ROLECALL_PROOF_PUBLIC_KEYS:
+        env['ROLECALL_PROOF_PUBLIC_KEYS'] ?? (proofKeys === '' ? '' : publicRingOf(proofKeys)),
     },
     warnings: [
       ...Object.keys(LOCAL_ONLY)

@@ -23,12 +23,21 @@ test('only their owner can read them', () => {
 });
 
 test('they have the forms that the services accept', () => {
-  const { app, idKeys, secretKeys } = loadLocalSecrets(dir);
+  const { app, idKeys, secretKeys, proofKeys } = loadLocalSecrets(dir);
   expect(isWellFormedApiKey(app.apiKey)).toBe(true);
   expect(app.clientId).toMatch(/^app_/);
   expect(Buffer.from(app.webhookSecret.replace('whsec_', ''), 'base64')).toHaveLength(32);
   expect(parseKeyRing(idKeys).current.number).toBe(1);
   expect(parseKeyRing(secretKeys).current.number).toBe(1);
+  expect(parseKeyRing(proofKeys).current.number).toBe(1);
+});
+
+test('a file from before verdicts were signed gets a key for them once, and keeps the rest', () => {
+  const { proofKeys: _proofKeys, ...older } = loadLocalSecrets(dir);
+  writeFileSync(join(dir, 'local-secrets.json'), JSON.stringify(older));
+  const completed = loadLocalSecrets(dir);
+  expect(completed).toEqual({ ...older, proofKeys: expect.stringMatching(/^1:/) });
+  expect(loadLocalSecrets(dir)).toEqual(completed);
 });
 
 test('a damaged file is an error that does not repeat it', () => {

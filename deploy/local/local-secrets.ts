@@ -14,6 +14,8 @@ const LocalSecrets = z.object({
   /** `number:base64 of 32 bytes`, comma-separated: what the services read as `ROLECALL_…_KEYS`. */
   idKeys: z.string(),
   secretKeys: z.string(),
+  /** Ed25519 seeds that sign verdicts. */
+  proofKeys: z.string(),
 });
 export type LocalSecrets = z.infer<typeof LocalSecrets>;
 
@@ -26,8 +28,9 @@ export type LocalSecrets = z.infer<typeof LocalSecrets>;
 export function loadLocalSecrets(dir: string): LocalSecrets {
   const file = join(dir, 'local-secrets.json');
   const text = readIfThere(file);
-  if (text !== undefined) return parse(text, file);
-  const secrets = makeLocalSecrets();
+  const kept = text === undefined ? undefined : parse(text, file);
+  if (kept?.isWhole) return kept.secrets;
+  const secrets = kept?.secrets ?? makeLocalSecrets();
   mkdirSync(dir, { recursive: true });
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: FILE_MODE });
@@ -42,12 +45,18 @@ const makeLocalSecrets = (): LocalSecrets => ({
   operator: { email: 'operator@localhost', password: randomBytes(PASSWORD_BYTES).toString('base64url') },
   idKeys: makeKeyRing(),
   secretKeys: makeKeyRing(),
+  proofKeys: makeKeyRing(),
 });
 
-/** The cause is left out: it would repeat the text, and the text is secret. */
-function parse(text: string, file: string): LocalSecrets {
+/**
+ * The secrets of a file. One that was written before verdicts were signed has no key for them yet, and is not whole.
+ * The cause is left out: it would repeat the text, and the text is secret.
+ */
+function parse(text: string, file: string): { readonly secrets: LocalSecrets; readonly isWhole: boolean } {
   try {
-    return LocalSecrets.parse(JSON.parse(text));
+    const found = JSON.parse(text) as { readonly proofKeys?: unknown };
+    const isWhole = found.proofKeys !== undefined;
+    return { secrets: LocalSecrets.parse(isWhole ? found : { ...found, proofKeys: makeKeyRing() }), isWhole };
   } catch {
     throw new Error(`${file} is not whole: put it back, or remove the whole data directory to begin anew`);
   }

@@ -12,14 +12,14 @@ export const SERVICES = [
     service: 'gateway',
     countOf: (options: StartOptions): number => options.gateways,
     httpPortOf: (base: number, index: number): number => (index === 0 ? base : base + 19 + index),
-    keys: ['ROLECALL_ID_KEYS'],
+    keys: ['ROLECALL_ID_KEYS', 'ROLECALL_PROOF_PUBLIC_KEYS'],
     stopsFirst: true,
   },
   {
     service: 'evaluator',
     countOf: (options: StartOptions): number => options.evaluators,
     httpPortOf: undefined,
-    keys: [],
+    keys: ['ROLECALL_PROOF_KEYS'],
     stopsFirst: false,
   },
   {

@@ -7,10 +7,13 @@ import {
   type Environment,
   integer,
   loadEnvironment,
+  optionalKeyRing,
+  publicBaseUrl,
   requireLivenessBeyond,
 } from '#shared/config.ts';
 import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
 
 const EvaluatorEnvironment = z.object({
   ...commonEnvironment,
@@ -18,6 +21,8 @@ const EvaluatorEnvironment = z.object({
   EVALUATION_DEADLINE_MS: integer({ min: 1_000, max: 600_000, default: 30_000 }),
   EVALUATOR_WINDOW: integer({ min: 1, max: 10_000, default: 2_000 }),
   RPC_ATTEMPT_TIMEOUT_MS: integer({ min: 50, max: 60_000, default: 3_000 }),
+  PUBLIC_BASE_URL: publicBaseUrl(),
+  ROLECALL_PROOF_KEYS: optionalKeyRing(),
 });
 
 export type EvaluatorConfig = CommonConfig & {
@@ -30,7 +35,18 @@ export type EvaluatorConfig = CommonConfig & {
   readonly attemptTimeoutMs: number;
   /** How many checks may wait for one chain that does not answer; a waiting check holds no slot of the window. */
   readonly waitingBounds: { readonly perClientMax: number; readonly max: number };
+  /** `iss` of signed verdicts. */
+  readonly proofIssuer: string;
 };
+
+/** Kept apart from the configuration, which may be logged. */
+export type EvaluatorSecrets = {
+  /** Absent: this process signs no verdicts. */
+  readonly proofKeys: KeyRing | undefined;
+};
+
+/** `iss` of signed verdicts where the gateway's public address is not set. */
+const PROOF_ISSUER = 'urn:rolecall';
 
 /**
  * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting
@@ -55,7 +71,14 @@ export function loadConfig(env: Environment): EvaluatorConfig {
       perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART_PER_CLIENT),
       max: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART),
     },
+    proofIssuer: parsed.PUBLIC_BASE_URL || PROOF_ISSUER,
   };
+}
+
+/** @throws ServiceError `config-invalid` */
+export function loadSecrets(env: Environment): EvaluatorSecrets {
+  const picked = EvaluatorEnvironment.pick({ ROLECALL_PROOF_KEYS: true });
+  return { proofKeys: loadEnvironment(picked, env).ROLECALL_PROOF_KEYS };
 }
 
 /** Share of the shutdown timeout for checks in progress; an attempt that has just begun must fit in it. */

@@ -11,11 +11,13 @@ import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-ru
 import { planEnd } from './domain/plan-end.ts';
 import { planReads, type ReadPlan } from './domain/plan-reads.ts';
 import type { ChainObservations } from './domain/read.ts';
+import type { Prove } from './sign-proof.ts';
 
 type Dependencies = {
   readonly readBalances: ReadBalances;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
+  readonly prove: Prove;
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
   readonly recordMetrics: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
   /** Epoch ms, Redis's clock. */
@@ -54,7 +56,8 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     if (signal.aborted && deps.redisNowMs() < endAt && verdicts.some(isRetryable))
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
-    await deps.publish(composeResult(check, verdicts, blocksOf(observed), evaluatedAt), traceparent);
+    const completed = composeResult(check, verdicts, blocksOf(observed), evaluatedAt, deps.prove);
+    await deps.publish(completed, traceparent);
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }

@@ -7,13 +7,14 @@ import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
-import { loadChains, loadConfig, warningsOf } from './config.ts';
+import { loadChains, loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
 import { makeGiveUp } from './give-up.ts';
 import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
+import { makeProve } from './sign-proof.ts';
 import { makeTickLimiter } from './tick-limiter.ts';
 
 // Composition root: the only file that knows every part of the evaluator.
@@ -41,8 +42,15 @@ await runService(
         redisNowMs: clock.now,
       }),
     );
+    const prove = makeProve({
+      issuer: config.proofIssuer,
+      keys: loadSecrets(process.env).proofKeys,
+      noteMissingKey: (jti) =>
+        context.log.error({ jti }, 'a proof was requested and ROLECALL_PROOF_KEYS is not set'),
+    });
     const dependencies = {
       ...chains,
+      prove,
       publish: (completed: CheckCompleted, traceparent: string) =>
         kafka.publish(checkCompleted, completed, { traceparent }),
       recordMetrics: metrics.recordCheck,

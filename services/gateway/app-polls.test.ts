@@ -1,4 +1,6 @@
 import { request as httpRequest } from 'node:http';
+import { jwksOf } from '#shared/proof-keys.ts';
+import { parseKeyRing } from '#shared/secret-box.ts';
 import { A_CHECK, aResult, NOW_MS } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
@@ -125,6 +127,19 @@ describe('the routes', () => {
       expect(text).toContain(`<a href="${path}">`);
       expect((await gateway.get(`/${path}`, { 'x-api-key': '' })).status).toBe(200);
     }
+  });
+
+  it('publish every key of signed verdicts to verifiers of any origin, without an API key and cacheable', async () => {
+    const ring = parseKeyRing(
+      `1:${Buffer.alloc(32, 1).toString('base64')},2:${Buffer.alloc(32, 2).toString('base64')}`,
+    );
+    const gateway = await start({ proofKeys: ring });
+    const response = await gateway.get('/.well-known/jwks.json', { 'x-api-key': '' });
+    expect(response.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await response.json()).toEqual(jwksOf(ring));
+    const without = await start();
+    expect(await (await without.get('/.well-known/jwks.json')).json()).toEqual({ keys: [] });
   });
 
   it.each([

@@ -9,35 +9,24 @@ import {
   hoursToMs,
   integer,
   loadEnvironment,
+  optionalKeyRing,
+  parsedBy,
   proxyList,
+  publicBaseUrl,
 } from '#shared/config.ts';
 import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { HTTP_TIMEOUTS_MS } from '#shared/http/http-server.ts';
 import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
 
-/** A text that must pass a parser; the fault names the variable and never repeats the text. */
-const parsedBy =
-  <T>(parse: (text: string) => T, what: string) =>
-  (text: string, context: z.RefinementCtx) => {
-    try {
-      return parse(text);
-    } catch {
-      context.addIssue({ code: 'custom', message: `not ${what}` });
-      return z.NEVER;
-    }
-  };
-
 const GatewayEnvironment = z.object({
   ...commonEnvironment,
   HTTP_HOST: z.string().default('0.0.0.0'),
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8080 }),
-  PUBLIC_BASE_URL: z
-    .url({ protocol: /^https?$/ })
-    .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment')
-    .optional(),
+  PUBLIC_BASE_URL: publicBaseUrl(),
   CHAINS_FILE: z.string().min(1),
   ROLECALL_ID_KEYS: z.string().transform(parsedBy(parseKeyRing, 'a key ring')),
+  ROLECALL_PROOF_PUBLIC_KEYS: optionalKeyRing(),
   SYNC_DEADLINE_MS: integer({ min: 100, max: 25_000, default: 10_000 }),
   RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 72 }),
   SYNC_RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 1 }),
@@ -71,6 +60,8 @@ export type GatewayConfig = CommonConfig & {
   /** By lane: sync checks travel in the interactive one. */
   readonly retentionMs: { readonly interactive: number; readonly bulk: number; readonly batch: number };
   readonly callback: { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
+  /** Public keys of signed verdicts; absent: no check may ask for a proof. */
+  readonly proofKeys: KeyRing | undefined;
   /** Records waiting in a lane beyond which no more checks are taken. */
   readonly laneLagMax: number;
 };
@@ -96,7 +87,7 @@ export function loadConfig(env: Environment): GatewayConfig {
     http: {
       host: parsed.HTTP_HOST,
       port: parsed.HTTP_PORT,
-      publicBaseUrl: (parsed.PUBLIC_BASE_URL ?? '').replace(/\/+$/, ''),
+      publicBaseUrl: parsed.PUBLIC_BASE_URL,
       inFlightMax: parsed.IN_FLIGHT_MAX,
       connectionsMax: parsed.CONNECTIONS_MAX,
       timeoutsMs: {
@@ -114,6 +105,7 @@ export function loadConfig(env: Environment): GatewayConfig {
       batch: hoursToMs(parsed.RESULT_RETENTION_HOURS),
     },
     callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
+    proofKeys: parsed.ROLECALL_PROOF_PUBLIC_KEYS,
     laneLagMax: parsed.LANE_LAG_MAX,
   };
 }

@@ -112,6 +112,7 @@ await runService(
       syncDeadlineMs,
       replyChannel,
       publicBaseUrl: config.http.publicBaseUrl,
+      proofKeys: config.proofKeys,
       inFlightMax: config.http.inFlightMax,
       bodyReadsMax: BODY_READS_MAX,
       bodyTimeoutMs: BODY_TIMEOUT_MS,

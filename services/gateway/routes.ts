@@ -1,4 +1,6 @@
 import type { Handle, Route } from '#shared/http/serve-routes.ts';
+import { jwksOf } from '#shared/proof-keys.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
 import { DOCS_POLICY, HOME_PAGE, makeDocsPage } from './docs-page.ts';
 import { type Headers, send, sendJson } from './exchange.ts';
@@ -6,7 +8,14 @@ import { type Dependencies as ListChainsDependencies, makeListChains } from './l
 import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
 
-export type Dependencies = AcceptDependencies & ReadDependencies & ListChainsDependencies;
+export type Dependencies = AcceptDependencies &
+  ReadDependencies &
+  ListChainsDependencies & {
+    /** Public keys of signed verdicts, if verdicts are signed here. */
+    readonly proofKeys: KeyRing | undefined;
+  };
+
+const JWKS_PATH = '/.well-known/jwks.json';
 
 /** One segment and nothing after it; the handler decodes it, once the key is known to be right. */
 const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
@@ -19,11 +28,23 @@ export const makeRoutes = (deps: Dependencies): Route[] => [
   { method: 'post', path: CHECK_PATH, name: 'check-roles', handle: makeAcceptCheck(deps) },
   { method: 'get', path: RESPONSE_PATH, name: 'responses', handle: makeReadCheck(deps) },
   { method: 'get', path: '/access-control/chains', name: 'chains', handle: makeListChains(deps) },
+  { method: 'get', path: JWKS_PATH, name: 'jwks', handle: sendJwks(deps) },
   ...documentRoutes(deps),
 ];
 
 /** The documents are the same for everybody. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
+
+/** The keys of signed verdicts: verifiers need no key of ours, and may be pages of other origins. */
+function sendJwks({ proofKeys }: Pick<Dependencies, 'proofKeys'>): Handle {
+  const json = JSON.stringify(proofKeys ? jwksOf(proofKeys) : { keys: [] });
+  const headers = {
+    ...PUBLIC,
+    'access-control-allow-origin': '*',
+    'cross-origin-resource-policy': 'cross-origin',
+  };
+  return async (_request, response) => sendJson(response, 200, json, headers);
+}
 
 /** Where the API is described, for machines too (RFC 8631). */
 const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';

@@ -51,6 +51,7 @@ test('checks that wait for a chain hold up nobody, and leave at once when their 
       publish: async ({ requestId, resultJson }) =>
         void results.set(requestId, CheckResult.parse(JSON.parse(resultJson))),
       recordMetrics: () => undefined,
+      prove: () => undefined,
       waitForTick: () => undefined,
       redisNowMs: Date.now,
       evaluationMsMax: never.evaluationMsMax,

@@ -103,6 +103,7 @@ export function connectTestChains(
             result = CheckResult.parse(JSON.parse(resultJson));
           },
           recordMetrics: () => undefined,
+          prove: () => undefined,
           waitForTick: () => undefined,
           redisNowMs: Date.now,
           evaluationMsMax,

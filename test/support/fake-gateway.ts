@@ -7,6 +7,7 @@ import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { AppAccess, type ClientApp } from '#shared/contracts/client-app.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
 import { type Logger, makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeAdmitCheck } from '../../services/gateway/admit-check.ts';
 import { makeApp } from '../../services/gateway/app.ts';
@@ -78,6 +79,7 @@ export type FakeOptions = {
   readonly waitersMax?: number;
   readonly trustedProxies?: readonly string[];
   readonly log?: Logger;
+  readonly proofKeys?: KeyRing;
 };
 
 /** As the view answers. */
@@ -164,6 +166,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     syncDeadlineMs,
     replyChannel: 'reply:test',
     publicBaseUrl: '',
+    proofKeys: options.proofKeys,
     inFlightMax: options.inFlightMax ?? 100,
     bodyReadsMax: options.bodyReadsMax ?? 100,
     bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,

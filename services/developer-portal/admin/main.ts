@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { describeError } from '#shared/errors.ts';
 import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
-import { makeProgram } from './program.ts';
+import { makeProgram, type Run } from './program.ts';
 
 /** Moves `--json` and `--data` to the front, because they may stand anywhere. */
 function globalsFirst(args: readonly string[]): string[] {
@@ -37,14 +37,18 @@ const messageOf = ({ code, message }: CommanderError): string =>
 // The admin command: opens the system, runs one subcommand, prints one value.
 const args = globalsFirst(process.argv.slice(2));
 const isJson = args.includes('--json');
-const program = makeProgram(async (work) => {
+const print = (value: unknown): void => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, isJson ? 0 : 2);
+  process.stdout.write(`${text}\n`);
+};
+const runOnSystem: Run = async (work) => {
   const { data } = program.opts<{ data?: string }>();
   const isRemote = data === undefined && Boolean(process.env['KAFKA_BROKERS']);
   const local = isRemote ? undefined : loadLocalSystem(resolve(data ?? '.data'));
   await using system = await openSystem({ ...process.env, ...local?.environment });
-  const value = await work(system, local);
-  process.stdout.write(`${JSON.stringify(value, null, isJson ? 0 : 2)}\n`);
-}, isJson);
+  print(await work(system, local));
+};
+const program = makeProgram(runOnSystem, print, process.env, isJson);
 try {
   await program.parseAsync(args, { from: 'user' });
 } catch (error) {

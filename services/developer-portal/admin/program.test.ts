@@ -1,4 +1,6 @@
+import type { Environment } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { parseKeyRing } from '#shared/secret-box.ts';
 import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
@@ -15,11 +17,12 @@ const opened = {
 } as unknown as OpenSystem;
 
 /** Runs a command line and returns the value that it prints. */
-async function run(line: string): Promise<unknown> {
+async function run(line: string, environment: Environment = {}): Promise<unknown> {
   let printed: unknown;
-  const program = makeProgram(async (work) => {
-    printed = await work(opened, undefined);
-  }, true);
+  const print = (value: unknown) => {
+    printed = value;
+  };
+  const program = makeProgram(async (work) => print(await work(opened, undefined)), print, environment, true);
   await program.parseAsync(line.split(' '), { from: 'user' });
   return printed;
 }
@@ -38,3 +41,16 @@ test.each(['webhook list', 'webhook resend-failed --since 2026-11-21T00:00:00Z']
     expect(await run(`${command} app_1`)).toBeDefined();
   },
 );
+
+test('proof-key create prints entries that both rings take, and proof-key public derives one from the other', async () => {
+  const created = (await run('proof-key create --number 7')) as Record<string, string>;
+  expect(parseKeyRing(created['ROLECALL_PROOF_KEYS'] ?? '').current.number).toBe(7);
+  expect(await run('proof-key public', created)).toEqual({
+    ROLECALL_PROOF_PUBLIC_KEYS: created['ROLECALL_PROOF_PUBLIC_KEYS'],
+  });
+  expect(await run('proof-key create --env')).toMatch(
+    /^ROLECALL_PROOF_KEYS=1:\S{44}\nROLECALL_PROOF_PUBLIC_KEYS=1:\S{44}$/,
+  );
+  await expect(run('proof-key create --number 256')).rejects.toThrow('at most 255');
+  await expect(run('proof-key public')).rejects.toMatchObject({ code: 'config-invalid' });
+});

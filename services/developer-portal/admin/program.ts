@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Environment } from '#shared/config.ts';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
 import { WebhookState } from '#shared/contracts/webhook.ts';
 import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
@@ -7,6 +8,7 @@ import * as accounts from './account-commands.ts';
 import * as apps from './app-commands.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
+import { addProofKeys, type Print } from './proof-key-commands.ts';
 import * as system from './system-commands.ts';
 import * as webhooks from './webhook-commands.ts';
 
@@ -59,7 +61,7 @@ const duration = (text: string): number => {
 };
 
 /** The command line, one line per subcommand. `--json` and `--data` may stand anywhere. */
-export function makeProgram(run: Run, isJson = false): Command {
+export function makeProgram(run: Run, print: Print, env: Environment, isJson = false): Command {
   const program = new Command('admin')
     .description(
       'Operates a running Rolecall: a local system named by its data directory, or any other named by environment variables.',
@@ -74,6 +76,7 @@ export function makeProgram(run: Run, isJson = false): Command {
   addAccounts(program, run);
   addSystem(program, run);
   addWebhooks(program, run);
+  addProofKeys(program, print, env);
   return program;
 }
 

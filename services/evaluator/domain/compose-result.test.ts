@@ -25,7 +25,7 @@ const denied: Verdict = { outcome: 'denied' };
 const unread: Verdict = { outcome: 'undetermined', code: 'rpc-timeout' };
 const missing: Verdict = { outcome: 'undetermined', code: 'contract-not-found' };
 const compose = (over: Partial<CheckRequested>, ...verdicts: Verdict[]) => {
-  const { resultJson, decided } = composeResult(aCheck(over), verdicts, {}, AT);
+  const { resultJson, decided } = composeResult(aCheck(over), verdicts, {}, AT, () => undefined);
   return { decided, ...CheckResult.parse(JSON.parse(resultJson)) };
 };
 
@@ -96,12 +96,23 @@ test.each([
   expect(result.errors).toHaveLength(verdicts.filter(({ outcome }) => outcome === 'undetermined').length);
 });
 
+test('a proof is part of the result, and without one its bytes do not change', () => {
+  const composeWith = (proof: string | undefined) =>
+    composeResult(aCheck(), [granted, denied], {}, AT, (_check, { status }, jti) => {
+      expect([status, jti]).toEqual(['completed', 'req_1']);
+      return proof;
+    }).resultJson;
+  expect(JSON.parse(composeWith('a.b.c'))).toEqual({ ...JSON.parse(composeWith(undefined)), proof: 'a.b.c' });
+  expect(composeWith(undefined)).not.toContain('proof');
+});
+
 test('what the next consumers need travels along', () => {
   const { requestId, clientId, delivery, acceptedAt, retainUntil, chargedMonth } = composeResult(
     aCheck(),
     [granted, denied],
     {},
     AT,
+    () => undefined,
   );
   expect({ requestId, clientId, delivery, acceptedAt, retainUntil, chargedMonth }).toEqual({
     requestId: 'req_1',

@@ -10,6 +10,7 @@ import {
 } from '#shared/contracts/result.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import type { Verdict } from './judge-rules.ts';
+import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
 
 /** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
 export type FailedCheck = Pick<
@@ -29,12 +30,14 @@ export type Blocks = Readonly<Record<string, BlockReport>>;
  * fails the whole check.
  *
  * @param evaluatedAt ISO 8601, Redis's clock.
+ * @param prove signs the result of a check that asked for a proof
  */
 export function composeResult(
   check: CheckRequested,
   verdicts: readonly Verdict[],
   blocks: Blocks,
   evaluatedAt: string,
+  prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
 ): CheckCompleted {
   const roles: CheckResult['roles'] = [];
   const errors: RuleFault[] = [];
@@ -48,14 +51,16 @@ export function composeResult(
     if (check.onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
   }
   const isFailed = roles.length === 0 || (check.onUndetermined === 'fail' && errors.length > 0);
-  return complete(check, {
+  const result: CheckResult = {
     requestId: check.requestId,
     status: isFailed ? 'failed' : 'completed',
     roles: isFailed ? [] : roles,
     errors,
     evaluatedAt,
     blocks,
-  });
+  };
+  const proof = prove(check, result, check.requestId);
+  return complete(check, proof === undefined ? result : { ...result, proof });
 }
 
 /** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */

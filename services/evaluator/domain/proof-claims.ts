@@ -1,0 +1,73 @@
+import type { ProofRequest, Wallets } from '#shared/contracts/check-requested.ts';
+import { foldRoles, type RoleOutcome } from '#shared/contracts/fold-roles.ts';
+import type { CheckResult } from '#shared/contracts/result.ts';
+import type { Consistency, OnUndetermined } from '#shared/contracts/rule.ts';
+
+/** What a proof takes from the request: a check, or a part of a batch with one of its entries. */
+export type ProvenRequest = Wallets & {
+  readonly clientId: string;
+  readonly onUndetermined: OnUndetermined;
+  readonly consistency: Pick<Consistency, 'atBlock'>;
+  readonly proof?: ProofRequest | undefined;
+};
+
+/** What a proof takes from the result. */
+export type ProvenResult = Pick<CheckResult, 'status' | 'roles' | 'errors' | 'evaluatedAt' | 'blocks'>;
+
+/** The claims of a signed verdict (section 12 of the API). */
+export type ProofClaims = {
+  readonly iss: string;
+  readonly aud: string;
+  readonly sub?: string;
+  readonly jti: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly accounts: readonly string[];
+  readonly vaults?: readonly string[];
+  readonly atBlock?: Readonly<Record<string, number>>;
+  readonly granted: readonly string[];
+  readonly denied: readonly string[];
+  readonly undetermined: readonly string[];
+  readonly blocks: Readonly<Record<string, { readonly number: number; readonly hash: string }>>;
+  readonly rulesDigest: string;
+};
+
+/**
+ * The claims of a result's proof.
+ *
+ * @param jti the request id, or `<requestId>.<index>` of a line of a batch
+ * @example
+ * claimsOf(check, check.proof, result, { issuer: 'urn:rolecall', jti: check.requestId }).granted; // ['gold']
+ */
+export function claimsOf(
+  request: ProvenRequest,
+  { seconds, rulesDigest }: ProofRequest,
+  result: ProvenResult,
+  { issuer, jti }: { readonly issuer: string; readonly jti: string },
+): ProofClaims {
+  const accounts = (request.accounts ?? [request.account]).map((account) => account.toLowerCase());
+  const iat = Math.floor(Date.parse(result.evaluatedAt) / 1_000);
+  const outcomes = [...foldRoles(result)];
+  const rolesThat = (...wanted: RoleOutcome[]) =>
+    outcomes.filter(([, outcome]) => wanted.includes(outcome)).map(([role]) => role);
+  const { atBlock } = request.consistency;
+  return {
+    iss: issuer,
+    aud: request.clientId,
+    ...(accounts.length === 1 && accounts[0] !== undefined ? { sub: accounts[0] } : {}),
+    jti,
+    iat,
+    exp: iat + seconds,
+    accounts,
+    ...(request.vaults === undefined ? {} : { vaults: request.vaults }),
+    ...(atBlock === undefined ? {} : { atBlock }),
+    granted: rolesThat('granted'),
+    // The client asked for fail-closed: a role that could not be read is denied, and says that it was not read.
+    denied: request.onUndetermined === 'deny' ? rolesThat('denied', 'undetermined') : rolesThat('denied'),
+    undetermined: rolesThat('undetermined'),
+    blocks: Object.fromEntries(
+      Object.entries(result.blocks).map(([chainId, { number, hash }]) => [chainId, { number, hash }]),
+    ),
+    rulesDigest,
+  };
+}

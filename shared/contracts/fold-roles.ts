@@ -1,0 +1,22 @@
+import type { CheckResult } from './result.ts';
+
+export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
+
+/**
+ * One outcome per role, where several rules may name the same one: granted if any of them is granted, undetermined if
+ * none is granted and any could not be read, otherwise denied. In the order in which `roles` and `errors` name them.
+ *
+ * @example
+ * foldRoles({ roles: [{ id: 'a', granted: false }], errors: [{ roleId: 'a' }] }).get('a'); // 'undetermined'
+ */
+export function foldRoles(result: {
+  readonly roles: CheckResult['roles'];
+  readonly errors: readonly { readonly roleId: string }[];
+}): Map<string, RoleOutcome> {
+  const outcomes = new Map<string, RoleOutcome>();
+  for (const { id, granted } of result.roles)
+    if (granted || !outcomes.has(id)) outcomes.set(id, granted ? 'granted' : 'denied');
+  for (const { roleId } of result.errors)
+    if (outcomes.get(roleId) !== 'granted') outcomes.set(roleId, 'undetermined');
+  return outcomes;
+}
