@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { GiveUp } from '#shared/kafka/consumer/record.ts';
-import { composeFailure, type FailedCheck } from './domain/compose-result.ts';
+import { composeFailure, type FailedCheck, type NamedRule, nameRule } from './domain/compose-result.ts';
 
 type Dependencies = {
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
@@ -10,6 +10,20 @@ type Dependencies = {
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
 };
+
+type PartialRule = Omit<NamedRule, 'roleId'>;
+
+/** Where a rule reads: a composed rule is known by the first simple rule inside. */
+const PartialRule: z.ZodType<PartialRule> = z.union([
+  z.object({ chainId: z.number().int().positive(), contractAddress: z.string().optional() }),
+  z
+    .object({
+      get rules() {
+        return z.tuple([PartialRule], z.unknown());
+      },
+    })
+    .transform(({ rules: [first] }) => first),
+]);
 
 /** The fields that a failure result needs, of a message that does not match the full schema. */
 const PartialCheck = CheckRequested.pick({
@@ -21,13 +35,7 @@ const PartialCheck = CheckRequested.pick({
   chargedMonth: true,
 }).extend({
   rules: z
-    .array(
-      z.object({
-        roleId: z.string(),
-        chainId: z.number().int().positive(),
-        contractAddress: z.string().optional(),
-      }),
-    )
+    .array(z.object({ roleId: z.string() }).and(PartialRule))
     .max(1_000)
     .catch([]),
 });
@@ -38,7 +46,10 @@ const PartialCheck = CheckRequested.pick({
  */
 export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies): GiveUp<CheckRequested> {
   return async function giveUp({ message, record }) {
-    const check = message ?? parsePartialCheck(record.value);
+    const check =
+      message === undefined
+        ? parsePartialCheck(record.value)
+        : { ...message, rules: message.rules.map(nameRule) };
     if (check === undefined) return;
     const failure = composeFailure(check, new Date(redisNowMs()).toISOString());
     await publish(failure, record.traceparent);

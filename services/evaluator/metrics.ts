@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { UndeterminedCode } from '#shared/contracts/result.ts';
+import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { Verdict } from './domain/judge-rules.ts';
@@ -64,7 +65,7 @@ export function makeMetrics(
     const rule = check.rules[index];
     const repeat = rule && memory.note(check, rule, granted);
     if (repeat === undefined) return;
-    const chain_id = String(rule?.chainId);
+    const chain_id = chainOf(rule);
     repeats.inc({ chain_id });
     if (repeat !== 'same') flips.inc({ chain_id, direction: repeat });
   };
@@ -72,7 +73,7 @@ export function makeMetrics(
     recordCheck(check: CheckRequested, judged: readonly Verdict[], seconds: number): void {
       evaluationSeconds.observe(seconds);
       for (const [index, verdict] of judged.entries()) {
-        const chain_id = String(check.rules[index]?.chainId ?? 0);
+        const chain_id = chainOf(check.rules[index]);
         verdicts.inc({ chain_id, outcome: verdict.outcome });
         if (verdict.outcome === 'undetermined') undetermined.inc({ chain_id, code: verdict.code });
         else noteRepeat(check, index, verdict.outcome === 'granted');
@@ -172,6 +173,10 @@ function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth
     },
   };
 }
+
+/** A composed rule is counted under the chain of its first simple rule. */
+const chainOf = (rule: Rule | undefined): string =>
+  String((rule && simpleRulesOf(rule)[0]?.chainId) ?? 'unknown');
 
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 

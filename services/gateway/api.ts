@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
-import { BlockTag, OnUndetermined, RuleType } from '#shared/contracts/rule.ts';
+import { BlockTag, OnUndetermined, TokenRuleType } from '#shared/contracts/rule.ts';
 import { AMOUNT } from './domain/amount.ts';
 
 /** The request body. It is strict: a typo must be an error and never a silent default. */
@@ -101,7 +101,7 @@ const TOKEN_ID = '(0|[1-9][0-9]{0,77})';
 
 export const RuleBody = z
   .strictObject({
-    type: RuleType,
+    type: TokenRuleType,
     chainId: ChainId,
     contractAddress: Address.optional(),
     roleId: checked(z.string(), faultOfRoleId).meta({ minLength: 1, maxLength: ROLE_ID_LENGTH_MAX }),

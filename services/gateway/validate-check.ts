@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { type Fault, faultsOfIssues, pointerOf, valueAt } from '#shared/contracts/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE, type RuleBody } from './api.ts';
 import { validateRule } from './domain/validate-rule.ts';
 import { isCommonBody } from './validate-fast-path.ts';
@@ -13,7 +13,7 @@ const FAULTS_MAX = 1_000;
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
   readonly account: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly TokenRule[];
   readonly callbackUrl: string | undefined;
   readonly isAsync: boolean;
   readonly onUndetermined: 'omit' | 'deny' | 'fail';
@@ -215,19 +215,19 @@ function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck 
 }
 
 /** A rule without the members that are only for the client; most rules have none and need no copy. */
-function ruleOf(body: RuleBody): Rule {
+function ruleOf(body: RuleBody): TokenRule {
   if (hasOnlyEvaluatedMembers(body)) return body;
   const { name: _name, description: _description, minToken = '1', ...rule } = body;
   return { ...rule, minToken };
 }
 
-const hasOnlyEvaluatedMembers = (body: RuleBody): body is RuleBody & Rule =>
+const hasOnlyEvaluatedMembers = (body: RuleBody): body is RuleBody & TokenRule =>
   body.minToken !== undefined && body.name === undefined && body.description === undefined;
 
 const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
 
 /** Counts equal rules once before their ids are expanded, so that common checks cost almost nothing. */
-function needsMoreReads(rules: readonly Rule[], max: number): boolean {
+function needsMoreReads(rules: readonly TokenRule[], max: number): boolean {
   if (rules.length <= max && rules.every(({ tokenId }) => tokenId === undefined)) return false;
   const distinct = new Map(
     rules.map((rule) => [

@@ -1,4 +1,4 @@
-import { OnUndetermined, RuleType } from '#shared/contracts/rule.ts';
+import { OnUndetermined, TokenRuleType } from '#shared/contracts/rule.ts';
 import {
   type CheckBody,
   faultOfAddress,
@@ -29,7 +29,7 @@ const soundness = <Body>(
   new Map(Object.entries<IsSound | undefined>(members) as [string, IsSound][]);
 
 const RULE_MEMBERS = soundness<RuleBody>({
-  type: oneOf(RuleType.options),
+  type: oneOf(TokenRuleType.options),
   chainId: isPositiveInteger,
   contractAddress: textWithout(faultOfAddress),
   roleId: textWithout(faultOfRoleId),

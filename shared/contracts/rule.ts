@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
 /** Rules about what a wallet holds. */
-export const RuleType = z.enum(['ERC20', 'ERC721', 'ERC1155', 'NATIVE']);
-export type RuleType = z.infer<typeof RuleType>;
+export const TokenRuleType = z.enum(['ERC20', 'ERC721', 'ERC1155', 'NATIVE']);
+export type TokenRuleType = z.infer<typeof TokenRuleType>;
 
 /** Rules made of other rules. */
 export const ComposedRuleType = z.enum(['ALL', 'ANY', 'NONE', 'AT_LEAST']);
 export type ComposedRuleType = z.infer<typeof ComposedRuleType>;
 
 /** Every type of a rule. Any other is refused by the gateway and never judged. */
-export const AnyRuleType = z.enum([...RuleType.options, 'CONTRACT', ...ComposedRuleType.options]);
-export type AnyRuleType = z.infer<typeof AnyRuleType>;
+export const RuleType = z.enum([...TokenRuleType.options, 'CONTRACT', ...ComposedRuleType.options]);
+export type RuleType = z.infer<typeof RuleType>;
 
 /** What to do with a rule that nobody could read. */
 export const OnUndetermined = z.enum(['omit', 'deny', 'fail']);
@@ -29,7 +29,7 @@ const ChainId = z.number().int().positive();
  * (only the contract knows its decimals), addresses as the client wrote them.
  */
 const TokenCondition = z.object({
-  type: RuleType,
+  type: TokenRuleType,
   chainId: ChainId,
   /** Absent for `NATIVE` alone. */
   contractAddress: z.string().optional(),
@@ -83,23 +83,30 @@ const Condition: z.ZodType<Condition> = z.discriminatedUnion('type', [
 const named = { roleId: z.string() };
 
 /** A rule about a balance and the role that it grants. */
-export const Rule = TokenCondition.extend(named);
-export type Rule = z.infer<typeof Rule>;
+export const TokenRule = TokenCondition.extend(named);
+export type TokenRule = z.infer<typeof TokenRule>;
 
 /** A rule of any type: a condition and the role that it grants. */
-export const AnyRule = z.discriminatedUnion('type', [
-  Rule,
+export const Rule = z.discriminatedUnion('type', [
+  TokenRule,
   ContractCondition.extend(named),
   ComposedCondition.extend(named),
 ]);
-export type AnyRule = z.infer<typeof AnyRule>;
+export type Rule = z.infer<typeof Rule>;
 
-export const isTokenRule = <R extends Condition>(rule: R): rule is Extract<R, { type: RuleType }> =>
+export const isTokenRule = <R extends Condition>(rule: R): rule is Extract<R, { type: TokenRuleType }> =>
   rule.type === 'ERC20' || rule.type === 'ERC721' || rule.type === 'ERC1155' || rule.type === 'NATIVE';
 
 export const isComposedRule = <R extends Condition>(
   rule: R,
 ): rule is Extract<R, { type: ComposedRuleType }> => 'rules' in rule;
+
+/** A rule that is not made of others: what a composed rule has at its leaves. */
+export type SimpleCondition = Exclude<Condition, ComposedCondition>;
+
+/** The simple rules inside of a rule, in the order in which the client wrote them; a simple rule is its only one. */
+export const simpleRulesOf = (rule: Condition): SimpleCondition[] =>
+  isComposedRule(rule) ? rule.rules.flatMap(simpleRulesOf) : [rule];
 
 /** By chain id in decimal. */
 const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());

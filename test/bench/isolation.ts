@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { startChain } from '../../deploy/local/chain.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
@@ -102,7 +102,7 @@ export async function benchIsolation(): Promise<Table> {
   await using soundProxy = await startProxy(sound.rpc, SOUND);
   await using faultyProxy = await startProxy(faulty.rpc, FAULTY);
   await soundProxy.setFault({ kind: 'none', delayMs: RPC_LATENCY_MS });
-  const ruleOf = (chainId: number, over: Partial<Rule> = {}): Rule => ({
+  const ruleOf = (chainId: number, over: Partial<TokenRule> = {}): TokenRule => ({
     type: 'ERC20',
     chainId,
     contractAddress: sound.erc20,
@@ -112,7 +112,7 @@ export async function benchIsolation(): Promise<Table> {
   });
   const good = (): TestCheck => ({ account: newAccount(), clientId: 'app_good', rules: [ruleOf(SOUND)] });
   const bad =
-    (rule: Rule, over: Partial<TestCheck> = {}) =>
+    (rule: TokenRule, over: Partial<TestCheck> = {}) =>
     (): TestCheck => ({
       account: newAccount(),
       clientId: 'app_bad',

@@ -1,4 +1,4 @@
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import type { Deployment, Target } from './deploy-tokens.ts';
 import { NATIVE_DECIMALS, type NodeOracle } from './node-oracle.ts';
 import { CHAIN_ID } from './start-clients.ts';
@@ -16,7 +16,11 @@ const SUMMED_IDS = [1n, 2n, 3n, 7n, 2n ** 256n - 1n];
 const IDS_PER_LIST = 3;
 
 /** The rules of one check. */
-export type Case = { readonly target: string; readonly account: string; readonly rules: readonly Rule[] };
+export type Case = {
+  readonly target: string;
+  readonly account: string;
+  readonly rules: readonly TokenRule[];
+};
 
 /** Rules of every type for every contract and account, each at its boundary by what the node holds. */
 export async function makeCases({ accounts, targets }: Deployment, oracle: NodeOracle): Promise<Case[]> {
@@ -38,8 +42,8 @@ export async function makeCases({ accounts, targets }: Deployment, oracle: NodeO
   return cases;
 }
 
-type Base = Omit<Rule, 'minToken'>;
-const baseOf = (type: Rule['type'], { address }: Target): Base => ({
+type Base = Omit<TokenRule, 'minToken'>;
+const baseOf = (type: TokenRule['type'], { address }: Target): Base => ({
   type,
   chainId: CHAIN_ID,
   contractAddress: address,
@@ -47,7 +51,7 @@ const baseOf = (type: Rule['type'], { address }: Target): Base => ({
 });
 
 /** Exactly enough, one unit too little, at the upper bound, and one unit above it. */
-function boundaries(base: Base, amount: bigint, decimals: number): Rule[] {
+function boundaries(base: Base, amount: bigint, decimals: number): TokenRule[] {
   const text = (units: bigint) => toText(units, decimals);
   return [
     { ...base, minToken: text(amount), maxToken: text(amount) },
@@ -61,7 +65,7 @@ function boundaries(base: Base, amount: bigint, decimals: number): Rule[] {
   ];
 }
 
-async function amountRules(target: Target, account: string, oracle: NodeOracle): Promise<Rule[]> {
+async function amountRules(target: Target, account: string, oracle: NodeOracle): Promise<TokenRule[]> {
   const balance = await oracle.balanceOf(target.address, account);
   const decimals = await oracle.decimals(target.address);
   const amount = typeof balance === 'bigint' ? balance : 0n;
@@ -73,7 +77,7 @@ async function amountRules(target: Target, account: string, oracle: NodeOracle):
   return [...whole, ...boundaries(fungible, amount, decimals)];
 }
 
-async function ownerRules(target: Target, account: string, oracle: NodeOracle): Promise<Rule[]> {
+async function ownerRules(target: Target, account: string, oracle: NodeOracle): Promise<TokenRule[]> {
   const own: bigint[] = [];
   const others: bigint[] = [];
   const unknown: bigint[] = [];
@@ -84,7 +88,7 @@ async function ownerRules(target: Target, account: string, oracle: NodeOracle): 
   }
   const base = baseOf('ERC721', target);
   const few = (ids: readonly bigint[]) => ids.slice(0, IDS_PER_LIST);
-  const ofIds = (ids: readonly bigint[], min: number, max?: number): Rule[] =>
+  const ofIds = (ids: readonly bigint[], min: number, max?: number): TokenRule[] =>
     ids.length === 0
       ? []
       : [
@@ -108,7 +112,7 @@ async function ownerRules(target: Target, account: string, oracle: NodeOracle): 
   ];
 }
 
-async function sumRules(target: Target, account: string, oracle: NodeOracle): Promise<Rule[]> {
+async function sumRules(target: Target, account: string, oracle: NodeOracle): Promise<TokenRule[]> {
   let sum = 0n;
   for (const id of SUMMED_IDS) {
     const balance = await oracle.balanceOfId(target.address, account, id);

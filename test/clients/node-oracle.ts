@@ -1,4 +1,4 @@
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 
 /** Source of the selectors: the standards ERC-20, ERC-165, ERC-721 and ERC-1155. */
@@ -30,7 +30,7 @@ export type NodeOracle = {
   /** Absent where amounts cannot be scaled. */
   decimals(contract: string): Promise<number | undefined>;
   nativeBalance(account: string): Promise<bigint>;
-  judge(rule: Rule, account: string): Promise<OracleVerdict>;
+  judge(rule: TokenRule, account: string): Promise<OracleVerdict>;
 };
 
 /**
@@ -91,7 +91,7 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
     },
   };
 
-  async function boundsOf(rule: Rule, account: string): Promise<Bounds> {
+  async function boundsOf(rule: TokenRule, account: string): Promise<Bounds> {
     const { type, contractAddress: contract = '', tokenId } = rule;
     if (type === 'NATIVE') return exactly(await oracle.nativeBalance(account));
     if (tokenId === undefined) {
@@ -163,7 +163,7 @@ function compare({ least, most }: Bounds, min: bigint, max: bigint | undefined):
 }
 
 async function decimalsOf(
-  { type, contractAddress = '' }: Rule,
+  { type, contractAddress = '' }: TokenRule,
   oracle: NodeOracle,
 ): Promise<number | undefined> {
   if (type === 'NATIVE') return NATIVE_DECIMALS;

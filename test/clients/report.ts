@@ -1,4 +1,4 @@
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import type { Judged, Outcome, Way } from './judge-by-way.ts';
 import type { NodeOracle } from './node-oracle.ts';
 
@@ -64,7 +64,7 @@ export function findDisagreements(byWay: readonly ByWay[]): string[] {
 }
 
 type RuleOutcome = {
-  readonly rule: Rule;
+  readonly rule: TokenRule;
   readonly account: string;
   readonly target: string;
   readonly outcome: Outcome;
@@ -73,10 +73,10 @@ type RuleOutcome = {
 function* eachRule(judged: readonly Judged[]): Generator<RuleOutcome> {
   for (const { case: one, outcomes } of judged)
     for (const [index, outcome] of outcomes.entries())
-      yield { rule: one.rules[index] as Rule, account: one.account, target: one.target, outcome };
+      yield { rule: one.rules[index] as TokenRule, account: one.account, target: one.target, outcome };
 }
 
-function describe({ chainId: _, roleId: __, ...rule }: Rule, account: string): string {
+function describe({ chainId: _, roleId: __, ...rule }: TokenRule, account: string): string {
   return `${JSON.stringify(rule)} of ${account}`;
 }
 

@@ -2,6 +2,7 @@
 // Repetition changes nothing, poison holds nothing up, and every record can be looked at and dealt with.
 import { CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { checkRequestedBulk, LANES } from '#shared/contracts/check-requested.ts';
+import { isTokenRule } from '#shared/contracts/rule.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
@@ -100,7 +101,9 @@ describe('a record that nobody can read', () => {
     const sample = await system.client.checkAndWait(check());
     const record = await findRecord(open, checkRequestedBulk.name, sample.body.requestId ?? '');
     const message = parseMessage(checkRequestedBulk, record.value);
-    const broken = message.rules.map((rule) => ({ ...rule, tokenId: '9-2', type: 'ERC721' as const }));
+    const broken = message.rules
+      .filter(isTokenRule)
+      .map((rule) => ({ ...rule, tokenId: '9-2', type: 'ERC721' as const }));
     await open.kafka.publish(checkRequestedBulk, { ...message, requestId: 'unjudgeable', rules: broken });
     const stored = await waitUntil('its result', () => open.results.read('unjudgeable'));
     expect(JSON.parse(stored)).toMatchObject({ status: 'failed', roles: [], errors: [{ code: 'internal' }] });

@@ -1,4 +1,4 @@
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
@@ -36,7 +36,11 @@ beforeAll(async () => {
 afterAll(() => withoutOverride[Symbol.asyncDispose]());
 afterEach(() => callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, '0x']));
 
-const rule = (type: Rule['type'], contractAddress: string, over: Partial<Rule> = {}): Rule => ({
+const rule = (
+  type: TokenRule['type'],
+  contractAddress: string,
+  over: Partial<TokenRule> = {},
+): TokenRule => ({
   type,
   chainId: 31_337,
   contractAddress,
@@ -59,7 +63,7 @@ const BY_BALANCE = {
 } as const;
 const BY_DECIMALS = ['decimalsRevert', 'decimals256', 'decimalsOf64Bytes', 'decimalsBurnGas'] as const;
 
-const goodRules = (): Rule[] => [
+const goodRules = (): TokenRule[] => [
   rule('ERC20', demoTokens.erc20, { minToken: '1500.5' }),
   rule('ERC721', demoTokens.erc721, { tokenId: '2' }),
   rule('ERC721', demoTokens.erc721, { tokenId: '9' }),

@@ -1,5 +1,5 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { infrastructure } from './infrastructure.ts';
 import { type Fault, type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from './rpc-fault-proxy.ts';
@@ -19,7 +19,7 @@ export function faultProxies(): (fault?: Fault | FaultKind) => Promise<RpcFaultP
 }
 
 /** What the demo's holder just has. */
-export const aRule = (over: Partial<Rule> = {}): Rule => ({
+export const aRule = (over: Partial<TokenRule> = {}): TokenRule => ({
   type: 'ERC20',
   chainId: 31_337,
   contractAddress: demoTokens.erc20,

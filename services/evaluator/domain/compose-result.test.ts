@@ -1,6 +1,6 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
-import { composeFailure, composeResult } from './compose-result.ts';
+import { composeFailure, composeResult, nameRule } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 const AT = '2026-11-21T10:00:00.000Z';
@@ -125,7 +125,8 @@ test('what the next consumers need travels along', () => {
 });
 
 test('a check that could not be evaluated fails with internal for every rule, also where deny was asked for', () => {
-  const { resultJson, decided } = composeFailure(aCheck({ onUndetermined: 'deny' }), AT);
+  const check = aCheck({ onUndetermined: 'deny' });
+  const { resultJson, decided } = composeFailure({ ...check, rules: check.rules.map(nameRule) }, AT);
   const { status, roles, errors } = CheckResult.parse(JSON.parse(resultJson));
   expect({ decided, status, roles }).toEqual({ decided: false, status: 'failed', roles: [] });
   expect(errors.map(({ code }) => code)).toEqual(['internal', 'internal']);

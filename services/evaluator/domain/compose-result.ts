@@ -8,7 +8,7 @@ import {
   type RuleFault,
   type Undetermined,
 } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
 import type { Verdict } from './judge-rules.ts';
 import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
 
@@ -18,7 +18,20 @@ export type FailedCheck = Pick<
   'requestId' | 'clientId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth'
 > & { readonly rules: readonly NamedRule[] };
 
-type NamedRule = Pick<Rule, 'roleId' | 'chainId' | 'contractAddress'>;
+/** A rule by its role, and by the chain and the contract of the simple rule that its error names. */
+export type NamedRule = {
+  readonly roleId: string;
+  readonly chainId: number;
+  readonly contractAddress?: string | undefined;
+};
+
+/** A rule as its error names it if nothing of it is known: a composed one by its first simple rule. */
+export function nameRule(rule: Rule): NamedRule {
+  const [first] = simpleRulesOf(rule);
+  if (first === undefined) throw new RangeError('a composed rule without rules');
+  const { chainId, contractAddress } = first;
+  return { roleId: rule.roleId, chainId, ...(contractAddress === undefined ? {} : { contractAddress }) };
+}
 
 /** The blocks that were read, by chain id. */
 export type Blocks = Readonly<Record<string, BlockReport>>;
@@ -47,7 +60,7 @@ export function composeResult(
       roles.push({ id: rule.roleId, granted: verdict.outcome === 'granted' });
       continue;
     }
-    errors.push(faultOf(rule, ruleIndex, verdict));
+    errors.push(faultOf(nameRule(rule), ruleIndex, verdict));
     if (check.onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
   }
   const isFailed = roles.length === 0 || (check.onUndetermined === 'fail' && errors.length > 0);
@@ -76,7 +89,10 @@ export function composeFailure(check: FailedCheck, evaluatedAt: string): CheckCo
   });
 }
 
-function complete(check: FailedCheck, result: CheckResult): CheckCompleted {
+function complete(
+  check: Omit<FailedCheck, 'rules'> & { readonly rules: readonly unknown[] },
+  result: CheckResult,
+): CheckCompleted {
   return {
     requestId: check.requestId,
     clientId: check.clientId,

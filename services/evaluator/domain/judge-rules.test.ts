@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { judgeRules, type Verdict } from './judge-rules.ts';
 import { planReads } from './plan-reads.ts';
 import { failed, type Read, type Reading } from './read.ts';
@@ -9,7 +9,7 @@ const ACCOUNT = `0x${'aa'.repeat(20)}`;
 const OWNER: Reading = { ok: true, value: BigInt(ACCOUNT) };
 const OTHER: Reading = { ok: true, value: 1n };
 const TOKEN = `0x${'bb'.repeat(20)}`;
-const aRule = (over: Partial<Rule>): Rule => ({
+const aRule = (over: Partial<TokenRule>): TokenRule => ({
   type: 'ERC20',
   chainId: 1,
   contractAddress: TOKEN,
@@ -19,7 +19,7 @@ const aRule = (over: Partial<Rule>): Rule => ({
 });
 
 /** Judges one rule where `answer` says what each of its reads gave. */
-function judge(rule: Rule, answer: (read: Read) => Reading | undefined): Verdict | undefined {
+function judge(rule: TokenRule, answer: (read: Read) => Reading | undefined): Verdict | undefined {
   const plan = planReads(ACCOUNT, [rule]);
   if ('fault' in plan) throw new Error(plan.fault);
   const readings = new Map<string, Reading>();
@@ -36,10 +36,10 @@ const denied: Verdict = { outcome: 'denied' };
 const undetermined = (code: UndeterminedCode): Verdict => ({ outcome: 'undetermined', code });
 
 describe('amounts', () => {
-  const erc20 = (over: Partial<Rule>, balance: Reading, decimals: Reading) =>
+  const erc20 = (over: Partial<TokenRule>, balance: Reading, decimals: Reading) =>
     judge(aRule(over), ({ kind }) => (kind === 'decimals' ? decimals : balance));
 
-  test.each<[string, Partial<Rule>, Reading, Reading, Verdict]>([
+  test.each<[string, Partial<TokenRule>, Reading, Reading, Verdict]>([
     ['exactly the minimum is enough', { minToken: '1500.5' }, value(1_500_500_000n), value(6n), granted],
     [
       'one unit below the minimum is not',
@@ -102,7 +102,7 @@ describe('amounts', () => {
   });
 
   test('the native coin is scaled by the decimals of its chain', () => {
-    const rule: Rule = { type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '0.5' };
+    const rule: TokenRule = { type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '0.5' };
     expect(judge(rule, () => value(5n * 10n ** 17n))).toEqual(granted);
     expect(judge(rule, () => value(5n * 10n ** 17n - 1n))).toEqual(denied);
   });
@@ -115,7 +115,7 @@ describe('amounts', () => {
 });
 
 describe('owners of listed ids', () => {
-  const owners = (over: Partial<Rule>, ...readings: Reading[]) =>
+  const owners = (over: Partial<TokenRule>, ...readings: Reading[]) =>
     judge(
       aRule({ type: 'ERC721', tokenId: `1-${readings.length}`, ...over }),
       ({ id }) => readings[Number(id) - 1],
@@ -123,7 +123,7 @@ describe('owners of listed ids', () => {
   const reverted = failed('call-reverted');
   const timeout = failed('rpc-timeout');
 
-  test.each<[string, Partial<Rule>, Reading[], Verdict]>([
+  test.each<[string, Partial<TokenRule>, Reading[], Verdict]>([
     ['an owned id counts', {}, [OWNER], granted],
     ['another owner does not', {}, [OTHER], denied],
     ['an id that nobody owns does not', {}, [value(0n)], denied],
@@ -152,13 +152,13 @@ describe('owners of listed ids', () => {
 });
 
 describe('sums over ids', () => {
-  const sum = (over: Partial<Rule>, ...readings: Reading[]) =>
+  const sum = (over: Partial<TokenRule>, ...readings: Reading[]) =>
     judge(
       aRule({ type: 'ERC1155', tokenId: `1-${readings.length}`, ...over }),
       ({ id }) => readings[Number(id) - 1],
     );
 
-  test.each<[string, Partial<Rule>, Reading[], Verdict]>([
+  test.each<[string, Partial<TokenRule>, Reading[], Verdict]>([
     ['the balances are added', { minToken: '15' }, [value(10n), value(5n)], granted],
     [
       'the sum may exceed 2^256',

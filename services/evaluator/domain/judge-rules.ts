@@ -1,5 +1,5 @@
 import type { Undetermined, UndeterminedCode } from '#shared/contracts/result.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import { isTokenRule, type Rule, type TokenRule } from '#shared/contracts/rule.ts';
 import type { Readings } from './agree.ts';
 import type { ReadPlan, RuleNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read, type Reading } from './read.ts';
@@ -37,7 +37,7 @@ export function judgeRules(
   const readingOf = (read: Read) => readings.get(read.key) ?? failed('internal');
   return rules.map((rule, index) => {
     const needs = plan.needs[index];
-    return needs === undefined
+    return needs === undefined || !isTokenRule(rule)
       ? undetermined(failed('internal'))
       : judgeRule(rule, needs, readingOf, nativeDecimals);
   });
@@ -45,7 +45,7 @@ export function judgeRules(
 
 type ReadingOf = (read: Read) => Reading;
 
-function judgeRule(rule: Rule, needs: RuleNeeds, readingOf: ReadingOf, native: NativeDecimals): Verdict {
+function judgeRule(rule: TokenRule, needs: RuleNeeds, readingOf: ReadingOf, native: NativeDecimals): Verdict {
   const known = knownAmount(needs, readingOf);
   const decimals = decimalsOf(rule, needs, readingOf, native);
   if (known.fault !== undefined && needs.kind === 'amount') return undetermined(known.fault);
@@ -99,7 +99,7 @@ function knownCount(owners: readonly Read[], readingOf: ReadingOf): Known {
 }
 
 function decimalsOf(
-  rule: Rule,
+  rule: TokenRule,
   needs: RuleNeeds,
   readingOf: ReadingOf,
   native: NativeDecimals,

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { countReads } from '#shared/contracts/count-reads.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import type { TokenRule } from '#shared/contracts/rule.ts';
 import { planReads, type ReadPlan } from './plan-reads.ts';
 
 const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const TOKEN = `0x${'ab'.repeat(20)}`;
-const aRule = (over: Partial<Rule>): Rule => ({
+const aRule = (over: Partial<TokenRule>): TokenRule => ({
   type: 'ERC20',
   chainId: 1,
   contractAddress: TOKEN,
@@ -13,16 +13,16 @@ const aRule = (over: Partial<Rule>): Rule => ({
   minToken: '1',
   ...over,
 });
-const aNative = (chainId = 1): Rule => ({ type: 'NATIVE', chainId, roleId: 'r', minToken: '1' });
+const aNative = (chainId = 1): TokenRule => ({ type: 'NATIVE', chainId, roleId: 'r', minToken: '1' });
 
-function planned(rules: readonly Rule[]): ReadPlan {
+function planned(rules: readonly TokenRule[]): ReadPlan {
   const plan = planReads(ACCOUNT, rules);
   if ('fault' in plan) throw new Error(plan.fault);
   return plan;
 }
 const kindsOf = (plan: ReadPlan) => [...plan.reads.values()].flat().map(({ kind, id }) => `${kind} ${id}`);
 
-test.each<[string, Rule, string[]]>([
+test.each<[string, TokenRule, string[]]>([
   ['ERC20 needs the balance and the decimals', aRule({}), ['balance 0', 'decimals 0']],
   ['ERC721 without ids needs the balance', aRule({ type: 'ERC721' }), ['balance 0']],
   [
@@ -51,7 +51,7 @@ const aValidRule = fc.record({
 test('no read is ever planned twice, and the plan has as many as the gateway counted', () => {
   fc.assert(
     fc.property(fc.array(aValidRule, { minLength: 1, maxLength: 30 }), (shapes) => {
-      const rules = shapes.map(({ type, chainId, contract, ids, hasIds }): Rule => {
+      const rules = shapes.map(({ type, chainId, contract, ids, hasIds }): TokenRule => {
         if (type === 'NATIVE') return aNative(chainId);
         const isListed = type === 'ERC1155' || (type === 'ERC721' && hasIds);
         return aRule({
@@ -87,7 +87,7 @@ test('an owner and the decimals are the same read for every account', () => {
   expect(shared.map((key) => key.split(':')[0])).toEqual(['owner', 'decimals']);
 });
 
-test.each<[string, Rule]>([
+test.each<[string, TokenRule]>([
   ['no contract address', { type: 'ERC20', chainId: 1, roleId: 'r', minToken: '1' }],
   ['a malformed contract address', aRule({ contractAddress: '0x12' })],
   ['ERC1155 without ids', aRule({ type: 'ERC1155' })],

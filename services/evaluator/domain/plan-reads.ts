@@ -1,6 +1,6 @@
 import { isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import { READS_MAX } from '#shared/contracts/count-reads.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import { isTokenRule, type Rule, type TokenRule } from '#shared/contracts/rule.ts';
 import { parseTokenIds } from '#shared/contracts/token-ids.ts';
 import type { Read, ReadKind } from './read.ts';
 import { isTokenAmount } from './token-amount.ts';
@@ -41,7 +41,7 @@ export function planReads(
   const collector = new ReadCollector(account.toLowerCase());
   const needs: RuleNeeds[] = [];
   for (const [index, rule] of rules.entries()) {
-    const planned = planRule(rule, collector);
+    const planned = isTokenRule(rule) ? planRule(rule, collector) : { fault: `the type ${rule.type}` };
     if ('fault' in planned) return { fault: `rule ${index}: ${planned.fault}` };
     if (collector.readCount > readsMax) return { fault: `more than ${readsMax} reads` };
     needs.push(planned);
@@ -49,7 +49,7 @@ export function planReads(
   return { reads: collector.reads, needs };
 }
 
-function planRule(rule: Rule, collector: ReadCollector): RuleNeeds | PlanFault {
+function planRule(rule: TokenRule, collector: ReadCollector): RuleNeeds | PlanFault {
   const { type, chainId } = rule;
   if (!isTokenAmount(rule.minToken) || !isTokenAmount(rule.maxToken ?? '0'))
     return { fault: 'an amount is malformed' };

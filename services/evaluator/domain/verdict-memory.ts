@@ -1,5 +1,5 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
-import type { Rule } from '#shared/contracts/rule.ts';
+import { isTokenRule, type Rule } from '#shared/contracts/rule.ts';
 
 /** Verdicts remembered, each with a 31-bit tag: 1 MiB in total. Must be a power of two. */
 const SLOTS = 2 ** 18;
@@ -29,7 +29,7 @@ export class VerdictMemory {
     rule: Rule,
     granted: boolean,
   ): Repeat | undefined {
-    const question = `${account} ${consistency.blockTag} ${rule.type} ${rule.chainId} ${rule.contractAddress ?? ''} ${rule.tokenId ?? ''} ${rule.minToken} ${rule.maxToken ?? ''}`;
+    const question = `${account} ${consistency.blockTag} ${textOf(rule)}`;
     const [high, low] = hash(question.toLowerCase());
     const slot = high & (SLOTS - 1);
     // Never 0, which marks an empty slot.
@@ -41,6 +41,13 @@ export class VerdictMemory {
     if (known === entry) return 'same';
     return granted ? 'denied-to-granted' : 'granted-to-denied';
   }
+}
+
+/** What a rule asks, without the role that it grants. */
+function textOf(rule: Rule): string {
+  if (isTokenRule(rule))
+    return `${rule.type} ${rule.chainId} ${rule.contractAddress ?? ''} ${rule.tokenId ?? ''} ${rule.minToken} ${rule.maxToken ?? ''}`;
+  return JSON.stringify({ ...rule, roleId: undefined });
 }
 
 /** Two hashes of 32 bits: FNV-1a from two offsets, each mixed at the end as in MurmurHash3. */
