@@ -2,6 +2,7 @@ import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { ruleSet } from '#shared/contracts/rule-set.ts';
 import { usage } from '#shared/contracts/usage.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -14,6 +15,7 @@ import { watchClock } from '#shared/telemetry/metrics.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { loadConfig } from './config.ts';
+import { makeEndRuleSets } from './end-rule-sets.ts';
 import { makeResultHandler } from './handle-result.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeProjector } from './project-document.ts';
@@ -22,7 +24,7 @@ import { startPublishingUsage } from './publish-usage.ts';
 /** Documents change rarely: a small window, and a fetch loop that seldom wakes. */
 const DOCUMENTS = { window: 64, fetchWaitMs: 1_000 } as const;
 
-/** Deleted apps are taken out of the view this often, and this many at a time. */
+/** Deleted apps and rule sets are taken out of the view this often, and this many at a time. */
 const DROP_INTERVAL_MS = 60_000;
 const DROP_COUNT_MAX = 1_000;
 
@@ -36,7 +38,7 @@ await runService(
     const kafka = scope.use(await connectKafka(config, 'result-store', context));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
-    const { results, accounts, clientApps, auditTrail, usageFigures: figures } = opened;
+    const { results, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
 
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
@@ -88,16 +90,35 @@ await runService(
       await kafka.consume({
         ...DOCUMENTS,
         beforeCommit,
+        groupId: CONSUMER_GROUPS.ruleSets,
+        topics: [ruleSet],
+        handle: makeProjector({
+          project: (document) => ruleSets.project(document),
+          read: (document) => ruleSets.documents.read(ruleSet.keyOf(document)),
+          publish: (document) => kafka.publish(ruleSet, document),
+        }),
+      }),
+    );
+    scope.use(
+      await kafka.consume({
+        ...DOCUMENTS,
+        beforeCommit,
         groupId: CONSUMER_GROUPS.audit,
         topics: [audit],
         handle: (entry) => auditTrail.record(entry),
       }),
     );
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
+    const endRuleSets = makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now });
+    const dropEnded = async () => {
+      await clientApps.dropEnded(clock.now(), DROP_COUNT_MAX, endRuleSets);
+      await ruleSets.dropEnded(clock.now(), DROP_COUNT_MAX);
+    };
     scope.use(
-      startRepeating(async () => void (await clientApps.dropEnded(clock.now(), DROP_COUNT_MAX)), {
+      startRepeating(dropEnded, {
         intervalMs: DROP_INTERVAL_MS,
-        onError: (error) => context.log.warn({ error: describeError(error) }, 'deleted apps not dropped'),
+        onError: (error) =>
+          context.log.warn({ error: describeError(error) }, 'deleted documents not dropped'),
       }),
     );
     scope.use(

@@ -3,6 +3,7 @@ import { batchCompleted, checkRequestedBatch } from './batch.ts';
 import { checkCompleted } from './check-completed.ts';
 import { checkRequestedBulk, checkRequestedInteractive } from './check-requested.ts';
 import { account, clientApp } from './client-app.ts';
+import { ruleSet } from './rule-set.ts';
 import { deadLetterSpecOf, type TopicSpec } from './topic.ts';
 import { usage } from './usage.ts';
 import { webhookAttempted, webhookRequested, webhookRetry } from './webhook.ts';
@@ -19,6 +20,7 @@ export const SOURCE_TOPICS: readonly TopicSpec[] = [
   webhookAttempted,
   account,
   clientApp,
+  ruleSet,
   usage,
   audit,
 ];

@@ -6,6 +6,7 @@ export const CONSUMER_GROUPS = {
   batchResults: 'result-store.batches',
   accounts: 'result-store.accounts',
   clientApps: 'result-store.client-apps',
+  ruleSets: 'result-store.rule-sets',
   audit: 'result-store.audit',
   webhooks: 'webhook-dispatcher',
   webhookRequests: 'webhook-dispatcher.requested',

@@ -43,8 +43,14 @@ export type ClientApps = {
   /**
    * Takes deleted apps out of the view whose secrets have all ended, with all that is kept of them; how many they were.
    * The topic keeps their tombstones, so no older document comes back with a rebuild.
+   *
+   * @param endOwned ends what else belongs to an app, before the app is taken out
    */
-  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
+  readonly dropEnded: (
+    nowMs: number,
+    countMax: number,
+    endOwned?: (clientId: string) => Promise<void>,
+  ) => Promise<number>;
 };
 
 /**
@@ -95,11 +101,12 @@ export function makeClientApps(redis: Redis): ClientApps {
     project,
     list: async () => shown(await list()),
     listOwned: async (accountId) => shown(await listSet(ownedAppsKey(accountId))),
-    async dropEnded(nowMs, countMax) {
+    async dropEnded(nowMs, countMax, endOwned) {
       const ids = await inStore(() =>
         redis.zrangebyscore(ENDED_APPS_KEY, '-inf', nowMs, 'LIMIT', 0, countMax),
       );
       for (const clientId of ids) {
+        await endOwned?.(clientId);
         await inStore(() => redis.del(appTrailKey(clientId), keyUseKey(clientId)));
         // Last: what failed before it is tried again.
         await remove(clientId, [ENDED_APPS_KEY]);

@@ -88,7 +88,8 @@ return found
 const LEASED_KEPT_MS = 3_600_000;
 
 /**
- * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease in ms, holder.
+ * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease in ms, holder,
+ * '1' where the first version is the time in ms.
  * Looked at and leased in one step: a writer that read an older version, and was slow, leases nothing.
  *
  * The version is above every one that was leased before: a writer that gave up may still find its document in the
@@ -99,7 +100,12 @@ local stored = redis.call('HGET', KEYS[2], ARGV[2])
 local before = stored and string.match(stored, '^(%d+) ') or '0'
 if before ~= ARGV[3] then return 0 end
 if not redis.call('SET', KEYS[3], ARGV[5], 'NX', 'PX', ARGV[4]) then return 0 end
-local version = math.max(tonumber(before), tonumber(redis.call('GET', KEYS[4]) or '0')) + 1
+local floor = tonumber(before)
+if floor == 0 and ARGV[6] == '1' then
+  local time = redis.call('TIME')
+  floor = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local version = math.max(floor, tonumber(redis.call('GET', KEYS[4]) or '0')) + 1
 redis.call('SET', KEYS[4], version, 'PX', ${LEASED_KEPT_MS})
 return version
 `;
@@ -135,6 +141,11 @@ type Options<D> = {
   readonly setsOf?: (document: D) => readonly SetEntry[];
   /** Told the id of every document that changed. */
   readonly channel?: string;
+  /**
+   * For documents whose ids are used again: versions begin at the time in ms, so that a document is newer than a
+   * tombstone of its id which the view has dropped and the topic still has.
+   */
+  readonly startsAtClock?: boolean;
 };
 
 /** The right to write a version of a document. It ends by itself, or by `release`. */
@@ -169,7 +180,16 @@ export const keysOf = (key: string) =>
 
 export function makeVersionedDocuments<D extends { readonly version: number }>(
   redis: Redis,
-  { key, parse, idOf, indexOf, summaryOf = () => '', setsOf = () => [], channel = '' }: Options<D>,
+  {
+    key,
+    parse,
+    idOf,
+    indexOf,
+    summaryOf = () => '',
+    setsOf = () => [],
+    channel = '',
+    startsAtClock = false,
+  }: Options<D>,
 ): VersionedDocuments<D> {
   const project = makeScript<number>(redis, 'projectDocument', PROJECT);
   const read = makeScript<string | null>(redis, 'readDocument', READ);
@@ -199,7 +219,7 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       const leaseKey = `lease:${key}:${id}:${before + 1}`;
       const holder = randomUUID();
       const keys = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
-      const version = await lease(keys, [EVERYDAY, id, before, leaseMs, holder]);
+      const version = await lease(keys, [EVERYDAY, id, before, leaseMs, holder, startsAtClock ? '1' : '']);
       return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
     },
     list: async () =>

@@ -6,6 +6,7 @@ import type { Redis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeRestoreAdmission } from '#shared/redis/restore-admission.ts';
 import { makeResults } from '#shared/redis/results.ts';
+import { makeRuleSets } from '#shared/redis/rule-sets.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { makeUsageDays } from '#shared/redis/usage-days.ts';
 import { makeViewState } from '#shared/redis/view.ts';
@@ -15,6 +16,7 @@ export const openViews = (redis: Redis) => ({
   views: makeViewState(redis),
   accounts: makeAccounts(redis),
   clientApps: makeClientApps(redis),
+  ruleSets: makeRuleSets(redis),
   results: makeResults(redis),
   batches: makeBatches(redis),
   deliveries: makeDeliveries(redis),

@@ -2,6 +2,7 @@ import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { ruleSet } from '#shared/contracts/rule-set.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { webhookAttempted } from '#shared/contracts/webhook.ts';
@@ -15,6 +16,7 @@ import { type Deliveries, deliveryEndsAt } from '#shared/redis/deliveries.ts';
 import { positionName } from '#shared/redis/positions.ts';
 import type { RestoreAdmission, RestoredClaim } from '#shared/redis/restore-admission.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
 import { DAY_KEPT_MS, dayOfDate, type UsageDays } from '#shared/redis/usage-days.ts';
 import type { Positions, ViewState } from '#shared/redis/view.ts';
@@ -28,6 +30,7 @@ export type Rebuild = {
   readonly views: ViewState;
   readonly accounts: Pick<Accounts, 'project'>;
   readonly clientApps: Pick<ClientApps, 'project'>;
+  readonly ruleSets: Pick<RuleSets, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly deliveries: Pick<Deliveries, 'record' | 'freeStep'>;
   readonly admission: RestoreAdmission;
@@ -41,7 +44,15 @@ export type Rebuild = {
 
 export type RebuildCounts = Readonly<
   Record<
-    'accounts' | 'clientApps' | 'audit' | 'claims' | 'counters' | 'days' | 'results' | 'attempts',
+    | 'accounts'
+    | 'clientApps'
+    | 'ruleSets'
+    | 'audit'
+    | 'claims'
+    | 'counters'
+    | 'days'
+    | 'results'
+    | 'attempts',
     number
   >
 >;
@@ -77,6 +88,7 @@ async function applyAll(
   const counts: Counts = {
     accounts: 0,
     clientApps: 0,
+    ruleSets: 0,
     audit: 0,
     claims: 0,
     counters: 0,
@@ -128,7 +140,7 @@ type Follow = <M>(
 ) => Promise<void>;
 
 async function applyApps(
-  { accounts, clientApps, auditTrail }: Rebuild,
+  { accounts, clientApps, ruleSets, auditTrail }: Rebuild,
   token: string,
   follow: Follow,
   counts: Counts,
@@ -138,6 +150,9 @@ async function applyApps(
   });
   await follow(clientApp, async (message) => {
     counts.clientApps += Number(await clientApps.project(message, token));
+  });
+  await follow(ruleSet, async (message) => {
+    counts.ruleSets += Number(await ruleSets.project(message, token));
   });
   await follow(audit, async (message) => {
     await auditTrail.record(message, token);

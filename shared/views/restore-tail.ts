@@ -2,6 +2,7 @@ import { audit } from '#shared/contracts/audit.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
+import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import {
   RETRY_TIERS,
@@ -38,7 +39,7 @@ export type TailCounts = Readonly<Record<'documents' | 'audit' | 'charges' | 're
  * | kept | read from | and what is not in a topic |
  * | --- | --- | --- |
  * | results, refunds, figures of the day | `check.completed` | refusals of the lost second are missing in the figures |
- * | accounts, client apps, audit trail | their topics | |
+ * | accounts, client apps, rule sets, audit trail | their topics | |
  * | deliveries | `webhook.attempted`, the retry tiers | claims: an attempt may be made twice, with one id and the same bytes |
  * | the month's counters, the hour's accepted, claims of idempotency keys | the lanes, against the last millisecond that was counted | a refund for a check that was never published: it was answered 503 |
  * | logs of the rate limit, sessions, last use of a key | nothing | the lost second counts towards no limit |
@@ -60,7 +61,13 @@ export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefi
   });
   if (isTooOld) {
     const counts = await rebuildViews(rebuild);
-    return counts && { ...counts, documents: counts.accounts + counts.clientApps, charges: counts.counters };
+    return (
+      counts && {
+        ...counts,
+        documents: counts.accounts + counts.clientApps + counts.ruleSets,
+        charges: counts.counters,
+      }
+    );
   }
   if (!done) return undefined;
   rebuild.log.warn(
@@ -122,7 +129,7 @@ async function applyTails(
 type Counts = { -readonly [Name in keyof TailCounts]: number };
 
 async function applyDocuments(
-  { accounts, clientApps, auditTrail }: Rebuild,
+  { accounts, clientApps, ruleSets, auditTrail }: Rebuild,
   token: string,
   { fromPosition }: Tail,
   counts: Counts,
@@ -133,6 +140,9 @@ async function applyDocuments(
     }),
     fromPosition(clientApp, async (message) => {
       counts.documents += Number(await clientApps.project(message, token));
+    }),
+    fromPosition(ruleSet, async (message) => {
+      counts.documents += Number(await ruleSets.project(message, token));
     }),
     fromPosition(audit, async (message) => {
       await auditTrail.record(message, token);

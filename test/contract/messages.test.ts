@@ -61,6 +61,7 @@ test('the key of a message is the id that its consumers dedupe by', () => {
       message['clientId'],
       message['accountId'],
       `${message['clientId']}/${message['hour']}`,
+      `${message['clientId']}/${message['id']}`,
       `${message['requestId']}/${message['part']}`,
     ];
     expect(ids).toContain(topic.keyOf(message));

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { OnUndetermined, type RuleSetReference } from './rule.ts';
+import { defineTopic } from './topic.ts';
+
+/** Ids that a rule set may have. */
+export const RULE_SET_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+/** A stored list of rules of a client app: the whole document, keyed by client id and id. */
+export const RuleSet = z.object({
+  clientId: z.string(),
+  id: z.string(),
+  /** Of the document: it counts every write, and never goes back. */
+  version: z.number().int().positive(),
+  /** What clients see: it counts changes of `rules` and `onUndetermined`. */
+  rulesVersion: z.number().int().positive(),
+  /** See `digestOfRules`. */
+  digest: z.string(),
+  name: z.string().optional(),
+  /** As the client sent them; valid when they were stored. */
+  rules: z.array(z.record(z.string(), z.unknown())),
+  onUndetermined: OnUndetermined,
+  updatedAt: z.iso.datetime(),
+  /** The rule set is gone, its document stays for a while as a tombstone without rules. */
+  deletedAt: z.iso.datetime().optional(),
+});
+export type RuleSet = z.infer<typeof RuleSet>;
+
+export const ruleSetKey = (clientId: string, id: string): string => `${clientId}/${id}`;
+
+/** The version of a rule set, as messages and results name it. */
+export const referenceOf = ({ id, rulesVersion, digest }: RuleSet): RuleSetReference => ({
+  id,
+  version: rulesVersion,
+  digest,
+});
+
+/** The document of a rule set that was deleted, one version behind the last. */
+export const tombstoneOf = ({ name: _, ...ruleSet }: RuleSet, deletedAt: string): RuleSet => ({
+  ...ruleSet,
+  version: ruleSet.version + 1,
+  rules: [],
+  updatedAt: deletedAt,
+  deletedAt,
+});
+
+/** Compacted topics never change their partition count. */
+export const ruleSet = defineTopic({
+  name: 'rule-set.v1',
+  schema: RuleSet,
+  keyOf: ({ clientId, id }) => ruleSetKey(clientId, id),
+  partitionCount: 12,
+  cleanup: 'compact',
+});

@@ -1,0 +1,121 @@
+import { RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
+import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+
+/** Announces a changed rule set; the message is `<client id>/<id>`. */
+export const RULE_SET_CHANGED = 'rule-set:changed';
+const RULE_SETS_KEY = 'rule-sets:1';
+/** Tombstones by when they may be dropped. */
+const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
+/** How long a tombstone is kept: a rule set that is made again meanwhile goes on counting its versions. */
+const TOMBSTONE_MS = 86_400_000;
+/** Stored bytes in one page of a list; one rule set always fits. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+
+/** The ids of an app's rule sets, all with one score, so that they stand in order. */
+const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
+/** The set of slots that limits the rule sets of an app; see `leased-slots.ts`. */
+export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
+/** The set of the watches that refer to a rule set: their documents put themselves there (`setsOf`). */
+export const ruleSetUsersKey = (clientId: string, id: string): string => `rule-set-users:${clientId}/${id}`;
+
+/**
+ * KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count, maximum bytes.
+ * The first of the reply tells whether there are more.
+ */
+const LIST = `${REQUIRE_VIEW}
+local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
+local ids = redis.call('ZRANGEBYLEX', KEYS[3], from, '+', 'LIMIT', 0, ARGV[4] + 1)
+local found, bytes = {'0'}, 0
+for i, id in ipairs(ids) do
+  local stored = redis.call('HGET', KEYS[2], ARGV[2] .. '/' .. id)
+  if stored then
+    bytes = bytes + #stored
+    if i > tonumber(ARGV[4]) or (#found > 1 and bytes > tonumber(ARGV[5])) then
+      found[1] = '1'
+      break
+    end
+    found[#found + 1] = stored
+  end
+end
+return found
+`;
+
+/** KEYS: marker, users. ARGV: access. A score is the time at which the entry ends. */
+const IS_USED = `${REQUIRE_VIEW}
+local time = redis.call('TIME')
+return redis.call('ZCOUNT', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), '+inf')
+`;
+
+/** A page of an app's rule sets, by id. */
+export type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasMore: boolean };
+
+/** The view of the rule sets. */
+export type RuleSets = {
+  /** Nothing where it was deleted. */
+  readonly read: (clientId: string, id: string) => Promise<RuleSet | undefined>;
+  /** For writers: by `ruleSetKey`, tombstones included. */
+  readonly documents: Pick<VersionedDocuments<RuleSet>, 'read' | 'lease' | 'project'>;
+  /** Puts a document in; false where the view has the same or a newer version. Announces the change. */
+  readonly project: (ruleSet: RuleSet, access?: ViewAccess) => Promise<boolean>;
+  /** At most `countMax`, fewer where they are large. */
+  readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<RuleSetPage>;
+  /** Whether a watch refers to it. */
+  readonly isUsed: (clientId: string, id: string) => Promise<boolean>;
+  /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps them. */
+  readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
+};
+
+/**
+ * @example
+ * const holders = await makeRuleSets(redis).read('app_1', 'holders');
+ */
+export function makeRuleSets(redis: Redis): RuleSets {
+  const list = makeScript<string[]>(redis, 'listRuleSets', LIST);
+  const isUsed = makeScript<number>(redis, 'isRuleSetUsed', IS_USED);
+  const { read, lease, project, remove } = makeVersionedDocuments(redis, {
+    key: RULE_SETS_KEY,
+    parse: (json) => RuleSet.parse(json),
+    idOf: ({ clientId, id }) => ruleSetKey(clientId, id),
+    indexOf: () => ({}),
+    setsOf,
+    channel: RULE_SET_CHANGED,
+    startsAtClock: true,
+  });
+  return {
+    async read(clientId, id) {
+      const found = await read(ruleSetKey(clientId, id));
+      return found?.deletedAt === undefined ? found : undefined;
+    },
+    documents: { read, lease, project },
+    project,
+    async list(clientId, { after = '', countMax }) {
+      const keys = [GENERATION_KEY, RULE_SETS_KEY, idsKey(clientId)];
+      const [more, ...stored] = await list(keys, [EVERYDAY, clientId, after, countMax, PAGE_BYTES_MAX]);
+      const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
+      return { ruleSets, hasMore: more === '1' };
+    },
+    isUsed: async (clientId, id) =>
+      (await isUsed([GENERATION_KEY, ruleSetUsersKey(clientId, id)], [EVERYDAY])) > 0,
+    async dropEnded(nowMs, countMax) {
+      const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
+      for (const key of keys) await remove(key, [ENDED_KEY]);
+      return keys.length;
+    },
+  };
+}
+
+function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
+  const isLive = deletedAt === undefined;
+  return [
+    {
+      set: ENDED_KEY,
+      member: ruleSetKey(clientId, id),
+      untilMs: isLive ? undefined : Date.parse(deletedAt) + TOMBSTONE_MS,
+    },
+    { set: idsKey(clientId), member: id, untilMs: isLive ? 0 : undefined },
+    { set: ruleSetSlotsKey(clientId), member: id, untilMs: isLive ? Infinity : undefined },
+  ];
+}
