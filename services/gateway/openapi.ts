@@ -166,7 +166,6 @@ const listChains: ZodOpenApiOperationObject = {
 };
 
 export const OPENAPI_PATH = '/openapi.json';
-export const DOCS_PATH = '/docs';
 
 /**
  * The OpenAPI 3.1 document, made of the schemas that validate requests and answers.

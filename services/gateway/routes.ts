@@ -2,10 +2,11 @@ import type { Handle, Route } from '#shared/http/serve-routes.ts';
 import { jwksOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
-import { DOCS_POLICY, HOME_PAGE, makeDocsPage } from './docs-page.ts';
-import { type Headers, send, sendJson } from './exchange.ts';
+import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
+import { type Headers, send } from './exchange.ts';
+import { HOME_PAGE } from './home-page.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
-import { DOCS_PATH, makeOpenApi, OPENAPI_PATH } from './openapi.ts';
+import { makeOpenApi, OPENAPI_PATH } from './openapi.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
 
 export type Dependencies = AcceptDependencies &
@@ -49,22 +50,30 @@ function sendJwks({ proofKeys }: Pick<Dependencies, 'proofKeys'>): Handle {
 /** Where the API is described, for machines too (RFC 8631). */
 const HOME_LINKS = '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"';
 
-function documentRoutes({ publicBaseUrl }: Pick<Dependencies, 'publicBaseUrl'>): Route[] {
+function documentRoutes({ publicBaseUrl, chains }: Pick<Dependencies, 'publicBaseUrl' | 'chains'>): Route[] {
   const document = makeOpenApi(publicBaseUrl);
-  const documentJson = JSON.stringify(document);
-  const sendDocument: Handle = async (_request, response) => sendJson(response, 200, documentJson, PUBLIC);
+  const site = makeDocsSite({ document, baseUrl: publicBaseUrl, chainId: chains[0]?.chainId ?? 1 });
   return [
-    { method: 'get', path: OPENAPI_PATH, name: 'openapi', handle: sendDocument },
-    { method: 'get', path: DOCS_PATH, name: 'docs', handle: sendPage(makeDocsPage(document)) },
-    { method: 'get', path: '/', name: 'home', handle: sendPage(HOME_PAGE, { link: HOME_LINKS }) },
+    {
+      method: 'get',
+      path: OPENAPI_PATH,
+      name: 'openapi',
+      handle: serve('application/json', JSON.stringify(document)),
+    },
+    { method: 'get', path: '/', name: 'home', handle: serve(HTML, HOME_PAGE, { link: HOME_LINKS }) },
+    ...[...site].map(([path, { contentType, body }]): Route => {
+      return { method: 'get', path, name: 'docs', handle: serve(contentType, body) };
+    }),
   ];
 }
 
-const sendPage =
-  (page: string, headers: Headers = {}): Handle =>
+const HTML = 'text/html; charset=utf-8';
+
+const serve =
+  (contentType: string, body: string, headers: Headers = {}): Handle =>
   async (_request, response) =>
-    send(response, 200, 'text/html; charset=utf-8', page, {
+    send(response, 200, contentType, body, {
       ...PUBLIC,
-      'content-security-policy': DOCS_POLICY,
+      ...(contentType === HTML ? { 'content-security-policy': DOCS_POLICY } : {}),
       ...headers,
     });

@@ -1,0 +1,100 @@
+import { makeOpenApi } from '../openapi.ts';
+import { anchorOf, renderMarkdown } from './markdown.ts';
+import { samplesOf } from './samples.ts';
+import { makeDocsSite } from './site.ts';
+import { REFERENCE, TOPICS } from './topics.ts';
+
+const site = makeDocsSite({ document: makeOpenApi(''), baseUrl: 'https://api.example.com', chainId: 137 });
+const bodyOf = (path: string): string => site.get(path)?.body ?? '';
+const pages = [...site].filter(([, { contentType }]) => contentType.startsWith('text/html'));
+
+describe('the documentation', () => {
+  it('has every topic as HTML and as Markdown, and lists all of them for language models', () => {
+    for (const { slug } of TOPICS) {
+      expect(bodyOf(`/docs/${slug}`)).toContain('<h1');
+      expect(bodyOf(`/docs/${slug}.md`)).toMatch(/^# /);
+      expect(bodyOf('/llms.txt')).toContain(`docs/${slug}.md`);
+    }
+  });
+
+  it('fills every placeholder: the address, a configured chain, generated tables', () => {
+    for (const [path, { body, contentType }] of site)
+      if (/html|markdown/.test(contentType)) expect([path, body.match(/\{\{\w+/)]).toEqual([path, null]);
+    expect(bodyOf('/docs/quickstart')).toContain('ROLECALL_URL=https://api.example.com');
+    expect(bodyOf('/docs/quickstart')).toContain('&quot;chainId&quot;: 137');
+    expect(bodyOf('/docs/errors')).toContain('<code>api-key-missing</code>');
+    expect(bodyOf('/docs/errors')).toContain('<code>rpc-unavailable</code>');
+  });
+
+  it('links only to files of the site and to sections that exist', () => {
+    for (const [path, { body }] of pages)
+      for (const [, href = ''] of body.matchAll(/(?:href|src)="([^"]+)"/g)) {
+        const target = new URL(href, `http://site${path}`);
+        if (target.origin !== 'http://site' || target.pathname === '/openapi.json') continue;
+        const file = site.get(target.pathname);
+        expect([path, href, file !== undefined]).toEqual([path, href, true]);
+        if (target.hash) expect(file?.body).toContain(`id="${target.hash.slice(1)}"`);
+      }
+  });
+
+  it('finds sections by addresses that exist', () => {
+    const index = JSON.parse(bodyOf('/docs/search.json')) as { id: string; heading: string }[];
+    expect(new Set(index.map(({ id }) => id)).size).toBe(index.length);
+    for (const { id } of index) {
+      const [slug, anchor] = id.split('#');
+      expect(bodyOf(`/docs/${slug}`)).toContain(`id="${anchor}"`);
+    }
+  });
+
+  it('has no inline script or style, which its policy would refuse', () => {
+    for (const [path, { body }] of pages) {
+      expect([path, body.match(/<script(?![^>]*src=)|<style|\sstyle=|\son\w+="/)]).toEqual([path, null]);
+    }
+  });
+
+  it('shows each operation with a sample in three languages, and every member of its body', () => {
+    const reference = bodyOf(`/docs/${REFERENCE.slug}`);
+    const operations = Object.values(makeOpenApi('').paths ?? {}).flatMap((item) =>
+      Object.values(item ?? {}),
+    );
+    expect(reference.match(/data-tab="curl"/g)?.length).toBe(operations.length);
+    expect(reference.match(/data-tab="Python"/g)?.length).toBe(operations.length);
+    expect(reference).toContain('<code>callbackUrl</code>');
+  });
+});
+
+describe('a page in Markdown', () => {
+  it('joins consecutive samples into one group', () => {
+    const { html } = renderMarkdown(
+      '```sh tab=curl\na\n```\n\n```ts tab=TypeScript\nb\n```\n\nx\n\n```json\nc\n```',
+      String,
+    );
+    expect(html.match(/class="samples"/g)).toHaveLength(1);
+    expect(html.match(/<section/g)).toHaveLength(2);
+  });
+
+  it('shows markup in its text as text', () => {
+    expect(renderMarkdown('# <img src=x>\n\n`<b>`', String).html).not.toMatch(/<img|<b>/);
+  });
+
+  it('gives each heading an anchor of plain characters', () => {
+    expect(anchorOf('ALL, ANY, NONE, AT_LEAST')).toBe('all-any-none-at-least');
+  });
+});
+
+describe('a sample', () => {
+  const request = { method: 'PUT', path: '/sets/{ruleSetId}', body: { a: true, b: 'null', c: null } };
+  const [curl, typescript, python] = samplesOf(request, { baseUrl: 'http://x', apiKey: 'k' });
+
+  it('names the method, the filled path, the key and the body', () => {
+    expect(curl?.code).toContain('curl -s -X PUT "http://x/sets/RULE_SET_ID"');
+    expect(typescript?.code).toContain("method: 'PUT'");
+    expect(typescript?.code).toContain("'x-api-key': 'k'");
+  });
+
+  it('writes the values of JSON as Python does, and leaves texts alone', () => {
+    expect(python?.code).toContain('"a": True');
+    expect(python?.code).toContain('"b": "null"');
+    expect(python?.code).toContain('"c": None');
+  });
+});

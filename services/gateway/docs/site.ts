@@ -1,0 +1,191 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { UNDETERMINED } from '#shared/contracts/result.ts';
+import { PROBLEMS } from '../problem.ts';
+import { escapeHtml, type RenderedPage, renderMarkdown } from './markdown.ts';
+import { type OpenApi, renderReference } from './reference.ts';
+import { REFERENCE, TOPICS, type Topic } from './topics.ts';
+
+/** The pages need their own style and script and nothing else: nothing from the network, nothing inline. */
+export const DOCS_POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** A document of the site: what a GET of its path answers. */
+export type SiteFile = { readonly contentType: string; readonly body: string };
+
+export type SiteOptions = {
+  readonly document: OpenApi;
+  /** Where clients reach the gateway, without a slash at its end; empty where only the reader's browser knows. */
+  readonly baseUrl: string;
+  /** A configured chain, for the samples. */
+  readonly chainId: number;
+};
+
+const HERE = import.meta.dirname;
+/** The snippets that the developer portal shows; tests run them. */
+const SNIPPETS = join(HERE, '../../developer-portal/page/snippets');
+const CHANGELOG = join(HERE, '../../CHANGELOG.md');
+/** Placeholders: the page's script replaces them by the key that the reader enters, and by the page's own address. */
+const API_KEY = 'YOUR_API_KEY';
+const GATEWAY_URL = 'GATEWAY_URL';
+
+const HTML = 'text/html; charset=utf-8';
+const MARKDOWN = 'text/markdown; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+const problems = (): string =>
+  tableOf(
+    ['Code', 'Status', 'Meaning'],
+    Object.entries(PROBLEMS).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
+  );
+
+const undetermined = (): string =>
+  tableOf(
+    ['Code', 'Retryable', 'Meaning'],
+    Object.entries(UNDETERMINED).map(([code, { retryable, message }]) => [
+      `\`${code}\``,
+      retryable ? 'yes' : 'no',
+      message,
+    ]),
+  );
+
+function snippets(files: readonly (readonly [file: string, language: string, name: string])[]): string {
+  return files
+    .map(
+      ([file, language, name]) =>
+        `\`\`\`${language} tab=${name}\n${readFileSync(join(SNIPPETS, file), 'utf8').trimEnd()}\n\`\`\``,
+    )
+    .join('\n\n');
+}
+
+/** The newest part of the changelog. */
+function changelog(): string {
+  const [, pending = ''] = readFileSync(CHANGELOG, 'utf8').split(/^## .*$/m);
+  return pending.trim();
+}
+
+/** The text of a page with its generated parts and the gateway's own address. */
+function textOf({ slug }: Topic, { baseUrl, chainId }: SiteOptions): string {
+  const parts: Readonly<Record<string, () => string>> = {
+    baseUrl: () => baseUrl || GATEWAY_URL,
+    apiKey: () => API_KEY,
+    chainId: () => String(chainId),
+    problems,
+    undetermined,
+    changelog,
+    'snippets:verify': () =>
+      snippets([
+        ['verify.mjs', 'js', 'Node'],
+        ['verify.py', 'python', 'Python'],
+        ['verify.go', 'go', 'Go'],
+      ]),
+    'snippets:fold': () =>
+      snippets([
+        ['fold-roles.mjs', 'js', 'Node'],
+        ['fold_roles.py', 'python', 'Python'],
+        ['fold_roles.go', 'go', 'Go'],
+      ]),
+  };
+  return readFileSync(join(HERE, 'pages', `${slug}.md`), 'utf8').replace(
+    /\{\{([\w:]+)\}\}/g,
+    (whole, name: string) => {
+      const part = parts[name];
+      if (part === undefined) throw new RangeError(`${slug}.md names ${whole}, which is not known`);
+      return part();
+    },
+  );
+}
+
+const PAGES: readonly Topic[] = [...TOPICS, REFERENCE];
+
+/** A link of a page below `/docs/`, as a page at another depth needs it. */
+const linkFrom =
+  (root: string) =>
+  (href: string): string => {
+    if (/^([a-z]+:|#)/.test(href)) return href;
+    return root === '' ? href : href.startsWith('../') ? href.slice(3) : `${root}${href}`;
+  };
+
+function frame(topic: Topic, content: string, root: string): string {
+  const link = linkFrom(root);
+  const items = PAGES.map(
+    ({ slug, title }) =>
+      `<li><a href="${link(slug)}"${slug === topic.slug ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
+  ).join('');
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>${escapeHtml(topic.title)} · Rolecall</title><meta name="description" content="${escapeHtml(topic.summary)}">`,
+    `<link rel="stylesheet" href="${link('assets/docs.css')}">`,
+    topic === REFERENCE
+      ? ''
+      : `<link rel="alternate" type="text/markdown" href="${link(`${topic.slug}.md`)}">`,
+    `<script type="module" src="${link('assets/docs.js')}"></script></head>`,
+    `<body data-root="${root}"><a class="skip" href="#content">Skip to the text</a>`,
+    '<header><a class="brand" href="',
+    link('quickstart'),
+    '">Rolecall</a>',
+    '<div class="search" hidden><label for="search">Search</label><input id="search" type="search" autocomplete="off" placeholder="Search the docs">',
+    '<ol class="found" aria-live="polite"></ol></div></header>',
+    `<div class="columns"><nav aria-label="Documentation"><details open><summary>Pages</summary><ul class="pages">${items}</ul></details>`,
+    '<div class="key" hidden><label for="key">Your API key</label><input id="key" type="text" class="secret" autocomplete="off" spellcheck="false" placeholder="rck_live_…" aria-describedby="key-note">',
+    '<small id="key-note">Filled into the samples. It stays in this tab and is sent nowhere.</small></div></nav>',
+    `<main id="content" tabindex="-1">${content}</main></div></body></html>`,
+  ].join('\n');
+}
+
+const summary = (): string =>
+  [
+    '# Rolecall',
+    '',
+    '> Which of these roles does this wallet hold the tokens for? An HTTP API for token gating: checks, batches, watches, webhooks.',
+    '',
+    '## Docs',
+    '',
+    ...TOPICS.map(({ slug, title, summary: line }) => `- [${title}](docs/${slug}.md): ${line}`),
+    '- [OpenAPI 3.1](openapi.json): every operation, for tools',
+    '',
+  ].join('\n');
+
+/**
+ * Makes the documentation: one page per topic as HTML and as Markdown, the reference of the OpenAPI document, the search
+ * index, and a list for language models (`/llms.txt`). By path; made once at the start.
+ *
+ * @throws RangeError where a page names a part that does not exist
+ * @example
+ * makeDocsSite({ document, baseUrl: 'http://localhost:8080', chainId: 1 }).get('/docs/rules')?.contentType; // 'text/html; …'
+ */
+export function makeDocsSite(options: SiteOptions): ReadonlyMap<string, SiteFile> {
+  const files = new Map<string, SiteFile>();
+  const index: object[] = [];
+  const add = (topic: Topic, render: (link: (href: string) => string) => RenderedPage) => {
+    const { html, sections } = render(linkFrom(''));
+    files.set(`/docs/${topic.slug}`, { contentType: HTML, body: frame(topic, html, '') });
+    for (const { heading, anchor, text } of sections)
+      index.push({ id: `${topic.slug}#${anchor}`, page: topic.title, heading, text: text.trim() });
+  };
+  for (const topic of TOPICS) {
+    const text = textOf(topic, options);
+    files.set(`/docs/${topic.slug}.md`, { contentType: MARKDOWN, body: text });
+    add(topic, (link) => renderMarkdown(text, link));
+  }
+  add(REFERENCE, () =>
+    renderReference(options.document, { baseUrl: options.baseUrl || GATEWAY_URL, apiKey: API_KEY }),
+  );
+  const [first] = TOPICS as [Topic];
+  const opening = renderMarkdown(textOf(first, options), linkFrom('docs/'));
+  files.set('/docs', { contentType: HTML, body: frame(first, opening.html, 'docs/') });
+  files.set('/docs/search.json', { contentType: 'application/json', body: JSON.stringify(index) });
+  files.set('/llms.txt', { contentType: 'text/plain; charset=utf-8', body: summary() });
+  const asset = (name: string, contentType: string, path: string) =>
+    files.set(`/docs/assets/${name}`, { contentType, body: readFileSync(path, 'utf8') });
+  asset('docs.css', 'text/css; charset=utf-8', join(HERE, 'assets/docs.css'));
+  asset('docs.js', SCRIPT, join(HERE, 'assets/docs.js'));
+  const minisearch = createRequire(import.meta.url).resolve('minisearch');
+  asset('minisearch.js', SCRIPT, join(minisearch, '../../es/index.js'));
+  return files;
+}

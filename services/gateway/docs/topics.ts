@@ -1,0 +1,27 @@
+/** One page of the documentation; its text is `pages/<slug>.md`. */
+export type Topic = { readonly slug: string; readonly title: string; readonly summary: string };
+
+/** All pages in the order of the sidebar. The reference comes after them; it is made of the OpenAPI document. */
+export const TOPICS: readonly Topic[] = [
+  { slug: 'quickstart', title: 'Quickstart', summary: 'A first check in a minute' },
+  {
+    slug: 'checks',
+    title: 'Checks',
+    summary: 'Sync, poll, webhook; unreadable rules; blocks; several wallets',
+  },
+  { slug: 'rules', title: 'Rules', summary: 'Every rule type with an example; rule sets' },
+  { slug: 'batches', title: 'Batches', summary: 'A whole community in one request' },
+  { slug: 'watches', title: 'Watches', summary: 'Be told when a role changes' },
+  { slug: 'webhooks', title: 'Webhooks', summary: 'Verify messages in three languages; attempts' },
+  { slug: 'proofs', title: 'Signed verdicts', summary: 'Show a result to another service' },
+  { slug: 'errors', title: 'Errors', summary: 'Every code and what to do' },
+  { slug: 'limits', title: 'Limits', summary: 'Rates, quotas and other bounds' },
+  { slug: 'idempotency', title: 'Idempotency and retries', summary: 'Repeat a request safely' },
+  { slug: 'versioning', title: 'Versioning', summary: 'What may change, and what is new' },
+];
+
+export const REFERENCE: Topic = {
+  slug: 'reference',
+  title: 'Reference',
+  summary: 'Every operation, field and answer',
+};
