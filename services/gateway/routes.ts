@@ -3,7 +3,7 @@ import { jwksOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
-import { type Headers, send } from './exchange.ts';
+import { type Headers, send, sendJson } from './exchange.ts';
 import { HOME_PAGE } from './home-page.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import { makeOpenApi, OPENAPI_PATH } from './openapi.ts';
