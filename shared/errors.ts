@@ -18,6 +18,12 @@ const ERRORS = {
   'config-invalid': { retriable: false },
   'not-found': { retriable: false },
   'limit-reached': { retriable: false },
+  /** A budget is used up for now. */
+  'rate-limited': { retriable: false },
+  /** The document is not at the version that the writer named. */
+  'version-conflict': { retriable: false },
+  /** A watch refers to the rule set. */
+  'rule-set-in-use': { retriable: false },
   /** What is asked for does not fit the state that it is asked of. */
   conflict: { retriable: false },
   /** Whoever signed up with this address has not shown that it is theirs. */
@@ -31,12 +37,19 @@ export type ErrorCode = keyof typeof ERRORS;
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
+  /** How long to wait before the same is asked again, where that is known. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly retryAfterMs?: number }) {
     super(message, options);
     this.code = code;
+    this.retryAfterMs = options?.retryAfterMs;
   }
 }
+
+/** The message of an error as a sentence, for people. */
+export const sentenceOf = ({ message }: ServiceError): string =>
+  `${message[0]?.toUpperCase()}${message.slice(1)}.`;
 
 /** Whether the same work may succeed later. An error of unknown make is a bug, and a bug is not retriable. */
 export const isRetriable = (error: unknown): boolean =>

@@ -6,6 +6,7 @@ import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
+import type { Throttle } from '#shared/redis/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
 import { ClientId } from './api.ts';
@@ -19,7 +20,6 @@ import { Problem, problemOf } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { servePage } from './serve-page.ts';
 import type { Sessions } from './sessions.ts';
-import type { Throttle } from './throttle.ts';
 import { writeDraws } from './write-budget.ts';
 
 export type Dependencies = {

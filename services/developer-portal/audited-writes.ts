@@ -1,11 +1,11 @@
-import { type Audit, audit } from '#shared/contracts/audit.ts';
 import { type Account, account, type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
+import { makeRecordAudit } from '#shared/documents/record-audit.ts';
+import { makeWriteDocument } from '#shared/documents/write-document.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
-import { makeWriteDocument } from './write-document.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'read' | 'lease' | 'project'>;
@@ -30,11 +30,7 @@ export function makeAuditedWrites(deps: Dependencies) {
   const { accounts, clientApps } = deps;
   const appStore = { ...clientApps, topic: clientApp };
   const accountStore = { ...accounts, topic: account };
-  const record = async (entry: Omit<Audit, 'at'> & Partial<Audit>) => {
-    const dated = { at: new Date(deps.now()).toISOString(), ...entry };
-    await deps.publish(audit, dated);
-    await deps.auditTrail.record(dated);
-  };
+  const record = makeRecordAudit(deps);
 
   return {
     /** Records an entry. Repeating an entry with the same `at` adds nothing. */

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Account } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
+import type { Draw, Throttle } from '#shared/redis/throttle.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { Passwords } from './passwords.ts';
 import { presentAccount } from './present.ts';
 import { Problem } from './problem.ts';
 import type { Sessions } from './sessions.ts';
-import type { Draw, Throttle } from './throttle.ts';
 
 const MINUTES_MS = 60_000;
 /** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own address. */

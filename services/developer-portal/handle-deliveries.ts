@@ -5,6 +5,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
+import type { Throttle } from '#shared/redis/throttle.ts';
 import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import type { Call, Handlers } from './call.ts';
@@ -12,7 +13,6 @@ import type { ReadOwn } from './handle-apps.ts';
 import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentDelivery, presentDeliverySummary } from './present.ts';
 import { invalid } from './problem.ts';
-import type { Throttle } from './throttle.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
 /** A bulk resend reads and publishes up to 100 000 messages. */

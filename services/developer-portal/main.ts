@@ -6,6 +6,7 @@ import { readMonthUsed } from '#shared/redis/admit.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeKeyUse } from '#shared/redis/key-use.ts';
+import { makeThrottle } from '#shared/redis/throttle.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
@@ -23,7 +24,6 @@ import { makeWork } from './make-work.ts';
 import { makeMetrics } from './metrics.ts';
 import { makePasswords } from './passwords.ts';
 import { makeSessions } from './sessions.ts';
-import { makeThrottle } from './throttle.ts';
 import { makeTryHandlers } from './try-check.ts';
 
 /** How long readiness fails before the listener closes. */

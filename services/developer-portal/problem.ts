@@ -1,5 +1,5 @@
 import type { Fault } from '#shared/contracts/fault.ts';
-import { ServiceError } from '#shared/errors.ts';
+import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import {
   BaseProblem,
   COMMON_PROBLEMS,
@@ -9,6 +9,7 @@ import {
   problemType,
   RETRY_SOON,
 } from '#shared/http/problem.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 
 /** Every problem of the portal: the only place where a code gets its status and title. */
 export const PROBLEMS = {
@@ -58,7 +59,9 @@ export function problemOf(error: unknown): Problem {
       return new Problem('not-found', 'It does not exist, or is not yours.');
     case 'limit-reached':
     case 'conflict':
-      return new Problem(error.code, `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.`);
+      return new Problem(error.code, sentenceOf(error));
+    case 'rate-limited':
+      return new Problem('rate-limited', sentenceOf(error), { headers: retryAfter(error.retryAfterMs ?? 0) });
     case 'store-unavailable':
     case 'view-rebuilding':
     case 'broker-unavailable':

@@ -1,6 +1,6 @@
 import type { Account, Tier } from '#shared/contracts/client-app.ts';
+import type { Draw } from '#shared/redis/throttle.ts';
 import type { Operation } from './operation.ts';
-import type { Draw } from './throttle.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

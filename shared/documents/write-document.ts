@@ -5,11 +5,9 @@ import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Lease } from '#shared/redis/versioned-documents.ts';
 
-/** Longer than PUBLISH_TIMEOUT_MS, so two writers never hold the same version. */
+/** Longer than a publish may take, so two writers never hold the same version. */
 const LEASE_MS = 10_000;
-const PUBLISH_TIMEOUT_MS = 8_000;
-/** How long a writer waits for earlier writers of the document. */
-const WAIT_MS_MAX = 12_000;
+const TIMEOUTS_MS = { publish: 8_000, wait: 12_000 } as const;
 /** Delay between two attempts, plus up to as much again at random, so that waiting writers do not retry in step. */
 const RETRY_MS = 15;
 
@@ -25,6 +23,8 @@ export type DocumentStore<D extends Versioned> = {
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
+  /** How long publishing may take (less than 10 s), and how long a writer waits for earlier writers. */
+  readonly timeoutsMs?: { readonly publish: number; readonly wait: number };
   /** From 0 to 1. */
   readonly random?: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -50,15 +50,16 @@ export type WriteDocument = <D extends Versioned>(
  *
  * @returns `undefined` if there is no document and `change` made none
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded` if other writers hold
- *   the document for 12 s
+ *   the document for too long (12 s)
  */
 export function makeWriteDocument({
   publish,
+  timeoutsMs = TIMEOUTS_MS,
   random = Math.random,
   monotonicMs = () => performance.now(),
 }: Dependencies): WriteDocument {
   return async function writeDocument(store, id, change) {
-    for (const beganMs = monotonicMs(); monotonicMs() - beganMs < WAIT_MS_MAX; ) {
+    for (const beganMs = monotonicMs(); monotonicMs() - beganMs < timeoutsMs.wait; ) {
       const current = await store.read(id);
       const next = change(current);
       if (!next) return current && { document: current, changed: false };
@@ -67,7 +68,7 @@ export function makeWriteDocument({
       if (lease) {
         const document = { ...next, version: lease.version };
         await publishOrRelease(
-          () => publish(store.topic, document, { timeoutMs: PUBLISH_TIMEOUT_MS }),
+          () => publish(store.topic, document, { timeoutMs: timeoutsMs.publish }),
           lease.release,
         );
         const newest = (await store.project(document)) ? document : await store.read(id);

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { retryAfter } from '#shared/http/retry-after.ts';
-import type { Redis } from '#shared/redis/connect.ts';
-import { makeScript } from '#shared/redis/script.ts';
-import { Problem } from './problem.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Redis } from './connect.ts';
+import { makeScript } from './script.ts';
 
 /**
  * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum and its window in ms. Nothing
@@ -42,7 +41,7 @@ export type Draw = { readonly budget: Budget; readonly whose: string };
 export type Throttle = {
   /**
    * @param chargeId a repetition with the same id within the first budget's window is not counted again
-   * @throws Problem `rate-limited` with `Retry-After` if a budget is used up; then no budget is charged
+   * @throws ServiceError `rate-limited`, with the time to wait, if a budget is used up; then no budget is charged
    */
   readonly take: (draws: readonly Draw[], chargeId?: string) => Promise<void>;
   /** Refunds attempts that turned out not to count. */
@@ -50,7 +49,7 @@ export type Throttle = {
 };
 
 /**
- * Counts attempts in Redis, for all portals together.
+ * Counts attempts in Redis, for all processes together.
  *
  * @example
  * await throttle.take([{ budget: SIGN_UPS, whose: address }]);
@@ -66,8 +65,8 @@ export function makeThrottle(redis: Redis): Throttle {
         limits,
       );
       if (waitMs > 0)
-        throw new Problem('rate-limited', 'Too many attempts; try again later.', {
-          headers: retryAfter(waitMs),
+        throw new ServiceError('rate-limited', 'too many attempts; try again later', {
+          retryAfterMs: waitMs,
         });
     },
     async refund(draws) {

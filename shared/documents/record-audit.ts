@@ -1,0 +1,21 @@
+import { type Audit, audit } from '#shared/contracts/audit.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
+
+type Dependencies = {
+  readonly publish: KafkaConnection['publish'];
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+export type RecordAudit = (entry: Omit<Audit, 'at'> & Partial<Audit>) => Promise<void>;
+
+/** Records audit entries, dated now unless they have a date: the same entry is kept once. */
+export function makeRecordAudit({ publish, auditTrail, now }: Dependencies): RecordAudit {
+  return async function recordAudit(entry) {
+    const dated = { at: new Date(now()).toISOString(), ...entry };
+    await publish(audit, dated);
+    await auditTrail.record(dated);
+  };
+}
