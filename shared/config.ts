@@ -27,7 +27,7 @@ export const decimal = (bounds: { min: number; max: number; default: number }) =
     .pipe(z.number().min(bounds.min, `below ${bounds.min}`).max(bounds.max, `above ${bounds.max}`))
     .default(bounds.default);
 
-/** `true` or `false`; an empty text is `false`, as an empty list is a list: whoever clears a permission means no. */
+/** `true` or `false`; an empty text is `false`, as an empty list is a list: clearing a permission means no. */
 export const boolean = (fallback: boolean) =>
   z
     .enum(['true', 'false', ''])

@@ -26,7 +26,7 @@ const ERRORS = {
   'rule-set-in-use': { retriable: false },
   /** What is asked for does not fit the state that it is asked of. */
   conflict: { retriable: false },
-  /** Whoever signed up with this address has not shown that it is theirs. */
+  /** The person who signed up with this address has not shown that it is theirs. */
   'account-unverified': { retriable: false },
   'usage-invalid': { retriable: false },
 } as const satisfies Record<string, { readonly retriable: boolean }>;

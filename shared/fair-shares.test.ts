@@ -23,7 +23,7 @@ test('owners that take in turn hold equal parts, and one part stays free', () =>
   expect(owners.map((owner) => shares.heldBy(owner))).toEqual([20, 20, 20, 20]);
 });
 
-test('a slot that was given back is free again, and only once', () => {
+test('a returned slot is free again, and only once', () => {
   const shares = new FairShares(2);
   expect([shares.take('a'), shares.take('a')]).toEqual([true, false]);
   shares.give('a');

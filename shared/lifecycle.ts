@@ -85,7 +85,7 @@ async function runScope<C extends CommonConfig>(
   if (!process.stopping.aborted) await once(process.stopping, 'abort');
 }
 
-/** A wrong configuration is told in words, without a stack: it is read by the person who can mend it. */
+/** A wrong configuration is told in words, without a stack: its reader is the person who can correct it. */
 function loadOrExit<C>(name: string, load: () => C): C {
   try {
     return load();

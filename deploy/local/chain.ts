@@ -13,7 +13,7 @@ export const LOCAL_CHAIN_ID = 31_337;
 
 export type ChainOptions = {
   readonly port: number;
-  /** Where it listens; loopback by default, for anvil serves whoever asks. */
+  /** Where it listens; loopback by default, for anvil has no access control. */
   readonly host?: string;
   readonly signal?: AbortSignal | undefined;
   readonly onSpawn?: ((pid: number) => void) | undefined;

@@ -49,7 +49,7 @@ const makeLocalSecrets = (): LocalSecrets => ({
 });
 
 /**
- * The secrets of a file. One that was written before verdicts were signed has no key for them yet, and is not whole.
+ * The secrets of a file. A file from before signed verdicts has no key for them and is incomplete.
  * The cause is left out: it would repeat the text, and the text is secret.
  */
 function parse(text: string, file: string): { readonly secrets: LocalSecrets; readonly isWhole: boolean } {

@@ -20,7 +20,7 @@ export type WebhookReceiver = AsyncDisposable & {
  */
 export async function receiveWebhook(secret: string): Promise<WebhookReceiver> {
   const { promise: received, resolve, reject } = Promise.withResolvers<unknown>();
-  // Whoever waits for it sees the rejection; nobody may be waiting yet.
+  // A later waiter sees the rejection; there may be no waiter yet.
   received.catch(() => {});
   const server = createServer(async (request, response) => {
     try {

@@ -13,7 +13,7 @@ const stop = new AbortController();
 // A terminal's Ctrl-C comes twice, directly and from npm, so a repeated signal means nothing more.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 followLauncher(process.env['ROLECALL_LAUNCHER_PID']);
-// Whoever read our output may be gone before us.
+// The reader of our output may end before us.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 try {

@@ -51,7 +51,7 @@ function fakeDependencies() {
 /** Lets everything that is only waiting for resolved promises go on. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('a part that dies is started again, and its new process is the one that is known', async () => {
+test('a part that dies is started again, and its new process id is known', async () => {
   const { part, ends } = fakePart();
   const { dependencies, said, pids } = fakeDependencies();
   const supervised = await supervise(part, dependencies);

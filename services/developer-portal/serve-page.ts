@@ -27,7 +27,7 @@ export function servePage(app: Express): void {
       response.set('cache-control', ASSET_CACHE);
       response.sendFile(file, { ...sendOptions, root: packageRoot(from) }, passOn(next));
     });
-  // Tests stand beside the modules, and are no part of the page.
+  // Tests are in the same folders, and are not served.
   app.use(/^\/assets\/.*\.ts$/, notFound);
   app.use(
     '/assets',

@@ -88,7 +88,7 @@ describe('a check', () => {
   };
 
   it.each([
-    ['one retryable error is given back', [PASSING], 10_000],
+    ['one retryable error is refunded', [PASSING], 10_000],
     ['errors of which one is retryable is charged', [PASSING, FOR_GOOD], 9_999],
   ])('in sync mode with no decision and %s: 503 with the errors', async (_, errors, left) => {
     const gateway = await startFailing(errors);
@@ -169,7 +169,7 @@ describe('a check', () => {
     ['broker-unavailable', 1],
     ['overloaded', 1],
     ['publish-unknown', 0],
-  ] as const)('that fails with %s is 503, its charge given back %i times', async (code, releaseCount) => {
+  ] as const)('that fails with %s is 503, its charge refunded %i times', async (code, releaseCount) => {
     const gateway = await start({ publish: () => Promise.reject(new ServiceError(code, 'away')) });
     for (const body of [A_CHECK, { ...A_CHECK, async: true }]) {
       const response = await gateway.post(body);

@@ -8,7 +8,7 @@ type Dependencies = {
 };
 
 /**
- * Saves the result, then wakes whoever waits for it.
+ * Saves the result, then notifies its waiters.
  *
  * The first stored result wins. The notice goes out for a copy too: after a crash between the two steps it is
  * the copy that must still wake the waiter.

@@ -27,7 +27,7 @@ type Dependencies = {
 };
 
 /**
- * Publishes the totals that changed since they were published last, if no other process is at it. One that cannot be
+ * Publishes the totals that changed since they were published last, if no other process does so. A total that cannot be
  * read or published keeps none of the others back: the next run tries it again.
  */
 export function makePublishUsage({ figures, publish, observe, now, log }: Dependencies): () => Promise<void> {

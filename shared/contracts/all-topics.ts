@@ -8,7 +8,7 @@ import { deadLetterSpecOf, type TopicSpec } from './topic.ts';
 import { usage } from './usage.ts';
 import { webhookAttempted, webhookRequested, webhookRetry } from './webhook.ts';
 
-/** Every topic that carries messages, in the order of a check's road. */
+/** Every topic that carries messages, in the order in which a check uses them. */
 export const SOURCE_TOPICS: readonly TopicSpec[] = [
   checkRequestedInteractive,
   checkRequestedBulk,

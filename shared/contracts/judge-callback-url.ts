@@ -3,7 +3,7 @@ import { type Cidr, refuseCallbackHost } from './callback-address.ts';
 /** What the operator allows beyond public https addresses. */
 export type CallbackPolicy = { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
 
-/** What is wrong with a URL: no absolute URL at all, or one that no webhook is sent to. */
+/** What is wrong with a URL: not an absolute URL, or an address to which no webhook is sent. */
 export type CallbackFault = {
   readonly code: 'malformed' | 'callback-url-refused';
   /** A sentence for its writer. */

@@ -152,7 +152,7 @@ export type CheckResult = z.infer<typeof CheckResult>;
 type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<RuleFault, 'retryable'>[] };
 
 /**
- * Whether a check is given back to the month's quota: nothing was decided, and asking again may help with every rule.
+ * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help with every rule.
  * A check that failed for good, such as one of a contract that does not exist, is charged.
  */
 export const isRefunded = ({ status, errors }: Outcome, ruleCount: number): boolean =>

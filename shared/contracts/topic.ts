@@ -31,7 +31,7 @@ export type Topic<M> = TopicSpec & {
 export type Urgent<M> = {
   /** The same for every message of a key: a key has one partition. */
   readonly is: (message: M) => boolean;
-  /** The last so many partitions are for these messages alone, so that they stand behind no backlog. Default none. */
+  /** The last so many partitions are for these messages alone, so that no backlog delays them. Default none. */
   readonly partitionCount?: number;
 };
 

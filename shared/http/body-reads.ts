@@ -18,7 +18,7 @@ type Reading = { readonly stop: (fault: BodyFault) => void };
  * Bounds the bodies that are being read, which cost memory and no work: a client that sends them slowly, or never to
  * the end, takes no place of requests that are being answered.
  *
- * An owner may have as many as are free. When it has, its oldest gives way to its newest: whoever shares an owner with
+ * An owner may have as many as are free. When it has, its oldest gives way to its newest: a client that shares an owner with
  * an attacker still gets through, because an honest body is there within milliseconds.
  *
  * @example

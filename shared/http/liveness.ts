@@ -2,7 +2,7 @@
 export type LiveCheck = () => true | string;
 
 /**
- * What must be well for the process to be worth keeping: only what a restart mends. A dependency that is away is
+ * The conditions of liveness: only faults that a restart repairs. A dependency that is away is
  * never among it, for it would still be away after the restart.
  */
 export class Liveness {

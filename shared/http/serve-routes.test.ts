@@ -79,7 +79,7 @@ test('a path that also matches the pattern of an earlier route keeps its own met
   expect(await (await ask('POST', '/things/all')).text()).toBe('all');
 });
 
-test('an unknown path, and one that cannot be decoded, is 404', async () => {
+test('an unknown path and an undecodable path are 404', async () => {
   const { ask, timed } = await start([answering('get', '/named/:name', 'named')]);
   expect((await ask('GET', '/nothing')).status).toBe(404);
   expect((await ask('GET', '/named/%ff')).status).toBe(404);

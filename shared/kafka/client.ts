@@ -84,7 +84,7 @@ async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise
  * @throws when none does
  */
 export async function probeBroker(config: KafkaConfig): Promise<void> {
-  // A broker that asks for a login takes the connection of one that has none, and answers nothing else.
+  // A broker that requires a login accepts the connection of a client without one, and answers nothing else.
   await askQuietly(config, (admin) => admin.describeCluster());
 }
 

@@ -48,7 +48,7 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
   return {
     async record(entry, access = EVERYDAY) {
       const { accountId, clientId, actor, action, subject, at } = entry;
-      // In one order of members, so that the same entry is the same text whoever writes it.
+      // In one order of members, so that every writer makes the same text of the same entry.
       const line = JSON.stringify({ accountId, clientId, actor, action, subject, at });
       const trails = [accountTrail(accountId), ...(clientId === undefined ? [] : [appTrailKey(clientId)])];
       await record([GENERATION_KEY, ...trails], [access, Date.parse(at), line]);

@@ -19,7 +19,7 @@ const SAVED_KEPT_MS = 86_400_000;
 
 /**
  * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.
- * The month's counter is '' unless the check is given back; `figures` are names and values to add to the day. Both
+ * The month's counter is '' unless the check is refunded; `figures` are names and values to add to the day. Both
  * happen once, also for a result that is saved after its end and leaves no key.
  */
 export const LUA_SAVE_IF_ABSENT = `
@@ -97,7 +97,7 @@ export type Results = {
   readonly read: (requestId: string) => Promise<string | undefined>;
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
-  /** Wakes whoever waits on the channel for this result. A lost notice costs the waiter a second, never the answer. */
+  /** Notifies the waiters of this result on the channel. A lost notice costs the waiter a second, never the answer. */
   readonly notify: (replyChannel: string, requestId: string) => Promise<void>;
   /** Asks for such a notice at the first save within `forMs`: for results of which nobody else sends one. */
   readonly want: (replyChannel: string, requestId: string, forMs: number) => Promise<void>;

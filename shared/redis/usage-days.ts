@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 /** A day's figures are kept that long after the day. */
 export const DAY_KEPT_MS = 40 * DAY_MS;
 
-/** Days since 1970, as they stand in the keys: admission's script works them out of its clock. */
+/** Days since 1970, as the keys have them: admission's script works them out of its clock. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 export const dayOfDate = (date: string): number => dayOf(Date.parse(`${date}T00:00:00Z`));
 export const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -34,7 +34,7 @@ redis.call('PEXPIRE', KEYS[3], ARGV[5])
 return 1
 `;
 
-/** Hours since 1970, as they stand in the keys. */
+/** Hours since 1970, as the keys have them. */
 export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
 
 /** A client app in one hour, counted since 1970. */

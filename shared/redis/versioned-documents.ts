@@ -4,7 +4,7 @@ import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /**
- * Makes the index lead to a document from `wanted` and from nothing else. What a document is found by stands beside it
+ * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a document are stored beside it
  * as well, so that entries leave the index with what they were for.
  */
 const SET_INDEX_LUA = `
@@ -23,9 +23,9 @@ end
 `;
 
 /**
- * KEYS: marker, documents, index, index entries by id, summaries, sets that the document stands in. ARGV: access, id,
+ * KEYS: marker, documents, index, index entries by id, summaries, sets that contain the document. ARGV: access, id,
  * version, document, channel ('' for none), index entries as a JSON object, summary ('' for none), then member and score
- * for each of the sets ('' to leave it). The version stands in front of a stored document, so that no script need
+ * for each of the sets ('' to leave it). The version precedes a stored document, so that no script need
  * parse it.
  *
  * Of two documents of one version the view keeps the first, and the projector publishes that one again behind the
@@ -130,7 +130,7 @@ const scoreOf = ({ untilMs }: SetEntry): string | number => {
 };
 
 type Options<D> = {
-  /** Redis key of the documents; see `keysOf` for what stands beside it. */
+  /** Redis key of the documents; see `keysOf` for the other keys. */
   readonly key: string;
   readonly parse: (json: unknown) => D;
   readonly idOf: (document: D) => string;

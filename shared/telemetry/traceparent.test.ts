@@ -41,7 +41,7 @@ test('what a record carries is adopted, and what cannot be read is replaced by a
   expect(own).not.toBe(adoptTraceparent('nonsense'));
 });
 
-test('the trace id of a traceparent is the one that was formatted', () => {
+test('a formatted traceparent gives its trace id back when parsed', () => {
   expect(traceIdOf(formatTraceparent({ ...KNOWN, isSampled: false }))).toBe(TRACE_ID);
   expect(traceIdOf(newTraceparent())).toMatch(/^[0-9a-f]{32}$/);
 });

@@ -26,7 +26,7 @@ export function parseTraceparent(text: string | undefined): TraceParent | undefi
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED };
 }
 
-/** The header in version 00, which is the one that all others can read. */
+/** The header in version 00, which parsers of every later version accept. */
 export const formatTraceparent = ({ traceId, spanId, isSampled }: TraceParent): string =>
   `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 

@@ -32,7 +32,7 @@ test('a counter is the last total and the checks accepted since', () => {
   expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 102 }]);
 });
 
-test('a check that stands twice in a lane is counted once, one that was not charged not at all', () => {
+test('a check that is twice in a lane is counted once, and an uncharged check is not counted', () => {
   const count = new ChargeCount();
   count.addCheck(aCheck('twice', 1));
   count.addCheck(aCheck('twice', 1));
@@ -41,7 +41,7 @@ test('a check that stands twice in a lane is counted once, one that was not char
   expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
 });
 
-test('a check of which nothing was decided is given back once, unless the total had it back already', () => {
+test('a check of which nothing was decided is refunded once, unless the total already has the refund', () => {
   const count = new ChargeCount();
   count.addTotal(aTotal(100, 30));
   const undecided = (requestId: string) =>

@@ -38,7 +38,7 @@ test('checks behind the last millisecond that was counted are lost, and of that 
   ];
   expect(countLost(times, { ms: 11, count: 4 }, 0)).toEqual({ count: 3, last: { ms: 12, count: 2 } });
   expect(countLost(times, { ms: 12, count: 2 }, 0)).toBeUndefined();
-  // A charge that was given back at once is counted there and stands in no lane.
+  // A charge that was refunded at once is counted there and is in no lane.
   expect(countLost(times, { ms: 12, count: 3 }, 0)).toBeUndefined();
 });
 

@@ -64,7 +64,7 @@ const APPLY_BATCH_MAX = 500;
  * Makes the Redis views again from the topics and then declares them whole.
  *
  * One process at a time, by a lock that every write checks; each topic in offset order, so that "the first result"
- * is the same one as it was. Whoever needs a view holds meanwhile.
+ * is the same one as it was. Processes that need a view wait meanwhile.
  *
  * @returns what was applied, or nothing where another process is at it
  * @throws ServiceError `view-rebuilding` when Redis was wiped again meanwhile: to be begun anew

@@ -32,7 +32,7 @@ export type TailCounts = Readonly<Record<'documents' | 'audit' | 'charges' | 're
  * Makes the views whole again on a Redis that was restarted or replaced, and may lack the last writes that were
  * acknowledged: reads the topics from where that Redis is, and declares the views whole.
  *
- * What a consumer of the result-store keeps is read from the position that stands beside it; what a gateway or a
+ * What a consumer of the result-store keeps is read from the position that is stored with it; what a gateway or a
  * dispatcher keeps, from a margin before the views were last seen whole. Everything is applied as it was the first
  * time, and changes nothing where it is there already.
  *

@@ -62,7 +62,7 @@ export async function benchChecks(): Promise<Table> {
     notes: [
       ...notes,
       'Every result was read and compared with what the chain holds; CPU is of all services, Kafka and Redis.',
-      'Three rounds in which both sides are measured; of each the one that cost least.',
+      'Three rounds in which both sides are measured; the cheapest round of each counts.',
       'Express + ethers: one process, ethers as it comes (batches of 100), decimals kept; it stores nothing and proves no block.',
     ],
   };

@@ -34,7 +34,7 @@ export type Machine = {
 export type Results = {
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string>>;
-  /** Each part with the instant of its end, so that one that was run alone shows. */
+  /** Each part with the instant of its end, so that a part that was run alone is recognised. */
   readonly parts: Readonly<Record<string, Table & { readonly at: string }>>;
 };
 

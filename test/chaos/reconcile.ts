@@ -123,7 +123,7 @@ async function findLeaks(stranger: BalancedClient, ids: readonly string[]): Prom
   return leaked;
 }
 
-/** I6: acknowledged − given back (at most those without a decision) ≤ the month's counter ≤ acknowledged + indeterminate. */
+/** I6: acknowledged − refunded (at most those without a decision) ≤ the month's counter ≤ acknowledged + indeterminate. */
 async function judgeCounter(it: Case, { counts, polled }: Outcome): Promise<string[]> {
   const undecided = [...polled.values()].filter(
     (text) => CheckResult.parse(JSON.parse(text)).roles.length === 0,

@@ -17,7 +17,7 @@ type Options = Parameters<typeof runRows>[1];
 /**
  * Runs broken variants, each on a system of its own.
  *
- * A variant is caught where the promise that it breaks is the one that is found broken.
+ * A variant is caught if exactly the invariant that it breaks is reported.
  */
 export async function runBroken(names: readonly string[], options: Options): Promise<BrokenResult[]> {
   const results: BrokenResult[] = [];

@@ -28,7 +28,7 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
   let system: Promise<ChaosSystem> | undefined;
   let has = '';
   const end = async (): Promise<void> => {
-    // One that did not come up has taken itself down.
+    // A system that did not start has stopped itself.
     const started = await system?.catch(() => undefined);
     system = undefined;
     await started?.[Symbol.asyncDispose]();

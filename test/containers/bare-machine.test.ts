@@ -13,7 +13,7 @@ const narrowed = (process.env['BARE_MACHINE_TESTS'] ?? '').split(' ').filter(Boo
 const reasons = new Map(NEWER.map((image) => [image, whyMissing(image)]));
 const newer = NEWER.find((image) => reasons.get(image) === undefined);
 
-/** Seen by whoever runs the lane, beside the names of the tests. */
+/** Printed between the names of the tests. */
 const say = (line: string) => process.stderr.write(`bare machine: ${line}\n`);
 
 function describeMachine(image: string): void {

@@ -88,7 +88,7 @@ test('operator rights end the sessions before them, and go with a new password',
   expect((await operator.get('/api/operator/scope-requests')).status).toBe(200);
 });
 
-test('an account that an operator made is nobody else to take, whoever signs up with its address', async () => {
+test('signing up with the address of an account that an operator made does not take that account over', async () => {
   const client = makePortalClient(portal.url);
   const create = ['app', 'create', '--email', client.email, '--name', 'x'];
   expect((await admin(...create)).exitCode).toBe(0);

@@ -70,7 +70,7 @@ test('a head that is too old is no head', async () => {
   expect({ roles: result.roles, codes: codesOf(result) }).toEqual({ roles: [], codes: ['chain-stale'] });
 });
 
-test('all rules of a chain are read at one block, the one that is told', async () => {
+test('all rules of a chain are read at the one block that the result names', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const { blocks } = await chains.judge({
     account,

@@ -1,5 +1,5 @@
 // Scenario: consumers on a real broker whose work hangs, or is held because something is away.
-// The first is dead and a restart mends it; the second is well, for a restart would mend nothing.
+// A restart repairs the first, so it is dead; a restart would change nothing for the second, so it is alive.
 import { randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';

@@ -481,7 +481,7 @@ test('a path that is none is not found, and neither is a source file that is no 
   expect(portal.process.stdout()).not.toContain('"msg":"bug"');
 });
 
-test('whoever did something stands in the trail, newest first; operators stand there as such', async () => {
+test('the audit trail names who did something, newest first, and marks operators', async () => {
   const client = await signUp(portal.url);
   const { clientId, keyId } = await createApp(client);
   await client.send('PATCH', `/api/apps/${clientId}`, { name: 'renamed' });

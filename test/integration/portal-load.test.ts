@@ -14,7 +14,7 @@ import {
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: one visitor sends half requests, or signs in many times at once. Everybody else is served; beside half
-// requests also whoever comes from the same address.
+// requests also other visitors from the same address.
 
 const HALVES = 510;
 /** Of one address, which may hold as many as are free of 256. */

@@ -90,7 +90,7 @@ test('the first stored result wins, byte for byte, and later ones get it back', 
   expect(await results.readMany(['unknown', first.requestId])).toEqual([undefined, '{"n":1}']);
 });
 
-test('a check of which nothing was decided is given back to its month once, however often it is saved', async () => {
+test('a check of which nothing was decided is refunded to its month once, however often it is saved', async () => {
   const results = makeResults(connection.redis);
   const undecided = aResult({ decided: false, chargedMonth: '2026-11' });
   const counter = monthCounterKey('app_views', '2026-11');
@@ -330,7 +330,7 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
 
   const replay = await ask('4', true);
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: ids[0] } });
-  // Three were charged, one was given back.
+  // Three were charged, one was refunded.
   expect(replay.month?.remaining).toBe(1_000 - 2);
 });
 

@@ -18,7 +18,7 @@ import { startSecureKafka, startSecureRedis } from '../support/start-secure-part
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: a broker that takes TLS with a login alone, and a Redis that takes TLS with a user of few rights alone.
-// Services work with both, and whoever lacks the authority, the certificate or the password gets nowhere and hears why.
+// Services work with both, and a client without the authority, the certificate or the password is refused with the reason.
 
 const KAFKA_LOGIN = { username: 'rolecall', password: 'kafka-secret' };
 const REDIS_LOGIN = { username: 'rolecall', password: 'redis: secret/@' };

@@ -68,7 +68,7 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'rolecall-rpc': ['evaluator'],
 };
 const SETTINGS = 'rolecall-settings';
-/** The settings of each process that the ingress sends to, and whether a value is one that works behind an ingress. */
+/** The settings of each process that the ingress sends to, and whether a value works behind an ingress. */
 const BEHIND_INGRESS: Readonly<Record<string, Readonly<Record<string, (value: string) => boolean>>>> = {
   gateway: { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies },
   'developer-portal': { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies, PORTAL_ORIGIN: isOutside },

@@ -11,7 +11,7 @@ export type MadeApp = {
   readonly path: string;
 };
 
-/** Makes an account by the page; whoever does is signed in afterwards. */
+/** Makes an account by the page, which then is signed in. */
 export async function signUp({ visit, page }: Visitor, email: string): Promise<void> {
   await visit('/sign-up');
   await fillSignIn(page, email, PASSWORD);

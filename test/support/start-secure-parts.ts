@@ -15,7 +15,7 @@ const SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required;
 
 /**
  * Starts a broker whose clients come by TLS with a certificate and log in by PLAIN or SCRAM-SHA-512. Only the broker
- * itself, and whoever sets it up, has a listener without.
+ * itself, and its set-up, has a listener without.
  */
 export async function startSecureKafka(
   dir: string,

@@ -55,7 +55,7 @@ export type StartedSystem = AsyncDisposable & {
   readonly client: CheckClient;
   /** Everything that the starter and the services have printed. */
   readonly log: () => string;
-  /** The process ids of a service now; none of one that is being restarted. */
+  /** The process ids of a service; a process that is restarting has none. */
   readonly pidsOf: (service: string) => number[];
   /** Kills the first process of a service with -9 and returns when another has taken its place and is ready. */
   readonly kill: (service: string) => Promise<void>;

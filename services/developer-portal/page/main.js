@@ -29,7 +29,7 @@ function Portal() {
   const lost = useRef(false);
   lost.current = isLost;
 
-  /** Draws the pages of whoever it is; of somebody else nothing of before stays. */
+  /** Draws the pages of the current user; after a change of user nothing of the former one stays. */
   const enter = (next) => {
     if (current.current && current.current.accountId !== next?.accountId) forgetKeys();
     setAccount(next);

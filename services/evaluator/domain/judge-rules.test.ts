@@ -136,11 +136,11 @@ describe('owners of listed ids', () => {
       [OWNER, timeout],
       undetermined('rpc-timeout'),
     ],
-    ['an unread id cannot mend a sure denial', { minToken: '3' }, [OWNER, timeout, OTHER], denied],
+    ['an unread id cannot change a certain denial', { minToken: '3' }, [OWNER, timeout, OTHER], denied],
     ['an unread id may break a maximum', { maxToken: '1' }, [OWNER, timeout], undetermined('rpc-timeout')],
     ['more than the maximum is sure', { maxToken: '1' }, [OWNER, OWNER, timeout], denied],
     [
-      'what asking again will not mend is told first',
+      'an error that a retry cannot repair is reported first',
       { minToken: '2' },
       [timeout, failed('gas-exhausted')],
       undetermined('gas-exhausted'),

@@ -14,7 +14,7 @@ import type { WorkSlot } from './work-slots.ts';
 const TRIES_MAX = 3;
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 2_000;
-/** While a store is away every running record is held: one log line stands for all of them. */
+/** While a store is away every running record is held: one log line reports all of them. */
 const HELD_LOG_INTERVAL_MS = 2_000;
 
 export const RECORD_OUTCOMES = ['handled', 'retried', 'dead-lettered', 'left'] as const;

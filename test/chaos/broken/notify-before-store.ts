@@ -1,4 +1,4 @@
-// Broken on purpose: whoever waits is told, by webhook too, and the result is stored afterwards.
+// Broken on purpose: waiters and webhooks are notified before the result is stored.
 import { replaceSource } from '../preload/replace-source.ts';
 
 replaceSource('/services/webhook-dispatcher/handle-result.ts', ', record, savingOf(message))', ', record)');

@@ -41,7 +41,7 @@ export const f17Poison: Fault = {
     for (const { topic } of WORK)
       for (const [i, value] of POISON.entries()) {
         await system.open.kafka.publishRecord(topic.name, { key: `poison-${i}`, value });
-        // A completed check has two readers, and each of them puts it aside.
+        // A completed check has two readers, and each of them dead-letters it.
         poisonCount += topic === checkCompleted ? 2 : 1;
       }
     const bug = await meetBug(scene);

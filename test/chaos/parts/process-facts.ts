@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Resident memory of a process now, in MiB; 0 of one that is no more. */
+/** Resident memory of a process in MiB; 0 if it has ended. */
 export function rssMibOf(pid: number): number {
   try {
     const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
@@ -10,7 +10,7 @@ export function rssMibOf(pid: number): number {
   }
 }
 
-/** A process's metrics as it serves them; empty of one that does not answer. */
+/** A process's metrics as text; empty if it does not answer. */
 export async function metricsOf(ops: string): Promise<string> {
   try {
     return await (await fetch(`${ops}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();

@@ -2,7 +2,7 @@
 const channel =
   typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('rolecall-session');
 
-/** `accountId` of whoever is signed in now, or null. */
+/** `accountId` of the signed-in account, or null. */
 export const tellOtherTabs = (accountId) => channel?.postMessage({ accountId });
 
 /**

@@ -1,7 +1,7 @@
 import { createContext, useContext } from './html.js';
 
 /**
- * `{ account, signIns, reload, leave }` of whoever is signed in. `signIns` counts how often they have signed in on this
+ * `{ account, signIns, reload, leave }` of the signed-in account. `signIns` counts how often they have signed in on this
  * page: what was refused in between is read again.
  */
 export const Session = createContext(undefined);

@@ -52,7 +52,7 @@ export function useSubmit(send, onDone) {
     }
   };
 
-  // Whoever submitted by keyboard is led to what has to be done.
+  // Moves the focus to the first fault, for people who submitted by keyboard.
   useLayoutEffect(() => {
     const form = formRef.current;
     if (!form || state.busy) return;

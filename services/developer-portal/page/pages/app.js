@@ -45,7 +45,7 @@ export function App({ id, section = '', item }) {
     ${
       app.suspended &&
       html`<p class="notice bad">An operator has suspended this app: its checks are answered with 403. Please write to
-        whoever runs this service.</p>`
+        the operator of this service.</p>`
     }
     <div class="app-body">
       <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section} />

@@ -17,7 +17,7 @@ const ROUTES = [
 
 /** The component of a path, and the path's named parts. */
 export function findPage(path, { operator }) {
-  // Whoever decides sees first who waits for a decision; all others see their apps.
+  // Operators see the waiting scope requests first; all others see their apps.
   if (path === '/') return [operator ? Operator : Apps, {}];
   for (const [pattern, Page] of ROUTES) {
     const parts = matchPath(pattern, path);

@@ -48,7 +48,7 @@ const VIEWS = {
   },
 };
 
-/** The last 30 days as a chart, and as a table for whoever prefers figures. */
+/** The last 30 days as a chart, and as a table. */
 export function UsageCharts({ days, isUnused }) {
   const [{ chart }, setQuery] = useQuery({ chart: 'modes' });
   const chosen = Object.hasOwn(VIEWS, chart) ? chart : 'modes';

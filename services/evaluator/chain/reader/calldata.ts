@@ -15,7 +15,7 @@ const addressWord = (address: string): string => address.slice(2).padStart(WORD_
 const numberWord = (value: bigint): string => value.toString(16).padStart(WORD_DIGITS, '0');
 
 /**
- * The calldata of the call that a read stands for, hex without `0x`; a native balance has none.
+ * The calldata of a read's call, hex without `0x`; a native balance has none.
  *
  * @example
  * calldataOf(read); // '70a08231000000000000000000000000…'

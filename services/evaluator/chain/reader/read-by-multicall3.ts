@@ -186,7 +186,7 @@ function verifyBlock([number, parentHash]: readonly AggregatedAnswer[], block: B
     throw new RpcFailure('block-mismatch');
 }
 
-/** What a call that went well answered; nothing for one that failed. */
+/** The answer of a successful call; nothing for a failed one. */
 function readingOf({ success, data }: AggregatedAnswer): Reading | undefined {
   if (!success) return undefined;
   return data.length === WORD_DIGITS ? { ok: true, value: BigInt(`0x${data}`) } : failed('return-malformed');
