@@ -6,6 +6,7 @@ import { account, clientApp } from './client-app.ts';
 import { ruleSet } from './rule-set.ts';
 import { deadLetterSpecOf, type TopicSpec } from './topic.ts';
 import { usage } from './usage.ts';
+import { chainTransferred, watch, watchEvaluated, watchMember } from './watch.ts';
 import { webhookAttempted, webhookRequested, webhookRetry } from './webhook.ts';
 
 /** Every topic that carries messages, in the order in which a check uses them. */
@@ -15,12 +16,16 @@ export const SOURCE_TOPICS: readonly TopicSpec[] = [
   checkRequestedBatch,
   checkCompleted,
   batchCompleted,
+  watchEvaluated,
+  chainTransferred,
   ...Object.values(webhookRetry),
   webhookRequested,
   webhookAttempted,
   account,
   clientApp,
   ruleSet,
+  watch,
+  watchMember,
   usage,
   audit,
 ];

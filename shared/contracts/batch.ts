@@ -20,8 +20,8 @@ export type BatchEntry = z.infer<typeof BatchEntry>;
 export const BatchDelivery = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('poll') }),
   z.object({ mode: z.literal('webhook'), callbackUrl: z.string() }),
-  /** The result goes to `watch.evaluated.v1`; `context` comes back unread. */
-  z.object({ mode: z.literal('watch'), context: z.string() }),
+  /** The result goes to this partition of `watch.evaluated.v1`; `context` comes back unread. */
+  z.object({ mode: z.literal('watch'), partition: z.number().int().min(0), context: z.string() }),
 ]);
 export type BatchDelivery = z.infer<typeof BatchDelivery>;
 

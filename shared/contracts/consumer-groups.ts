@@ -7,7 +7,12 @@ export const CONSUMER_GROUPS = {
   accounts: 'result-store.accounts',
   clientApps: 'result-store.client-apps',
   ruleSets: 'result-store.rule-sets',
+  watches: 'result-store.watches',
+  watchMembers: 'result-store.watch-members',
   audit: 'result-store.audit',
+  /** Whoever owns a partition of it owns that partition of the members. */
+  members: 'watcher',
+  transfers: 'watcher.transfers',
   webhooks: 'webhook-dispatcher',
   webhookRequests: 'webhook-dispatcher.requested',
   /** One group for all tiers: a record that is not due yet costs nothing in it. */

@@ -25,6 +25,8 @@ export type Topic<M> = TopicSpec & {
   readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
+  /** Where the partition is not that of the key's hash. */
+  readonly partitionOf?: (message: M) => number;
 };
 
 /** What somebody waits for: it goes to the broker before all that waits in the same process. */
@@ -43,6 +45,7 @@ type TopicOptions<M> = {
   readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;
+  readonly partitionOf?: (message: M) => number;
   readonly partitionCount: number;
   readonly cleanup?: Cleanup;
   readonly retentionDays?: number;
@@ -63,6 +66,7 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     keyOf: options.keyOf,
     ...(options.encode ? { encode: options.encode } : {}),
     ...(options.urgent ? { urgent: options.urgent } : {}),
+    ...(options.partitionOf ? { partitionOf: options.partitionOf } : {}),
     schemaVersion: options.schemaVersion ?? 1,
     partitionCount: options.partitionCount,
     cleanup: options.cleanup ?? 'delete',

@@ -122,7 +122,9 @@ function makePublish(batching: BatchingProducer): KafkaConnection['publish'] {
       throw new ServiceError('message-too-large', `a message is larger than ${topic.name} allows`);
     const key = topic.keyOf(message);
     const isUrgent = topic.urgent?.is(parsed.data) ?? false;
-    const range = rangeOf(topic, isUrgent);
+    const range = topic.partitionOf
+      ? { first: topic.partitionOf(parsed.data), count: 1 }
+      : rangeOf(topic, isUrgent);
     const version = { [SCHEMA_HEADER]: String(topic.schemaVersion) };
     const record = (traceparent?: string): FairMessage => ({
       key,

@@ -52,6 +52,16 @@ test.each(files)(
   },
 );
 
+const watchKeysOf = (message: Record<string, unknown>): string[] => {
+  const { clientId, watchId, watchCreatedAt, memberId, account, delivery } = message;
+  return [
+    `${account}`,
+    `${clientId}/${watchId}`,
+    `${clientId}/${watchId}/${Date.parse(`${watchCreatedAt}`)}/${memberId}`,
+    `${(delivery as { partition?: number } | undefined)?.partition}`,
+  ];
+};
+
 test('the key of a message is the id that its consumers dedupe by', () => {
   for (const file of files) {
     const topic = topicOf(file);
@@ -63,6 +73,7 @@ test('the key of a message is the id that its consumers dedupe by', () => {
       `${message['clientId']}/${message['hour']}`,
       `${message['clientId']}/${message['id']}`,
       `${message['requestId']}/${message['part']}`,
+      ...watchKeysOf(message),
     ];
     expect(ids).toContain(topic.keyOf(message));
   }

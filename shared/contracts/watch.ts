@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { BatchPartCompleted } from './batch.ts';
+import { Wallets } from './check-requested.ts';
+import { RuleFault } from './result.ts';
+import { BlockTag } from './rule.ts';
+import { defineTopic } from './topic.ts';
+
+/** Partitions of members; a member's partition never changes, so neither does this count. */
+export const MEMBER_PARTITIONS = 24;
+/** Most entries of one request that adds and removes members. */
+export const MEMBER_CHANGES_MAX = 10_000;
+/** Most contracts of one watch whose transfers are followed. */
+export const FOLLOWED_PER_WATCH_MAX = 100;
+/** Most contracts of one chain whose transfers are followed. */
+export const FOLLOWED_PER_CHAIN_MAX = 1_000;
+
+const version = z.number().int().positive();
+const count = z.number().int().nonnegative();
+/** By chain id in decimal. */
+const BlockNumbers = z.record(z.string(), count);
+
+/** A webhook with the bytes that every attempt sends. */
+export const WatchEvent = z.object({
+  /** The `webhook-id` without its prefix: the same however often the event is published. */
+  id: z.string().min(1).max(64),
+  json: z.string(),
+  at: z.iso.datetime(),
+});
+export type WatchEvent = z.infer<typeof WatchEvent>;
+
+export const PauseReason = z.enum([
+  'requested',
+  'quota-exceeded',
+  'quota-share-exceeded',
+  'rule-set-missing',
+]);
+export type PauseReason = z.infer<typeof PauseReason>;
+
+/** A role whose revocations are held back, as the client was told. */
+export const HeldRole = z.object({
+  id: z.string(),
+  holders: count,
+  revocations: count,
+  heldAt: z.iso.datetime(),
+});
+export type HeldRole = z.infer<typeof HeldRole>;
+
+/** A watch: the whole document, keyed by client app and watch id. */
+export const Watch = z.object({
+  clientId: z.string(),
+  watchId: z.string(),
+  /** Of the document. */
+  version,
+  /** What clients see: it counts changes of the settings. */
+  settingsVersion: version,
+  accountId: z.string(),
+  ruleSet: z.string(),
+  callbackUrl: z.string(),
+  everySeconds: z.number().int().min(60).max(604_800),
+  follow: z.boolean(),
+  blockTag: BlockTag,
+  quotaShare: z.number().positive().max(1),
+  massRevocation: z.object({ share: z.number().positive().max(1), atLeast: z.number().int().positive() }),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  paused: z.object({ reason: PauseReason, at: z.iso.datetime() }).optional(),
+  held: z.array(HeldRole),
+  /** When the client last asked for the held revocations. */
+  releasedAt: z.iso.datetime().optional(),
+  /** A `watch.held` event that may not be published yet. */
+  event: WatchEvent.optional(),
+  /** The version of the rule set that the last sweep began with. */
+  sweptRuleSetVersion: version.optional(),
+  /** Set once: the watch is gone, its document stays as a tombstone. */
+  deletedAt: z.iso.datetime().optional(),
+});
+export type Watch = z.infer<typeof Watch>;
+
+/** What is known of one role of a member. */
+export const MemberRole = z.object({
+  id: z.string(),
+  /** The last verdict that was sent, or would have been if it had changed anything. */
+  granted: z.boolean(),
+  since: z.iso.datetime(),
+  /**
+   * The role was found revoked and the client was not told: `sweep` names the sweep whose end decides on it; without
+   * one it is held until it is released, or until a check grants the role again.
+   */
+  withheld: z.object({ sweep: count.optional() }).optional(),
+});
+export type MemberRole = z.infer<typeof MemberRole>;
+
+/** A member of a watch and its last verdicts: the whole document, keyed by watch and member. */
+export const WatchMember = z.object({
+  clientId: z.string(),
+  watchId: z.string(),
+  /** When the watch was made: a watch that was deleted and made again has no members of the one before. */
+  watchCreatedAt: z.iso.datetime(),
+  /** The client's `ref`, or the account in lower case. */
+  memberId: z.string(),
+  /** Epoch ms of Redis's clock when it was written, or one more than the version before. */
+  version,
+  ...Wallets.shape,
+  ref: z.string().optional(),
+  addedAt: z.iso.datetime(),
+  /** When the wallets were set: evaluations that were asked for before are of no use. */
+  walletsAt: z.iso.datetime(),
+  removedAt: z.iso.datetime().optional(),
+  /** Events so far. */
+  sequence: count,
+  roles: z.array(MemberRole),
+  checkedAt: z.iso.datetime().optional(),
+  blockNumbers: BlockNumbers,
+  errors: z.array(RuleFault),
+  ruleSetVersion: version.optional(),
+  /** When it was last checked after a reorg: earlier evaluations may be of blocks that are gone. */
+  reorgedAt: z.iso.datetime().optional(),
+  /** The last event, where it may not be published yet. */
+  event: WatchEvent.optional(),
+});
+export type WatchMember = z.infer<typeof WatchMember>;
+
+/** Why a member is checked. `first` is a cause of events alone: the first one of a member. */
+export const CheckCause = z.enum(['transfer', 'schedule', 'rule-set']);
+export type CheckCause = z.infer<typeof CheckCause>;
+export const EventCause = z.enum(['first', ...CheckCause.options, 'release']);
+export type EventCause = z.infer<typeof EventCause>;
+
+/** The watcher's own words on a part that it asked for; they come back with its results. */
+export const CheckContext = z.object({
+  watchUid: z.string(),
+  cause: CheckCause,
+  ruleSetVersion: version,
+  /** The sweep that the part belongs to. */
+  sweep: count.optional(),
+  /** By chain id, the first block that a reorg dropped. */
+  reorgFrom: BlockNumbers.optional(),
+});
+export type CheckContext = z.infer<typeof CheckContext>;
+
+const command = {
+  clientId: z.string(),
+  watchUid: z.string(),
+  partition: z
+    .number()
+    .int()
+    .min(0)
+    .max(MEMBER_PARTITIONS - 1),
+  at: z.iso.datetime(),
+};
+
+/** What the owner of a partition is to do with withheld revocations. */
+export const WatchCommand = z.discriminatedUnion('command', [
+  /** The sweep has ended: send what it found, but hold these roles. */
+  z.object({
+    command: z.literal('settle'),
+    ...command,
+    sweep: count,
+    cause: CheckCause,
+    holdRoles: z.array(z.string()),
+  }),
+  /** Send what is held. */
+  z.object({ command: z.literal('release'), ...command }),
+]);
+export type WatchCommand = z.infer<typeof WatchCommand>;
+
+/** The log of a partition of members: results of checks, and decisions. Its order is the order in which they apply. */
+export const WatchEvaluated = z.union([WatchCommand, BatchPartCompleted]);
+export type WatchEvaluated = z.infer<typeof WatchEvaluated>;
+
+/** A transfer on a followed contract that named a wallet of a member, or a reorg that dropped one. */
+export const ChainTransferred = z.object({
+  chainId: z.number().int().positive(),
+  /** In lower case, as the account. */
+  contractAddress: z.string(),
+  account: z.string(),
+  /** The event's block; of a dropped event the first block that is gone. */
+  blockNumber: count,
+  /** A reorg took the event away. */
+  dropped: z.boolean(),
+  at: z.iso.datetime(),
+});
+export type ChainTransferred = z.infer<typeof ChainTransferred>;
+
+type WatchName = { readonly clientId: string; readonly watchId: string };
+
+export const watchKey = ({ clientId, watchId }: WatchName): string => `${clientId}/${watchId}`;
+
+/** A name of one making of a watch: its members belong to it, and not to a later watch with the same id. */
+export const watchUid = ({
+  clientId,
+  watchId,
+  createdAt,
+}: WatchName & { readonly createdAt: string }): string => `${clientId}/${watchId}/${Date.parse(createdAt)}`;
+
+/** The watch of a uid. */
+export function watchOfUid(uid: string): WatchName {
+  const [clientId = '', watchId = ''] = uid.split('/');
+  return { clientId, watchId };
+}
+
+export const uidOfMember = ({ watchCreatedAt: createdAt, ...member }: WatchMember): string =>
+  watchUid({ ...member, createdAt });
+
+/** The partition that a member belongs to: all that concerns it happens in the order of that partition. */
+export const partitionOfMember = (uid: string, memberId: string): number =>
+  createHash('sha1').update(`${uid}/${memberId}`).digest().readUInt32BE(0) % MEMBER_PARTITIONS;
+
+/** The partition whose owner starts and ends the sweeps of a watch. */
+export const partitionOfWatch = (uid: string): number => partitionOfMember(uid, '');
+
+export const watch = defineTopic({
+  name: 'watch.v1',
+  schema: Watch,
+  keyOf: watchKey,
+  partitionCount: 12,
+  cleanup: 'compact',
+});
+
+export const watchMember = defineTopic({
+  name: 'watch-member.v1',
+  schema: WatchMember,
+  keyOf: (member) => `${uidOfMember(member)}/${member.memberId}`,
+  partitionCount: MEMBER_PARTITIONS,
+  cleanup: 'compact',
+});
+
+const partitionOf = (message: WatchEvaluated): number => {
+  if ('command' in message) return message.partition;
+  return message.delivery.mode === 'watch' ? message.delivery.partition : 0;
+};
+
+export const watchEvaluated = defineTopic({
+  name: 'watch.evaluated.v1',
+  schema: WatchEvaluated,
+  // One key for a partition: its records are handled one after another.
+  keyOf: (message) => String(partitionOf(message)),
+  partitionOf,
+  partitionCount: MEMBER_PARTITIONS,
+  retentionDays: 1,
+  messageMibMax: 4,
+});
+
+export const chainTransferred = defineTopic({
+  name: 'chain.transferred.v1',
+  schema: ChainTransferred,
+  keyOf: ({ account }) => account,
+  partitionCount: 24,
+  retentionDays: 1,
+});

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { FOLLOWED_PER_CHAIN_MAX, FOLLOWED_PER_WATCH_MAX } from '#shared/contracts/watch.ts';
+import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+
+/** A contract whose transfers concern a watch; the address in lower case. */
+export type FollowedContract = { readonly chainId: number; readonly contractAddress: string };
+
+const FollowingState = z.object({
+  state: z.enum(['live', 'sweeps-only']),
+  /** In plain words, for `sweeps-only`. */
+  reason: z.string().optional(),
+});
+export type FollowingState = z.infer<typeof FollowingState>;
+
+const chainKey = (chainId: number | string): string => `followed:${chainId}`;
+const stateKey = (chainId: number | string): string => `following:${chainId}`;
+const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
+
+/**
+ * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on (`chainId/address`).
+ * A chain's hash counts the watches of each contract. A contract beyond the chain's bound is left out.
+ */
+const FOLLOW = `${REQUIRE_VIEW}
+local wanted = {}
+for i = 3, #ARGV do wanted[ARGV[i]] = true end
+for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  if not wanted[name] then
+    redis.call('SREM', KEYS[2], name)
+    local chain, contract = string.match(name, '^(%d+)/(.+)$')
+    if redis.call('HINCRBY', 'followed:' .. chain, contract, -1) <= 0 then
+      redis.call('HDEL', 'followed:' .. chain, contract)
+      redis.call('HDEL', 'following:' .. chain, contract)
+    end
+  end
+end
+for i = 3, #ARGV do
+  local chain, contract = string.match(ARGV[i], '^(%d+)/(.+)$')
+  local key = 'followed:' .. chain
+  local isKnown = redis.call('HEXISTS', key, contract) == 1
+  if (isKnown or redis.call('HLEN', key) < ${FOLLOWED_PER_CHAIN_MAX}) and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
+    redis.call('HINCRBY', key, contract, 1)
+  end
+end
+return 1
+`;
+
+/** The contracts that watches want followed, and how each is followed: written by both sides, read by both. */
+export type FollowedContracts = {
+  /** Says which contracts a watch is about: none to end it. */
+  readonly follow: (
+    uid: string,
+    contracts: readonly FollowedContract[],
+    access?: ViewAccess,
+  ) => Promise<void>;
+  /** Every followed contract of a chain, each once. */
+  readonly list: (chainId: number) => Promise<string[]>;
+  /** For the reader of logs: says how a contract is followed. */
+  readonly setState: (contract: FollowedContract, state: FollowingState) => Promise<void>;
+  /** How each of a watch's contracts is followed, in the order given. */
+  readonly states: (
+    uid: string,
+    contracts: readonly FollowedContract[],
+  ) => Promise<(FollowedContract & FollowingState)[]>;
+};
+
+/**
+ * @example
+ * const contracts = await makeFollowedContracts(redis).list(31337); // ['0x…']
+ */
+export function makeFollowedContracts(redis: Redis): FollowedContracts {
+  const follow = makeScript<number>(redis, 'followContracts', FOLLOW);
+  return {
+    async follow(uid, contracts, access = EVERYDAY) {
+      const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
+      await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
+    },
+    list: (chainId) => inStore(() => redis.hkeys(chainKey(chainId))),
+    setState: ({ chainId, contractAddress }, state) =>
+      inStore(async () => void (await redis.hset(stateKey(chainId), contractAddress, JSON.stringify(state)))),
+    states: (uid, contracts) =>
+      inStore(async () => {
+        const followed = new Set(await redis.smembers(ofWatchKey(uid)));
+        return Promise.all(
+          contracts.map(async (contract) => {
+            if (!followed.has(nameOf(contract))) return { ...contract, ...TOO_MANY };
+            const stored = await redis.hget(stateKey(contract.chainId), contract.contractAddress);
+            const state = stored === null ? NOT_YET : FollowingState.parse(JSON.parse(stored));
+            return { ...contract, ...state };
+          }),
+        );
+      }),
+  };
+}
+
+const nameOf = ({ chainId, contractAddress }: FollowedContract): string => `${chainId}/${contractAddress}`;
+
+const TOO_MANY: FollowingState = {
+  state: 'sweeps-only',
+  reason: `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch and ${FOLLOWED_PER_CHAIN_MAX} of a chain are followed.`,
+};
+const NOT_YET: FollowingState = { state: 'sweeps-only', reason: 'No reader of logs has begun yet.' };
