@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CheckResult, RuleFault } from '#shared/contracts/result.ts';
+import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
 
 /** The answers as clients read them. Tests hold what is sent against these; the OpenAPI document is made of them. */
@@ -15,17 +15,20 @@ export const Pending = z
   .object({
     requestId: RequestId,
     status: z.literal('pending'),
-    roles: z.array(z.never()).max(0),
-    errors: z.array(z.never()).max(0),
+    // Empty, and typed as those of a result: generated clients then read both answers alike.
+    roles: z.array(RoleVerdict).max(0),
+    errors: z.array(RuleFault).max(0),
   })
   .meta({ id: 'Pending' });
 
+/** Where receivers look: one entry of a result is not yet the answer for its role. */
+export const FOLDING_RULE =
+  'Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is ' +
+  'in `errors`, and otherwise not held.';
+
 export const Result = CheckResult.meta({
   id: 'CheckResult',
-  description:
-    'One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. ' +
-    'Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any ' +
-    'is in `errors`, and otherwise not held.',
+  description: `One shape for sync, poll and webhook. A rule that could not be read is in \`errors\` and not in \`roles\`. ${FOLDING_RULE}`,
 });
 
 export const ChainList = z
@@ -101,6 +104,8 @@ export const OPERATION_CODES = {
       'validation-failed',
       'account-format-unsupported',
       'rule-type-unsupported',
+      'function-unsupported',
+      'rule-set-unknown',
       'chain-unsupported',
       'min-token-zero',
       'too-many-reads',

@@ -1,5 +1,9 @@
 import type { CheckBody } from './api.ts';
 
+/** As a constant: its lists cannot be written to. */
+type Example = Fixed<CheckBody>;
+type Fixed<Value> = Value extends object ? { readonly [Name in keyof Value]: Fixed<Value[Name]> } : Value;
+
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
 
@@ -40,7 +44,59 @@ export const CHECK_EXAMPLES = {
       consistency: { blockTag: 'latest', minBlock: { '1': 21_000_000 } },
     },
   },
-} as const satisfies Record<string, { summary: string; value: CheckBody }>;
+  contract: {
+    summary: 'Compare an output of any view function',
+    value: {
+      account: ACCOUNT,
+      rules: [
+        {
+          type: 'CONTRACT',
+          chainId: 1,
+          contractAddress: TOKEN,
+          roleId: 'gold',
+          function: 'function tierOf(address member, uint256 club) view returns (uint8 tier, bool active)',
+          args: ['$account', '7'],
+          returns: 'tier',
+          operator: 'gte',
+          value: '2',
+        },
+      ],
+    },
+  },
+  composed: {
+    summary: 'One role for a combination of rules, over several wallets and what is delegated to them',
+    value: {
+      accounts: [ACCOUNT, '0x8617E340B3D01FA5F11F306F4090FD50E238070D'],
+      vaults: ['0xde709f2102306220921060314715629080e2fb77'],
+      rules: [
+        {
+          type: 'ALL',
+          roleId: 'vip',
+          rules: [
+            { type: 'ERC20', chainId: 1, contractAddress: TOKEN, minToken: '100' },
+            {
+              type: 'AT_LEAST',
+              atLeast: 1,
+              rules: [
+                { type: 'ERC721', chainId: 1, contractAddress: TOKEN },
+                { type: 'NATIVE', chainId: 1, minToken: '32' },
+              ],
+            },
+          ],
+        },
+      ],
+      explain: true,
+    },
+  },
+  snapshot: {
+    summary: 'As of a block in the past',
+    value: {
+      account: ACCOUNT,
+      rules: [{ type: 'NATIVE', chainId: 1, roleId: 'early' }],
+      consistency: { atBlock: { '1': 21_000_000 } },
+    },
+  },
+} as const satisfies Record<string, { summary: string; value: Example }>;
 
 export const RESULT_EXAMPLE = {
   requestId: 'AQIBofwEwmibyuoaXYj9AIDX34EW0VVy3Lod1f4H',

@@ -11,6 +11,7 @@ import {
   ChainList,
   type Codes,
   describeCodes,
+  FOLDING_RULE,
   OPERATION_CODES,
   Pending,
   problemSchema,
@@ -95,7 +96,8 @@ const checkRoles: ZodOpenApiOperationObject = {
   summary: 'Check which roles an account holds the tokens for',
   description:
     'Without `async` and `callbackUrl` the answer is the result. With `async: true` it is an acknowledgement, and ' +
-    'the result is polled. With `callbackUrl` it is also sent there, signed by Standard Webhooks.',
+    'the result is polled. With `callbackUrl` it is also sent there, signed by Standard Webhooks. ' +
+    FOLDING_RULE,
   requestParams: { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY }) },
   requestBody: {
     required: true,
@@ -152,6 +154,32 @@ const readResponse: ZodOpenApiOperationObject = {
   },
 };
 
+const TEXT = z.string();
+/** What a receiver gets: a result, at the `callbackUrl` of its check. */
+const checkCompleted: ZodOpenApiOperationObject = {
+  operationId: 'checkCompleted',
+  summary: 'A check with a `callbackUrl` is completed',
+  description: `Signed by Standard Webhooks; the body is the same on every attempt. ${FOLDING_RULE}`,
+  security: [],
+  requestParams: {
+    header: z.object({
+      'webhook-id': TEXT.meta({ description: 'The same on every attempt.' }),
+      'webhook-timestamp': TEXT.meta({ description: 'Unix seconds of the attempt.' }),
+      'webhook-signature': TEXT.meta({ description: 'Space-separated, the newest secret first.' }),
+      'X-Service-Signature': TEXT.meta({ description: 'As `webhook-signature`.' }),
+    }),
+  },
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: Result, examples: { holder: { value: RESULT_EXAMPLE } } } },
+  },
+  responses: {
+    '2XX': { description: 'Delivered. Answer within 15 seconds and work later.' },
+    410: { description: 'No further attempt.' },
+    default: { description: 'Another attempt follows.' },
+  },
+};
+
 const listChains: ZodOpenApiOperationObject = {
   operationId: 'listChains',
   summary: 'List the chains that a rule may name',
@@ -195,6 +223,7 @@ export function makeOpenApi(publicBaseUrl: string) {
         '/access-control/check-roles/responses/{requestId}': { get: readResponse },
         '/access-control/chains': { get: listChains },
       },
+      webhooks: { checkCompleted: { post: checkCompleted } },
     },
     { override: openAnswers },
   );

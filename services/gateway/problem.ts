@@ -22,6 +22,8 @@ export const PROBLEMS = {
   'request-expired': { status: 410, title: 'The result is no longer kept' },
   'account-format-unsupported': { status: 422, title: 'The account must be a plain address' },
   'rule-type-unsupported': { status: 422, title: 'The rule type is not supported' },
+  'function-unsupported': { status: 422, title: 'The function signature is not supported' },
+  'rule-set-unknown': { status: 422, title: 'There is no such rule set' },
   'chain-unsupported': { status: 422, title: 'The chain is not supported' },
   'min-token-zero': { status: 422, title: 'A minimum of zero would always grant' },
   'too-many-reads': { status: 422, title: 'The check needs too many reads' },

@@ -100,14 +100,19 @@ function messageOf(
   retentionMs: Retention,
 ): CheckRequested {
   const iso = (ms: number) => new Date(ms).toISOString();
-  const { blockTag, minBlock } = check.consistency;
+  const { blockTag, minBlock, atBlock } = check.consistency;
   return {
     requestId: admitted.requestId,
     clientId: app.clientId,
     account: check.account,
+    ...(check.accounts ? { accounts: [...check.accounts] } : {}),
+    ...(check.vaults ? { vaults: [...check.vaults] } : {}),
     rules: [...check.rules],
+    ...(check.ruleSet ? { ruleSet: check.ruleSet } : {}),
+    ...(check.explain ? { explain: true } : {}),
+    ...(check.proof ? { proof: { seconds: check.proof.seconds, rulesDigest: check.rulesDigest() } } : {}),
     onUndetermined: check.onUndetermined,
-    consistency: { blockTag, minBlock: { ...minBlock } },
+    consistency: { blockTag, minBlock: { ...minBlock }, ...(atBlock ? { atBlock: { ...atBlock } } : {}) },
     delivery,
     acceptedAt: iso(admitted.acceptedAtMs),
     retainUntil: iso(admitted.acceptedAtMs + retentionMs[laneOf(check)]),

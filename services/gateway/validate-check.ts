@@ -1,28 +1,44 @@
-import type { z } from 'zod';
-import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
-import { type Fault, faultsOfIssues, pointerOf, valueAt } from '#shared/contracts/fault.ts';
+import { needsMoreReads, READS_MAX } from '#shared/contracts/count-reads.ts';
+import { type Fault, pointerOf } from '#shared/contracts/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
-import type { TokenRule } from '#shared/contracts/rule.ts';
-import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE, type RuleBody } from './api.ts';
-import { validateRule } from './domain/validate-rule.ts';
+import type { Rule, RuleSetReference } from '#shared/contracts/rule.ts';
+import { type RuleSet, referenceOf } from '#shared/contracts/rule-set.ts';
+import { digestOfRules } from '#shared/contracts/rules-digest.ts';
+import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE } from './api.ts';
+import { canonicalRule, ruleOf } from './complete-rule.ts';
+import type { RuleBody } from './rule-body.ts';
+import { asSentence, membersOf, validateBody } from './validate-body.ts';
 import { isCommonBody } from './validate-fast-path.ts';
+import { chainsOf, isObject, type PlacedRules } from './validate-rules.ts';
 
 /** Faults that one answer lists; a body of 256 KiB could hold tens of thousands. */
 const FAULTS_MAX = 1_000;
+/** How long a signed verdict is valid if the request does not say. */
+const PROOF_SECONDS = { sync: 300, async: 3_600 } as const;
 
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
+  /** The only wallet, or the first of `accounts`. */
   readonly account: string;
-  readonly rules: readonly TokenRule[];
+  readonly accounts: readonly string[] | undefined;
+  readonly vaults: readonly string[] | undefined;
+  readonly rules: readonly Rule[];
+  /** Where the rules came from, if not from the body. */
+  readonly ruleSet: RuleSetReference | undefined;
   readonly callbackUrl: string | undefined;
   readonly isAsync: boolean;
   readonly onUndetermined: 'omit' | 'deny' | 'fail';
   readonly consistency: {
     readonly blockTag: 'latest' | 'safe' | 'finalized';
     readonly minBlock: Readonly<Record<string, number>>;
+    readonly atBlock: Readonly<Record<string, number>> | undefined;
   };
+  readonly explain: boolean;
+  readonly proof: { readonly seconds: number } | undefined;
   /** Text that is equal for two bodies with equal validated values, whatever the order of their members. */
   readonly canonical: () => string;
+  /** Of the rules as they were sent, with the `onUndetermined` in effect. */
+  readonly rulesDigest: () => string;
 };
 
 export type ValidationRules = {
@@ -30,24 +46,16 @@ export type ValidationRules = {
   /** The configured chains. */
   readonly chainIds: ReadonlySet<number>;
   readonly callback: CallbackPolicy;
+  /** The rule set that the body names by `ruleSet`, if there is one. */
+  readonly stored?: RuleSet | undefined;
 };
 
 export type Validation =
   | { readonly ok: true; readonly check: ValidCheck }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
-type Members = Readonly<Record<string, unknown>>;
-/** A body of unknown content, by the members that are read here. */
-type RawBody = { readonly [Name in keyof CheckBody]?: unknown };
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const membersOf = (body: unknown): RawBody => (isObject(body) ? body : {});
-const rulesOf = (body: unknown): unknown[] => {
-  const { rules } = membersOf(body);
-  return Array.isArray(rules) ? rules : [];
-};
+/** A body that its schema accepts, and that has wallets and rules. */
+type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
 
 /**
  * Validates the body of a check and lists every fault by JSON pointer.
@@ -57,50 +65,49 @@ const rulesOf = (body: unknown): unknown[] => {
  * validateCheck({ account: '0x…', rules: [] }, rules); // { ok: false, faults: [{ pointer: '/rules', … }] }
  */
 export function validateCheck(body: unknown, rules: ValidationRules): Validation {
-  const tooMany = tooManyRules(body, rules);
-  const parsed =
-    !tooMany && isCommonBody(body)
-      ? ({ success: true, data: body } as const)
-      : CheckBody.safeParse(tooMany ? { ...(body as Members), rules: undefined } : body);
-  const found = parsed.success
-    ? []
-    : faultsOfIssues(parsed.error.issues, body, (issue, pointer) => faultOfIssue(issue, pointer, body), {
-        unknown: 'is not a known member',
-        missing: 'is required',
-      });
-  const faults = tooMany ? [tooMany, ...found.filter(({ pointer }) => pointer !== '/rules')] : found;
-  const broken = new Set(faults.map(({ pointer }) => pointer));
+  const isStored = rules.stored !== undefined && membersOf(body)['rules'] === undefined;
+  // A stored rule set stands in the place of the rules, so that both are validated by the same bounds.
+  const full = isStored ? { ...membersOf(body), rules: rules.stored?.rules } : body;
+  const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
+  const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
   const callback = callbackOf(body, broken, rules.callback);
-  if (callback && 'fault' in callback) faults.push(callback.fault);
-  if (!tooMany) faults.push(...faultsOfRules(body, broken, rules.chainIds));
-  faults.push(...faultsOfMinBlock(body, broken));
-  if (faults.length > 0 || !parsed.success)
-    return { ok: false, faults: faults.slice(0, FAULTS_MAX).map(asSentence) };
-  const check = complete(parsed.data, callback && 'href' in callback ? callback.href : undefined);
-  const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
-  if (!needsMoreReads(check.rules, readsMax)) return { ok: true, check };
-  const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
-  return { ok: false, faults: [asSentence({ pointer: '/rules', code: 'too-many-reads', detail })] };
+  const faults = [
+    ...found,
+    ...faultsOfWallets(body, broken),
+    ...faultsOfRuleSource(body, rules),
+    ...(callback && 'fault' in callback ? [callback.fault] : []),
+    ...faultsOfBlocks(body, placed, broken),
+    ...faultsOfProof(body),
+  ];
+  if (faults.length === 0 && parsed) {
+    const check = complete(
+      parsed as CompleteBody,
+      callback && 'href' in callback ? callback.href : undefined,
+      rules.stored,
+    );
+    const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
+    if (!needsMoreReads(check, check.rules, readsMax)) return { ok: true, check };
+    const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
+    faults.push({ pointer: '/rules', code: 'too-many-reads', detail });
+  }
+  const told = isStored ? faults.map(asFaultOfRuleSet) : faults;
+  return { ok: false, faults: told.slice(0, FAULTS_MAX).map(asSentence) };
 }
+
+/** The rules of a stored set are not in the body: their faults are told of the member that names the set. */
+const asFaultOfRuleSet = (fault: Fault): Fault =>
+  /^\/rules(\/|$)/.test(fault.pointer)
+    ? { ...fault, pointer: '/ruleSet', detail: `has a rule set whose ${fault.pointer} ${fault.detail}` }
+    : fault;
 
 /** A sentence as the second half of another one. */
 const asClause = (sentence: string): string =>
   `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`;
 
-/** A fault whose detail stands alone: it names the member that the predicate is about. */
-const asSentence = ({ pointer, code, detail }: Fault): Fault => ({
-  pointer,
-  code,
-  detail: `${pointer === '' ? 'The body' : pointer} ${detail}.`,
-});
-
-/** Checked first, so that a body with a hundred thousand wrong rules costs no more than one with none. */
-function tooManyRules(body: unknown, { isEnterprise }: ValidationRules): Fault | undefined {
+function rulesMaxOf(body: unknown, { isEnterprise }: ValidationRules): number {
   const { async, callbackUrl } = membersOf(body);
   const isAsync = async === true || typeof callbackUrl === 'string';
-  const max = isEnterprise && isAsync ? RULES_MAX_ENTERPRISE : RULES_MAX;
-  if (rulesOf(body).length <= max) return undefined;
-  return { pointer: '/rules', code: 'too-many', detail: `must have at most ${max} rules` };
+  return isEnterprise && isAsync ? RULES_MAX_ENTERPRISE : RULES_MAX;
 }
 
 function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: CallbackPolicy) {
@@ -113,127 +120,145 @@ function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: Callback
   return { fault: { pointer: '/callbackUrl', code, detail: `is refused: ${asClause(detail)}` } };
 }
 
-function faultsOfRules(body: unknown, broken: ReadonlySet<string>, chainIds: ReadonlySet<number>): Fault[] {
-  return rulesOf(body).flatMap((rule, index) => {
-    if (!isObject(rule)) return [];
-    const at = (member: string) => pointerOf(['rules', index, member]);
-    const sound = broken.size === 0 ? rule : soundMembers(rule, (member) => broken.has(at(member)));
-    const faults = validateRule(sound, new Set(Object.keys(rule)), chainIds);
-    return faults.map(({ member, code, detail }) => ({ pointer: at(member), code, detail }));
-  });
+/** Exactly one of `account` and `accounts`, the latter without repetition. */
+export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>): Fault[] {
+  if (!isObject(body)) return [];
+  const { accounts } = body;
+  if (!('account' in body) && !('accounts' in body))
+    return [{ pointer: '/account', code: 'required', detail: 'is required, or accounts in its place' }];
+  const both: Fault[] =
+    'account' in body && 'accounts' in body
+      ? [
+          {
+            pointer: '/accounts',
+            code: 'not-allowed',
+            detail: 'is not allowed beside account; send one of the two',
+          },
+        ]
+      : [];
+  if (!Array.isArray(accounts) || broken.has('/accounts')) return both;
+  const first = new Map<unknown, number>();
+  return accounts.reduce<Fault[]>((faults, account, index) => {
+    const pointer = `/accounts/${index}`;
+    const wallet = typeof account === 'string' && !broken.has(pointer) ? account.toLowerCase() : undefined;
+    const earlier = first.get(wallet);
+    if (wallet === undefined) return faults;
+    if (earlier === undefined) first.set(wallet, index);
+    else
+      faults.push({
+        pointer,
+        code: 'repeated',
+        detail: `repeats /accounts/${earlier}; list each wallet once`,
+      });
+    return faults;
+  }, both);
 }
 
-const soundMembers = (rule: Members, isBroken: (member: string) => boolean): Members =>
-  Object.fromEntries(Object.entries(rule).filter(([member]) => !isBroken(member)));
+/** Exactly one of `rules` and `ruleSet`, the latter known. */
+export function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'stored'>): Fault[] {
+  if (!isObject(body)) return [];
+  if (!('ruleSet' in body))
+    return 'rules' in body
+      ? []
+      : [{ pointer: '/rules', code: 'required', detail: 'is required, or ruleSet in its place' }];
+  if ('rules' in body)
+    return [
+      {
+        pointer: '/ruleSet',
+        code: 'not-allowed',
+        detail: 'is not allowed beside rules; send one of the two',
+      },
+    ];
+  return stored || typeof body['ruleSet'] !== 'string'
+    ? []
+    : [{ pointer: '/ruleSet', code: 'rule-set-unknown', detail: 'names a rule set that does not exist' }];
+}
 
-/** `minBlock` may name only chains that a rule names. (This also finds `__proto__`, which a zod record ignores.) */
-function faultsOfMinBlock(body: unknown, broken: ReadonlySet<string>): Fault[] {
-  const { consistency } = membersOf(body);
-  const { minBlock } = (isObject(consistency) ? consistency : {}) as { readonly minBlock?: unknown };
-  if (!isObject(minBlock)) return [];
-  const chains = new Set(
-    rulesOf(body).map((rule) => String((rule as { chainId?: unknown } | null)?.chainId)),
+/**
+ * `minBlock` and `atBlock` may name only chains that a rule names, and not the same one. (This also finds `__proto__`,
+ * which a zod record ignores.)
+ */
+export function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: ReadonlySet<string>): Fault[] {
+  const consistency = membersOf(membersOf(body)['consistency']);
+  // Rules beyond the bounds are not looked at: their chains are not known.
+  const chains = placed.hasTooMany || placed.tooDeep.length > 0 ? undefined : chainsOf(placed);
+  const { blockTag, minBlock, atBlock } = consistency;
+  const unnamed = (['minBlock', 'atBlock'] as const).flatMap((member) =>
+    Object.keys(membersOf(consistency[member]))
+      .map((chainId) => ({ chainId, pointer: pointerOf(['consistency', member, chainId]) }))
+      .filter(({ chainId, pointer }) => chains?.has(chainId) === false && !broken.has(pointer))
+      .map(({ pointer }) => ({
+        pointer,
+        code: 'chain-not-in-rules',
+        detail: 'names a chain that no rule names',
+      })),
   );
-  return Object.keys(minBlock)
-    .map((chainId) => ({ chainId, pointer: pointerOf(['consistency', 'minBlock', chainId]) }))
-    .filter(({ chainId, pointer }) => !chains.has(chainId) && !broken.has(pointer))
-    .map(({ pointer }) => ({
-      pointer,
-      code: 'chain-not-in-rules',
-      detail: 'names a chain that no rule names',
+  const both = Object.keys(membersOf(atBlock))
+    .filter((chainId) => Object.hasOwn(membersOf(minBlock), chainId))
+    .map((chainId) => ({
+      pointer: pointerOf(['consistency', 'atBlock', chainId]),
+      code: 'not-allowed',
+      detail: 'is not allowed beside minBlock of the same chain; send one of the two',
     }));
+  const isTagged = blockTag !== undefined && Object.keys(membersOf(atBlock)).length > 0;
+  const detail = 'is not allowed beside blockTag; send one of the two';
+  return [
+    ...unnamed,
+    ...both,
+    ...(isTagged ? [{ pointer: '/consistency/atBlock', code: 'not-allowed', detail }] : []),
+  ];
 }
 
-/** The expected value of members that clients often send in another type. */
-const EXPECTED: Readonly<Record<string, string>> = {
-  account: 'an address as a string',
-  contractAddress: 'an address as a string',
-  rules: 'a list of rules',
-  chainId: 'an integer such as 1',
-  roleId: 'a string',
-  minToken: 'a decimal string such as "1500.5"',
-  maxToken: 'a decimal string such as "1500.5"',
-  tokenId: 'a string such as "1,2,42-69"',
-  callbackUrl: 'a URL as a string',
-  async: 'true or false',
-};
-
-const nameOfType = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
-
-function describeRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
-  if (issue.code === 'too_small') return `must be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`;
-  return `must be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`;
+/** How long a verdict is valid says nothing where none is signed. */
+export function faultsOfProof(body: unknown): Fault[] {
+  const { proof, proofSeconds } = membersOf(body);
+  if (proofSeconds === undefined || (proof !== undefined && proof !== false)) return [];
+  return [{ pointer: '/proofSeconds', code: 'not-allowed', detail: 'is allowed only beside "proof": true' }];
 }
 
-function faultOfIssue(issue: z.core.$ZodIssue, pointer: string, body: unknown): Fault {
-  if (issue.code === 'custom') {
-    const { code } = issue.params as { readonly code: string };
-    return { pointer, code, detail: issue.message };
-  }
-  if (issue.code === 'invalid_type')
-    return {
-      pointer,
-      code: 'wrong-type',
-      detail: `must be ${EXPECTED[String(issue.path.at(-1))] ?? nameOfType(issue.expected)}`,
-    };
-  if (issue.code === 'invalid_value') return faultOfChoice(pointer, issue.path, issue.values, body);
-  if (issue.code === 'too_small' && issue.origin === 'array')
-    return { pointer, code: 'too-short', detail: 'must have at least one rule' };
-  if (issue.code === 'too_small' || issue.code === 'too_big')
-    return { pointer, code: 'out-of-range', detail: describeRange(issue) };
-  return { pointer, code: 'malformed', detail: 'is malformed' };
-}
+const sorted = <Value>(record: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-function faultOfChoice(
-  pointer: string,
-  path: readonly PropertyKey[],
-  values: readonly unknown[],
-  body: unknown,
-): Fault {
-  const detail = `must be one of ${values.join(', ')}`;
-  if (typeof valueAt(body, path) !== 'string') return { pointer, code: 'wrong-type', detail };
-  const isRuleType = path.length === 3 && path[0] === 'rules' && path[2] === 'type';
-  return { pointer, code: isRuleType ? 'rule-type-unsupported' : 'not-a-choice', detail };
-}
-
-function complete(body: CheckBody, callbackUrl: string | undefined): ValidCheck {
-  const consistency = {
-    blockTag: body.consistency?.blockTag ?? 'latest',
-    minBlock: Object.fromEntries(Object.entries(body.consistency?.minBlock ?? {}).sort(byKey)),
-  };
-  const onUndetermined = body.onUndetermined ?? 'omit';
+function complete(
+  body: CompleteBody,
+  callbackUrl: string | undefined,
+  stored: RuleSet | undefined,
+): ValidCheck {
+  const { blockTag = 'latest', minBlock = {}, atBlock } = body.consistency ?? {};
+  const consistency = { blockTag, minBlock: sorted(minBlock), atBlock: atBlock && sorted(atBlock) };
+  const onUndetermined = body.onUndetermined ?? stored?.onUndetermined ?? 'omit';
   const isAsync = body.async === true || callbackUrl !== undefined;
-  const rules = body.rules.map(ruleOf);
-  const canonical = () => {
-    const full = body.rules.map(({ minToken = '1', contractAddress, ...rule }) =>
-      Object.entries({ ...rule, minToken, contractAddress: contractAddress?.toLowerCase() }).sort(byKey),
-    );
-    const mode = [callbackUrl ?? null, body.async === true];
-    return JSON.stringify([body.account.toLowerCase(), full, mode, onUndetermined, consistency]);
+  const { account, accounts, vaults, explain = false } = body;
+  const seconds = body.proofSeconds ?? PROOF_SECONDS[isAsync ? 'async' : 'sync'];
+  const proof = body.proof === true ? { seconds } : undefined;
+  const ruleSet = stored && referenceOf(stored);
+  const lowerCase = (wallets: readonly string[] | undefined) =>
+    wallets?.map((wallet) => wallet.toLowerCase()) ?? null;
+  const canonical = () =>
+    JSON.stringify([
+      account?.toLowerCase() ?? lowerCase(accounts),
+      // A retry is the same check even if the set has changed since.
+      ruleSet ? ruleSet.id : body.rules.map(canonicalRule),
+      [callbackUrl ?? null, body.async === true],
+      body.onUndetermined ?? (ruleSet ? null : 'omit'),
+      consistency,
+      lowerCase(vaults),
+      explain,
+      proof ?? null,
+    ]);
+  return {
+    account: account ?? accounts?.[0] ?? '',
+    accounts,
+    vaults,
+    rules: body.rules.map(ruleOf),
+    ruleSet,
+    callbackUrl,
+    isAsync,
+    onUndetermined,
+    consistency,
+    explain,
+    proof,
+    canonical,
+    rulesDigest: () => digestOfRules(body.rules, onUndetermined),
   };
-  return { account: body.account, rules, callbackUrl, isAsync, onUndetermined, consistency, canonical };
-}
-
-/** A rule without the members that are only for the client; most rules have none and need no copy. */
-function ruleOf(body: RuleBody): TokenRule {
-  if (hasOnlyEvaluatedMembers(body)) return body;
-  const { name: _name, description: _description, minToken = '1', ...rule } = body;
-  return { ...rule, minToken };
-}
-
-const hasOnlyEvaluatedMembers = (body: RuleBody): body is RuleBody & TokenRule =>
-  body.minToken !== undefined && body.name === undefined && body.description === undefined;
-
-const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
-
-/** Counts equal rules once before their ids are expanded, so that common checks cost almost nothing. */
-function needsMoreReads(rules: readonly TokenRule[], max: number): boolean {
-  if (rules.length <= max && rules.every(({ tokenId }) => tokenId === undefined)) return false;
-  const distinct = new Map(
-    rules.map((rule) => [
-      JSON.stringify([rule.type, rule.chainId, rule.contractAddress, rule.tokenId]),
-      rule,
-    ]),
-  );
-  return countReads([...distinct.values()]) > max;
 }

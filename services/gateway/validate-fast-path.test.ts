@@ -22,29 +22,55 @@ const members = (
   others: Record<string, fc.Arbitrary<unknown>>,
 ) => fc.record({ ...required, ...others }, { requiredKeys: Object.keys(required) });
 
-const aRule = members(
-  {
-    chainId: mostly(fc.integer({ min: 1, max: 9 })),
-    type: mostly(fc.constantFrom('ERC20', 'ERC721', 'ERC1155', 'NATIVE', 'ERC777')),
-    roleId: mostly(fc.string({ minLength: 1, maxLength: 128, unit: 'binary' })),
-  },
-  {
-    contractAddress: mostly(fc.constantFrom(...ADDRESSES)),
-    minToken: mostly(fc.constantFrom('1', '0', '10.50')),
-    maxToken: mostly(fc.constantFrom('2', '0.0')),
-    tokenId: mostly(fc.constantFrom('1,2', 'x')),
-    name: mostly(fc.string()),
-    description: mostly(fc.string()),
-  },
+const AMOUNTS = {
+  minToken: mostly(fc.constantFrom('1', '0', '10.50')),
+  maxToken: mostly(fc.constantFrom('2', '0.0')),
+};
+const anAddress = fc.oneof(
+  { weight: 30, arbitrary: fc.constantFrom(ADDRESSES[0], ADDRESSES[1], ADDRESSES[3]) },
+  { weight: 1, arbitrary: fc.constantFrom(...ADDRESSES) },
+  { weight: 1, arbitrary: anything },
+);
+/** Mostly with the members of its type. */
+const aRuleOf = (type: string, required: Record<string, fc.Arbitrary<unknown>>, others = {}) =>
+  members(
+    {
+      type: mostly(fc.constant(type)),
+      chainId: mostly(fc.integer({ min: 1, max: 9 })),
+      roleId: mostly(fc.string({ minLength: 1, maxLength: 128, unit: 'binary' })),
+      ...required,
+    },
+    { ...AMOUNTS, name: mostly(fc.string()), description: mostly(fc.string()), ...others },
+  );
+const tokenId = mostly(fc.constantFrom('1,2', 'x'));
+const aRule = fc.oneof(
+  aRuleOf('NATIVE', {}),
+  aRuleOf('ERC20', { contractAddress: anAddress }),
+  aRuleOf('ERC721', { contractAddress: anAddress }, { tokenId }),
+  aRuleOf('ERC1155', { contractAddress: anAddress, tokenId }),
+  members(
+    { type: fc.constantFrom('ERC20', 'ERC721', 'ERC1155', 'NATIVE', 'ERC777', 'CONTRACT', 'ALL') },
+    {
+      chainId: fc.constant(1),
+      roleId: fc.constant('r'),
+      contractAddress: anAddress,
+      tokenId,
+      rules: anything,
+    },
+  ),
 );
 const aBody = members(
   {
-    account: mostly(fc.constantFrom(...ADDRESSES)),
     rules: mostly(fc.array(mostly(aRule), { minLength: 1, maxLength: 2 })),
   },
   {
+    account: anAddress,
+    accounts: mostly(fc.array(anAddress, { maxLength: 17 })),
+    vaults: mostly(fc.array(anAddress, { maxLength: 17 })),
+    ruleSet: mostly(fc.string()),
     callbackUrl: mostly(fc.webUrl()),
     async: mostly(fc.boolean()),
+    explain: mostly(fc.boolean()),
     onUndetermined: mostly(fc.constantFrom('omit', 'deny', 'fail')),
     consistency: fc.constantFrom({}, { blockTag: 'safe' }),
   },
@@ -61,13 +87,18 @@ describe('the fast path of validation', () => {
       }),
       { numRuns: 3_000 },
     );
-    expect(acceptedCount).toBeGreaterThan(10);
+    expect(acceptedCount).toBeGreaterThan(100);
   });
 
   it('accepts common bodies', () => {
     const rule = { type: 'ERC20', chainId: 1, contractAddress: ADDRESSES[0], roleId: 'a', minToken: '1.5' };
     expect(isCommonBody({ account: ADDRESSES[0], rules: [rule], async: true })).toBe(true);
-    expect(isCommonBody({ account: ADDRESSES[0], rules: [{ ...rule, tokenId: '1', name: 'n' }] })).toBe(true);
+    expect(
+      isCommonBody({ account: ADDRESSES[0], rules: [{ ...rule, type: 'ERC1155', tokenId: '1', name: 'n' }] }),
+    ).toBe(true);
+    expect(
+      isCommonBody({ accounts: ADDRESSES.slice(0, 2), vaults: [ADDRESSES[3]], ruleSet: 'holders' }),
+    ).toBe(true);
   });
 
   it('leaves unknown members and members of the prototype to the schema', () => {

@@ -1,13 +1,13 @@
-import { OnUndetermined, TokenRuleType } from '#shared/contracts/rule.ts';
+import { OnUndetermined } from '#shared/contracts/rule.ts';
+import { ACCOUNTS_MAX, type CheckBody, VAULTS_MAX } from './api.ts';
 import {
-  type CheckBody,
   faultOfAddress,
   faultOfAmount,
   faultOfCallbackUrl,
   faultOfLabel,
   faultOfRoleId,
-  type RuleBody,
-} from './api.ts';
+} from './body-texts.ts';
+import type { RuleBody } from './rule-body.ts';
 
 type IsSound = (value: unknown) => boolean;
 
@@ -23,41 +23,72 @@ const isString: IsSound = (value) => typeof value === 'string';
 const isBoolean: IsSound = (value) => typeof value === 'boolean';
 const isPositiveInteger: IsSound = (value) => Number.isSafeInteger(value) && (value as number) > 0;
 
-const soundness = <Body>(
-  members: { readonly [Name in keyof Body]?: IsSound },
-): ReadonlyMap<string, IsSound> =>
-  new Map(Object.entries<IsSound | undefined>(members) as [string, IsSound][]);
+/** The members that an object may have, and those that it must have. */
+type Plain = { readonly members: ReadonlyMap<string, IsSound>; readonly required: readonly string[] };
 
-const RULE_MEMBERS = soundness<RuleBody>({
-  type: oneOf(TokenRuleType.options),
+const plain = <Body>(
+  members: { readonly [Name in keyof Body]?: IsSound },
+  required: readonly (string & keyof Body)[],
+): Plain => ({
+  members: new Map(Object.entries<IsSound | undefined>(members) as [string, IsSound][]),
+  required,
+});
+
+type RuleOf<Type extends string> = Extract<RuleBody, { type: Type }>;
+
+const isAddress = textWithout(faultOfAddress);
+
+const NATIVE_MEMBERS = {
+  type: isString,
   chainId: isPositiveInteger,
-  contractAddress: textWithout(faultOfAddress),
   roleId: textWithout(faultOfRoleId),
   minToken: textWithout(faultOfAmount),
   maxToken: textWithout(faultOfAmount),
-  /** Its grammar is checked by `validateRule`. */
-  tokenId: isString,
   name: textWithout(faultOfLabel),
   description: textWithout(faultOfLabel),
-});
+};
+const ERC20_MEMBERS = { ...NATIVE_MEMBERS, contractAddress: isAddress };
+/** The grammar of ids is checked by `validateRule`. */
+const NFT_MEMBERS = { ...ERC20_MEMBERS, tokenId: isString };
 
-const BODY_MEMBERS = soundness<CheckBody>({
-  account: textWithout(faultOfAddress),
-  rules: (value) => Array.isArray(value) && value.length > 0 && value.every(isCommonRule),
-  callbackUrl: textWithout(faultOfCallbackUrl),
-  async: isBoolean,
-  onUndetermined: oneOf(OnUndetermined.options),
-});
+/** Rules about tokens alone: all others are left to the schema. */
+const RULE_TYPES: ReadonlyMap<unknown, Plain> = new Map([
+  ['ERC20', plain<RuleOf<'ERC20'>>(ERC20_MEMBERS, ['type', 'chainId', 'roleId', 'contractAddress'])],
+  ['ERC721', plain<RuleOf<'ERC721'>>(NFT_MEMBERS, ['type', 'chainId', 'roleId', 'contractAddress'])],
+  [
+    'ERC1155',
+    plain<RuleOf<'ERC1155'>>(NFT_MEMBERS, ['type', 'chainId', 'roleId', 'contractAddress', 'tokenId']),
+  ],
+  ['NATIVE', plain<RuleOf<'NATIVE'>>(NATIVE_MEMBERS, ['type', 'chainId', 'roleId'])],
+]);
 
-const isCommonRule = (value: unknown): boolean => isPlain<RuleBody>(value, RULE_MEMBERS, REQUIRED_OF_RULE);
-const REQUIRED_OF_RULE = ['type', 'chainId', 'roleId'] as const;
-const REQUIRED_OF_BODY = ['account', 'rules'] as const;
+const isCommonRule: IsSound = (value) => {
+  const type = (value as { readonly type?: unknown } | null | undefined)?.type;
+  const ofType = RULE_TYPES.get(type);
+  return ofType !== undefined && isPlain(value, ofType);
+};
 
-function isPlain<Body>(
-  value: unknown,
-  members: ReadonlyMap<string, IsSound>,
-  required: readonly (string & keyof Body)[],
-): value is Body {
+const listOf =
+  (isSound: IsSound, min: number, max: number): IsSound =>
+  (value) =>
+    Array.isArray(value) && value.length >= min && value.length <= max && value.every(isSound);
+
+const BODY = plain<CheckBody>(
+  {
+    account: isAddress,
+    accounts: listOf(isAddress, 1, ACCOUNTS_MAX),
+    vaults: listOf(isAddress, 0, VAULTS_MAX),
+    ruleSet: isString,
+    rules: listOf(isCommonRule, 1, Infinity),
+    callbackUrl: textWithout(faultOfCallbackUrl),
+    async: isBoolean,
+    explain: isBoolean,
+    onUndetermined: oneOf(OnUndetermined.options),
+  },
+  [],
+);
+
+function isPlain(value: unknown, { members, required }: Plain): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   for (const name of required) if (!Object.hasOwn(value, name)) return false;
   for (const name of Object.keys(value)) {
@@ -74,5 +105,4 @@ function isPlain<Body>(
  * @example
  * const parsed = isCommonBody(body) ? { success: true, data: body } : CheckBody.safeParse(body);
  */
-export const isCommonBody = (body: unknown): body is CheckBody =>
-  isPlain<CheckBody>(body, BODY_MEMBERS, REQUIRED_OF_BODY);
+export const isCommonBody = (body: unknown): body is CheckBody => isPlain(body, BODY);

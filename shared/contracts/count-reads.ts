@@ -1,24 +1,109 @@
-import { type Condition, isTokenRule, simpleRulesOf, type TokenCondition } from './rule.ts';
+import { type Condition, type SimpleCondition, simpleRulesOf } from './rule.ts';
 import { parseTokenIds } from './token-ids.ts';
 
 /** Most reads a check may plan after deduplication: one a balance or an owner, `decimals()` not counted. */
 export const READS_MAX = { interactive: 2_000, bulk: 10_000 } as const;
 
+/** Stands for the wallet that a `CONTRACT` rule is about, as the whole text of an address. */
+export const ACCOUNT_PLACEHOLDER = '$account';
+
+type Wallets = {
+  readonly account: string;
+  readonly accounts?: readonly string[] | undefined;
+  readonly vaults?: readonly string[] | undefined;
+};
+
 /**
- * The reads that one rule needs, each by a key that is equal exactly where the read is the same one.
- * The account is the same in all rules of a check, so it is no part of the key.
+ * The wallets of a person, each once and in lower case. A vault that is an account too counts as an account, so nobody
+ * asks whether it has delegated.
+ *
+ * @example
+ * distinctWallets({ account: '0xAB…', vaults: ['0xab…', '0xcd…'] }); // { accounts: ['0xab…'], vaults: ['0xcd…'] }
  */
-export function readKeysOf(rule: TokenCondition): string[] {
-  const contract = rule.contractAddress?.toLowerCase() ?? '';
-  const ids = rule.tokenId === undefined ? undefined : parseTokenIds(rule.tokenId);
-  if (rule.type === 'NATIVE') return [`${rule.chainId}/native`];
-  if (ids?.ok && rule.type === 'ERC721')
-    return ids.ids.map((id) => `${rule.chainId}/${contract}/owner/${id}`);
-  if (ids?.ok && rule.type === 'ERC1155')
-    return ids.ids.map((id) => `${rule.chainId}/${contract}/balance/${id}`);
-  return [`${rule.chainId}/${contract}/balance`];
+export function distinctWallets({ account, accounts = [account], vaults = [] }: Wallets): {
+  readonly accounts: readonly string[];
+  readonly vaults: readonly string[];
+} {
+  const lowerCase = (wallets: readonly string[]) => new Set(wallets.map((wallet) => wallet.toLowerCase()));
+  const own = lowerCase(accounts);
+  return { accounts: [...own], vaults: [...lowerCase(vaults)].filter((vault) => !own.has(vault)) };
 }
 
-/** How many reads the rules need once equal ones are counted once. */
-export const countReads = (rules: readonly Condition[]): number =>
-  new Set(rules.flatMap(simpleRulesOf).filter(isTokenRule).flatMap(readKeysOf)).size;
+/**
+ * How often a read is made: `once` whatever the wallets are, for each `wallet` (vaults too), or for each `delegation`
+ * that a vault may have given to an account.
+ */
+type Times = 'once' | 'wallet' | 'delegation';
+
+/** The reads that a rule needs: keys that are equal exactly where the reads are the same, but for the wallets. */
+function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
+  if (rule.type === 'NATIVE')
+    return [
+      [`${rule.chainId}/native`, 'wallet'],
+      [`${rule.chainId}/delegate-all`, 'delegation'],
+    ];
+  const at = `${rule.chainId}/${rule.contractAddress?.toLowerCase()}`;
+  const asContract: [string, Times] = [`${at}/delegate-contract`, 'delegation'];
+  if (rule.type === 'CONTRACT') {
+    const { args = [] } = rule;
+    const times = args.includes(ACCOUNT_PLACEHOLDER) ? 'wallet' : 'once';
+    return [[`${at}/call/${JSON.stringify([rule.function, args])}`, times], asContract];
+  }
+  if (rule.type === 'ERC20')
+    return [
+      [`${at}/balance`, 'wallet'],
+      [`${at}/delegate-erc20`, 'delegation'],
+    ];
+  const ids = rule.tokenId === undefined ? undefined : parseTokenIds(rule.tokenId);
+  if (!ids?.ok) return [[`${at}/balance`, 'wallet'], asContract];
+  const [kind, times]: [string, Times] = rule.type === 'ERC721' ? ['owner', 'once'] : ['balance', 'wallet'];
+  return ids.ids.flatMap((id): [string, Times][] => [
+    [`${at}/${kind}/${id}`, times],
+    [`${at}/delegate-${rule.type.toLowerCase()}/${id}`, 'delegation'],
+  ]);
+}
+
+/**
+ * How many reads the rules need for a person's wallets, once equal reads are counted once. The evaluator plans exactly
+ * so many.
+ *
+ * @example
+ * countReads({ account }, [{ type: 'ERC721', chainId: 1, contractAddress, tokenId: '1-3', minToken: '1' }]); // 3
+ */
+export function countReads(wallets: Wallets, rules: readonly Condition[]): number {
+  const { accounts, vaults } = distinctWallets(wallets);
+  const weight: Readonly<Record<Times, number>> = {
+    once: 1,
+    wallet: accounts.length + vaults.length,
+    delegation: accounts.length * vaults.length,
+  };
+  const reads = new Map(distinct(rules.flatMap(simpleRulesOf)).flatMap(readsOf));
+  return [...reads.values()].reduce((sum, times) => sum + weight[times], 0);
+}
+
+/** Equal rules once, before their ids are expanded. */
+const distinct = (rules: readonly SimpleCondition[]): SimpleCondition[] => [
+  ...new Map(
+    rules.map((rule) => {
+      const {
+        minToken: _min,
+        maxToken: _max,
+        roleId: _role,
+        ...read
+      } = rule as SimpleCondition & {
+        readonly [Name in 'minToken' | 'maxToken' | 'roleId']?: unknown;
+      };
+      return [JSON.stringify(read), rule];
+    }),
+  ).values(),
+];
+
+/** Whether the rules need more reads than a check may plan; common checks are seen to need fewer without counting. */
+export function needsMoreReads(wallets: Wallets, rules: readonly Condition[], max: number): boolean {
+  const isCommon =
+    wallets.accounts === undefined &&
+    wallets.vaults === undefined &&
+    rules.length <= max &&
+    rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && rule.tokenId !== undefined));
+  return !isCommon && countReads(wallets, rules) > max;
+}

@@ -18,30 +18,34 @@ export type Fault = {
 export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** The details of faults that every schema can have. */
-const DETAILS = { unknown: 'There is no such member.', missing: 'Required.' };
+type FaultAt = (pointer: string, path: readonly PropertyKey[]) => Fault;
+/** How to tell of unknown and of missing members, which every schema can have. */
+export type MemberFaults = { readonly unknown: FaultAt; readonly missing: FaultAt };
+
+const MEMBER_FAULTS: MemberFaults = {
+  unknown: (pointer) => ({ pointer, code: 'unknown-member', detail: 'There is no such member.' }),
+  missing: (pointer) => ({ pointer, code: 'required', detail: 'Required.' }),
+};
 
 /**
  * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for every other issue.
  *
  * @param body the value that the schema refused
- * @param details the texts for unknown and missing members
  */
 export function faultsOfIssues(
   issues: readonly z.core.$ZodIssue[],
   body: unknown,
   faultOf: (issue: z.core.$ZodIssue, pointer: string) => Fault,
-  details: typeof DETAILS = DETAILS,
+  memberFaults: MemberFaults = MEMBER_FAULTS,
 ): Fault[] {
   return issues.flatMap((issue) => {
-    const pointer = pointerOf(issue.path);
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({
-        pointer: pointerOf([...issue.path, key]),
-        code: 'unknown-member',
-        detail: details.unknown,
-      }));
-    if (isAbsent(body, issue.path)) return [{ pointer, code: 'required', detail: details.missing }];
+      return issue.keys.map((key) => {
+        const path = [...issue.path, key];
+        return memberFaults.unknown(pointerOf(path), path);
+      });
+    const pointer = pointerOf(issue.path);
+    if (isAbsent(body, issue.path)) return [memberFaults.missing(pointer, issue.path)];
     return [faultOf(issue, pointer)];
   });
 }

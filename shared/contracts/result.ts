@@ -113,22 +113,24 @@ export type RuleDetail = {
   /** Of a composed rule. */
   readonly rules?: readonly RuleDetail[] | undefined;
 };
-export const RuleDetail: z.ZodType<RuleDetail> = z.object({
-  ruleIndex: z.number().int().nonnegative().optional(),
-  outcome: z.enum(['granted', 'denied', 'undetermined']),
-  observed: z.string().optional(),
-  required: z
-    .object({
-      min: z.string().optional(),
-      max: z.string().optional(),
-      operator: z.string().optional(),
-      value: z.string().optional(),
-    })
-    .optional(),
-  get rules() {
-    return z.array(RuleDetail).optional();
-  },
-});
+export const RuleDetail: z.ZodType<RuleDetail> = z
+  .object({
+    ruleIndex: z.number().int().nonnegative().optional(),
+    outcome: z.enum(['granted', 'denied', 'undetermined']),
+    observed: z.string().optional(),
+    required: z
+      .object({
+        min: z.string().optional(),
+        max: z.string().optional(),
+        operator: z.string().optional(),
+        value: z.string().optional(),
+      })
+      .optional(),
+    get rules() {
+      return z.array(RuleDetail).optional();
+    },
+  })
+  .meta({ id: 'RuleDetail' });
 
 /** The result of a check: one shape for sync, poll and webhook. */
 export const CheckResult = z.object({

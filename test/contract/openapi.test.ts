@@ -105,6 +105,12 @@ const CHECK_PROBLEMS: Record<string, () => Promise<Response>> = {
   'validation-failed': async () => (await start()).post({}),
   'account-format-unsupported': async () => (await start()).post({ ...POLL, account: 'vitalik.eth' }),
   'rule-type-unsupported': async () => (await start()).post(rule({ type: 'ERC404' })),
+  'function-unsupported': async () => {
+    const contract = { contractAddress: POLL.account, function: 'x'.repeat(513) };
+    return (await start()).post(rule({ type: 'CONTRACT', ...contract }));
+  },
+  'rule-set-unknown': async () =>
+    (await start()).post({ account: POLL.account, ruleSet: 'vip', async: true }),
   'chain-unsupported': async () => (await start()).post(rule({ chainId: 2 })),
   'min-token-zero': async () => (await start()).post(rule({ minToken: '0' })),
   'too-many-reads': async () => {
@@ -198,6 +204,30 @@ describe('the OpenAPI document', () => {
       expect([200, 202]).toContain(response.status);
       await expectDocumented('checkRoles', response);
     }
+  });
+
+  it('describes a rule by its type, each with the members of that type and no others', () => {
+    const isRule = (value: Json) => validatorOf({ $ref: '#/$defs/Rule' }).safeParse(value).success;
+    const native = { type: 'NATIVE', chainId: 1, roleId: 'r' };
+    const contractAddress = A_CHECK.account;
+    expect(document.components.schemas['Rule']).toMatchObject({
+      oneOf: expect.any(Array),
+      discriminator: { propertyName: 'type' },
+    });
+    expect(isRule(native)).toBe(true);
+    expect(isRule({ ...native, contractAddress })).toBe(false);
+    expect(isRule({ ...native, type: 'ERC20' })).toBe(false);
+    expect(isRule({ ...native, type: 'ERC20', contractAddress })).toBe(true);
+    expect(isRule({ ...native, type: 'ERC1155', contractAddress })).toBe(false);
+    expect(isRule({ type: 'ALL', roleId: 'r', rules: [{ type: 'NATIVE', chainId: 1 }] })).toBe(true);
+    expect(isRule({ type: 'ALL', roleId: 'r', rules: [native] })).toBe(false);
+    expect(isRule({ type: 'AT_LEAST', roleId: 'r', rules: [{ type: 'NATIVE', chainId: 1 }] })).toBe(false);
+  });
+
+  it('types the roles and errors of a pending answer, although they are empty', () => {
+    expect(document.components.schemas['Pending']).toMatchObject({
+      properties: { roles: { items: { type: 'object' } }, errors: { items: { type: 'object' } } },
+    });
   });
 
   it('has an example of a result that matches its schema', () => {

@@ -9,6 +9,9 @@ export type RuleParts = {
   readonly minToken?: string | undefined;
   readonly maxToken?: string | undefined;
   readonly tokenId?: string | undefined;
+  readonly function?: string | undefined;
+  readonly atLeast?: number | undefined;
+  readonly rules?: readonly unknown[] | undefined;
 };
 
 /** A fault of a rule's member. Its detail is a predicate, such as "is required for ERC20". */
@@ -21,19 +24,20 @@ const TOKEN_ID_DETAIL = {
   'too-many': `has more than ${TOKEN_IDS_MAX} ids after its ranges are expanded`,
 } as const;
 
+const FUNCTION_LENGTH_MAX = 512;
 const CHAINS_LISTED_MAX = 20;
 
 const isNft = (type: string): boolean => type === 'ERC721' || type === 'ERC1155';
 
 /**
- * Validates the members of a rule together: what its type requires and refuses.
+ * Validates what the schema of a rule's type cannot: its members together, and against the configuration.
  *
  * @param parts the well-formed members
  * @param present the names of all members that the client sent, well-formed or not
  * @param chainIds the configured chains
  * @example
- * validateRule({ type: 'NATIVE', chainId: 1, contractAddress: '0x…' }, new Set(['contractAddress']), new Set([1]));
- * // [{ member: 'contractAddress', code: 'not-allowed', detail: '…' }]
+ * validateRule({ type: 'NATIVE', chainId: 1, minToken: '0' }, new Set(['type', 'chainId', 'minToken']), new Set([1]));
+ * // [{ member: 'minToken', code: 'min-token-zero', detail: '…' }]
  */
 export function validateRule(
   parts: RuleParts,
@@ -48,9 +52,11 @@ export function validateRule(
       'chain-unsupported',
       `names chain ${parts.chainId}, which is not configured; ${listOf(chainIds)}`,
     );
-  if (parts.type !== undefined) validateByType(parts.type, present, add);
   validateAmounts(parts, present, add);
   validateTokenId(parts.tokenId, add);
+  validateAtLeast(parts, add);
+  if ((parts.function?.length ?? 0) > FUNCTION_LENGTH_MAX)
+    add('function', 'function-unsupported', `must have at most ${FUNCTION_LENGTH_MAX} characters`);
   return faults;
 }
 
@@ -61,16 +67,6 @@ function listOf(chainIds: ReadonlySet<number>): string {
 }
 
 type Add = (member: string, code: string, detail: string) => void;
-
-function validateByType(type: string, present: ReadonlySet<string>, add: Add): void {
-  if (type === 'NATIVE' && present.has('contractAddress'))
-    add('contractAddress', 'not-allowed', 'is not allowed for NATIVE: a native balance has no contract');
-  if (type !== 'NATIVE' && !present.has('contractAddress'))
-    add('contractAddress', 'required', `is required for ${type}`);
-  if (!isNft(type) && present.has('tokenId'))
-    add('tokenId', 'not-allowed', `is not allowed for ${type}, which has no token ids`);
-  if (type === 'ERC1155' && !present.has('tokenId')) add('tokenId', 'required', 'is required for ERC1155');
-}
 
 function validateAmounts(
   { type, minToken, maxToken }: RuleParts,
@@ -99,4 +95,9 @@ function validateTokenId(tokenId: string | undefined, add: Add): void {
   const ids = parseTokenIds(tokenId);
   if (!ids.ok)
     add('tokenId', ids.reason === 'grammar' ? 'malformed' : 'out-of-range', TOKEN_ID_DETAIL[ids.reason]);
+}
+
+function validateAtLeast({ atLeast, rules }: RuleParts, add: Add): void {
+  if (atLeast !== undefined && rules !== undefined && atLeast > rules.length)
+    add('atLeast', 'out-of-range', `must be at most ${rules.length}, the number of rules inside`);
 }

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { Operator } from '#shared/contracts/rule.ts';
+import { Address, Amount, Label, RoleId, WholeAmount } from './body-texts.ts';
+
+/** The rules of a request body: one strict schema per type, so that each type has exactly the members it can use. */
+
+const chainId = z.number().int().positive();
+const labels = {
+  name: Label.optional().meta({ description: 'For you alone.' }),
+  description: Label.optional().meta({ description: 'For you alone.' }),
+};
+const bounds = {
+  minToken: Amount.optional().meta({ description: 'At least so many whole tokens; `"1"` if absent.' }),
+  maxToken: Amount.optional().meta({ description: 'At most so many whole tokens.' }),
+};
+const wholeBounds = {
+  minToken: WholeAmount.optional().meta({ description: 'At least so many; `"1"` if absent.' }),
+  maxToken: WholeAmount.optional().meta({ description: 'At most so many.' }),
+};
+
+const ID = '(0|[1-9][0-9]{0,77})';
+/** Its grammar is checked by `validateRule`. */
+const TokenId = z.string().meta({
+  pattern: `^${ID}(-${ID})?(,${ID}(-${ID})?)*$`,
+  description: 'Ids and ranges without spaces; at most 256 ids after expansion.',
+  example: '1,2,42-69',
+});
+
+const Native = z.strictObject({ type: z.literal('NATIVE'), chainId, ...bounds, ...labels });
+const Erc20 = z.strictObject({
+  type: z.literal('ERC20'),
+  chainId,
+  contractAddress: Address,
+  ...bounds,
+  ...labels,
+});
+const Erc721 = z.strictObject({
+  type: z.literal('ERC721'),
+  chainId,
+  contractAddress: Address,
+  tokenId: TokenId.optional(),
+  ...wholeBounds,
+  ...labels,
+});
+const Erc1155 = z.strictObject({
+  type: z.literal('ERC1155'),
+  chainId,
+  contractAddress: Address,
+  tokenId: TokenId,
+  ...wholeBounds,
+  ...labels,
+});
+
+/** Function, arguments, output and value are checked together by `validateViewCall`. */
+const Contract = z.strictObject({
+  type: z.literal('CONTRACT'),
+  chainId,
+  contractAddress: Address,
+  function: z.string().meta({
+    description: 'One human-readable signature of a view or pure function, at most 512 characters.',
+    example: 'function tierOf(address member, uint256 club) view returns (uint8 tier, bool active)',
+  }),
+  args: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description: 'One text per input. `$account` stands for the account being checked.',
+      example: ['$account', '7'],
+    }),
+  returns: z.string().optional().meta({
+    description: 'Name or zero-based index of the output to compare; the first if absent.',
+    example: 'tier',
+  }),
+  operator: Operator.optional().meta({ description: '`eq` if absent, for a boolean output alone.' }),
+  value: z.string().optional().meta({
+    description:
+      'Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone.',
+    example: '2',
+  }),
+  onRevert: z.enum(['undetermined', 'deny']).optional().meta({
+    description: 'What a revert with data means, for functions that revert for strangers.',
+  }),
+  wallets: z
+    .enum(['any', 'all'])
+    .optional()
+    .meta({ description: 'Which of several wallets must satisfy the rule; `any` if absent.' }),
+  ...labels,
+});
+
+const AllOrAny = z.strictObject({
+  type: z.enum(['ALL', 'ANY', 'NONE']),
+  get rules() {
+    return ConditionBodies;
+  },
+  ...labels,
+});
+const AtLeast = z.strictObject({
+  type: z.literal('AT_LEAST'),
+  atLeast: z
+    .number()
+    .int()
+    .positive()
+    .meta({ description: 'How many of the rules must be granted; at most their number.' }),
+  get rules() {
+    return ConditionBodies;
+  },
+  ...labels,
+});
+
+type LeafBody =
+  | z.infer<typeof Native>
+  | z.infer<typeof Erc20>
+  | z.infer<typeof Erc721>
+  | z.infer<typeof Erc1155>
+  | z.infer<typeof Contract>;
+type Labels = { readonly name?: string | undefined; readonly description?: string | undefined };
+/** A rule inside of a composed one: it names no role. */
+export type ConditionBody =
+  | LeafBody
+  | ({ type: 'ALL' | 'ANY' | 'NONE'; rules: ConditionBody[] } & Labels)
+  | ({ type: 'AT_LEAST'; atLeast: number; rules: ConditionBody[] } & Labels);
+
+const ConditionBody: z.ZodType<ConditionBody, ConditionBody> = z
+  .discriminatedUnion('type', [
+    Erc20.meta({ id: 'Erc20Condition' }),
+    Erc721.meta({ id: 'Erc721Condition' }),
+    Erc1155.meta({ id: 'Erc1155Condition' }),
+    Native.meta({ id: 'NativeCondition' }),
+    Contract.meta({ id: 'ContractCondition' }),
+    AllOrAny.meta({ id: 'ComposedCondition' }),
+    AtLeast.meta({ id: 'AtLeastCondition' }),
+  ])
+  .meta({ id: 'Condition', description: 'A rule inside of a composed one: it names no role.' });
+const ConditionBodies: z.ZodType<ConditionBody[], ConditionBody[]> = z
+  .array(ConditionBody)
+  .min(1)
+  .meta({ id: 'Conditions' });
+
+const roleId = { roleId: RoleId };
+const RULES = {
+  ERC20: Erc20.extend(roleId).meta({ id: 'Erc20Rule' }),
+  ERC721: Erc721.extend(roleId).meta({ id: 'Erc721Rule' }),
+  ERC1155: Erc1155.extend(roleId).meta({ id: 'Erc1155Rule' }),
+  NATIVE: Native.extend(roleId).meta({ id: 'NativeRule' }),
+  CONTRACT: Contract.extend(roleId).meta({ id: 'ContractRule' }),
+  composed: AllOrAny.extend(roleId).meta({ id: 'ComposedRule' }),
+  AT_LEAST: AtLeast.extend(roleId).meta({ id: 'AtLeastRule' }),
+};
+
+export const RuleBody = z
+  .discriminatedUnion('type', [
+    RULES.ERC20,
+    RULES.ERC721,
+    RULES.ERC1155,
+    RULES.NATIVE,
+    RULES.CONTRACT,
+    RULES.composed,
+    RULES.AT_LEAST,
+  ])
+  .meta({
+    id: 'Rule',
+    description: 'Composed rules nest at most 4 deep, the rules inside the innermost not counted.',
+  });
+export type RuleBody = z.infer<typeof RuleBody>;
+
+/** Which members some type of rule has: on another type such a member is not allowed, any other is unknown. */
+export const RULE_MEMBERS: ReadonlySet<string> = new Set(
+  Object.values(RULES).flatMap((schema) => Object.keys(schema.shape)),
+);

@@ -1,0 +1,186 @@
+import type { z } from 'zod';
+import { type Fault, faultsOfIssues, type MemberFaults, valueAt } from '#shared/contracts/fault.ts';
+import { RuleType } from '#shared/contracts/rule.ts';
+import {
+  describeForeignMember,
+  faultsOfBounds,
+  faultsOfRules,
+  isObject,
+  type Members,
+  type PlacedRules,
+  placeRules,
+  typeOfHolder,
+  withoutTooDeep,
+} from './validate-rules.ts';
+
+/** What bounds the rules of a body. */
+export type RuleBounds = {
+  /** Those inside of composed rules are counted too. */
+  readonly rulesMax: number;
+  /** The configured chains. */
+  readonly chainIds: ReadonlySet<number>;
+};
+
+/** A body of unknown content, held against a schema with `rules`. */
+export type ValidatedBody<Body> = {
+  /** Their details are predicates, such as "is required". */
+  readonly faults: readonly Fault[];
+  /** The pointers of the faults. */
+  readonly broken: ReadonlySet<string>;
+  readonly placed: PlacedRules;
+  /** The body by its schema; absent if that found a fault. */
+  readonly parsed?: Body;
+};
+
+/**
+ * Holds a body against its schema and lists every fault, those of its `rules` too. Anything that has rules is validated
+ * by this: checks, batches, rule sets.
+ *
+ * @param body the result of `JSON.parse`
+ * @param isSurelyValid a faster way to see that the schema accepts a body
+ * @example
+ * validateBody(CheckBody, JSON.parse(text), { rulesMax: 100, chainIds }).faults;
+ */
+export function validateBody<Body>(
+  schema: z.ZodType<Body>,
+  body: unknown,
+  { rulesMax, chainIds }: RuleBounds,
+  isSurelyValid: (body: unknown) => body is Body = (_): _ is Body => false,
+): ValidatedBody<Body> {
+  // First, so that a body with a hundred thousand wrong rules costs no more than one with none.
+  const placed = placeRules(body, rulesMax);
+  const bounds = faultsOfBounds(placed, rulesMax);
+  if (bounds.length === 0 && isSurelyValid(body)) return withRuleFaults({ faults: [], placed, parsed: body });
+  const bounded = placed.hasTooMany
+    ? { ...(body as Members), rules: undefined }
+    : bounds.length > 0
+      ? withoutTooDeep(body)
+      : body;
+  const result = schema.safeParse(bounded);
+  const found = result.success
+    ? []
+    : faultsOfIssues(result.error.issues, body, faultOfIssueIn(body), memberFaultsOf(body));
+  const refused = new Set(bounds.map(({ pointer }) => pointer));
+  // The length of a list is not judged where there is no list.
+  const mistyped = new Set(found.flatMap(({ pointer, code }) => (code === 'wrong-type' ? [pointer] : [])));
+  const faults = [
+    ...bounds,
+    ...found.filter(
+      ({ pointer, code }) => !refused.has(pointer) && (code === 'wrong-type' || !mistyped.has(pointer)),
+    ),
+  ];
+  return withRuleFaults({ faults, placed, ...(result.success ? { parsed: result.data } : {}) });
+
+  function withRuleFaults(validated: Omit<ValidatedBody<Body>, 'broken'>): ValidatedBody<Body> {
+    const broken = new Set(validated.faults.map(({ pointer }) => pointer));
+    const together = placed.hasTooMany ? [] : faultsOfRules(placed, broken, chainIds);
+    return { ...validated, faults: [...validated.faults, ...together], broken };
+  }
+}
+
+/** A fault whose detail stands alone: it names the member that the predicate is about. */
+export const asSentence = ({ pointer, code, detail }: Fault): Fault => ({
+  pointer,
+  code,
+  detail: `${pointer === '' ? 'The body' : pointer} ${detail}.`,
+});
+
+/** The expected value of members that clients often send in another type. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  account: 'an address as a string',
+  accounts: 'a list of addresses',
+  vaults: 'a list of addresses',
+  contractAddress: 'an address as a string',
+  rules: 'a list of rules',
+  ruleSet: 'the id of a rule set as a string',
+  chainId: 'an integer such as 1',
+  roleId: 'a string',
+  minToken: 'a decimal string such as "1500.5"',
+  maxToken: 'a decimal string such as "1500.5"',
+  tokenId: 'a string such as "1,2,42-69"',
+  function: 'a function signature as a string',
+  args: 'a list of strings, one for each input',
+  returns: 'the name or the index of an output as a string',
+  value: 'a string such as "7"',
+  atLeast: 'an integer such as 2',
+  callbackUrl: 'a URL as a string',
+  async: 'true or false',
+  explain: 'true or false',
+  proof: 'true or false',
+  proofSeconds: 'a whole number of seconds',
+};
+
+/** What lists hold. */
+const ENTRIES: Readonly<Record<string, string>> = { rules: 'rule', accounts: 'wallet', vaults: 'wallet' };
+
+/** Members that every rule has. */
+const COMMON_MEMBERS: ReadonlySet<PropertyKey | undefined> = new Set(['type', 'chainId', 'roleId']);
+
+const memberFaultsOf = (body: unknown): MemberFaults => ({
+  unknown: (pointer, path) => {
+    const type = typeOfHolder(body, path);
+    const foreign = type === undefined ? undefined : describeForeignMember(type, path);
+    return foreign === undefined
+      ? { pointer, code: 'unknown-member', detail: 'is not a known member' }
+      : { pointer, code: 'not-allowed', detail: foreign };
+  },
+  missing: (pointer, path) => {
+    const type = COMMON_MEMBERS.has(path.at(-1)) ? undefined : typeOfHolder(body, path);
+    return {
+      pointer,
+      code: 'required',
+      detail: type === undefined ? 'is required' : `is required for ${type}`,
+    };
+  },
+});
+
+const nameOfType = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
+
+function describeRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+  if (issue.code === 'too_small') return `must be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`;
+  return `must be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`;
+}
+
+const faultOfIssueIn =
+  (body: unknown) =>
+  (issue: z.core.$ZodIssue, pointer: string): Fault => {
+    const member = String(issue.path.at(-1));
+    if (issue.code === 'custom') {
+      const { code } = issue.params as { readonly code: string };
+      return { pointer, code, detail: issue.message };
+    }
+    if (issue.code === 'invalid_type')
+      return {
+        pointer,
+        code: 'wrong-type',
+        detail: `must be ${EXPECTED[member] ?? nameOfType(issue.expected)}`,
+      };
+    if (issue.code === 'invalid_value') return faultOfChoice(pointer, issue.path, issue.values, body);
+    // Of a rule's type: the only union here is that of the rules.
+    if (issue.code === 'invalid_union')
+      return faultOfChoice(pointer, issue.path, RuleType.options, body, 'rule-type-unsupported');
+    if (issue.code === 'too_small' && issue.origin === 'array')
+      return { pointer, code: 'too-short', detail: `must have at least one ${ENTRIES[member] ?? 'entry'}` };
+    if (issue.code === 'too_big' && issue.origin === 'array')
+      return {
+        pointer,
+        code: 'too-many',
+        detail: `must have at most ${issue.maximum} ${ENTRIES[member] ?? 'entrie'}s`,
+      };
+    if (issue.code === 'too_small' || issue.code === 'too_big')
+      return { pointer, code: 'out-of-range', detail: describeRange(issue) };
+    return { pointer, code: 'malformed', detail: 'is malformed' };
+  };
+
+function faultOfChoice(
+  pointer: string,
+  path: readonly PropertyKey[],
+  values: readonly unknown[],
+  body: unknown,
+  code = 'not-a-choice',
+): Fault {
+  const detail = `must be one of ${values.join(', ')}`;
+  return { pointer, code: typeof valueAt(body, path) === 'string' ? code : 'wrong-type', detail };
+}
+
+export const membersOf = (body: unknown): Members => (isObject(body) ? body : {});
