@@ -27,7 +27,7 @@ export default {
       testMatch: [
         '<rootDir>/{services,shared,deploy}/**/*.test.ts',
         '<rootDir>/test/*.test.ts',
-        '<rootDir>/test/{contract,chaos,bench}/**/*.test.ts',
+        '<rootDir>/test/{contract,chaos,bench,support}/**/*.test.ts',
       ],
     },
     {

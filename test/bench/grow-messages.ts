@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { startBenchSystem } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
-import type { Curve, Point } from './draw-curves.ts';
+import type { Curve, Point } from './curve.ts';
 import { measureChecks, newPlaces } from './grow.ts';
 import { makeKafka } from './make-kafka.ts';
 import { publishRequests } from './publish-requests.ts';

@@ -1,7 +1,7 @@
 import { waitUntil } from '../support/wait-until.ts';
 import { type BenchSystem, PROCESSES, startBenchSystem, usedBetween } from './bench-system.ts';
 import { type CompleteOptions, completeChecks, cpuOf, readResults, type Used } from './complete-checks.ts';
-import type { Curve, Point } from './draw-curves.ts';
+import type { Curve, Point } from './curve.ts';
 import { inRounds, leastOf } from './least-of.ts';
 import { publishRequests } from './publish-requests.ts';
 import { makeWorkload, type Workload } from './workload.ts';

@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Curve, drawCurves } from './draw-curves.ts';
+import { drawPanels } from '../support/figures/draw-panels.ts';
+import { formatNumber } from '../support/figures/format-number.ts';
+import { type Curve, panelOf } from './curve.ts';
 import { growApps, growPartitions, growResults, growRules } from './grow.ts';
 import { growMessages } from './grow-messages.ts';
 import { describeRun, RESULTS_DIR } from './results.ts';
 import type { Row, Table } from './row.ts';
 import { benchScale } from './scale.ts';
-import { formatNumber, formatTable } from './table.ts';
+import { formatTable } from './table.ts';
 
 const GROWTH_FILE = join(RESULTS_DIR, 'growth.json');
 const RULES = [1, 2, 5, 10, 20, 50, 100];
@@ -63,9 +65,16 @@ function write(name: string, curve: Curve): void {
 
 const loadGrowth = (): Growth => JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as Growth;
 
+/** The picture of the newest curves. */
+export function drawGrowth(): string {
+  const curves = Object.values(loadGrowth().curves);
+  const title = `How the cost of a check grows: ${curves.map((curve) => curve.title).join(', ')}`;
+  return drawPanels(title, curves.map(panelOf));
+}
+
 /** Draws the picture of the newest curves anew. */
 export function redrawGrowth(): void {
-  writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawCurves(Object.values(loadGrowth().curves)));
+  writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawGrowth());
 }
 
 /** The ends of three curves, as rows: what grows with the work, and what must not. */

@@ -1,4 +1,4 @@
-import { quantile } from './quantile.ts';
+import { quantile } from '../support/figures/quantile.ts';
 
 /** A span, reduced to what a budget of time needs. Instants in ms. */
 export type Timed = {
@@ -31,14 +31,13 @@ export function hopsOf(traces: readonly (readonly Timed[])[], rootName: string):
       samples.set(key, hop);
     }
   }
-  const sorted = (values: number[]): number[] => values.toSorted((a, b) => a - b);
   return [...samples.values()]
     .map(({ name, service, begins, lasts }) => ({
       name,
       service,
-      beginsMs: quantile(sorted(begins), 0.5),
-      lastsMs: quantile(sorted(lasts), 0.5),
-      lastsP99Ms: quantile(sorted(lasts), 0.99),
+      beginsMs: quantile(begins, 0.5),
+      lastsMs: quantile(lasts, 0.5),
+      lastsP99Ms: quantile(lasts, 0.99),
     }))
     .sort((a, b) => a.beginsMs - b.beginsMs);
 }

@@ -6,6 +6,7 @@ import { startChain } from '../../deploy/local/chain.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { connectTestChains, type TestChains, type TestCheck } from '../support/connect-test-chains.ts';
+import { quantile } from '../support/figures/quantile.ts';
 import { deployHostileContracts } from '../support/hostile-contracts/hostile-contracts.ts';
 import type { Fault, FaultKind } from '../support/rpc-fault-proxy.ts';
 import type { Row, Table } from './row.ts';
@@ -87,9 +88,6 @@ async function judgeSteadily(chains: TestChains, seconds: number, next: () => Te
   await Promise.all(open);
   return tookMs;
 }
-
-const quantile = (samples: readonly number[], part: number): number =>
-  samples.toSorted((a, b) => a - b)[Math.floor(samples.length * part)] ?? Number.NaN;
 
 /** One evaluator, a sound chain and a faulty one: what checks of the sound one take while the other fails. */
 export async function benchIsolation(): Promise<Table> {

@@ -1,7 +1,7 @@
 import { Contract, JsonRpcProvider } from 'ethers';
 import type { DemoChain } from '../support/demo-rules.ts';
+import { quantile } from '../support/figures/quantile.ts';
 import { startBenchSystem } from './bench-system.ts';
-import { quantile } from './quantile.ts';
 import type { Goal, Row, Table } from './row.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 

@@ -17,7 +17,7 @@ test('shows at least five figures with a verdict in the README', () => {
 test('dates the figures of several days', () => {
   const table = { title: 't', rows: [{ what: 'a|b', measured: 1, unit: 's' }] };
   const text = formatFigures({
-    machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4 },
+    machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4, system: 'Linux' },
     versions: { node: 'v24' },
     parts: {
       x: { at: '2026-11-20T10:00:00.000Z', ...table },
@@ -29,7 +29,11 @@ test('dates the figures of several days', () => {
 });
 
 test('names a part without figures', () => {
-  const text = formatFigures({ machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4 }, versions: {}, parts: {} });
+  const text = formatFigures({
+    machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4, system: 'Linux' },
+    versions: {},
+    parts: {},
+  });
   expect(text).toContain('Not measured yet: chain, gateway,');
 });
 

@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { describeMachine, type Machine } from '../support/figures/describe-machine.ts';
 import type { Table } from './row.ts';
 
 export const RESULTS_DIR = join(import.meta.dirname, 'results');
 export const LATEST_FILE = join(RESULTS_DIR, 'latest.json');
 const ROOT = join(import.meta.dirname, '..', '..');
-const BYTES_PER_GIB = 2 ** 30;
 /** The packages whose speed is in the figures, on either side. */
 const PACKAGES = ['kafkajs', 'ioredis', 'express', 'ethers', 'viem', '@foundry-rs/anvil'] as const;
 
@@ -23,12 +22,6 @@ export const WHOLE_PARTS = [
   'idle',
 ] as const;
 export type WholePart = (typeof WHOLE_PARTS)[number];
-
-export type Machine = {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGiB: number;
-};
 
 /** What `npm run bench` keeps: the tables of the newest run, and of what. */
 export type Results = {
@@ -47,11 +40,7 @@ export function describeRun(): Pick<Results, 'machine' | 'versions'> {
   const toolchain = loadToolchain();
   const known = { ...devDependencies, ...dependencies };
   return {
-    machine: {
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      memoryGiB: Math.round(totalmem() / BYTES_PER_GIB),
-    },
+    machine: describeMachine(),
     versions: {
       commit: firstLineOf('git', ['-C', ROOT, 'rev-parse', '--short', 'HEAD']),
       node: process.version,

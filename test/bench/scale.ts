@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { quantile } from '../support/figures/quantile.ts';
 import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
 import { spawnNode } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { type BenchSystem, startBenchSystem, sumOf, usedBetween } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
-import type { Curve, Point } from './draw-curves.ts';
+import type { Curve, Point } from './curve.ts';
 import { newPlaces } from './grow.ts';
-import { quantile } from './quantile.ts';
 import type { Row, Table } from './row.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 

@@ -1,3 +1,4 @@
+import { formatNumber } from '../support/figures/format-number.ts';
 import { judgeRow } from './judge-row.ts';
 import type { Row, Table } from './row.ts';
 
@@ -39,7 +40,3 @@ export function formatTable({ title, rows, notes = [] }: Table): string {
     ...notes.map((note) => `  ${note}`),
   ].join('\n');
 }
-
-/** Three significant figures for small numbers, none behind the point for large ones. */
-export const formatNumber = (value: number): string =>
-  Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));

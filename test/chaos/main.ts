@@ -5,11 +5,10 @@ import { CommanderError } from 'commander';
 import { ALL_FAULTS, SELECTION } from './all-faults.ts';
 import type { Fault } from './fault.ts';
 import { type ChaosOptions, parseOptions } from './options.ts';
-import { plotSvg } from './plot-svg.ts';
-import { describeMachine, describeRun, formatRow, formatTable } from './report.ts';
+import { describeRun, formatRow, formatTable, runInWords } from './report.ts';
 import { type BrokenResult, formatBroken, runBroken } from './run-broken.ts';
 import { isWell, type RowResult, runRows } from './run-rows.ts';
-import { makeSoak, type Sample } from './soak.ts';
+import { drawSoak, makeSoak, type Sample } from './soak.ts';
 import { writeTable } from './write-table.ts';
 
 const SOAK_SVG = fileURLToPath(new URL('./soak.svg', import.meta.url));
@@ -77,13 +76,10 @@ type Seen = {
 };
 
 function writeJson({ json, seed, seconds }: ChaosOptions, seen: Seen): void {
-  writeFileSync(json, `${JSON.stringify({ machine: describeMachine(), seed, seconds, ...seen }, null, 2)}\n`);
+  writeFileSync(json, `${JSON.stringify({ machine: describeRun(), seed, seconds, ...seen }, null, 2)}\n`);
 }
 
 function writeTables({ seed, seconds, soak }: ChaosOptions, { samples }: Seen, tables: string): void {
-  writeTable(
-    soak ? 'soak' : 'matrix',
-    `\n${describeRun(describeMachine(), { seed, seconds })}\n\n${tables}\n`,
-  );
-  if (soak) writeFileSync(SOAK_SVG, plotSvg(samples));
+  writeTable(soak ? 'soak' : 'matrix', `\n${runInWords(describeRun(), { seed, seconds })}\n\n${tables}\n`);
+  if (soak) writeFileSync(SOAK_SVG, drawSoak(samples));
 }

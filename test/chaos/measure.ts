@@ -1,3 +1,5 @@
+import { formatNumber } from '../support/figures/format-number.ts';
+import { p99 } from '../support/figures/quantile.ts';
 import type { Attempt } from '../support/ledger.ts';
 
 /** A number of the matrix beside what was measured. It is printed, and decides nothing. */
@@ -10,14 +12,6 @@ export type Figure = {
 
 /** From one instant to another, epoch ms. */
 export type Span = { readonly fromMs: number; readonly toMs: number };
-
-/** The value below which `share` of the values lie; 0 of none. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
-
-export const p99 = (values: readonly number[]): number => quantile(values, 0.99);
 
 /** The attempts that began in a span. */
 export const begunIn = (attempts: readonly Attempt[], { fromMs, toMs }: Span): Attempt[] =>
@@ -56,11 +50,8 @@ export function timesBaseline(
 ): Figure {
   const [hot, cold] = [p99(under), p99(peace)];
   const ratio = cold > 0 ? hot / cold : Number.POSITIVE_INFINITY;
-  const measured = `${short(ratio)} × (${short(hot)} ms against ${short(cold)} ms)`;
+  const measured = `${formatNumber(ratio)} × (${formatNumber(hot)} ms against ${formatNumber(cold)} ms)`;
   return { what, measured, goal: `≤ ${bound} ×`, met: ratio <= bound };
 }
 
-export const short = (value: number): string =>
-  Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
-
-const withUnit = (value: number, unit: string): string => `${short(value)}${unit && ` ${unit}`}`;
+const withUnit = (value: number, unit: string): string => `${formatNumber(value)}${unit && ` ${unit}`}`;

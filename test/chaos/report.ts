@@ -1,28 +1,23 @@
-import { arch, cpus, release, totalmem, type } from 'node:os';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { describeMachine } from '../support/figures/describe-machine.ts';
 import type { RowReport } from './run-row.ts';
 import { isWell, type RowResult } from './run-rows.ts';
 
-const BYTES_PER_GIB = 2 ** 30;
 /** Offending ids shown of each broken promise; all of them are in the JSON. */
 const SHOWN_MAX = 3;
 const HEADINGS = ['row', 'fault', 'lost', 'unexpected', 'wrong', 'duplicates', 'measured (goal)', 'verdict'];
 
-export type Machine = ReturnType<typeof describeMachine>;
-
 /** Where and when a table was made. */
-export const describeMachine = () => ({
+export const describeRun = () => ({
   at: new Date().toISOString(),
-  cpu: cpus()[0]?.model ?? 'unknown',
-  cores: cpus().length,
-  memoryGiB: Math.round(totalmem() / BYTES_PER_GIB),
+  ...describeMachine(),
   node: process.version,
-  system: `${type()} ${release()} ${arch()}`,
   kafka: loadToolchain().kafka.version,
 });
+type Run = ReturnType<typeof describeRun>;
 
 /** The same in a sentence, for a reader of the table. */
-export const describeRun = (machine: Machine, { seed, seconds }: { seed: number; seconds: number }): string =>
+export const runInWords = (machine: Run, { seed, seconds }: { seed: number; seconds: number }): string =>
   [
     `${machine.at.slice(0, 16).replace('T', ' ')} UTC`,
     `${machine.cores} cores of ${machine.cpu}, ${machine.memoryGiB} GiB`,

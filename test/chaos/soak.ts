@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { drawPanels } from '../support/figures/draw-panels.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Scene } from './fault.ts';
 import { atMost, type Figure } from './measure.ts';
@@ -106,3 +107,27 @@ export function growthOf(samples: readonly Sample[]): Figure[] {
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+
+const PANELS = [
+  { title: 'Resident memory', yLabel: 'MiB', of: ({ rssMib }: Sample) => rssMib },
+  { title: 'Active handles', yLabel: 'handles', of: ({ handles }: Sample) => handles },
+  { title: 'Event-loop delay, p99', yLabel: 'ms', of: ({ delayMs }: Sample) => delayMs },
+] as const;
+
+/** What a soak sampled as one picture: a panel per figure, a colour per service, a line per process. */
+export function drawSoak(samples: readonly Sample[]): string {
+  const lives = [...Map.groupBy(samples, ({ service, pid }) => `${service} ${pid}`).values()];
+  const lastMinute = Math.max(1, ...samples.map(({ atS }) => Math.round(atS / 60)));
+  const panels = PANELS.map(({ title, yLabel, of }) => ({
+    title,
+    yLabel,
+    xLabel: 'minutes',
+    xScale: 'linear' as const,
+    ticks: [0, lastMinute],
+    lines: lives.map((life) => ({
+      series: life[0]?.service ?? '',
+      points: life.map((sample) => [sample.atS / 60, of(sample)] as const),
+    })),
+  }));
+  return drawPanels('Memory, handles and event-loop delay of every process in the soak', panels);
+}

@@ -1,5 +1,6 @@
+import { p99 } from '../../support/figures/quantile.ts';
 import type { Fault } from '../fault.ts';
-import { atMost, p99, resultTimes } from '../measure.ts';
+import { atMost, resultTimes } from '../measure.ts';
 import { latenessOf } from '../webhook-times.ts';
 
 /** The load alone: what the other rows are held against. */

@@ -1,14 +1,15 @@
-/** One point: where on the x axis, and a value of each series. */
-export type Point = { readonly x: number; readonly values: Readonly<Record<string, number>> };
+/** The points of one line, in order of x. */
+export type Line = { readonly series: string; readonly points: readonly (readonly [x: number, y: number])[] };
 
-export type Curve = {
+/** One chart: y from zero, lines of one series in one colour. */
+export type Panel = {
   readonly title: string;
-  /** What grows, and what is measured in which unit. */
   readonly xLabel: string;
   readonly yLabel: string;
-  readonly points: readonly Point[];
-  /** What a reader must know, such as where the series ended early. */
-  readonly note?: string;
+  readonly xScale: 'linear' | 'logarithmic';
+  /** The values of x that are labelled. */
+  readonly ticks: readonly number[];
+  readonly lines: readonly Line[];
 };
 
 const COLUMNS = 2;
@@ -22,17 +23,16 @@ const LEGEND = { columns: 6, rowHeight: 20, bottom: 8 } as const;
 const COLOURS = ['#000000', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#888888'];
 
 /**
- * Curves as one picture of panels: x logarithmic, y from zero, a colour a series.
+ * Panels as one SVG, two in a row, with one legend.
  *
  * @example
- * drawCurves([{ title: 'rules', xLabel: 'rules', yLabel: 'CPU ms', points: [{ x: 1, values: { all: 2 } }] }]);
+ * drawPanels('cost', [{ title: 'rules', xLabel: 'rules', yLabel: 'CPU ms', xScale: 'linear', ticks: [1, 2],
+ *   lines: [{ series: 'all', points: [[1, 2], [2, 3]] }] }]);
  */
-export function drawCurves(curves: readonly Curve[]): string {
-  const series = [
-    ...new Set(curves.flatMap(({ points }) => points.flatMap(({ values }) => Object.keys(values)))),
-  ];
+export function drawPanels(title: string, panels: readonly Panel[]): string {
+  const series = [...new Set(panels.flatMap(({ lines }) => lines.map((line) => line.series)))];
   const colourOf = (name: string): string => COLOURS[series.indexOf(name) % COLOURS.length] ?? 'black';
-  const rows = Math.ceil(curves.length / COLUMNS);
+  const rows = Math.ceil(panels.length / COLUMNS);
   const legendRows = Math.ceil(series.length / LEGEND.columns);
   const size = {
     width: COLUMNS * CELL.width,
@@ -45,33 +45,32 @@ export function drawCurves(curves: readonly Curve[]): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" font-size="12">`,
-    `<title>${textOf(`How the cost of a check grows: ${curves.map(({ title }) => title).join(', ')}`)}</title>`,
+    `<title>${textOf(title)}</title>`,
     '<rect width="100%" height="100%" fill="white"/>',
-    ...curves.map((curve, i) => {
+    ...panels.map((panel, i) => {
       const at = `${(i % COLUMNS) * CELL.width + MARGIN.left} ${Math.floor(i / COLUMNS) * CELL.height + MARGIN.top}`;
-      return `<g transform="translate(${at})">\n${drawPanel(curve, colourOf)}\n</g>`;
+      return `<g transform="translate(${at})">\n${drawPanel(panel, colourOf)}\n</g>`;
     }),
     ...legend,
     '</svg>\n',
   ].join('\n');
 }
 
-function drawPanel({ title, xLabel, yLabel, points }: Curve, colourOf: (series: string) => string): string {
-  const xs = points.map(({ x }) => Math.log(x));
+function drawPanel(panel: Panel, colourOf: (series: string) => string): string {
+  const { title, xLabel, yLabel, ticks } = panel;
+  const place = (value: number): number => (panel.xScale === 'linear' ? value : Math.log(value));
+  const all = panel.lines.flatMap(({ points }) => points);
+  const xs = all.map(([value]) => place(value));
   const [least, most] = [Math.min(...xs), Math.max(...xs)];
-  const x = (value: number): number => ((Math.log(value) - least) / (most - least || 1)) * PANEL.width;
-  const top = Math.max(1e-9, ...points.flatMap(({ values }) => Object.values(values)));
+  const x = (value: number): number => ((place(value) - least) / (most - least || 1)) * PANEL.width;
+  const top = Math.max(1e-9, ...all.map(([, value]) => value));
   const y = (value: number): number => PANEL.height - (value / top) * PANEL.height;
-  const names = [...new Set(points.flatMap(({ values }) => Object.keys(values)))];
-  const lines = names.map((name) => {
-    const own = points.flatMap(({ x: at, values }) => {
-      const value = values[name];
-      return value === undefined ? [] : [`${x(at).toFixed(1)},${y(value).toFixed(1)}`];
-    });
-    const dots = own.map(
-      (point) => `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="2.2"/>`,
-    );
-    return `<g fill="${colourOf(name)}"><polyline points="${own.join(' ')}" fill="none" stroke="${colourOf(name)}" stroke-width="1.6"/>${dots.join('')}</g>`;
+  const lines = panel.lines.map(({ series, points }) => {
+    const own = points.map(([at, value]) => [x(at).toFixed(1), y(value).toFixed(1)] as const);
+    const dots =
+      panel.xScale === 'linear' ? [] : own.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="2.2"/>`);
+    const colour = colourOf(series);
+    return `<g fill="${colour}"><polyline points="${own.join(' ')}" fill="none" stroke="${colour}" stroke-width="1.6"/>${dots.join('')}</g>`;
   });
   return [
     `<text x="0" y="-22" font-weight="bold">${textOf(title)}</text>`,
@@ -79,8 +78,8 @@ function drawPanel({ title, xLabel, yLabel, points }: Curve, colourOf: (series: 
     `<text x="-6" y="4" text-anchor="end">${shorten(top)}</text>`,
     `<text x="-6" y="${PANEL.height}" text-anchor="end">0</text>`,
     `<path d="M0 0V${PANEL.height}H${PANEL.width}" stroke="#999" fill="none"/>`,
-    ...points.map(
-      ({ x: value }) =>
+    ...ticks.map(
+      (value) =>
         `<text x="${x(value).toFixed(1)}" y="${PANEL.height + 16}" text-anchor="middle">${shorten(value)}</text>`,
     ),
     `<text x="${PANEL.width / 2}" y="${PANEL.height + 34}" text-anchor="middle" fill="#555">${textOf(xLabel)}</text>`,

@@ -1,0 +1,44 @@
+import { drawPanels, type Panel } from './draw-panels.ts';
+
+const panel: Panel = {
+  title: 'rules < 100',
+  xLabel: 'rules',
+  yLabel: 'CPU ms',
+  xScale: 'logarithmic',
+  ticks: [1, 10],
+  lines: [
+    {
+      series: 'all',
+      points: [
+        [1, 2],
+        [10, 4],
+      ],
+    },
+    { series: 'kafka', points: [[1, 1]] },
+  ],
+};
+
+const linesOf = (svg: string) => [...svg.matchAll(/<polyline points="([^"]*)"/g)].map(([, points]) => points);
+
+test('each series is a line through its own points, the highest at the top and the last at the right', () => {
+  expect(linesOf(drawPanels('cost', [panel]))).toEqual(['0.0,95.0 430.0,0.0', '0.0,142.5']);
+});
+
+test('a linear axis places points by their distance', () => {
+  const points = [
+    [0, 1],
+    [1, 1],
+    [4, 1],
+  ] as const;
+  const svg = drawPanels('soak', [{ ...panel, xScale: 'linear', lines: [{ series: 'all', points }] }]);
+  expect(linesOf(svg)).toEqual(['0.0,0.0 107.5,0.0 430.0,0.0']);
+});
+
+test('markup in a title is shown as text', () => {
+  expect(drawPanels('cost', [panel])).toContain('rules &lt; 100');
+});
+
+test('a single point and a series of zeros are drawn', () => {
+  const lines = [{ series: 'all', points: [[5, 0]] as const }];
+  expect(drawPanels('cost', [{ ...panel, ticks: [5], lines }])).not.toContain('NaN');
+});
