@@ -9,6 +9,8 @@ import type { ChainObserver } from './chain-observer.ts';
 import { Endpoint } from './endpoints/endpoint.ts';
 import { EndpointPool } from './endpoints/endpoint-pool.ts';
 import { callCheaply, probeEndpoint } from './endpoints/probe-endpoint.ts';
+import type { FollowableChain } from './logs/follow-chains.ts';
+import { LogReader } from './logs/read-logs.ts';
 import { makeChainReader, type ReadChain } from './read-chain.ts';
 import { CodeProofs } from './reader/code-proofs.ts';
 import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
@@ -33,7 +35,7 @@ export type ChainOptions = {
   readonly redisNowMs: () => number;
 };
 
-export type Chain = AsyncDisposable & { readonly read: ReadChain };
+export type Chain = AsyncDisposable & { readonly read: ReadChain } & FollowableChain;
 
 /** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover which ones answer. */
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {
@@ -77,17 +79,30 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   scope.use(pool);
   const onHead = ({ timestamp }: { timestamp: number }) =>
     observer.onHead(chainId, redisNowMs() - timestamp * 1_000);
-  const heads = new Heads({
-    pool,
-    quorum,
-    blockTimeMs,
-    maxHeadAgeMs,
-    redisNowMs,
-    monotonicMs,
-    onHead,
-    room: new WaitingRoom(options.waitingBounds),
-  });
-  scope.defer(() => heads.close());
+  const makeHeads = (candidates: EndpointPool['candidates']): Heads => {
+    const own = new Heads({
+      pool: {
+        candidates,
+        capabilitiesOf: (endpoint) => pool.capabilitiesOf(endpoint),
+        hedgeAfterMs: (endpoint) => pool.hedgeAfterMs(endpoint),
+        readyInMs: (answered) => pool.readyInMs(answered),
+        spendHedge: () => pool.spendHedge(),
+        whyNoCandidate: () => pool.whyNoCandidate(),
+      },
+      quorum,
+      blockTimeMs,
+      maxHeadAgeMs,
+      redisNowMs,
+      monotonicMs,
+      onHead,
+      room: new WaitingRoom(options.waitingBounds),
+    });
+    scope.defer(() => own.close());
+    return own;
+  };
+  const heads = makeHeads((block) => pool.candidates(block));
+  // The reader of logs has no check that waits: it must not cause the background calls that checks do.
+  const headsAside = makeHeads((block) => pool.candidatesAside(block));
   const quarantine = new Quarantine(monotonicMs);
   const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
@@ -133,5 +148,19 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),
     onRead: (ms) => observer.onRead(chainId, ms),
   });
-  return { read: traceReads(chainId, read), [Symbol.asyncDispose]: () => scope.disposeAsync() };
+  return {
+    read: traceReads(chainId, read),
+    blockTimeMs,
+    readHead: (signal) =>
+      headsAside.read({
+        tag: 'latest',
+        minBlock: 0,
+        startedMs: monotonicMs(),
+        clientId: '',
+        onWait: () => undefined,
+        signal,
+      }),
+    logs: new LogReader({ pool, quorum, monotonicMs }),
+    [Symbol.asyncDispose]: () => scope.disposeAsync(),
+  };
 }

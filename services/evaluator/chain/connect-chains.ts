@@ -4,6 +4,7 @@ import type { Consistency } from '#shared/contracts/rule.ts';
 import type { ChainObservations, Read } from '../domain/read.ts';
 import { newIsolatedReadBudget } from './batching/entry.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
+import type { FollowableChain } from './logs/follow-chains.ts';
 
 export type ReadBalancesContext = {
   readonly lane: Lane;
@@ -27,6 +28,8 @@ export type Chains = AsyncDisposable & {
   readonly readBalances: ReadBalances;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: (chainId: number) => number;
+  /** By chain id, what following its transfers needs. */
+  readonly followable: ReadonlyMap<number, FollowableChain>;
 };
 
 const NATIVE_DECIMALS = 18;
@@ -40,6 +43,7 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
   );
   return {
     isConfigured: (chainId) => byId.has(chainId),
+    followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
     async readBalances(reads, { consistency, ...context }) {
       const { blockTag, minBlock } = consistency;

@@ -41,3 +41,13 @@ export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSigna
   const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };
   return endpoint.use(signal, async (rpc) => parseBlock(await rpc.call(request, signal)));
 }
+
+/** Fetches the header at a number. @throws RpcFailure `block-unavailable` if the endpoint has no such block */
+export function fetchBlockAt(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
+  const request = { method: 'eth_getBlockByNumber', params: `["0x${number.toString(16)}",false]` };
+  return endpoint.useAside(signal, async (rpc) => {
+    const block = parseBlock(await rpc.call(request, signal));
+    if (block.number !== number) throw new RpcFailure('block-mismatch');
+    return block;
+  });
+}

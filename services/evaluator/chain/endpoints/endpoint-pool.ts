@@ -78,6 +78,11 @@ export class EndpointPool implements AsyncDisposable {
    */
   candidates(block?: Block): Endpoint[] {
     this.#demandMs = this.#options.monotonicMs();
+    return this.candidatesAside(block);
+  }
+
+  /** The same for calls that no check waits for: they cause no background calls of their own. */
+  candidatesAside(block?: Block): Endpoint[] {
     const wantedNumber =
       block?.number ?? this.#newestNumber - Math.ceil(LAG_MS_MAX / this.#options.blockTimeMs);
     const isBehind = (endpoint: Endpoint) => endpoint.headNumber >= 0 && endpoint.headNumber < wantedNumber;

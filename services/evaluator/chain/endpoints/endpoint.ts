@@ -201,6 +201,31 @@ export class Endpoint {
     }
   }
 
+  /**
+   * Makes one call that says nothing about reading balances, such as reading logs: it obeys the breaker and the rate
+   * limit and is counted, but neither closes nor opens the breaker, and its duration is no latency of reads.
+   *
+   * @throws RpcFailure
+   */
+  async useAside<T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>): Promise<T> {
+    if (this.#options.monotonicMs() < this.#busyUntilMs) throw new RpcFailure('over-rate');
+    if (this.#breaker.state !== 'closed') throw new RpcFailure('breaker-open');
+    await this.#awaitRate(signal);
+    const startedMs = this.#options.monotonicMs();
+    let result = 'ok';
+    try {
+      return await send(this.#options.rpc);
+    } catch (error) {
+      const failure = toRpcFailure(error);
+      result = failure.kind;
+      if (result === 'rate-limited') this.#bucket?.backOff();
+      this.#backOffFor(failure.retryAfterMs ?? 0);
+      throw failure;
+    } finally {
+      this.#options.observer.onCall(this.name, result, this.#options.monotonicMs() - startedMs);
+    }
+  }
+
   /** Adds a failure's strikes to the breaker. If it opens, the endpoint must be probed again. */
   addStrikes(strikes: number): void {
     this.#breaker.fail(strikes);

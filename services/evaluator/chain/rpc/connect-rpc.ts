@@ -1,5 +1,6 @@
 import { errors, Pool } from 'undici';
 import { z } from 'zod';
+import { classifyLogError } from './classify-log-error.ts';
 import { classifyRpcError } from './classify-rpc-error.ts';
 import { RpcFailure } from './rpc-failure.ts';
 
@@ -77,7 +78,8 @@ export function connectRpc(settings: RpcSettings): Rpc {
       lastId += 1;
       const id = lastId;
       const body = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
-      const outcome = outcomeOf(await post(body, signal), id);
+      const classify = method === 'eth_getLogs' ? classifyLogError : classifyRpcError;
+      const outcome = outcomeOf(await post(body, signal), id, classify);
       if (!outcome.ok) throw outcome.failure;
       return outcome.result;
     },
@@ -158,12 +160,12 @@ function parseRetryAfter(value: string | string[] | undefined): number | undefin
 }
 
 /** An answer with another id belongs to another request and is rejected as malformed. */
-function outcomeOf(answer: unknown, id: number | undefined): RpcOutcome {
+function outcomeOf(answer: unknown, id: number | undefined, classify = classifyRpcError): RpcOutcome {
   const parsed = Answer.safeParse(answer);
   if (!parsed.success) return { ok: false, failure: new RpcFailure('malformed') };
   const { error, result } = parsed.data;
   if (error != null) {
-    const kind = classifyRpcError(error);
+    const kind = classify(error);
     return {
       ok: false,
       failure: new RpcFailure(kind, kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined),

@@ -46,6 +46,12 @@ const FAILURES = {
   halted: { reason: 'gas-exhausted', strikes: 0 },
   /** Calldata, answer or batch exceeds the endpoint's limits. */
   'too-large': { reason: 'rpc-unavailable', strikes: 0 },
+  /** `eth_getLogs` asks for more blocks, or would return more logs, than the endpoint allows. */
+  'too-many-logs': { reason: 'rpc-unavailable', strikes: 0 },
+  /** `eth_getLogs` names more addresses than the endpoint allows. */
+  'too-many-addresses': { reason: 'rpc-unavailable', strikes: 0 },
+  /** The endpoint does not offer the method. */
+  'method-unsupported': { reason: 'rpc-unavailable', strikes: 0 },
   /** No check waits for the answer any more. */
   abandoned: { reason: 'deadline-exceeded', strikes: 0 },
 } as const satisfies Record<string, { reason: UndeterminedCode | UndeterminedCause; strikes: number }>;

@@ -1,0 +1,327 @@
+import type { LogPosition, LogPositionChange } from '#shared/redis/log-positions.ts';
+import type { Block } from '../blocks/block.ts';
+import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import {
+  applyRead,
+  type DueTransfer,
+  emptyWindow,
+  isReplacedBy,
+  type LogWindow,
+  needsHeader,
+  planRead,
+  REORG_BLOCKS_MAX,
+  type ReadPlan,
+  type WindowBlock,
+} from './log-window.ts';
+import { type LogReader, TooManyTransfers } from './read-logs.ts';
+import type { TransferLog } from './transfer-log.ts';
+
+/** A transfer that names a watched account; without `account`: events of the contract may have been missed. */
+export type Transferred = {
+  readonly contract: string;
+  readonly account: string | undefined;
+  readonly blockNumber: number;
+  readonly isDropped: boolean;
+};
+
+/** How a contract is followed; the reason in plain words. */
+export type ContractState =
+  | { readonly state: 'live' }
+  | { readonly state: 'sweeps-only'; readonly reason: string };
+
+export type FollowerOptions = {
+  readonly blockTimeMs: number;
+  readonly readHead: (signal: AbortSignal) => Promise<Block>;
+  readonly logs: Pick<LogReader, 'read' | 'readHeader' | 'blocksMax'>;
+  readonly load: () => Promise<LogPosition | undefined>;
+  /** `false` where another process follows the chain by now. */
+  readonly save: (change: LogPositionChange) => Promise<boolean>;
+  /** Which of the accounts belong to a member of a watch. */
+  readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Resolves when the broker has acknowledged all. */
+  readonly publish: (transfers: readonly Transferred[]) => Promise<void>;
+  readonly setState: (contract: string, state: ContractState) => Promise<void>;
+  readonly observer: FollowerObserver;
+  readonly monotonicMs: () => number;
+};
+
+export type FollowerObserver = {
+  readonly onRead: (result: 'ok' | FailureKind, logCount: number) => void;
+  readonly onReorg: () => void;
+  /** Blocks were skipped: the members of the contracts are due without an event. */
+  readonly onGap: (contractCount: number) => void;
+  readonly onBehind: (blockCount: number) => void;
+};
+
+/** Time limit of one read; what was read before it is kept. */
+const READ_MS_MAX = 30_000;
+/** A position older than this is given up: the members of all contracts are due instead. */
+const CATCH_UP_MS_MAX = 3_600_000;
+const CATCH_UP_BLOCKS_MAX = 20_000;
+/** Failures in a row from which a chain's contracts are no longer `live`. */
+const FAILURES_MAX = 3;
+/** Heads below the window after which the chain is taken for one that began anew, as a development chain does. */
+const LOW_HEADS_MAX = 10;
+/** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
+const TRANSFERS_PER_SECOND_MAX = 500;
+const BUSY_MS = 30_000;
+/** Reads of one step, each without one more contract that has too many transfers. */
+const ATTEMPTS_MAX = 10;
+/** A short read may hold this many transfers of a contract without it counting as busy. */
+const TRANSFERS_MIN = 5_000;
+
+const REASONS: Partial<Record<FailureKind, string>> = {
+  'method-unsupported': 'No endpoint of the chain serves eth_getLogs.',
+  'too-many-logs': 'No endpoint of the chain returns the logs of a single block.',
+  'chain-stale': 'The newest block of the chain is too old.',
+  'rate-limited': 'The endpoints of the chain are rate-limited.',
+  'over-rate': 'The endpoints of the chain are rate-limited.',
+  timeout: 'No endpoint of the chain answered eth_getLogs in time.',
+  malformed: 'No endpoint of the chain gave a correct answer to eth_getLogs.',
+  'block-mismatch': 'The endpoints of the chain are on different forks.',
+};
+const REASON = 'No endpoint of the chain answered eth_getLogs.';
+const CATCHING_UP = 'The reader of logs is catching up with the chain.';
+const TOO_BUSY = `The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second.`;
+
+const LIVE: ContractState = { state: 'live' };
+
+/**
+ * Follows the transfers of the watched contracts of one chain.
+ *
+ * A step reads from where the last one ended to the head and publishes the transfers that name a watched account. The
+ * position moves only after the broker has acknowledged them, so a process that dies in between publishes them again.
+ */
+export class ChainFollower {
+  readonly #options: FollowerOptions;
+  #window: LogWindow | undefined;
+  /** The text of each block as it was saved. */
+  readonly #savedBlocks = new Map<number, string>();
+  /** A log contradicted the window: it is read again as a whole. */
+  #mustReread = false;
+  #failureCount = 0;
+  /** Heads in a row that are below the window. */
+  #lowHeadCount = 0;
+  readonly #states = new Map<string, string>();
+  /** Contracts that are not followed until then, because they have too many transfers. */
+  readonly #busyUntilMs = new Map<string, number>();
+  /** Contracts whose transfers were not read for some blocks. */
+  readonly #gaps = new Set<string>();
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reads what is new. Never throws: a failure is in the contracts' states, and the next step begins where the last
+   * complete read ended.
+   *
+   * @returns `ok`, `failed`, or `lost` where another process follows the chain by now
+   */
+  async step(contracts: readonly string[], signal: AbortSignal): Promise<'ok' | 'failed' | 'lost'> {
+    for (const contract of this.#states.keys()) if (!contracts.includes(contract)) this.#forget(contract);
+    for (let attempt = 1; ; attempt += 1) {
+      const followed = contracts.filter((contract) => !this.#isBusy(contract)).toSorted();
+      try {
+        const isMine = followed.length === 0 || (await this.#readToHead(followed, signal));
+        this.#failureCount = 0;
+        return isMine ? 'ok' : 'lost';
+      } catch (error) {
+        if (signal.aborted) return 'failed';
+        await this.#noteFailure(error, followed).catch(() => undefined);
+        // The other contracts are read at once, without the one that has too many transfers.
+        if (!(error instanceof TooManyTransfers) || attempt === ATTEMPTS_MAX) return 'failed';
+      }
+    }
+  }
+
+  async #readToHead(contracts: readonly string[], signal: AbortSignal): Promise<boolean> {
+    const head = await this.#options.readHead(signal);
+    let window = await this.#openWindow(head, contracts);
+    const hasNewFork = await this.#isReplaced(window, head, signal);
+    if (hasNewFork) this.#options.observer.onReorg();
+    let isReplaced = hasNewFork || this.#mustReread;
+    for (;;) {
+      const plan = planRead(window, head, isReplaced, this.#options.logs.blocksMax);
+      if (plan === undefined) break;
+      const read = await this.#read(window, plan, head, contracts, signal);
+      this.#mustReread = false;
+      isReplaced = false;
+      if (!(await this.#publishDue(read.window, read.due))) return false;
+      window = read.window;
+      if (window.readTo < head.number) await this.#setStates(contracts, sweepsOnly(CATCHING_UP));
+    }
+    if (!(await this.#publishGaps(contracts, window, head))) return false;
+    await this.#setStates(contracts, LIVE);
+    return true;
+  }
+
+  /** Where to read on: the position that was saved; without one, or where it is of no use, some blocks below the head. */
+  async #openWindow(head: Block, contracts: readonly string[]): Promise<LogWindow> {
+    const fresh = emptyWindow(Math.max(0, head.number - REORG_BLOCKS_MAX));
+    const window = this.#window ?? (await this.#load()) ?? fresh;
+    this.#window = window;
+    this.#options.observer.onBehind(Math.max(0, head.number - window.readTo));
+    if (head.number - window.readTo > this.#catchUpBlocksMax) {
+      for (const contract of contracts) this.#gaps.add(contract);
+      return fresh;
+    }
+    this.#lowHeadCount = head.number < window.since - 1 ? this.#lowHeadCount + 1 : 0;
+    return this.#lowHeadCount > LOW_HEADS_MAX ? fresh : window;
+  }
+
+  async #load(): Promise<LogWindow | undefined> {
+    const saved = await this.#options.load();
+    if (saved === undefined) return undefined;
+    for (const contract of saved.gaps) this.#gaps.add(contract);
+    for (const [number, text] of saved.blocks) this.#savedBlocks.set(number, text);
+    const blocks = new Map([...saved.blocks].map(([number, text]) => [number, parseBlock(text)]));
+    return { since: saved.since, readTo: saved.readTo, blocks };
+  }
+
+  get #catchUpBlocksMax(): number {
+    const blocks = Math.ceil(CATCH_UP_MS_MAX / this.#options.blockTimeMs);
+    return Math.min(CATCH_UP_BLOCKS_MAX, Math.max(blocks, 2 * REORG_BLOCKS_MAX));
+  }
+
+  async #isReplaced(window: LogWindow, head: Block, signal: AbortSignal): Promise<boolean> {
+    if (isReplacedBy(window, head)) return true;
+    if (!needsHeader(window, head)) return false;
+    return isReplacedBy(window, await this.#options.logs.readHeader(window.readTo, head, signal));
+  }
+
+  async #read(
+    window: LogWindow,
+    plan: ReadPlan,
+    head: Block,
+    contracts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ window: LogWindow; due: DueTransfer[] }> {
+    const range = { fromBlock: plan.from, toBlock: plan.to, contracts };
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(READ_MS_MAX)]);
+    const logs = await this.#options.logs.read(range, head, limited);
+    this.#refuseBusy(logs, plan);
+    try {
+      const applied = applyRead(window, plan, head, logs);
+      this.#options.observer.onRead('ok', logs.length);
+      return applied;
+    } catch (error) {
+      // Either the chain changed between the header and the logs, or a reorg went unnoticed: look at the window anew.
+      this.#mustReread = true;
+      throw error;
+    }
+  }
+
+  #refuseBusy(logs: readonly TransferLog[], { from, to }: ReadPlan): void {
+    const seconds = ((to - from + 1) * this.#options.blockTimeMs) / 1_000;
+    const countMax = Math.max(TRANSFERS_MIN, TRANSFERS_PER_SECOND_MAX * seconds);
+    if (logs.length <= countMax) return;
+    const counts = new Map<string, number>();
+    for (const { contract } of logs) {
+      const count = (counts.get(contract) ?? 0) + 1;
+      counts.set(contract, count);
+      if (count > countMax) throw new TooManyTransfers(contract);
+    }
+  }
+
+  /** Publishes the due transfers of watched accounts, then saves the position. */
+  async #publishDue(window: LogWindow, due: readonly DueTransfer[]): Promise<boolean> {
+    const parsed = due.map((transfer) => ({ ...transfer, ...parseName(transfer.name) }));
+    const accounts = [...new Set(parsed.map(({ account }) => account))];
+    const watched = accounts.length === 0 ? new Set() : await this.#options.watchedAmong(accounts);
+    const relevant = parsed.filter(({ account }) => watched.has(account));
+    await this.#options.publish(relevant.map(({ name: _, ...transfer }) => transfer));
+    return this.#save(window, new Set(relevant.map(({ name }) => name)));
+  }
+
+  /** Says of which contracts events were missed, once their transfers are read again. */
+  async #publishGaps(contracts: readonly string[], window: LogWindow, head: Block): Promise<boolean> {
+    const gaps = contracts.filter((contract) => this.#gaps.has(contract));
+    if (gaps.length === 0) return true;
+    this.#options.observer.onGap(gaps.length);
+    const gap = { account: undefined, blockNumber: head.number, isDropped: false };
+    await this.#options.publish(gaps.map((contract) => ({ contract, ...gap })));
+    for (const contract of gaps) this.#gaps.delete(contract);
+    return this.#save(window, new Set());
+  }
+
+  /** Saves what differs from the last position; of the transfers only those of watched accounts. */
+  async #save(window: LogWindow, watchedNames: ReadonlySet<string>): Promise<boolean> {
+    const changes = new Map<number, string | undefined>();
+    for (const number of this.#savedBlocks.keys())
+      if (!window.blocks.has(number)) changes.set(number, undefined);
+    for (const [number, block] of window.blocks) {
+      const saved = this.#savedBlocks.get(number);
+      if (saved !== undefined && this.#window?.blocks.get(number) === block) continue;
+      const text = formatBlock(block, watchedNames, saved);
+      if (text !== saved) changes.set(number, text);
+    }
+    const { since, readTo } = window;
+    const isMine = await this.#options.save({ since, readTo, blocks: changes, gaps: [...this.#gaps] });
+    if (!isMine) return false;
+    for (const [number, text] of changes)
+      if (text === undefined) this.#savedBlocks.delete(number);
+      else this.#savedBlocks.set(number, text);
+    this.#window = window;
+    return true;
+  }
+
+  #isBusy(contract: string): boolean {
+    const untilMs = this.#busyUntilMs.get(contract);
+    if (untilMs === undefined) return false;
+    if (this.#options.monotonicMs() < untilMs) return true;
+    this.#busyUntilMs.delete(contract);
+    return false;
+  }
+
+  async #noteFailure(error: unknown, contracts: readonly string[]): Promise<void> {
+    const { kind } = toRpcFailure(error);
+    this.#options.observer.onRead(kind, 0);
+    if (error instanceof TooManyTransfers) {
+      this.#busyUntilMs.set(error.contract, this.#options.monotonicMs() + BUSY_MS);
+      this.#gaps.add(error.contract);
+      await this.#setStates([error.contract], sweepsOnly(TOO_BUSY));
+      return;
+    }
+    this.#failureCount += 1;
+    if (this.#failureCount < FAILURES_MAX) return;
+    const reason = error instanceof RpcFailure ? (REASONS[kind] ?? REASON) : REASON;
+    await this.#setStates(contracts, sweepsOnly(reason));
+  }
+
+  async #setStates(contracts: readonly string[], state: ContractState): Promise<void> {
+    const text = JSON.stringify(state);
+    const changed = contracts.filter((contract) => this.#states.get(contract) !== text);
+    await Promise.all(changed.map((contract) => this.#options.setState(contract, state)));
+    for (const contract of changed) this.#states.set(contract, text);
+  }
+
+  #forget(contract: string): void {
+    this.#states.delete(contract);
+    this.#busyUntilMs.delete(contract);
+    this.#gaps.delete(contract);
+  }
+}
+
+const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-only', reason });
+
+const parseName = (name: string): { contract: string; account: string } => {
+  const [contract = '', account = ''] = name.split('/');
+  return { contract, account };
+};
+
+function parseBlock(text: string): WindowBlock {
+  const [hash = '', ...transfers] = text.split(' ');
+  return { hash, transfers: new Set(transfers) };
+}
+
+/** The block as it is saved: of the transfers those that are watched, and those that were when it was saved before. */
+function formatBlock(
+  { hash, transfers }: WindowBlock,
+  watchedNames: ReadonlySet<string>,
+  saved: string | undefined,
+): string {
+  const [savedHash, ...savedNames] = saved?.split(' ') ?? [];
+  const kept = savedHash === hash ? new Set(savedNames) : new Set();
+  return [hash, ...[...transfers].filter((name) => watchedNames.has(name) || kept.has(name))].join(' ');
+}

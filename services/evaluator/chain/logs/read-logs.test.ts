@@ -1,0 +1,162 @@
+import type { Block } from '../blocks/block.ts';
+import { Endpoint } from '../endpoints/endpoint.ts';
+import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+import { LogReader, TooManyTransfers } from './read-logs.ts';
+import { TRANSFER_TOPICS } from './transfer-log.ts';
+
+const contractOf = (n: number) => `0x${(0xc0_00 + n).toString(16).padStart(40, '0')}`;
+const CONTRACTS = Array.from({ length: 8 }, (_, n) => contractOf(n));
+const hashOf = (number: number, fork = 0) => `0x${fork}${number.toString(16).padStart(63, '0')}`;
+const word = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
+const head: Block = { number: 1_000, hash: hashOf(1_000), parentHash: hashOf(999), timestamp: 0 };
+
+type Filter = { fromBlock: string; toBlock: string; address: string[] };
+type Node = {
+  /** Refuses what it does not allow by throwing. */
+  readonly allow?: (fromBlock: number, toBlock: number, addresses: readonly string[]) => void;
+  /** The blocks with a transfer of every contract. */
+  readonly blocks: readonly number[];
+  readonly fork?: number;
+};
+
+/** An endpoint whose node answers `eth_getLogs` from a list of blocks, and the ranges that it was asked for. */
+function anEndpoint(name: string, node: Node) {
+  const asked: string[] = [];
+  const rpc = {
+    async call({ method, params }: RpcRequest) {
+      if (method !== 'eth_getLogs') throw new RpcFailure('method-unsupported');
+      const [{ fromBlock, toBlock, address }] = JSON.parse(params) as [Filter];
+      const [from, to] = [Number(fromBlock), Number(toBlock)];
+      asked.push(`${from}-${to}/${address.length}`);
+      node.allow?.(from, to, address);
+      return node.blocks
+        .filter((number) => number >= from && number <= to)
+        .flatMap((number) =>
+          address.map((contract) => ({
+            address: contract,
+            blockNumber: `0x${number.toString(16)}`,
+            blockHash: hashOf(number, node.fork),
+            topics: [TRANSFER_TOPICS[0], word(1), word(2)],
+            data: word(3),
+          })),
+        );
+    },
+  } as unknown as Rpc;
+  const endpoint = new Endpoint({
+    name,
+    rpc,
+    maxCallsPerBatch: undefined,
+    rateShare: undefined,
+    observer: { onCall: () => undefined },
+    monotonicMs: () => 0,
+  });
+  return { endpoint, asked };
+}
+
+function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): LogReader {
+  return new LogReader({
+    pool: {
+      candidatesAside: () => endpoints.map(({ endpoint }) => endpoint),
+      capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }),
+      readyInMs: () => undefined,
+      verifyAlive: () => undefined,
+      whyNoCandidate: () => 'breaker-open',
+    },
+    quorum,
+    monotonicMs: () => 0,
+  });
+}
+
+const { signal } = new AbortController();
+const refuse = (kind: FailureKind): never => {
+  throw new RpcFailure(kind);
+};
+const numbersOf = async (
+  reader: LogReader,
+  fromBlock: number,
+  toBlock: number,
+  contracts = [contractOf(0)],
+) =>
+  (await reader.read({ fromBlock, toBlock, contracts }, head, signal)).map(({ blockNumber }) => blockNumber);
+
+test('a range is read with one call', async () => {
+  const node = anEndpoint('0', { blocks: [3, 7, 12] });
+  expect(await numbersOf(readerOf([node]), 1, 10, CONTRACTS.slice(0, 2))).toEqual([3, 3, 7, 7]);
+  expect(node.asked).toEqual(['1-10/2']);
+});
+
+test.each(['too-many-logs', 'too-large', 'endless'] as const)(
+  'a range that is refused as %s is read in smaller parts, whose size is remembered',
+  async (kind) => {
+    const blocks = [5, 50, 95];
+    const allow = (from: number, to: number) => (to - from >= 10 ? refuse(kind) : undefined);
+    const node = anEndpoint('0', { blocks, allow });
+    const reader = readerOf([node]);
+    expect(await numbersOf(reader, 1, 100)).toEqual(blocks);
+    node.asked.length = 0;
+    expect(await numbersOf(reader, 1, 12)).toEqual([5]);
+    expect(node.asked).toHaveLength(2);
+  },
+);
+
+test('addresses that are refused are read in several calls', async () => {
+  const allow = (_: number, __: number, addresses: readonly string[]) =>
+    addresses.length > 3 ? refuse('too-many-addresses') : undefined;
+  const node = anEndpoint('0', { blocks: [4], allow });
+  const reader = readerOf([node]);
+  expect(await numbersOf(reader, 1, 10, CONTRACTS)).toHaveLength(8);
+  node.asked.length = 0;
+  await numbersOf(reader, 1, 10, CONTRACTS);
+  expect(node.asked.every((ask) => ask.endsWith('/2') || ask.endsWith('/3'))).toBe(true);
+});
+
+test('a block with too many logs is read by contract, and one contract with too many is named', async () => {
+  const busy = contractOf(5);
+  const allow = (_: number, __: number, addresses: readonly string[]) =>
+    addresses.includes(busy) ? refuse('too-many-logs') : undefined;
+  const reader = readerOf([anEndpoint('0', { blocks: [4], allow })]);
+  const failure = await reader
+    .read({ fromBlock: 4, toBlock: 4, contracts: CONTRACTS }, head, signal)
+    .catch((error) => error);
+  expect(failure).toBeInstanceOf(TooManyTransfers);
+  expect(failure.contract).toBe(busy);
+});
+
+test('an endpoint that does not serve logs is replaced by another and asked last from then on', async () => {
+  const broken = anEndpoint('0', { blocks: [], allow: () => refuse('method-unsupported') });
+  const sound = anEndpoint('1', { blocks: [4] });
+  const reader = readerOf([broken, sound]);
+  expect(await numbersOf(reader, 1, 10)).toEqual([4]);
+  expect(await numbersOf(reader, 1, 10)).toEqual([4]);
+  expect(broken.asked).toHaveLength(1);
+});
+
+test('with a quorum the logs of all endpoints that it needs count', async () => {
+  const reader = readerOf([anEndpoint('0', { blocks: [3] }), anEndpoint('1', { blocks: [3, 7] })], 2);
+  expect(new Set(await numbersOf(reader, 1, 10))).toEqual(new Set([3, 7]));
+});
+
+test('a quorum that cannot be had fails the read', async () => {
+  const broken = anEndpoint('1', { blocks: [], allow: () => refuse('method-unsupported') });
+  const reader = readerOf([anEndpoint('0', { blocks: [3] }), broken], 2);
+  await expect(numbersOf(reader, 1, 10)).rejects.toThrow('method-unsupported');
+});
+
+test('endpoints of a quorum that are on different forks fail the read', async () => {
+  const reader = readerOf([anEndpoint('0', { blocks: [3] }), anEndpoint('1', { blocks: [3], fork: 1 })], 2);
+  await expect(numbersOf(reader, 1, 10)).rejects.toThrow('block-mismatch');
+});
+
+test('a timeout halves the next read and is not repeated at once', async () => {
+  let isSlow = true;
+  const node = anEndpoint('0', { blocks: [3], allow: () => (isSlow ? refuse('timeout') : undefined) });
+  const reader = readerOf([node]);
+  await expect(
+    reader.read({ fromBlock: 1, toBlock: 10, contracts: CONTRACTS }, head, signal),
+  ).rejects.toThrow('timeout');
+  isSlow = false;
+  node.asked.length = 0;
+  expect(await numbersOf(reader, 1, 4)).toEqual([3]);
+  expect(node.asked.length).toBeGreaterThan(1);
+});

@@ -1,0 +1,45 @@
+import { classifyLogError } from './classify-log-error.ts';
+
+// Answers of real clients and providers, as they were published.
+test.each([
+  [-32_005, 'query returned more than 10000 results', 'too-many-logs'],
+  [-32_000, 'query returned more than 10000 results. Try with this block range [0x1, 0x2].', 'too-many-logs'],
+  [-32_602, 'range 1000000 exceeds limit of 10000', 'too-many-logs'],
+  [
+    -32_602,
+    'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size',
+    'too-many-logs',
+  ],
+  [-32_600, 'You can make eth_getLogs requests with up to a 500 block range.', 'too-many-logs'],
+  [-32_602, 'query exceeds max block range 100000', 'too-many-logs'],
+  [-32_602, 'query exceeds max results 20000, retry with the range 23879634-23879696', 'too-many-logs'],
+  [-32_603, 'eth_getLogs range is too large, max is 1k blocks', 'too-many-logs'],
+  [35, 'ranges over 10000 blocks are not supported on freetier', 'too-many-logs'],
+  [-32_602, 'eth_getLogs is limited to 1024 block range. Please check the parameter', 'too-many-logs'],
+  [-32_614, 'eth_getLogs and eth_newFilter are limited to a 10,000 blocks range', 'too-many-logs'],
+  [-32_600, 'block range is too wide', 'too-many-logs'],
+  [-32_701, 'exceed maximum block range: 50000', 'too-many-logs'],
+  [-32_000, 'requested too many blocks from 1 to 5000, maximum is set to 2048', 'too-many-logs'],
+  [-32_000, 'Maximum allowed number of requested blocks is 1000', 'too-many-logs'],
+  [-32_000, 'logs matched by query exceeds limit of 10000', 'too-many-logs'],
+  [-32_000, 'Block range limit exceeded. See more details at the documentation', 'too-many-logs'],
+  [-32_000, 'please limit the query to at most 1000 blocks', 'too-many-logs'],
+  [-32_000, 'maximum [from, to] blocks distance: 1000', 'too-many-logs'],
+  [-32_000, 'Max range: 800', 'too-many-logs'],
+  [-32_020, 'backend response too large', 'too-many-logs'],
+  [-32_005, 'query timeout exceeded. Consider reducing your block range', 'too-many-logs'],
+  [-32_005, 'limit exceeded', 'too-many-logs'],
+  [-32_005, 'daily request count exceeded, request rate limited', 'rate-limited'],
+  [429, 'Your app has exceeded its compute units per second capacity', 'rate-limited'],
+  [-32_602, '1001 addresses specified in query, but only 1000 are allowed', 'too-many-addresses'],
+  [-32_000, 'exceed max addresses', 'too-many-addresses'],
+  [-32_602, 'Please specify less number of addresses', 'too-many-addresses'],
+  [-32_602, 'block range extends beyond current head block', 'block-unavailable'],
+  [-32_000, 'unknown block', 'block-unavailable'],
+  [-32_601, 'the method eth_getLogs does not exist/is not available', 'method-unsupported'],
+  [-32_601, '', 'method-unsupported'],
+  [-32_000, 'method is not whitelisted', 'method-unsupported'],
+  [-32_000, 'the flux capacitor is misaligned', 'rpc-error'],
+] as const)('%d %j is %s', (code, message, expected) => {
+  expect(classifyLogError({ code, message })).toBe(expected);
+});
