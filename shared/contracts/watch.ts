@@ -174,8 +174,17 @@ export const ChainTransferred = z.object({
   chainId: z.number().int().positive(),
   /** In lower case, as the account. */
   contractAddress: z.string(),
-  account: z.string(),
-  /** The event's block; of a dropped event the first block that is gone. */
+  /**
+   * Absent: events of the contract may have been missed, because its logs could not be read for too long. Every member
+   * of the watches that follow the contract is due.
+   */
+  account: z.string().optional(),
+  /**
+   * Which block has reached the transfer. It concerns the watches with this block tag alone: a transfer is published
+   * once for each block tag that a watch of its contract has, when that block is there.
+   */
+  blockTag: BlockTag.default('latest'),
+  /** The event's block; of a dropped event the first block that is gone; without an account the block of the tag. */
   blockNumber: count,
   /** A reorg took the event away. */
   dropped: z.boolean(),
@@ -245,7 +254,7 @@ export const watchEvaluated = defineTopic({
 export const chainTransferred = defineTopic({
   name: 'chain.transferred.v1',
   schema: ChainTransferred,
-  keyOf: ({ account }) => account,
+  keyOf: ({ account, contractAddress }) => account ?? contractAddress,
   partitionCount: 24,
   retentionDays: 1,
 });

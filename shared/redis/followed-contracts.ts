@@ -1,11 +1,18 @@
 import { z } from 'zod';
+import { BlockTag } from '#shared/contracts/rule.ts';
 import { FOLLOWED_PER_CHAIN_MAX, FOLLOWED_PER_WATCH_MAX } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
+import { logLeaseKey } from './log-positions.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** A contract whose transfers concern a watch; the address in lower case. */
-export type FollowedContract = { readonly chainId: number; readonly contractAddress: string };
+export type FollowedContract = {
+  readonly chainId: number;
+  readonly contractAddress: string;
+  /** Of the watch: it is told of a transfer when this block has reached it. */
+  readonly blockTag: BlockTag;
+};
 
 const FollowingState = z.object({
   state: z.enum(['live', 'sweeps-only']),
@@ -16,6 +23,13 @@ export type FollowingState = z.infer<typeof FollowingState>;
 
 const chainKey = (chainId: number | string): string => `followed:${chainId}`;
 const stateKey = (chainId: number | string): string => `following:${chainId}`;
+/**
+ * Exists while a wallet belongs to a member of any watch. Kept by the watcher, with its view of the members, as a set of
+ * the wallet's members (`<uid>/<member id>`).
+ */
+export const membersOfWalletKey = (account: string): string => `members-of:${account}`;
+/** Wallets looked up at once. */
+const WALLETS_MAX = 1_000;
 const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
 
 /**
@@ -54,20 +68,22 @@ export type FollowedContracts = {
     contracts: readonly FollowedContract[],
     access?: ViewAccess,
   ) => Promise<void>;
-  /** Every followed contract of a chain, each once. */
-  readonly list: (chainId: number) => Promise<string[]>;
+  /** Every followed contract of a chain, once for each block tag. */
+  readonly list: (chainId: number) => Promise<FollowedContract[]>;
+  /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
+  readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
   /** For the reader of logs: says how a contract is followed. */
   readonly setState: (contract: FollowedContract, state: FollowingState) => Promise<void>;
   /** How each of a watch's contracts is followed, in the order given. */
   readonly states: (
     uid: string,
     contracts: readonly FollowedContract[],
-  ) => Promise<(FollowedContract & FollowingState)[]>;
+  ) => Promise<(Omit<FollowedContract, 'blockTag'> & FollowingState)[]>;
 };
 
 /**
  * @example
- * const contracts = await makeFollowedContracts(redis).list(31337); // ['0x…']
+ * await makeFollowedContracts(redis).list(31337); // [{ chainId: 31337, contractAddress: '0x…', blockTag: 'latest' }]
  */
 export function makeFollowedContracts(redis: Redis): FollowedContracts {
   const follow = makeScript<number>(redis, 'followContracts', FOLLOW);
@@ -76,28 +92,61 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
       await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
     },
-    list: (chainId) => inStore(() => redis.hkeys(chainKey(chainId))),
-    setState: ({ chainId, contractAddress }, state) =>
-      inStore(async () => void (await redis.hset(stateKey(chainId), contractAddress, JSON.stringify(state)))),
+    list: (chainId) =>
+      inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
+    async watchedAmong(accounts) {
+      const watched = new Set<string>();
+      for (let at = 0; at < accounts.length; at += WALLETS_MAX) {
+        const part = accounts.slice(at, at + WALLETS_MAX);
+        const found = await inStore(() =>
+          Promise.all(part.map((account) => redis.exists(membersOfWalletKey(account)))),
+        );
+        for (const [index, account] of part.entries()) if (found[index] === 1) watched.add(account);
+      }
+      return watched;
+    },
+    setState: (contract, state) =>
+      inStore(
+        async () =>
+          void (await redis.hset(stateKey(contract.chainId), fieldOf(contract), JSON.stringify(state))),
+      ),
     states: (uid, contracts) =>
       inStore(async () => {
         const followed = new Set(await redis.smembers(ofWatchKey(uid)));
         return Promise.all(
           contracts.map(async (contract) => {
-            if (!followed.has(nameOf(contract))) return { ...contract, ...TOO_MANY };
-            const stored = await redis.hget(stateKey(contract.chainId), contract.contractAddress);
-            const state = stored === null ? NOT_YET : FollowingState.parse(JSON.parse(stored));
-            return { ...contract, ...state };
+            const { chainId, contractAddress } = contract;
+            if (!followed.has(nameOf(contract))) return { chainId, contractAddress, ...TOO_MANY };
+            // Without a reader of logs, nobody corrects what the last one wrote.
+            const [isRead, stored] = await Promise.all([
+              redis.exists(logLeaseKey(chainId)),
+              redis.hget(stateKey(chainId), fieldOf(contract)),
+            ]);
+            const isKnown = isRead === 1 && stored !== null;
+            const state = isKnown ? FollowingState.parse(JSON.parse(stored)) : NOT_YET;
+            return { chainId, contractAddress, ...state };
           }),
         );
       }),
   };
 }
 
-const nameOf = ({ chainId, contractAddress }: FollowedContract): string => `${chainId}/${contractAddress}`;
+/** The field of a contract in the hashes of its chain. */
+const fieldOf = ({ contractAddress, blockTag }: FollowedContract): string =>
+  blockTag === 'latest' ? contractAddress : `${contractAddress}/${blockTag}`;
+
+function contractOf(chainId: number, field: string): FollowedContract {
+  const [contractAddress = '', blockTag = 'latest'] = field.split('/');
+  return { chainId, contractAddress, blockTag: BlockTag.parse(blockTag) };
+}
+
+const nameOf = (contract: FollowedContract): string => `${contract.chainId}/${fieldOf(contract)}`;
 
 const TOO_MANY: FollowingState = {
   state: 'sweeps-only',
   reason: `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch and ${FOLLOWED_PER_CHAIN_MAX} of a chain are followed.`,
 };
-const NOT_YET: FollowingState = { state: 'sweeps-only', reason: 'No reader of logs has begun yet.' };
+const NOT_YET: FollowingState = {
+  state: 'sweeps-only',
+  reason: 'No evaluator reads the logs of the chain yet.',
+};
