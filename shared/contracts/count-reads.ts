@@ -1,13 +1,13 @@
-import { type Condition, type SimpleCondition, simpleRulesOf } from './rule.ts';
+import { ACCOUNT } from './abi-type.ts';
+import { ZERO_ADDRESS } from './address.ts';
+import { type Condition, type ContractCondition, type SimpleCondition, simpleRulesOf } from './rule.ts';
 import { parseTokenIds } from './token-ids.ts';
+import { encodeCall, outputOf, parseViewFunction } from './view-function.ts';
 
 /** Most reads a check may plan after deduplication: one a balance or an owner, `decimals()` not counted. */
 export const READS_MAX = { interactive: 2_000, bulk: 10_000 } as const;
 
-/** Stands for the wallet that a `CONTRACT` rule is about, as the whole text of an address. */
-export const ACCOUNT_PLACEHOLDER = '$account';
-
-type Wallets = {
+export type WalletGroup = {
   readonly account: string;
   readonly accounts?: readonly string[] | undefined;
   readonly vaults?: readonly string[] | undefined;
@@ -20,7 +20,7 @@ type Wallets = {
  * @example
  * distinctWallets({ account: '0xAB…', vaults: ['0xab…', '0xcd…'] }); // { accounts: ['0xab…'], vaults: ['0xcd…'] }
  */
-export function distinctWallets({ account, accounts = [account], vaults = [] }: Wallets): {
+export function distinctWallets({ account, accounts = [account], vaults = [] }: WalletGroup): {
   readonly accounts: readonly string[];
   readonly vaults: readonly string[];
 } {
@@ -45,9 +45,8 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
   const at = `${rule.chainId}/${rule.contractAddress?.toLowerCase()}`;
   const asContract: [string, Times] = [`${at}/delegate-contract`, 'delegation'];
   if (rule.type === 'CONTRACT') {
-    const { args = [] } = rule;
-    const times = args.includes(ACCOUNT_PLACEHOLDER) ? 'wallet' : 'once';
-    return [[`${at}/call/${JSON.stringify([rule.function, args])}`, times], asContract];
+    const times = rule.args?.includes(ACCOUNT) ? 'wallet' : 'once';
+    return [[`${at}/call/${times}/${callKeyOf(rule)}`, times], asContract];
   }
   if (rule.type === 'ERC20')
     return [
@@ -63,6 +62,16 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
   ]);
 }
 
+/** A call is known by its calldata, its outputs and the output that is compared; a malformed one by its text. */
+function callKeyOf(rule: ContractCondition): string {
+  const { args = [], returns } = rule;
+  const parsed = parseViewFunction(rule.function);
+  const call = parsed.ok ? encodeCall(parsed.fn, args, ZERO_ADDRESS) : parsed;
+  if (!parsed.ok || !call.ok) return JSON.stringify([rule.function, args, returns]);
+  const { fn } = parsed;
+  return `${call.calldata}/${fn.outputs.length}/${outputOf(fn, returns)?.index}`;
+}
+
 /**
  * How many reads the rules need for a person's wallets, once equal reads are counted once. The evaluator plans exactly
  * so many.
@@ -70,7 +79,7 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
  * @example
  * countReads({ account }, [{ type: 'ERC721', chainId: 1, contractAddress, tokenId: '1-3', minToken: '1' }]); // 3
  */
-export function countReads(wallets: Wallets, rules: readonly Condition[]): number {
+export function countReads(wallets: WalletGroup, rules: readonly Condition[]): number {
   const { accounts, vaults } = distinctWallets(wallets);
   const weight: Readonly<Record<Times, number>> = {
     once: 1,
@@ -99,7 +108,7 @@ const distinct = (rules: readonly SimpleCondition[]): SimpleCondition[] => [
 ];
 
 /** Whether the rules need more reads than a check may plan; common checks are seen to need fewer without counting. */
-export function needsMoreReads(wallets: Wallets, rules: readonly Condition[], max: number): boolean {
+export function needsMoreReads(wallets: WalletGroup, rules: readonly Condition[], max: number): boolean {
   const isCommon =
     wallets.accounts === undefined &&
     wallets.vaults === undefined &&
