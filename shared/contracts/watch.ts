@@ -70,8 +70,8 @@ export const Watch = z.object({
   releasedAt: z.iso.datetime().optional(),
   /** A `watch.held` event that may not be published yet. */
   event: WatchEvent.optional(),
-  /** The version of the rule set that the last sweep began with. */
-  sweptRuleSetVersion: version.optional(),
+  /** The rule set and its version that the last sweep began with; see `CheckContext.rules`. */
+  sweptRules: z.string().optional(),
   /** Set once: the watch is gone, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),
 });
@@ -113,7 +113,8 @@ export const WatchMember = z.object({
   checkedAt: z.iso.datetime().optional(),
   blockNumbers: BlockNumbers,
   errors: z.array(RuleFault),
-  ruleSetVersion: version.optional(),
+  /** The rules of the last check, and since when: checks by others that were asked for before are of no use. */
+  rules: z.object({ name: z.string(), askedAt: z.iso.datetime() }).optional(),
   /** When it was last checked after a reorg: earlier evaluations may be of blocks that are gone. */
   reorgedAt: z.iso.datetime().optional(),
   /** The last event, where it may not be published yet. */
@@ -131,7 +132,8 @@ export type EventCause = z.infer<typeof EventCause>;
 export const CheckContext = z.object({
   watchUid: z.string(),
   cause: CheckCause,
-  ruleSetVersion: version,
+  /** The rule set and its version, such as `vip@3`. */
+  rules: z.string(),
   /** The sweep that the part belongs to. */
   sweep: count.optional(),
   /** By chain id, the first block that a reorg dropped. */

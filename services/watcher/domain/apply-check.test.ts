@@ -1,0 +1,199 @@
+import fc from 'fast-check';
+import type { WatchMember } from '#shared/contracts/watch.ts';
+import { applyCheck, type MemberCheck, type MemberEvent, releaseHeld, settleSweep } from './apply-check.ts';
+
+const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();
+
+const aMember = (over: Partial<WatchMember> = {}): WatchMember => ({
+  clientId: 'app_1',
+  watchId: 'w',
+  watchCreatedAt: at(0),
+  memberId: '0x00000000000000000000000000000000000000aa',
+  version: 1,
+  account: '0x00000000000000000000000000000000000000AA',
+  addedAt: at(0),
+  walletsAt: at(0),
+  sequence: 0,
+  roles: [],
+  blockNumbers: {},
+  errors: [],
+  ...over,
+});
+
+type Verdicts = Record<string, boolean | undefined>;
+const aCheck = (block: number, verdicts: Verdicts, over: Partial<MemberCheck> = {}): MemberCheck => ({
+  cause: 'schedule',
+  accounts: ['0x00000000000000000000000000000000000000aa'],
+  verdicts: new Map(Object.entries(verdicts)),
+  blockNumbers: { '1': block },
+  errors: [],
+  evaluatedAt: at(block),
+  askedAt: at(block),
+  rules: 'set@1',
+  ...over,
+});
+
+const holder = (): WatchMember => applyCheck(aMember(), aCheck(1, { gold: true, vip: false })).member;
+const settle = (member: WatchMember, sweep: number, hold: readonly string[] = []) =>
+  settleSweep(member, { sweep, cause: 'schedule', holdRoles: new Set(hold), at: at(50) });
+
+test('the first decided check tells every decided role, with no verdict before', () => {
+  const { member, event } = applyCheck(aMember(), aCheck(1, { gold: true, vip: undefined, none: false }));
+  expect(event).toEqual({
+    cause: 'first',
+    sequence: 1,
+    changes: [
+      { id: 'gold', granted: true, before: null },
+      { id: 'none', granted: false, before: null },
+    ],
+  });
+  expect(member.roles.map(({ id }) => id)).toEqual(['gold', 'none']);
+});
+
+test('a member of whom nothing could be read has no event', () => {
+  const { member, event } = applyCheck(aMember(), aCheck(1, { gold: undefined }));
+  expect(event).toBeUndefined();
+  expect(member).toMatchObject({ sequence: 0, roles: [], checkedAt: at(1) });
+});
+
+test('a role that cannot be read keeps its last verdict', () => {
+  const { member, event } = applyCheck(holder(), aCheck(2, { gold: undefined, vip: undefined }));
+  expect(event).toBeUndefined();
+  expect(member.roles).toEqual(holder().roles);
+});
+
+test('an event lists changed roles first and the others with their former verdict', () => {
+  const { event } = applyCheck(holder(), aCheck(2, { gold: true, vip: true }));
+  expect(event).toEqual({
+    cause: 'schedule',
+    sequence: 2,
+    changes: [
+      { id: 'vip', granted: true, before: false },
+      { id: 'gold', granted: true, before: true },
+    ],
+  });
+});
+
+test('a role that was removed from the rule set is dropped without an event', () => {
+  const { member, event } = applyCheck(holder(), aCheck(2, { vip: false }, { rules: 'set@2' }));
+  expect(event).toBeUndefined();
+  expect(member.roles.map(({ id }) => id)).toEqual(['vip']);
+});
+
+test.each<[string, Partial<MemberCheck>]>([
+  ['of an older block', { blockNumbers: { '1': 0 } }],
+  ['that was asked for before the wallets were replaced', { askedAt: '2026-11-22T09:00:00.000Z' }],
+  ['of other wallets', { accounts: ['0x00000000000000000000000000000000000000bb'] }],
+  ['of an older version of the rule set', { rules: 'set@0', askedAt: at(0) }],
+])('a check %s changes nothing', (_, over) => {
+  const before = holder();
+  expect(applyCheck(before, aCheck(2, { gold: false, vip: false }, over))).toEqual({
+    member: before,
+    revoked: [],
+  });
+});
+
+test('a check after a reorg counts although its block is lower, and an earlier one does not count any more', () => {
+  const far = applyCheck(aMember(), aCheck(10, { gold: true })).member;
+  const reorged = applyCheck(
+    far,
+    aCheck(9, { gold: false }, { reorgFrom: { '1': 8 }, evaluatedAt: at(20), cause: 'transfer' }),
+  );
+  expect(reorged.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
+  expect(applyCheck(reorged.member, aCheck(11, { gold: true })).event).toBeUndefined();
+  expect(applyCheck(reorged.member, aCheck(21, { gold: true })).event?.sequence).toBe(3);
+});
+
+test('a revocation that a sweep finds is sent when the sweep ends', () => {
+  const found = applyCheck(holder(), aCheck(2, { gold: false, vip: true }, { sweep: 7 }));
+  expect(found.event?.changes).toEqual([
+    { id: 'vip', granted: true, before: false },
+    { id: 'gold', granted: true, before: true },
+  ]);
+  expect(settle(found.member, 6).event).toBeUndefined();
+  const settled = settle(found.member, 7);
+  expect(settled.event).toEqual({
+    cause: 'schedule',
+    sequence: 3,
+    changes: [
+      { id: 'gold', granted: false, before: true },
+      { id: 'vip', granted: true, before: true },
+    ],
+  });
+  expect(settled.revoked).toEqual(['gold']);
+  expect(settle(settled.member, 7).event).toBeUndefined();
+});
+
+test('a held revocation is sent by a release alone, and dropped when a check grants the role again', () => {
+  const found = applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member;
+  const held = settle(found, 7, ['gold']).member;
+  const again = applyCheck(held, aCheck(3, { gold: false, vip: false }, { sweep: 8 })).member;
+  expect(settle(again, 8).event).toBeUndefined();
+  expect(releaseHeld(again, at(60)).event).toMatchObject({ cause: 'release', sequence: 2 });
+  const dropped = applyCheck(again, aCheck(4, { gold: true, vip: false }, { sweep: 9 }));
+  expect(dropped.event).toBeUndefined();
+  expect(releaseHeld(dropped.member, at(60)).event).toBeUndefined();
+});
+
+test('a revocation by a transfer is held where its role is to be held', () => {
+  const check = aCheck(2, { gold: false, vip: false }, { cause: 'transfer' });
+  expect(applyCheck(holder(), check).revoked).toEqual(['gold']);
+  const held = applyCheck(holder(), check, new Set(['gold']));
+  expect(held.event).toBeUndefined();
+  expect(releaseHeld(held.member, at(60)).event?.sequence).toBe(2);
+});
+
+/**
+ * A chain that holds a balance for each block, and checks of its blocks that arrive in any order, twice, in sweeps or
+ * not, with settlements and releases between them.
+ */
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      block: fc.nat(19),
+      sweep: fc.option(fc.nat(3)),
+      isRead: fc.boolean(),
+      hold: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ settle: fc.nat(3), hold: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.constant({ release: true as const }) },
+);
+
+test('any order of checks, copies, settlements and releases leaves no gap and revokes only what the chain took away', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }), fc.array(step), (chain, steps) => {
+      let member = aMember();
+      const events: MemberEvent[] = [];
+      for (const one of [...steps, ...steps]) {
+        const hold = new Set('hold' in one && one.hold ? ['gold'] : []);
+        const applied =
+          'block' in one
+            ? applyCheck(
+                member,
+                aCheck(
+                  one.block,
+                  { gold: one.isRead ? chain[one.block] : undefined },
+                  one.sweep === null ? {} : { sweep: one.sweep },
+                ),
+                hold,
+              )
+            : 'settle' in one
+              ? settleSweep(member, { sweep: one.settle, cause: 'schedule', holdRoles: hold, at: at(59) })
+              : releaseHeld(member, at(59));
+        member = applied.member;
+        if (applied.event) events.push(applied.event);
+      }
+      events.forEach((event, index) => {
+        expect(event.sequence).toBe(index + 1);
+        const [change] = event.changes;
+        expect(change?.before ?? null).toBe(events[index - 1]?.changes[0]?.granted ?? null);
+        if (change?.granted === false) expect(chain).toContain(false);
+      });
+      // What was sent last is what the newest block that was read says, or what is withheld says otherwise.
+      const [role] = member.roles;
+      if (role) expect(events.at(-1)?.changes[0]?.granted).toBe(role.granted);
+    }),
+  );
+});
