@@ -1,4 +1,5 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { KeyUse } from '#shared/redis/key-use.ts';
@@ -8,8 +9,6 @@ import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
 import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentApp, presentAppSummary } from './present.ts';
 import { invalid } from './problem.ts';
-
-const HOUR_MS = 3_600_000;
 
 export type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'listOwned'>;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -17,7 +18,7 @@ import { invalid } from './problem.ts';
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
 /** A bulk resend reads and publishes up to 100 000 messages. */
 const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
-const TEST_EVENT_KEPT_MS = 72 * 3_600_000;
+const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
 export type Dependencies = {

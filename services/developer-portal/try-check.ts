@@ -1,11 +1,11 @@
 import { hashApiKey } from '#shared/contracts/api-key.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
+import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import type { Handlers } from './call.ts';
 import type { Demo } from './config.ts';
 import type { ReadOwn } from './handle-apps.ts';
 import { invalid, Problem } from './problem.ts';
 
-const CHECK_PATH = '/access-control/check-roles';
 /** Longer than the longest deadline of a sync check. */
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;

@@ -1,9 +1,9 @@
 import type { Account, Tier } from '#shared/contracts/client-app.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { Draw } from '#shared/redis/throttle.ts';
 import type { Operation } from './operation.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 type WriteLimits = { readonly perMinute: number; readonly perDay: number };
 

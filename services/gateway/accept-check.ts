@@ -1,5 +1,6 @@
 import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
+import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
@@ -14,9 +15,6 @@ import { Problem } from './problem.ts';
 import { laneOf, type PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
 import type { ValidationRules, ValidCheck } from './validate-check.ts';
-
-export const CHECK_PATH = '/access-control/check-roles';
-export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
 
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];

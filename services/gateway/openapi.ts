@@ -5,6 +5,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
+import { CHAINS_PATH, CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { CheckBody } from './api.ts';
 import {
   Acknowledgement,
@@ -219,9 +220,9 @@ export function makeOpenApi(publicBaseUrl: string) {
         schemas: { RequestId },
       },
       paths: {
-        '/access-control/check-roles': { post: checkRoles },
-        '/access-control/check-roles/responses/{requestId}': { get: readResponse },
-        '/access-control/chains': { get: listChains },
+        [CHECK_PATH]: { post: checkRoles },
+        [`${RESPONSES_PATH}{requestId}`]: { get: readResponse },
+        [CHAINS_PATH]: { get: listChains },
       },
       webhooks: { checkCompleted: { post: checkCompleted } },
     },

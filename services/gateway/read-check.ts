@@ -1,5 +1,5 @@
+import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { RESPONSES_PATH } from './accept-check.ts';
 import type { ApplyLimits } from './apply-limits.ts';
 import { type Authenticator, accessProblemOf } from './authenticate.ts';
 import type { Waiters } from './await-result.ts';

@@ -1,7 +1,8 @@
+import { CHAINS_PATH, CHECK_PATH } from '#shared/contracts/paths.ts';
 import type { Handle, Route } from '#shared/http/serve-routes.ts';
 import { jwksOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
-import { type Dependencies as AcceptDependencies, CHECK_PATH, makeAcceptCheck } from './accept-check.ts';
+import { type Dependencies as AcceptDependencies, makeAcceptCheck } from './accept-check.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
 import { type Headers, send, sendJson } from './exchange.ts';
 import { HOME_PAGE } from './home-page.ts';
@@ -28,7 +29,7 @@ const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
 export const makeRoutes = (deps: Dependencies): Route[] => [
   { method: 'post', path: CHECK_PATH, name: 'check-roles', handle: makeAcceptCheck(deps) },
   { method: 'get', path: RESPONSE_PATH, name: 'responses', handle: makeReadCheck(deps) },
-  { method: 'get', path: '/access-control/chains', name: 'chains', handle: makeListChains(deps) },
+  { method: 'get', path: CHAINS_PATH, name: 'chains', handle: makeListChains(deps) },
   { method: 'get', path: JWKS_PATH, name: 'jwks', handle: sendJwks(deps) },
   ...documentRoutes(deps),
 ];

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { DAY_MS } from './durations.ts';
 
 const MIB = 1024 * 1024;
-const DAY_MS = 86_400_000;
 
 export type Cleanup = 'delete' | 'compact' | 'compact,delete';
 

@@ -1,11 +1,12 @@
 import { Audit } from '#shared/contracts/audit.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Entries kept in the view of an account and of an app, the newest; the topic has them all for 400 days. */
 export const TRAIL_COUNT_MAX = 500;
-const KEPT_MS = 400 * 86_400_000;
+const KEPT_MS = 400 * DAY_MS;
 
 const accountTrail = (accountId: string): string => `audit:account:${accountId}`;
 export const appTrailKey = (clientId: string): string => `audit:app:${clientId}`;

@@ -1,6 +1,7 @@
 import type { BatchPartCompleted, RoleCounts } from '#shared/contracts/batch.ts';
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { RuleSetReference } from '#shared/contracts/rule.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import { monthCounterKey } from './admit.ts';
 import { inStore, type Redis } from './connect.ts';
 import { wantedKey } from './results.ts';
@@ -18,12 +19,12 @@ export const unfinishedBatchesKey = (clientId: string): string => `places:batche
 /** All unfinished batches, scored by their acceptance (epoch ms). */
 export const UNFINISHED_BATCHES_KEY = 'batches:unfinished';
 /** An unfinished batch whose results are no longer kept is none. */
-const UNFINISHED_MS_MAX = 8 * 86_400_000;
+const UNFINISHED_MS_MAX = 8 * DAY_MS;
 
 /** A part that ends within this time of being saved may be gone when it is handed in again. */
 const ENDS_SOON_MS = 600_000;
 /** How long it is remembered then that it was saved. */
-const SAVED_KEPT_MS = 86_400_000;
+const SAVED_KEPT_MS = DAY_MS;
 
 /**
  * Registers a batch unless it is registered. A batch of which all parts are stored is not unfinished, however late its

@@ -1,5 +1,6 @@
 import type { WebhookAttempted, WebhookRetry, WebhookState } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import {
@@ -21,9 +22,9 @@ const failedKey = (clientId: string) => `webhooks-failed:${clientId}`;
 const UNDELIVERED_KEY = 'webhooks-undelivered';
 
 /** A delivery is kept until its result expires, and at least this long after its last change. */
-const KEEP_MS = 72 * 3_600_000;
+const KEEP_MS = 72 * HOUR_MS;
 /** Longer than a delivery can take: its record has left Kafka. */
-const UNDELIVERED_AGE_MS_MAX = 8 * 86_400_000;
+const UNDELIVERED_AGE_MS_MAX = 8 * DAY_MS;
 /** Most deliveries read for one page. */
 const SCANNED_MAX = 1_000;
 const PAGE_CHUNK_MIN = 50;

@@ -1,10 +1,11 @@
 import { KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 
 export const keyUseKey = (clientId: string): string => `key-use:{${clientId}}`;
 /** A key that nobody used for so long is shown as not used lately. */
-const KEPT_MS = 400 * 86_400_000;
+const KEPT_MS = 400 * DAY_MS;
 /** More than an app's document holds: beyond it most are of keys that are gone, and the record begins anew. */
 const KEYS_NOTED_MAX = 2 * KEYS_MAX;
 

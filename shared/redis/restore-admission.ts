@@ -1,3 +1,4 @@
+import { DAY_MS } from '../contracts/durations.ts';
 import { claimKey, monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
@@ -5,9 +6,9 @@ import { type AppHour, appsKey, USAGE_KEPT_MS, usageKey } from './usage.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** How long a claim of an idempotency key is kept. */
-const CLAIM_KEPT_MS = 86_400_000;
+const CLAIM_KEPT_MS = DAY_MS;
 /** A month's counter is kept that long after the month. */
-const COUNTER_KEPT_MS = 40 * 86_400_000;
+const COUNTER_KEPT_MS = 40 * DAY_MS;
 
 /**
  * KEYS: marker, claim. The check's id stands for its seed. Of two checks of a key the later one holds the claim, in

@@ -1,5 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { type CountedCheck, countCheck } from '#shared/contracts/day-figures.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import { monthCounterKey } from './admit.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, type Redis } from './connect.ts';
@@ -15,7 +16,7 @@ export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 /** A result that ends within this time of being saved may be gone when it is handed in again. */
 const ENDS_SOON_MS = 600_000;
 /** How long it is remembered then that it was saved: as long as a record may be held. */
-const SAVED_KEPT_MS = 86_400_000;
+const SAVED_KEPT_MS = DAY_MS;
 
 /**
  * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.

@@ -1,4 +1,5 @@
 import { RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
@@ -10,7 +11,7 @@ const RULE_SETS_KEY = 'rule-sets:1';
 /** Tombstones by when they may be dropped. */
 const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
 /** How long a tombstone is kept: a rule set that is made again meanwhile goes on counting its versions. */
-const TOMBSTONE_MS = 86_400_000;
+const TOMBSTONE_MS = DAY_MS;
 /** Stored bytes in one page of a list; one rule set always fits. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 

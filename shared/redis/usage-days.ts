@@ -1,9 +1,9 @@
 import type { DayFigures } from '#shared/contracts/day-figures.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
-const DAY_MS = 86_400_000;
 /** A day's figures are kept that long after the day. */
 export const DAY_KEPT_MS = 40 * DAY_MS;
 

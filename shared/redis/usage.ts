@@ -1,4 +1,5 @@
 import type { Usage } from '#shared/contracts/usage.ts';
+import { HOUR_MS } from '../contracts/durations.ts';
 import { logKeys, monthCounterKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
@@ -6,7 +7,6 @@ import { makeScript } from './script.ts';
 import { dayOf, figuresFrom, usageDayKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
-const HOUR_MS = 3_600_000;
 /** An hour's figures are kept until they were published for the last time. */
 export const USAGE_KEPT_MS = 3 * HOUR_MS;
 

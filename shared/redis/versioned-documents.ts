@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { HOUR_MS } from '../contracts/durations.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
@@ -85,7 +86,7 @@ return found
 `;
 
 /** How long a version is remembered that was leased and never seen: longer than a message can be on its way. */
-const LEASED_KEPT_MS = 3_600_000;
+const LEASED_KEPT_MS = HOUR_MS;
 
 /**
  * KEYS: marker, documents, lease, highest version leased. ARGV: access, id, version before, lease in ms, holder,

@@ -1,8 +1,8 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { countCheck, type DayFigures } from '#shared/contracts/day-figures.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
+import { DAY_MS } from '../contracts/durations.ts';
 
-const DAY_MS = 86_400_000;
 /** Days that the results' topic still has whole: it keeps seven. */
 const RECOUNTED_DAYS = 6;
 /** Most ids remembered to count a check once whose result stands twice; beyond it a duplicate may count twice. */

@@ -1,8 +1,8 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { AdmittedAt } from '#shared/redis/restore-admission.ts';
 import type { AppHour } from '#shared/redis/usage.ts';
+import { HOUR_MS } from '../contracts/durations.ts';
 
-const HOUR_MS = 3_600_000;
 /** Most ids remembered to count a check once that stands twice in a lane; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
 

@@ -14,6 +14,7 @@ import {
 import { positionName } from '#shared/redis/positions.ts';
 import { savingOf } from '#shared/redis/results.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
+import { HOUR_MS } from '../contracts/durations.ts';
 import { countLost, TailCount } from './count-lost.ts';
 import { applyRecords, claimOf, type Rebuild, rebuildViews } from './rebuild-views.ts';
 import { underRebuildLock } from './under-lock.ts';
@@ -22,7 +23,7 @@ import { underRebuildLock } from './under-lock.ts';
  * Beyond, everything is read again: an hour's figures, which tell the counted checks, would be gone. So it is where the
  * views were never seen whole.
  */
-const TAIL_MS_MAX = 3_600_000;
+const TAIL_MS_MAX = HOUR_MS;
 /** A record is stamped by the clock of the process that publishes it, and published a moment before or after it is applied. */
 const MARGIN_MS = 120_000;
 

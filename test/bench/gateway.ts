@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { countRecords } from '../support/count-records.ts';
 import { makeTestApp, startGateway, type TestApp } from '../support/start-gateway.ts';
@@ -22,7 +23,6 @@ const APPS = 1_000;
 const LOAD_SHARE = 0.7;
 /** Node's histogram of the event loop's delay counts its own sampling interval in: an idle process has a mean of 10.3 ms. */
 const SAMPLING_MS = 10;
-const PATH = '/access-control/check-roles';
 
 type Load = {
   readonly url: string;

@@ -1,8 +1,8 @@
 import { Pool } from 'undici';
+import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 import type { Workload } from './workload.ts';
 
 const CONNECTIONS = 64;
-const PATH = '/access-control/check-roles';
 
 export type PostOptions = {
   readonly url: string;

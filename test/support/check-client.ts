@@ -1,3 +1,4 @@
+import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
 /** What an answer's body may hold: a result, an acknowledgement or a problem. */
 export type AnswerBody = {
   readonly requestId?: string;
@@ -37,7 +38,6 @@ export type CheckClient = {
 const REQUEST_TIMEOUT_MS = 40_000;
 const LONG_POLL_S = 10;
 const POLLS_MAX = 12;
-const PATH = '/access-control/check-roles';
 
 /**
  * A small client of the checks' HTTP API, as one client app.

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { AppAccess, type ClientApp } from '#shared/contracts/client-app.ts';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
@@ -21,7 +22,6 @@ import { makeRequestIds } from '../../services/gateway/request-ids.ts';
 
 export const API_KEY = makeApiKey(new Uint8Array(30).fill(7));
 export const NOW_MS = Date.UTC(2026, 10, 21, 10);
-const HOUR_MS = 3_600_000;
 
 export const A_CHECK = {
   account: '0x52908400098527886E0F7030069857D2E4169EE7',

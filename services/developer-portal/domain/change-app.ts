@@ -5,6 +5,7 @@ import {
   LIVE_SECRETS_MAX,
   type WebhookSecretRecord,
 } from '#shared/contracts/client-app.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 
 /** A change of a client app's document; `undefined` if the document needs no change. */
 export type ChangeApp = (app: ClientApp) => ClientApp | undefined;
@@ -120,7 +121,7 @@ export function resealSecrets(reseal: (encrypted: string) => string): ChangeApp 
 }
 
 /** Longer than a delivery may take, so that accepted checks are still signed. */
-const SIGNS_AFTER_DELETION_MS = 48 * 3_600_000;
+const SIGNS_AFTER_DELETION_MS = 2 * DAY_MS;
 
 /**
  * The tombstone of an app. It keeps live marketplace keys, as revoked, so that the view removes them from the account's

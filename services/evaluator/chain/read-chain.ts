@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Lane } from '#shared/contracts/check-requested.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { BlockReport } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import {
@@ -18,7 +19,7 @@ import type { Heads } from './blocks/heads.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
 /** A token does not change its decimals. */
-const DECIMALS_TTL_MS = 24 * 3_600_000;
+const DECIMALS_TTL_MS = DAY_MS;
 const DECIMALS_MAX = 50_000;
 /** Blocks that a check may try: a reorg may replace the first one. */
 const BLOCKS_MAX = 2;

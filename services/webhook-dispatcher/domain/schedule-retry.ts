@@ -1,3 +1,4 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { RetryTier } from '#shared/contracts/webhook.ts';
 
 /*
@@ -11,7 +12,6 @@ const SCHEDULE: readonly RetryTier[] = ['5s', '5m', '30m', '2h', '5h', '10h', '1
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 /** The delay of each tier, shortest first. */
 const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [

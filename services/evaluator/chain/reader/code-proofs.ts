@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Read } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
@@ -13,7 +14,7 @@ const CONTRACTS_MAX = 20_000;
  * How long a contract's code is not checked again. An address that had code is no precompile, and a contract that lost
  * its code gives an empty answer, which is detected; so this bounds only how long a wrong answer is trusted.
  */
-const CODE_TTL_MS = 3_600_000;
+const CODE_TTL_MS = HOUR_MS;
 
 /** Failures of an endpoint that accepts single calls but no batches. */
 const BATCH_REFUSALS: ReadonlySet<FailureKind> = new Set(['malformed', 'rpc-error', 'too-large']);
