@@ -18,7 +18,6 @@ const GAUGE_ENDINGS = [
   'depth',
   'lag',
   'in_flight',
-  'in_progress',
   'in_work',
   'number',
   'max',

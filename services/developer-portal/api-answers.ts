@@ -13,6 +13,8 @@ export const Limits = z.object({
   clientApps: count,
   marketplaceKeys: count,
   liveKeys: count,
+  ruleSets: count,
+  writesPerDay: count,
 });
 
 export const AccountAnswer = z

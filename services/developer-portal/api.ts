@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { RULE_SETS_MAX } from '#shared/contracts/tiers.ts';
 
 /*
  * Schemas of the requests: every body is strict, every text bounded. The answers are in `api-answers.ts`; the OpenAPI
@@ -144,6 +145,8 @@ export const TierBody = z
         clientApps: z.number().int().min(1).max(10_000),
         marketplaceKeys: z.number().int().min(1).max(10_000),
         liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
+        ruleSets: z.number().int().min(1).max(RULE_SETS_MAX),
+        writesPerDay: figure,
       })
       .partial()
       .optional(),

@@ -31,8 +31,6 @@ export type EvaluatorConfig = CommonConfig & {
   readonly evaluationMsMax: number;
   /** Checks of one lane that are evaluated at once. */
   readonly window: number;
-  /** Parts of batches that are evaluated at once. */
-  readonly partsMax: number;
   /** Time limit of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
   /** How many checks may wait for one chain that does not answer; a waiting check holds no slot of the window. */
@@ -49,9 +47,6 @@ export type EvaluatorSecrets = {
 
 /** `iss` of signed verdicts where the gateway's public address is not set. */
 const PROOF_ISSUER = 'urn:rolecall';
-
-/** Parts of batches that are evaluated at once: while one is read from the chain another is judged. */
-const PARTS_MAX = 4;
 
 /**
  * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting
@@ -71,7 +66,6 @@ export function loadConfig(env: Environment): EvaluatorConfig {
     chainsFile: parsed.CHAINS_FILE,
     evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,
     window: parsed.EVALUATOR_WINDOW,
-    partsMax: PARTS_MAX,
     attemptTimeoutMs: parsed.RPC_ATTEMPT_TIMEOUT_MS,
     waitingBounds: {
       perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART_PER_CLIENT),

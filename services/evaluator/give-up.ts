@@ -25,12 +25,6 @@ const PartialRule: z.ZodType<PartialRule> = z.union([
     .transform(({ rules: [first] }) => first),
 ]);
 
-/** The rules of a message that does not match its schema, as far as a failure names them. */
-export const PartialRules = z
-  .array(z.object({ roleId: z.string() }).and(PartialRule))
-  .max(1_000)
-  .catch([]);
-
 /** The fields that a failure result needs, of a message that does not match the full schema. */
 const PartialCheck = CheckRequested.pick({
   requestId: true,
@@ -40,7 +34,10 @@ const PartialCheck = CheckRequested.pick({
   retainUntil: true,
   chargedMonth: true,
 }).extend({
-  rules: PartialRules,
+  rules: z
+    .array(z.object({ roleId: z.string() }).and(PartialRule))
+    .max(1_000)
+    .catch([]),
 });
 
 /**
@@ -60,17 +57,13 @@ export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies)
   };
 }
 
-const parsePartialCheck = (value: Buffer | null): FailedCheck | undefined =>
-  parsePartially(PartialCheck, value);
-
-/** Parses the fields of an unreadable record that its failure needs; nothing if one of them is missing. */
-export function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | undefined {
+function parsePartialCheck(value: Buffer | null): FailedCheck | undefined {
   let json: unknown;
   try {
     json = JSON.parse(value?.toString() ?? '');
   } catch {
     return undefined;
   }
-  const parsed = schema.safeParse(json);
+  const parsed = PartialCheck.safeParse(json);
   return parsed.success ? parsed.data : undefined;
 }

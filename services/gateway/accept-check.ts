@@ -10,11 +10,11 @@ import type { ApplyLimits } from './apply-limits.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from './exchange.ts';
-import { parseRequest } from './parse-request.ts';
+import { parseRequest, type RequestRules } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import { laneOf, type PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
-import type { ValidationRules, ValidCheck } from './validate-check.ts';
+import type { ValidCheck } from './validate-check.ts';
 
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
@@ -24,7 +24,7 @@ export type Dependencies = {
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;
   readonly waiters: Pick<Waiters, 'wait'>;
-  readonly rules: Omit<ValidationRules, 'isEnterprise'>;
+  readonly rules: RequestRules;
   readonly syncDeadlineMs: number;
   /** Whether a lane has too much lag to take more checks. */
   readonly isOverloaded: (lane: Lane) => boolean;

@@ -54,6 +54,12 @@ export function send(
   response.end(body, length === body.length ? 'latin1' : 'utf8');
 }
 
+/** Writes an answer without a body. */
+export function sendNothing(response: Response): void {
+  response.writeHead(204, { ...COMMON_HEADERS, ...localsOf(response).headers });
+  response.end();
+}
+
 /** Writes an answer of JSON text that is final already. */
 export const sendJson = (response: Response, status: number, json: string, headers?: Headers): void =>
   send(response, status, 'application/json', json, headers);

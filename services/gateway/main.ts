@@ -1,28 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseChainFile } from '#shared/contracts/chain-file.ts';
+import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { ACCOUNT_CHANGED } from '#shared/redis/accounts.ts';
 import { makeAdmitter } from '#shared/redis/admit.ts';
+import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeKeyUse } from '#shared/redis/key-use.ts';
+import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { makeResults } from '#shared/redis/results.ts';
+import { makeRuleSets, RULE_SET_CHANGED } from '#shared/redis/rule-sets.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
+import { makeThrottle } from '#shared/redis/throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAdmitCheck } from './admit-check.ts';
 import { makeApp } from './app.ts';
 import { makeApplyLimits } from './apply-limits.ts';
 import { makeAuthenticator } from './authenticate.ts';
 import { makeWaiters } from './await-result.ts';
+import { makeRuleSetCache } from './cache-rule-sets.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { makeFailedKeyBudget } from './failed-keys.ts';
 import { makeGatewayMetrics } from './metrics.ts';
 import { makeNoteKeyUse } from './note-key-use.ts';
 import { makePublishCheck } from './publish-check.ts';
 import { makeRequestIds } from './request-ids.ts';
+import { makeResolveRuleSet } from './resolve-rule-set.ts';
 import { startLagSampler } from './sample-lag.ts';
 import { startServer } from './server.ts';
 
@@ -30,6 +37,8 @@ import { startServer } from './server.ts';
 const READINESS_LEAD_MS = 2_000;
 /** The share of the requests in flight that may be long polls; more are answered at once, to leave room for checks. */
 const LONG_POLL_SHARE = 0.5;
+/** Of a rule set: the answer is due within 5 s, as for a check. */
+const WRITE_TIMEOUTS_MS = { publish: 4_000, wait: 4_500 } as const;
 /** Of at most 256 KiB each. */
 const BODY_READS_MAX = 512;
 const BODY_TIMEOUT_MS = 10_000;
@@ -77,6 +86,13 @@ await runService(
       onMessage: authenticator.forgetAccount,
       onGap: authenticator.forgetAll,
     });
+    const ruleSets = makeRuleSets(connection.redis);
+    const ruleSetCache = makeRuleSetCache(ruleSets);
+    await subscribe(subscriber, RULE_SET_CHANGED, {
+      onMessage: ruleSetCache.forget,
+      onGap: ruleSetCache.forgetAll,
+    });
+    metrics.watchRuleSetCache(ruleSetCache.cachedBytes);
     metrics.watchKeyCache(authenticator.cachedBytes);
     metrics.watchWaiters(waiters.count);
     context.stopping.addEventListener('abort', () => waiters.endLongPolls());
@@ -106,7 +122,18 @@ await runService(
       readResult: results.read,
       waiters,
       ids,
-      rules: { chainIds, callback: config.callback },
+      ruleSets,
+      ruleSetCache,
+      ruleSetWrites: makeRuleSetWrites({
+        ruleSets,
+        slots: makeLeasedSlots(connection.redis),
+        throttle: makeThrottle(connection.redis),
+        auditTrail: makeAuditTrail(connection.redis),
+        publish: kafka.publish,
+        timeoutsMs: WRITE_TIMEOUTS_MS,
+        now: clock.now,
+      }),
+      rules: { chainIds, callback: config.callback, resolveRuleSet: makeResolveRuleSet(ruleSetCache) },
       chains,
       retentionMs,
       syncDeadlineMs,

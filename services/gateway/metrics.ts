@@ -34,6 +34,15 @@ export function makeGatewayMetrics(registry: Registry) {
       this.set(countCachedBytes());
     },
   });
+  let countRuleSetBytes = () => 0;
+  new Gauge({
+    name: 'rolecall_rule_set_cache_bytes',
+    help: 'Rule sets that are kept in memory, by their estimated size.',
+    registers,
+    collect() {
+      this.set(countRuleSetBytes());
+    },
+  });
   const checksAccepted = new Counter({
     name: 'rolecall_checks_accepted_total',
     help: 'Checks that the broker has acknowledged.',
@@ -72,6 +81,9 @@ export function makeGatewayMetrics(registry: Registry) {
     },
     watchKeyCache(countBytes: () => number) {
       countCachedBytes = countBytes;
+    },
+    watchRuleSetCache(countBytes: () => number) {
+      countRuleSetBytes = countBytes;
     },
     watchConnections(count: () => Promise<number>) {
       countConnections = count;

@@ -1,4 +1,4 @@
-import { ServiceError } from '#shared/errors.ts';
+import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { dependencyUnavailable, Problem } from './problem.ts';
 
@@ -12,14 +12,23 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (!(error instanceof ServiceError)) return internal();
   switch (error.code) {
+    case 'limit-reached':
+    case 'rule-set-in-use':
+    case 'version-conflict':
+      return new Problem(error.code, sentenceOf(error));
+    case 'rate-limited':
+      return new Problem('rate-limited', 'This client app has used up its writes of the day.', {
+        members: { 'violated-policies': ['writes-per-day'] },
+        headers: retryAfter(error.retryAfterMs ?? 0),
+      });
     case 'store-unavailable':
     case 'view-rebuilding':
       return dependencyUnavailable('A part of the service is not available; nothing was accepted.');
     case 'broker-unavailable':
-      return dependencyUnavailable('The check could not be published; it was not accepted.');
+      return dependencyUnavailable('The request could not be written down; it was not accepted.');
     case 'publish-unknown':
       return dependencyUnavailable(
-        'It is not known whether the check was accepted; retry with its Idempotency-Key.',
+        'It is not known whether the request was accepted; send it again, a check with its Idempotency-Key.',
       );
     case 'overloaded':
       return new Problem('overloaded', 'Too many requests are waiting; retry after Retry-After.', {

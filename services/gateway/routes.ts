@@ -5,6 +5,7 @@ import type { KeyRing } from '#shared/secret-box.ts';
 import { type Dependencies as AcceptDependencies, makeAcceptCheck } from './accept-check.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
 import { type Headers, send, sendJson } from './exchange.ts';
+import { type Dependencies as RuleSetDependencies, ruleSetRoutes } from './handle-rule-sets.ts';
 import { HOME_PAGE } from './home-page.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import { makeOpenApi, OPENAPI_PATH } from './openapi.ts';
@@ -12,7 +13,8 @@ import { makeReadCheck, type Dependencies as ReadDependencies } from './read-che
 
 export type Dependencies = AcceptDependencies &
   ReadDependencies &
-  ListChainsDependencies & {
+  ListChainsDependencies &
+  RuleSetDependencies & {
     /** Public keys of signed verdicts, if verdicts are signed here. */
     readonly proofKeys: KeyRing | undefined;
   };
@@ -31,6 +33,7 @@ export const makeRoutes = (deps: Dependencies): Route[] => [
   { method: 'get', path: RESPONSE_PATH, name: 'responses', handle: makeReadCheck(deps) },
   { method: 'get', path: CHAINS_PATH, name: 'chains', handle: makeListChains(deps) },
   { method: 'get', path: JWKS_PATH, name: 'jwks', handle: sendJwks(deps) },
+  ...ruleSetRoutes(deps),
   ...documentRoutes(deps),
 ];
 

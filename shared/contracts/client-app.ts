@@ -24,6 +24,8 @@ export const Account = z.object({
       clientApps: z.number().int().positive(),
       marketplaceKeys: z.number().int().positive(),
       liveKeys: z.number().int().positive().max(LIVE_KEYS_MAX).optional(),
+      ruleSets: z.number().int().positive().optional(),
+      writesPerDay: z.number().int().positive().optional(),
     })
     .optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
@@ -76,6 +78,9 @@ export const AppLimits = z.object({
   tier: Tier,
   requestsPerSecond: z.number().int().positive(),
   requestsPerMonth: z.number().int().positive(),
+  /** Where an enterprise account has a figure of its own; see `storageLimitsOf`. */
+  ruleSets: z.number().int().positive().optional(),
+  writesPerDay: z.number().int().positive().optional(),
 });
 export type AppLimits = z.infer<typeof AppLimits>;
 

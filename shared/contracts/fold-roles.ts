@@ -1,3 +1,5 @@
+import type { CheckResult } from './result.ts';
+
 export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
 
 /**
@@ -8,7 +10,7 @@ export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
  * foldRoles({ roles: [{ id: 'a', granted: false }], errors: [{ roleId: 'a' }] }).get('a'); // 'undetermined'
  */
 export function foldRoles(result: {
-  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
+  readonly roles: CheckResult['roles'];
   readonly errors: readonly { readonly roleId: string }[];
 }): Map<string, RoleOutcome> {
   const outcomes = new Map<string, RoleOutcome>();

@@ -34,6 +34,25 @@ export const referenceOf = ({ id, rulesVersion, digest }: RuleSet): RuleSetRefer
   digest,
 });
 
+/** A rule set as clients read it. */
+export const presentRuleSet = ({
+  id,
+  rulesVersion,
+  digest,
+  name,
+  rules,
+  onUndetermined,
+  updatedAt,
+}: RuleSet) => ({
+  ruleSetId: id,
+  version: rulesVersion,
+  digest,
+  ...(name === undefined ? {} : { name }),
+  rules,
+  onUndetermined,
+  updatedAt,
+});
+
 /** The document of a rule set that was deleted, one version behind the last. */
 export const tombstoneOf = ({ name: _, ...ruleSet }: RuleSet, deletedAt: string): RuleSet => ({
   ...ruleSet,

@@ -1,5 +1,8 @@
 import { type Account, type AppLimits, LIVE_KEYS_MAX, type Tier } from './client-app.ts';
 
+/** Rule sets of one app, whatever its tier. */
+export const RULE_SETS_MAX = 10_000;
+
 export type TierLimits = {
   readonly requestsPerSecond: number;
   readonly requestsPerMonth: number;
@@ -7,6 +10,10 @@ export type TierLimits = {
   readonly marketplaceKeys: number;
   /** API keys of one app that can be used, marketplace keys included. */
   readonly liveKeys: number;
+  /** Rule sets that one app stores. */
+  readonly ruleSets: number;
+  /** Writes of rule sets, watches and members by one app in a day, together. */
+  readonly writesPerDay: number;
 };
 
 /** What each tier allows; an enterprise account may have figures of its own. */
@@ -17,6 +24,8 @@ const TIERS: Record<Tier, TierLimits> = {
     clientApps: 5,
     marketplaceKeys: 5,
     liveKeys: 20,
+    ruleSets: 10,
+    writesPerDay: 10_000,
   },
   paid: {
     requestsPerSecond: 15,
@@ -24,6 +33,8 @@ const TIERS: Record<Tier, TierLimits> = {
     clientApps: 500,
     marketplaceKeys: 500,
     liveKeys: 600,
+    ruleSets: 100,
+    writesPerDay: 1_000_000,
   },
   enterprise: {
     requestsPerSecond: 500,
@@ -31,6 +42,8 @@ const TIERS: Record<Tier, TierLimits> = {
     clientApps: 10_000,
     marketplaceKeys: 10_000,
     liveKeys: LIVE_KEYS_MAX,
+    ruleSets: 1_000,
+    writesPerDay: 10_000_000,
   },
 };
 
@@ -39,9 +52,8 @@ const TIERS: Record<Tier, TierLimits> = {
  * limitsOf({ tier: 'free' }).requestsPerSecond; // 10
  */
 export function limitsOf({ tier, limits }: Pick<Account, 'tier' | 'limits'>): TierLimits {
-  if (tier !== 'enterprise') return TIERS[tier];
-  // Figures that were set before there was a limit of live keys have none.
-  return { ...TIERS.enterprise, ...limits, liveKeys: limits?.liveKeys ?? TIERS.enterprise.liveKeys };
+  // Figures that were set before there was one of the limits lack that one.
+  return tier === 'enterprise' ? figuresWith(limits ?? {}) : TIERS[tier];
 }
 
 /**
@@ -54,13 +66,29 @@ export function figuresWith(
   given: {
     readonly [Name in keyof TierLimits]?: number | undefined;
   },
-): NonNullable<Account['limits']> {
+): TierLimits {
   const known = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return { ...TIERS.enterprise, ...known };
 }
 
-/** What the gateway needs to know of an account: the limits of each of its apps. */
+/** What the gateway needs to know of an account: the limits of each of its apps, and an enterprise account's own figures. */
 export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimits {
   const { requestsPerSecond, requestsPerMonth } = limitsOf(account);
-  return { tier: account.tier, requestsPerSecond, requestsPerMonth };
+  const { ruleSets, writesPerDay } = (account.tier === 'enterprise' && account.limits) || {};
+  return {
+    tier: account.tier,
+    requestsPerSecond,
+    requestsPerMonth,
+    ...(ruleSets !== undefined && { ruleSets }),
+    ...(writesPerDay !== undefined && { writesPerDay }),
+  };
+}
+
+/** What an app may store, by its limits; the tier decides where they say nothing. */
+export function storageLimitsOf({
+  tier,
+  ruleSets = TIERS[tier].ruleSets,
+  writesPerDay = TIERS[tier].writesPerDay,
+}: AppLimits): Pick<TierLimits, 'ruleSets' | 'writesPerDay'> {
+  return { ruleSets, writesPerDay };
 }

@@ -21,10 +21,12 @@ export type DocumentStore<D extends Versioned> = {
   readonly project: (document: D) => Promise<boolean>;
 };
 
+/** How long publishing may take (less than 10 s), and how long a writer waits for earlier writers. */
+export type WriteTimeouts = { readonly publish: number; readonly wait: number };
+
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
-  /** How long publishing may take (less than 10 s), and how long a writer waits for earlier writers. */
-  readonly timeoutsMs?: { readonly publish: number; readonly wait: number };
+  readonly timeoutsMs?: WriteTimeouts;
   /** From 0 to 1. */
   readonly random?: () => number;
   /** Milliseconds of a monotonic clock. */

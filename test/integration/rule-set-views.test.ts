@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rule-set.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
@@ -14,7 +15,6 @@ import { connectTestKafka, connectTestRedis, testConfig } from '../support/conne
 // Scenario: the view of the rule sets in a real Redis, of which this file owns one database, and their topic in a real
 // Kafka. What is checked is what writers, gateways and lists rely on, and that a wiped Redis comes back the same.
 
-const DAY_MS = 86_400_000;
 let kafka: KafkaConnection;
 let connection: RedisConnection;
 let clientId: string;

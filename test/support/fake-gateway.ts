@@ -15,10 +15,13 @@ import { makeApp } from '../../services/gateway/app.ts';
 import { makeApplyLimits } from '../../services/gateway/apply-limits.ts';
 import { makeAuthenticator } from '../../services/gateway/authenticate.ts';
 import { makeWaiters } from '../../services/gateway/await-result.ts';
+import { makeRuleSetCache } from '../../services/gateway/cache-rule-sets.ts';
 import { makeFailedKeyBudget } from '../../services/gateway/failed-keys.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makePublishCheck } from '../../services/gateway/publish-check.ts';
 import { makeRequestIds } from '../../services/gateway/request-ids.ts';
+import { makeResolveRuleSet } from '../../services/gateway/resolve-rule-set.ts';
+import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
 
 export const API_KEY = makeApiKey(new Uint8Array(30).fill(7));
 export const NOW_MS = Date.UTC(2026, 10, 21, 10);
@@ -79,6 +82,7 @@ export type FakeOptions = {
   readonly waitersMax?: number;
   readonly trustedProxies?: readonly string[];
   readonly log?: Logger;
+  readonly ruleSets?: FakeRuleSets;
   readonly proofKeys?: KeyRing;
 };
 
@@ -99,6 +103,8 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const marked: unknown[] = [];
   const results = new Map<string, string>();
   const metrics = makeGatewayMetrics(new Registry());
+  const ruleSets = options.ruleSets ?? makeFakeRuleSets();
+  const ruleSetCache = makeRuleSetCache(ruleSets.view);
   const waiters = makeWaiters({
     readMany: async (ids) => ids.map((id) => results.get(id)),
     requestNotice: async () => undefined,
@@ -147,9 +153,13 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     readResult,
     waiters,
     ids,
+    ruleSets: ruleSets.view,
+    ruleSetCache,
+    ruleSetWrites: ruleSets.writes,
     rules: {
       chainIds: new Set([1, 10]),
       callback: { allowHttp: false, allowedCidrs: [] },
+      resolveRuleSet: makeResolveRuleSet(ruleSetCache),
     },
     chains: [
       {
@@ -202,6 +212,16 @@ export async function startFakeGateway(options: FakeOptions = {}) {
         headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
         body:
           typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
+      }),
+    send: (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+      fetch(url + path, {
+        method,
+        headers: {
+          'x-api-key': API_KEY,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
     get: (path: string, headers: Record<string, string> = {}) =>
       fetch(url + path, { headers: { 'x-api-key': API_KEY, ...headers } }),

@@ -124,6 +124,8 @@ export type TierFigures = {
   readonly apps?: number;
   readonly keys?: number;
   readonly liveKeys?: number;
+  readonly ruleSets?: number;
+  readonly writes?: number;
 };
 
 /**
@@ -137,7 +139,7 @@ export async function setTier(
   tier: Tier,
   { vouch, ...figures }: TierFigures & Vouch,
 ) {
-  const { rps, month, apps, keys, liveKeys } = figures;
+  const { rps, month, apps, keys, liveKeys, ruleSets, writes } = figures;
   if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
     throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
   const given = {
@@ -146,6 +148,8 @@ export async function setTier(
     clientApps: apps,
     marketplaceKeys: keys,
     liveKeys,
+    ruleSets,
+    writesPerDay: writes,
   };
   const owner = await requireVerifiedAccount(system, email, { vouch });
   const limits = tier === 'enterprise' ? figuresWith(given) : undefined;

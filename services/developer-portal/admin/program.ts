@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '#shared/config.ts';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { RULE_SETS_MAX } from '#shared/contracts/tiers.ts';
 import { WebhookState } from '#shared/contracts/webhook.ts';
 import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
@@ -26,11 +27,15 @@ const figure = (text: string): number => {
   if (count < 1) throw new InvalidArgumentError('It must be at least 1.');
   return count;
 };
-const liveKeys = (text: string): number => {
-  const count = figure(text);
-  if (count > LIVE_KEYS_MAX) throw new InvalidArgumentError(`It must be at most ${LIVE_KEYS_MAX}.`);
-  return count;
-};
+const figureUpTo =
+  (max: number) =>
+  (text: string): number => {
+    const count = figure(text);
+    if (count > max) throw new InvalidArgumentError(`It must be at most ${max}.`);
+    return count;
+  };
+const liveKeys = figureUpTo(LIVE_KEYS_MAX);
+const ruleSets = figureUpTo(RULE_SETS_MAX);
 const instant = (text: string): number => {
   const ms = Date.parse(text);
   if (Number.isNaN(ms))
@@ -167,6 +172,12 @@ function addApps(program: Command, run: Run): void {
     .option('--apps <n>', 'enterprise: client apps', figure)
     .option('--keys <n>', 'enterprise: marketplace keys', figure)
     .option('--live-keys <n>', `enterprise: live keys of each app, at most ${LIVE_KEYS_MAX}`, liveKeys)
+    .option('--rule-sets <n>', `enterprise: rule sets of each app, at most ${RULE_SETS_MAX}`, ruleSets)
+    .option(
+      '--writes <n>',
+      'enterprise: writes of rule sets, watches and members of each app in a day',
+      figure,
+    )
     .addOption(vouchOption())
     .action((email, tier, options) => run((opened) => apps.setTier(opened, email, tier, options)));
 }

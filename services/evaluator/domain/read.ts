@@ -1,4 +1,3 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import {
   type BlockReport,
   UNDETERMINED_CAUSES,
@@ -6,10 +5,6 @@ import {
   type UndeterminedCause,
   type UndeterminedCode,
 } from '#shared/contracts/result.ts';
-
-/** What reads are for: a sync check, an asynchronous one, or entries of a batch. Earlier ones are read first. */
-export type ReadLane = Lane | 'batch';
-export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies readonly ReadLane[];
 
 /**
  * The kinds of reads:

@@ -1,0 +1,51 @@
+import type { ApplyLimits } from './apply-limits.ts';
+import { type Authenticator, accessProblemOf, type Caller } from './authenticate.ts';
+import type { Request, Response } from './exchange.ts';
+import type { Problem } from './problem.ts';
+
+export type Dependencies = {
+  readonly authenticate: Authenticator['authenticate'];
+  readonly applyLimits: ApplyLimits;
+};
+
+/**
+ * Admits a request that reads: key → rate → scope.
+ *
+ * @throws Problem of the first that refuses it
+ */
+export async function admitRead(
+  { authenticate, applyLimits }: Dependencies,
+  request: Request,
+  response: Response,
+): Promise<Caller> {
+  const caller = await authenticate(request, request.ip ?? '');
+  await applyLimits({ app: caller.app, bucket: 'per-second-poll' }, response);
+  const denied = accessProblemOf(caller.app);
+  if (denied) throw denied;
+  return caller;
+}
+
+/** What a write asks for, or its first problem. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
+
+/**
+ * Admits a request that writes: key → scope → what it asks for → rate. An invalid request costs rate, and 429 outranks
+ * its problem.
+ *
+ * @throws Problem of the first that refuses it
+ */
+export async function admitWrite<T>(
+  { authenticate, applyLimits }: Dependencies,
+  request: Request,
+  response: Response,
+  parse: (caller: Caller) => Promise<Parsed<T>>,
+): Promise<{ readonly caller: Caller; readonly asked: T }> {
+  const caller = await authenticate(request, request.ip ?? '');
+  const denied = accessProblemOf(caller.app);
+  const parsed: Parsed<T> = denied ? { ok: false, problem: denied } : await parse(caller);
+  await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+  if (!parsed.ok) throw parsed.problem;
+  return { caller, asked: parsed.value };
+}

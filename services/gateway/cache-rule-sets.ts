@@ -1,0 +1,61 @@
+import { LRUCache } from 'lru-cache';
+import { type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+
+/** The longest that an old version may still be used, should the notice of its change be lost. */
+const CACHE_MS = 30_000;
+const CACHED_BYTES_MAX = 32 * 1024 * 1024;
+/** Parsed rules take about this many bytes for each character of their JSON, by a heap snapshot. */
+const BYTES_PER_CHARACTER = 6;
+/** What an entry takes beside its rules; an id without a rule set takes no more. */
+const ENTRY_BYTES = 600;
+
+export type RuleSetCache = Pick<RuleSets, 'read'> & {
+  /** A rule set has changed; named by `ruleSetKey`. */
+  readonly forget: (key: string) => void;
+  readonly forgetAll: () => void;
+  /** What is kept in memory, in bytes. */
+  readonly cachedBytes: () => number;
+};
+
+type Entry = { readonly ruleSet: RuleSet | undefined };
+
+const bytesOf = ({ ruleSet }: Entry): number =>
+  ENTRY_BYTES + (ruleSet ? BYTES_PER_CHARACTER * JSON.stringify(ruleSet.rules).length : 0);
+
+/**
+ * Keeps rule sets in memory, unknown ids too, until they change.
+ *
+ * @example
+ * const ruleSets = makeRuleSetCache(makeRuleSets(redis));
+ * await ruleSets.read('app_1', 'holders');
+ */
+export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>): RuleSetCache {
+  const entries = new LRUCache<string, Entry>({
+    maxSize: CACHED_BYTES_MAX,
+    sizeCalculation: bytesOf,
+    ttl: CACHE_MS,
+  });
+  let generation = 0;
+  return {
+    async read(clientId, id) {
+      const key = ruleSetKey(clientId, id);
+      const cached = entries.get(key);
+      if (cached) return cached.ruleSet;
+      const startedIn = generation;
+      const ruleSet = await read(clientId, id);
+      // A change announced while the read was under way may not be in what was read.
+      if (startedIn === generation) entries.set(key, { ruleSet });
+      return ruleSet;
+    },
+    forget(key) {
+      generation += 1;
+      entries.delete(key);
+    },
+    forgetAll() {
+      generation += 1;
+      entries.clear();
+    },
+    cachedBytes: () => entries.calculatedSize,
+  };
+}

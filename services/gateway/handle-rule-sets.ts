@@ -1,0 +1,151 @@
+import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
+import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
+import { storageLimitsOf } from '#shared/contracts/tiers.ts';
+import type { RuleSetContent, RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import { etagOf, meetsPreconditions, type Preconditions } from '#shared/http/preconditions.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { Route } from '#shared/http/serve-routes.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import {
+  type Dependencies as AdmitDependencies,
+  admitRead,
+  admitWrite,
+  type Parsed,
+} from './admit-request.ts';
+import type { Caller } from './authenticate.ts';
+import type { RuleSetCache } from './cache-rule-sets.ts';
+import { parsePage } from './domain/parse-page.ts';
+import { type Request, type Response, sendJson, sendNothing } from './exchange.ts';
+import { parsePreconditions } from './parse-preconditions.ts';
+import { invalidBody, Problem } from './problem.ts';
+import { type RuleSetValidation, validateRuleSet } from './validate-rule-set.ts';
+
+/** One segment and nothing after it; the handler decodes it, once the key is known to be right. */
+const RULE_SET_PATH = /^\/access-control\/rule-sets\/[^/]+$/;
+
+export type Dependencies = AdmitDependencies & {
+  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
+  readonly rules: { readonly chainIds: ReadonlySet<number> };
+  /** Read past the cache, so that a client finds what it has written. */
+  readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
+  readonly ruleSetCache: Pick<RuleSetCache, 'forget'>;
+  readonly ruleSetWrites: RuleSetWrites;
+  readonly publicBaseUrl: string;
+};
+
+/** The routes of stored rule sets. Reads cost the poll rate, writes the rate and one of the day's writes; none costs quota. */
+export const ruleSetRoutes = (deps: Dependencies): Route[] => [
+  { method: 'get', path: RULE_SETS_PATH, name: 'rule-sets', handle: makeList(deps) },
+  { method: 'get', path: RULE_SET_PATH, name: 'rule-set', handle: makeRead(deps) },
+  { method: 'put', path: RULE_SET_PATH, name: 'rule-set-write', handle: makePut(deps) },
+  { method: 'delete', path: RULE_SET_PATH, name: 'rule-set-delete', handle: makeRemove(deps) },
+];
+
+const makeList = (deps: Dependencies) =>
+  async function listRuleSets(request: Request, response: Response): Promise<void> {
+    const { app } = await admitRead(deps, request, response);
+    const query = new URL(request.originalUrl, 'http://gateway').searchParams;
+    const { page, faults } = parsePage(query, (text) => RULE_SET_ID.test(text));
+    if (faults.length > 0) throw invalidBody(faults);
+    const { ruleSets, hasMore } = await deps.ruleSets.list(app.clientId, page);
+    const next = hasMore ? { next: ruleSets.at(-1)?.id } : {};
+    sendJson(response, 200, JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), ...next }));
+  };
+
+const makeRead = (deps: Dependencies) =>
+  async function readRuleSet(request: Request, response: Response): Promise<void> {
+    const { app } = await admitRead(deps, request, response);
+    const id = idOf(request);
+    const found = id === undefined ? undefined : await deps.ruleSets.read(app.clientId, id);
+    if (!found) throw new Problem('rule-set-not-found', 'This client app has no rule set with this id.');
+    send(response, 200, found);
+  };
+
+const makePut = (deps: Dependencies) =>
+  async function putRuleSet(request: Request, response: Response): Promise<void> {
+    const { caller, asked } = await admitWrite(deps, request, response, ({ app }) =>
+      parsePut(deps, request, app.limits.tier === 'enterprise', () =>
+        deps.readBody(request, response, app.clientId),
+      ),
+    );
+    const { ruleSet, isNew } = await deps.ruleSetWrites.put(writeOf(caller, asked), asked.content);
+    deps.ruleSetCache.forget(ruleSetKey(ruleSet.clientId, ruleSet.id));
+    const location = `${deps.publicBaseUrl}${RULE_SETS_PATH}/${ruleSet.id}`;
+    send(response, isNew ? 201 : 200, ruleSet, isNew ? { location } : {});
+  };
+
+const makeRemove = (deps: Dependencies) =>
+  async function removeRuleSet(request: Request, response: Response): Promise<void> {
+    const { caller, asked } = await admitWrite(deps, request, response, async () => parseRemove(request));
+    await deps.ruleSetWrites.remove(writeOf(caller, asked));
+    deps.ruleSetCache.forget(ruleSetKey(caller.app.clientId, asked.id));
+    sendNothing(response);
+  };
+
+type Asked = { readonly id: string; readonly preconditions: Preconditions };
+
+async function parsePut(
+  { rules }: Pick<Dependencies, 'rules'>,
+  request: Request,
+  isEnterprise: boolean,
+  readBody: () => Promise<JsonBody>,
+): Promise<Parsed<Asked & { readonly content: RuleSetContent }>> {
+  const body = await readBody();
+  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
+  const id = idOf(request);
+  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
+  const validated: RuleSetValidation = validateRuleSet(body.json, { ...rules, isEnterprise });
+  const faults = [
+    ...(id === undefined ? [MALFORMED_ID] : []),
+    ...headerFaults,
+    ...(validated.ok ? [] : validated.faults),
+  ];
+  if (id === undefined || !validated.ok || faults.length > 0)
+    return { ok: false, problem: invalidBody(faults) };
+  return { ok: true, value: { id, preconditions, content: validated.content } };
+}
+
+function parseRemove(request: Request): Parsed<Asked> {
+  const id = idOf(request);
+  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
+  const faults = [...(id === undefined ? [MALFORMED_ID] : []), ...headerFaults];
+  if (id === undefined || faults.length > 0) return { ok: false, problem: invalidBody(faults) };
+  return { ok: true, value: { id, preconditions } };
+}
+
+const MALFORMED_ID = {
+  pointer: '',
+  code: 'id-malformed',
+  detail: `The id in the path must match ${RULE_SET_ID.source}, such as "holders".`,
+} as const;
+
+const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): RuleSetWrite => ({
+  clientId: app.clientId,
+  accountId: app.accountId,
+  id,
+  actor: keyId,
+  limits: storageLimitsOf(app.limits),
+  mayWrite: (version) => meetsPreconditions(preconditions, version),
+});
+
+/** The id in the path; nothing where it cannot be one. */
+function idOf({ path }: Request): string | undefined {
+  const id = path.slice(RULE_SETS_PATH.length + 1);
+  // An id needs no percent-escape: a text that has one is none, or the escape of a plain character.
+  const plain = id.includes('%') ? decode(id) : id;
+  return RULE_SET_ID.test(plain) ? plain : undefined;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
+const send = (response: Response, status: 200 | 201, ruleSet: RuleSet, headers = {}): void =>
+  sendJson(response, status, JSON.stringify(presentRuleSet(ruleSet)), {
+    etag: etagOf(ruleSet.rulesVersion),
+    ...headers,
+  });

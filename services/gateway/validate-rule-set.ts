@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import { needsMoreReads, READS_MAX } from '#shared/contracts/count-reads.ts';
+import type { Fault } from '#shared/contracts/fault.ts';
+import { OnUndetermined } from '#shared/contracts/rule.ts';
+import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import type { RuleSetContent } from '#shared/documents/write-rule-sets.ts';
+import { RULES_MAX, RULES_MAX_ENTERPRISE, RuleBodies } from './api.ts';
+import { Label } from './body-texts.ts';
+import { ruleOf } from './complete-rule.ts';
+import { asSentence, validateBody } from './validate-body.ts';
+
+const FAULTS_MAX = 1_000;
+
+/** The body of a stored rule set. */
+export const RuleSetBody = z
+  .strictObject({
+    name: Label.optional(),
+    rules: RuleBodies,
+    onUndetermined: OnUndetermined.optional(),
+  })
+  .meta({ id: 'RuleSetBody' });
+
+export type RuleSetValidation =
+  | { readonly ok: true; readonly content: RuleSetContent }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
+
+/** The fewest reads that any check of the rules needs. */
+const ONE_WALLET = { account: ZERO_ADDRESS };
+
+type Bounds = { readonly isEnterprise: boolean; readonly chainIds: ReadonlySet<number> };
+
+/**
+ * Validates the body of a rule set and lists every fault by JSON pointer. A rule set may be as large as an asynchronous
+ * check allows: whether it fits a check is judged with that check.
+ *
+ * @param body the result of `JSON.parse`
+ */
+export function validateRuleSet(body: unknown, { isEnterprise, chainIds }: Bounds): RuleSetValidation {
+  const rulesMax = isEnterprise ? RULES_MAX_ENTERPRISE : RULES_MAX;
+  const { faults, parsed } = validateBody(RuleSetBody, body, { rulesMax, chainIds });
+  if (faults.length > 0 || !parsed) return refused(faults);
+  const { name, rules, onUndetermined = 'omit' } = parsed;
+  if (needsMoreReads(ONE_WALLET, rules.map(ruleOf), READS_MAX.bulk)) {
+    const detail = `need more than ${READS_MAX.bulk} reads after deduplication; split the rule set`;
+    return refused([{ pointer: '/rules', code: 'too-many-reads', detail }]);
+  }
+  // As they were sent: the schema orders their members.
+  const { rules: sent } = body as { readonly rules: RuleSet['rules'] };
+  return { ok: true, content: { name, rules: sent, onUndetermined } };
+}
+
+const refused = (faults: readonly Fault[]): RuleSetValidation => ({
+  ok: false,
+  faults: faults.slice(0, FAULTS_MAX).map(asSentence),
+});

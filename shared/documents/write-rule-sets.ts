@@ -1,0 +1,161 @@
+import { DAY_MS } from '#shared/contracts/durations.ts';
+import type { OnUndetermined } from '#shared/contracts/rule.ts';
+import { type RuleSet, ruleSet, ruleSetKey, tombstoneOf } from '#shared/contracts/rule-set.ts';
+import { digestOfRules } from '#shared/contracts/rules-digest.ts';
+import type { TierLimits } from '#shared/contracts/tiers.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
+import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
+import { type RuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
+import type { Throttle } from '#shared/redis/throttle.ts';
+import { makeRecordAudit } from './record-audit.ts';
+import { makeWriteDocument, type WriteTimeouts } from './write-document.ts';
+
+/** How often a write begins anew because another writer was faster. */
+const ATTEMPTS_MAX = 20;
+
+type Dependencies = {
+  readonly ruleSets: Pick<RuleSets, 'documents' | 'isUsed'>;
+  readonly slots: LeasedSlots;
+  readonly throttle: Pick<Throttle, 'take'>;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  readonly publish: KafkaConnection['publish'];
+  readonly timeoutsMs?: WriteTimeouts;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Whose rule set is written, and by whom. */
+export type RuleSetWrite = {
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly id: string;
+  /** In the audit log: a key's id, an e-mail address of the portal, or `operator`. */
+  readonly actor: string;
+  readonly limits: Pick<TierLimits, 'ruleSets' | 'writesPerDay'>;
+  /** Whether the write may go on at this version; `undefined`: there is none. */
+  readonly mayWrite?: (version: number | undefined) => boolean;
+};
+
+/** Valid rules as the client sent them. */
+export type RuleSetContent = {
+  readonly name?: string | undefined;
+  readonly rules: RuleSet['rules'];
+  readonly onUndetermined: OnUndetermined;
+};
+
+export type RuleSetWrites = ReturnType<typeof makeRuleSetWrites>;
+
+type Change = (current: RuleSet | undefined) => RuleSet | undefined;
+
+/** One write of rule sets, watches or members, of those that an app may make in a day. */
+export const writeOfDay = (clientId: string, { writesPerDay }: Pick<TierLimits, 'writesPerDay'>) => ({
+  budget: { name: 'document-writes', countMax: writesPerDay, windowMs: DAY_MS },
+  whose: clientId,
+});
+
+/**
+ * Writes to rule sets. Each returns once it is in effect, in the topic and in the view; each that changed something costs
+ * one of the day's writes and has an audit entry.
+ *
+ * @throws ServiceError `version-conflict`, `limit-reached`, `rate-limited`, `rule-set-in-use`, and the errors of a write
+ */
+export function makeRuleSetWrites(deps: Dependencies) {
+  const write = makeWriteDocument(deps);
+  const recordAudit = makeRecordAudit(deps);
+  const store = { ...deps.ruleSets.documents, topic: ruleSet };
+
+  /**
+   * Applies a change to the version that was judged and to no other, so that the slot and the preconditions are right:
+   * where another writer was faster, everything is judged anew.
+   */
+  async function change(request: RuleSetWrite, action: string, by: Change): Promise<RuleSet | undefined> {
+    const { clientId, accountId, id, actor, limits, mayWrite = () => true } = request;
+    const key = ruleSetKey(clientId, id);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const current = await store.read(key);
+      if (!mayWrite(liveOf(current)?.rulesVersion)) throw versionConflict(id, current);
+      const next = by(current);
+      if (!next) return liveOf(current);
+      if (!liveOf(current)) await takeSlot(request);
+      if (attempt === 0) await deps.throttle.take([writeOfDay(clientId, limits)]);
+      let isJudged = true;
+      const written = await write(store, key, (found) => {
+        isJudged = found?.version === current?.version;
+        return isJudged ? next : undefined;
+      });
+      if (!isJudged || !written) continue;
+      await recordAudit({ accountId, clientId, actor, action, subject: id }).catch(afterTheFact);
+      return written.document;
+    }
+    throw new ServiceError('overloaded', 'other writes to this rule set are under way');
+  }
+
+  async function takeSlot({ clientId, id, limits }: RuleSetWrite): Promise<void> {
+    if (!(await deps.slots.take(ruleSetSlotsKey(clientId), id, limits.ruleSets)))
+      throw new ServiceError('limit-reached', `this client app may have ${limits.ruleSets} rule sets`);
+  }
+
+  return {
+    async put(request: RuleSetWrite, content: RuleSetContent): Promise<{ ruleSet: RuleSet; isNew: boolean }> {
+      let isNew = false;
+      const written = await change(request, 'rule-set-written', (current) => {
+        isNew = liveOf(current) === undefined;
+        return nextOf(request, content, current, new Date(deps.now()).toISOString());
+      });
+      if (!written) throw new ServiceError('overloaded', 'the rule set was deleted meanwhile');
+      return { ruleSet: written, isNew };
+    },
+    /** Deletes a rule set; nothing happens if there is none. */
+    async remove(request: RuleSetWrite): Promise<void> {
+      const { clientId, id } = request;
+      const isUsed = await deps.ruleSets.isUsed(clientId, id);
+      await change(request, 'rule-set-deleted', (current) => {
+        if (!current || current.deletedAt !== undefined) return undefined;
+        if (isUsed) throw new ServiceError('rule-set-in-use', `a watch refers to the rule set ${id}`);
+        return tombstoneOf(current, new Date(deps.now()).toISOString());
+      });
+    },
+  };
+}
+
+/** The rule set is written: nobody must be told that nothing was. */
+function afterTheFact(cause: unknown): never {
+  throw new ServiceError('publish-unknown', 'the rule set is written, its audit entry may be missing', {
+    cause,
+  });
+}
+
+const liveOf = (current: RuleSet | undefined): RuleSet | undefined =>
+  current?.deletedAt === undefined ? current : undefined;
+
+const versionConflict = (id: string, current: RuleSet | undefined): ServiceError => {
+  const live = liveOf(current);
+  const state = live ? `is at version ${live.rulesVersion}` : 'does not exist';
+  return new ServiceError('version-conflict', `the rule set ${id} ${state}`);
+};
+
+/** The next document, or nothing where the content is the same. A rule set made again goes on counting. */
+function nextOf(
+  { clientId, id }: RuleSetWrite,
+  { name, rules, onUndetermined }: RuleSetContent,
+  current: RuleSet | undefined,
+  updatedAt: string,
+): RuleSet | undefined {
+  const digest = digestOfRules(rules, onUndetermined);
+  const live = liveOf(current);
+  const isSameRules = live?.digest === digest;
+  if (isSameRules && live.name === name) return undefined;
+  return {
+    clientId,
+    id,
+    version: (current?.version ?? 0) + 1,
+    rulesVersion: isSameRules ? live.rulesVersion : (current?.rulesVersion ?? 0) + 1,
+    digest,
+    ...(name === undefined ? {} : { name }),
+    rules: isSameRules ? live.rules : rules,
+    onUndetermined,
+    updatedAt,
+  };
+}

@@ -1,0 +1,58 @@
+import { type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
+import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+
+/** The rule sets of a fake gateway: the real writes over a view of object literals. */
+export function makeFakeRuleSets(
+  options: { publish?: () => Promise<void>; writesLeft?: number; used?: readonly string[] } = {},
+) {
+  const stored = new Map<string, RuleSet>();
+  const slots = new Set<string>();
+  const audited: string[] = [];
+  let { writesLeft = Infinity } = options;
+  const live = () => [...stored.values()].filter(({ deletedAt }) => deletedAt === undefined);
+  const view: Pick<RuleSets, 'read' | 'list' | 'documents' | 'isUsed'> = {
+    read: async (clientId, id) =>
+      live().find((ruleSet) => ruleSetKey(ruleSet.clientId, ruleSet.id) === ruleSetKey(clientId, id)),
+    async list(clientId, { after = '', countMax }) {
+      const all = live()
+        .filter((ruleSet) => ruleSet.clientId === clientId && ruleSet.id > after)
+        .sort((a, b) => (a.id < b.id ? -1 : 1));
+      return { ruleSets: all.slice(0, countMax), hasMore: all.length > countMax };
+    },
+    isUsed: async (_clientId, id) => options.used?.includes(id) ?? false,
+    documents: {
+      read: async (key) => stored.get(key),
+      lease: async (_key, before) => ({ version: before + 1, release: async () => undefined }),
+      async project(ruleSet) {
+        stored.set(ruleSetKey(ruleSet.clientId, ruleSet.id), ruleSet);
+        if (ruleSet.deletedAt !== undefined) slots.delete(ruleSet.id);
+        return true;
+      },
+    },
+  };
+  const writes = makeRuleSetWrites({
+    ruleSets: view,
+    slots: {
+      async take(_set, id, countMax) {
+        if (!slots.has(id) && slots.size >= countMax) return false;
+        slots.add(id);
+        return true;
+      },
+    },
+    throttle: {
+      async take() {
+        if (writesLeft-- < 1) throw new ServiceError('rate-limited', 'no more', { retryAfterMs: 60_000 });
+      },
+    },
+    auditTrail: {
+      record: async ({ actor, action, subject }) => void audited.push(`${actor} ${action} ${subject}`),
+    },
+    publish: async () => options.publish?.(),
+    now: () => Date.UTC(2026, 10, 22, 10),
+  });
+  return { view, writes, stored, audited };
+}
+
+export type FakeRuleSets = ReturnType<typeof makeFakeRuleSets>;
