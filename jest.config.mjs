@@ -4,7 +4,7 @@ const WORKERS = 3;
 /** What every project shares, the container tests' too. */
 export const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.ts',
-  modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache'],
+  modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache', '<rootDir>/dist'],
   // jose is published as ES modules alone.
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   transform: {

@@ -18,6 +18,7 @@ const GAUGE_ENDINGS = [
   'depth',
   'lag',
   'in_flight',
+  'in_progress',
   'in_work',
   'number',
   'max',

@@ -31,6 +31,8 @@ export type EvaluatorConfig = CommonConfig & {
   readonly evaluationMsMax: number;
   /** Checks of one lane that are evaluated at once. */
   readonly window: number;
+  /** Parts of batches that are evaluated at once. */
+  readonly partsMax: number;
   /** Time limit of one attempt at one endpoint. */
   readonly attemptTimeoutMs: number;
   /** How many checks may wait for one chain that does not answer; a waiting check holds no slot of the window. */
@@ -47,6 +49,9 @@ export type EvaluatorSecrets = {
 
 /** `iss` of signed verdicts where the gateway's public address is not set. */
 const PROOF_ISSUER = 'urn:rolecall';
+
+/** Parts of batches that are evaluated at once: while one is read from the chain another is judged. */
+const PARTS_MAX = 4;
 
 /**
  * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting
@@ -66,6 +71,7 @@ export function loadConfig(env: Environment): EvaluatorConfig {
     chainsFile: parsed.CHAINS_FILE,
     evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,
     window: parsed.EVALUATOR_WINDOW,
+    partsMax: PARTS_MAX,
     attemptTimeoutMs: parsed.RPC_ATTEMPT_TIMEOUT_MS,
     waitingBounds: {
       perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART_PER_CLIENT),

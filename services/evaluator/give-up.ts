@@ -25,6 +25,12 @@ const PartialRule: z.ZodType<PartialRule> = z.union([
     .transform(({ rules: [first] }) => first),
 ]);
 
+/** The rules of a message that does not match its schema, as far as a failure names them. */
+export const PartialRules = z
+  .array(z.object({ roleId: z.string() }).and(PartialRule))
+  .max(1_000)
+  .catch([]);
+
 /** The fields that a failure result needs, of a message that does not match the full schema. */
 const PartialCheck = CheckRequested.pick({
   requestId: true,
@@ -34,10 +40,7 @@ const PartialCheck = CheckRequested.pick({
   retainUntil: true,
   chargedMonth: true,
 }).extend({
-  rules: z
-    .array(z.object({ roleId: z.string() }).and(PartialRule))
-    .max(1_000)
-    .catch([]),
+  rules: PartialRules,
 });
 
 /**
@@ -57,13 +60,17 @@ export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies)
   };
 }
 
-function parsePartialCheck(value: Buffer | null): FailedCheck | undefined {
+const parsePartialCheck = (value: Buffer | null): FailedCheck | undefined =>
+  parsePartially(PartialCheck, value);
+
+/** Parses the fields of an unreadable record that its failure needs; nothing if one of them is missing. */
+export function parsePartially<T>(schema: z.ZodType<T>, value: Buffer | null): T | undefined {
   let json: unknown;
   try {
     json = JSON.parse(value?.toString() ?? '');
   } catch {
     return undefined;
   }
-  const parsed = PartialCheck.safeParse(json);
+  const parsed = schema.safeParse(json);
   return parsed.success ? parsed.data : undefined;
 }

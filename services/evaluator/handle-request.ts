@@ -1,16 +1,16 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
 import { READS_MAX } from '#shared/contracts/count-reads.ts';
-import { type BlockReport, describeUndetermined } from '#shared/contracts/result.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
+
+import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
-import { type Blocks, composeResult } from './domain/compose-result.ts';
+import { blocksOf, composeResult, isRetryable } from './domain/compose-result.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-rules.ts';
 import { planEnd } from './domain/plan-end.ts';
 import { planReads, type ReadPlan } from './domain/plan-reads.ts';
-import type { ChainObservations } from './domain/read.ts';
 import type { Prove } from './sign-proof.ts';
 
 type Dependencies = {
@@ -62,10 +62,6 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
   };
 }
 
-/** Whether a retry may decide the rule. */
-const isRetryable = (verdict: Verdict): boolean =>
-  verdict.outcome === 'undetermined' && describeUndetermined(verdict).retryable;
-
 function planOrReject(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
   const plan = planReads(check.account, check.rules, readsMax);
   if ('fault' in plan) throw new ServiceError('message-unreadable', plan.fault);
@@ -79,29 +75,4 @@ function endAtOf(check: CheckRequested, startedAt: number, { evaluationMsMax }: 
   const acceptedAtMs = Date.parse(check.acceptedAt);
   const deadline = check.deadlineAt === undefined ? {} : { deadlineAtMs: Date.parse(check.deadlineAt) };
   return planEnd({ acceptedAtMs, ...deadline }, startedAt, evaluationMsMax);
-}
-
-/** Shared by all checks: an error with a stack per check would cost as much as the rest of the signal. */
-const ENDED = new Error('the check has ended');
-
-/** Starts the check's deadline timer. The signal is already aborted if the deadline has passed. */
-function startDeadline(endAt: number, startedAt: number) {
-  const controller = new AbortController();
-  const abort = () => controller.abort(ENDED);
-  const timer = setTimeout(abort, Math.max(0, endAt - startedAt));
-  if (endAt <= startedAt) abort();
-  return {
-    signal: controller.signal,
-    /** Also cancels calls that only this check waits for. */
-    finish: () => {
-      clearTimeout(timer);
-      abort();
-    },
-  };
-}
-
-function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Blocks {
-  const blocks: Record<string, BlockReport> = {};
-  for (const [chainId, { block }] of observed) if (block !== undefined) blocks[String(chainId)] = block;
-  return blocks;
 }

@@ -1,3 +1,4 @@
+import { type BatchPartCompleted, batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
@@ -10,11 +11,14 @@ import { connectChains } from './chain/connect-chains.ts';
 import { loadChains, loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
 import { makeGiveUp } from './give-up.ts';
+import { makeGiveUpPart } from './give-up-part.ts';
+import { makePartHandler } from './handle-part.ts';
 import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
 import { makeProve } from './sign-proof.ts';
+import { makeSlicing } from './slice-work.ts';
 import { makeTickLimiter } from './tick-limiter.ts';
 
 // Composition root: the only file that knows every part of the evaluator.
@@ -68,7 +72,22 @@ await runService(
         onAssignment: () => void pool.refresh(),
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
-    const consumers = [await consume('interactive'), await consume('bulk')];
+    const publishPart = (completed: BatchPartCompleted, traceparent: string) =>
+      kafka.publish(batchCompleted, completed, { traceparent, isValidated: true });
+    const consumeParts = () =>
+      kafka.consume({
+        groupId: CONSUMER_GROUPS.batchLane,
+        topics: [checkRequestedBatch],
+        window: config.partsMax,
+        handle: makePartHandler({
+          ...dependencies,
+          ...metrics,
+          publish: publishPart,
+          forEachInSlices: makeSlicing(() => performance.now()),
+        }),
+        giveUp: makeGiveUpPart({ ...dependencies, ...metrics, publish: publishPart }),
+      });
+    const consumers = [await consume('interactive'), await consume('bulk'), await consumeParts()];
     // In parallel: each consumer may take the full time that a shutdown allows for checks in progress.
     scope.defer(async () => {
       await Promise.all(consumers.map((consumer) => consumer[Symbol.asyncDispose]()));

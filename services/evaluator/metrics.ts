@@ -1,10 +1,12 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { BatchPartRequested } from '#shared/contracts/batch.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { UndeterminedCode } from '#shared/contracts/result.ts';
 import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ChainGauges, ChainObserver } from './chain/chain-observer.ts';
 import type { Verdict } from './domain/judge-rules.ts';
+import type { RuleTally } from './domain/tally-verdicts.ts';
 import { VerdictMemory } from './domain/verdict-memory.ts';
 
 /** Balances that one call carried, up to the hard bound of a batch. */
@@ -56,7 +58,7 @@ export function makeMetrics(
   });
   const evaluationSeconds = new Histogram({
     name: 'rolecall_evaluation_seconds',
-    help: 'Time from the start of an evaluation to its published result.',
+    help: 'Time from the start of an evaluation, of a check or of a part of a batch, to its published result.',
     buckets: SECONDS_BUCKETS,
     registers,
   });
@@ -77,6 +79,16 @@ export function makeMetrics(
         verdicts.inc({ chain_id, outcome: verdict.outcome });
         if (verdict.outcome === 'undetermined') undetermined.inc({ chain_id, code: verdict.code });
         else noteRepeat(check, index, verdict.outcome === 'granted');
+      }
+    },
+    recordPart({ rules }: BatchPartRequested, tallies: readonly RuleTally[], seconds: number): void {
+      evaluationSeconds.observe(seconds);
+      for (const [index, { granted, denied, undetermined: codes }] of tallies.entries()) {
+        const chain_id = chainOf(rules[index]);
+        const unread = [...codes.values()].reduce((sum, count) => sum + count, 0);
+        for (const [outcome, count] of Object.entries({ granted, denied, undetermined: unread }))
+          if (count > 0) verdicts.inc({ chain_id, outcome }, count);
+        for (const [code, count] of codes) undetermined.inc({ chain_id, code }, count);
       }
     },
     /** A check that could not be evaluated: all of its rules are undetermined. */

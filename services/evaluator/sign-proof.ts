@@ -1,4 +1,5 @@
 import { sign } from 'node:crypto';
+import { PROOF_TYPE } from '#shared/contracts/proof-claims.ts';
 import { kidOfSeed, privateKeyOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { claimsOf, type ProvenRequest, type ProvenResult } from './domain/proof-claims.ts';
@@ -29,7 +30,7 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 export function makeProve({ issuer, keys, noteMissingKey }: Dependencies): Prove {
   const signer = keys && {
     key: privateKeyOf(keys.current.key),
-    header: encode({ alg: 'EdDSA', kid: kidOfSeed(keys.current.key), typ: 'rolecall-verdict+jwt' }),
+    header: encode({ alg: 'EdDSA', kid: kidOfSeed(keys.current.key), typ: PROOF_TYPE }),
   };
   return (request, result, jti) => {
     if (request.proof === undefined || result.status === 'failed') return undefined;

@@ -174,7 +174,13 @@ describe('an invalid check', () => {
     ['rules on ERC20', withRule({ ...ERC20, roleId: 'r', rules: [LEAF] }), ['/rules/0/rules not-allowed']],
     [
       'an amount on CONTRACT',
-      withRule({ ...ERC20, type: 'CONTRACT', function: 'x', roleId: 'r', minToken: '1' }),
+      withRule({
+        ...ERC20,
+        type: 'CONTRACT',
+        function: 'function f() view returns (bool)',
+        roleId: 'r',
+        minToken: '1',
+      }),
       ['/rules/0/minToken not-allowed'],
     ],
     [

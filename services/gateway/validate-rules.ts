@@ -92,7 +92,11 @@ export function faultsOfRules(
     if (broken.size > 0 && (broken.has(at()) || broken.has(at('type')))) return [];
     const sound = broken.size === 0 ? rule : soundMembers(rule, (...members) => broken.has(at(...members)));
     const faults = validateRule(sound, new Set(Object.keys(rule)), chainIds);
-    return faults.map(({ member, code, detail }) => ({ pointer: at(member), code, detail }));
+    return faults.map(({ member, index, code, detail }) => ({
+      pointer: index === undefined ? at(member) : at(member, index),
+      code,
+      detail,
+    }));
   });
 }
 

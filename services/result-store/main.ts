@@ -1,9 +1,11 @@
 import { audit } from '#shared/contracts/audit.ts';
+import { batchCompleted } from '#shared/contracts/batch.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import { usage } from '#shared/contracts/usage.ts';
+import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -16,6 +18,7 @@ import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { loadConfig } from './config.ts';
 import { makeEndRuleSets } from './end-rule-sets.ts';
+import { makePartHandler } from './handle-part.ts';
 import { makeResultHandler } from './handle-result.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeProjector } from './project-document.ts';
@@ -23,6 +26,9 @@ import { startPublishingUsage } from './publish-usage.ts';
 
 /** Documents change rarely: a small window, and a fetch loop that seldom wakes. */
 const DOCUMENTS = { window: 64, fetchWaitMs: 1_000 } as const;
+
+/** Parts of batches that are stored at once, of up to 4 MiB each. */
+const PARTS_MAX = 8;
 
 /** Deleted apps and rule sets are taken out of the view this often, and this many at a time. */
 const DROP_INTERVAL_MS = 60_000;
@@ -38,13 +44,14 @@ await runService(
     const kafka = scope.use(await connectKafka(config, 'result-store', context));
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
-    const { results, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
+    const { results, batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
 
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
     context.readiness.add('views', () => keeper.areWhole() || 'the views are being rebuilt');
     watchClock(context.metrics, clock);
     metrics.watchViews(keeper);
+    metrics.watchBatches(() => batches.countUnfinished(clock.now()));
 
     // How far each topic is in the views: where a Redis that lost writes is read up from.
     const beforeCommit = makeSavePositions(redis);
@@ -57,6 +64,19 @@ await runService(
         handle: makeResultHandler({
           results,
           observe: (message, kind) => metrics.observeResult(message, kind, clock.now()),
+        }),
+      }),
+    );
+    scope.use(
+      await kafka.consume({
+        beforeCommit,
+        groupId: CONSUMER_GROUPS.batchResults,
+        topics: [batchCompleted],
+        window: PARTS_MAX,
+        handle: makePartHandler({
+          batches,
+          publishWebhook: (message, traceparent) => kafka.publish(webhookRequested, message, { traceparent }),
+          countEntries: metrics.countEntries,
         }),
       }),
     );

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 import type { ViewKeeper } from '#shared/views/keep-views.ts';
@@ -20,6 +21,12 @@ export function makeMetrics(registry: Registry) {
     labelNames: ['kind'],
     registers,
   });
+  const entries = new Counter({
+    name: 'rolecall_batch_entries_total',
+    help: 'Entries of batches whose results were stored.',
+    labelNames: ['outcome'],
+    registers,
+  });
   const usageTotals = new Counter({
     name: 'rolecall_usage_totals_total',
     help: 'Hourly totals of client apps: published, unchanged since they were published last, or failed.',
@@ -35,6 +42,7 @@ export function makeMetrics(registry: Registry) {
   for (const outcome of TOTAL_OUTCOMES) usageTotals.inc({ outcome }, 0);
   // From the first scrape on: a rate over a series that appears with its first event does not see that event.
   for (const mode of ['sync', 'poll', 'webhook']) checkSeconds.zero({ mode });
+  for (const outcome of ['completed', 'failed']) entries.inc({ outcome }, 0);
   for (const kind of ['first', 'copy']) resultsSaved.inc({ kind }, 0);
   return {
     observeResult(message: CheckCompleted, kind: 'first' | 'copy', nowMs: number): void {
@@ -44,6 +52,23 @@ export function makeMetrics(registry: Registry) {
           { mode: message.delivery.mode },
           (nowMs - Date.parse(message.acceptedAt)) / 1000,
         );
+    },
+    countEntries({ lineCount, failedCount }: BatchPartCompleted): void {
+      entries.inc({ outcome: 'completed' }, lineCount - failedCount);
+      entries.inc({ outcome: 'failed' }, failedCount);
+    },
+    /** The same in every result-store: take the maximum. */
+    watchBatches(countUnfinished: () => Promise<number>): void {
+      new Gauge({
+        name: 'rolecall_batches_in_progress',
+        help: 'Accepted batches whose last entry is not finished; every process shows all of them.',
+        registers,
+        async collect() {
+          // While Redis is away the last figure stays.
+          const count = await countUnfinished().catch(() => undefined);
+          if (count !== undefined) this.set(count);
+        },
+      });
     },
     usage: {
       countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => usageTotals.inc({ outcome }),

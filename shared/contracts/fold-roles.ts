@@ -1,5 +1,3 @@
-import type { CheckResult } from './result.ts';
-
 export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
 
 /**
@@ -10,7 +8,7 @@ export type RoleOutcome = 'granted' | 'denied' | 'undetermined';
  * foldRoles({ roles: [{ id: 'a', granted: false }], errors: [{ roleId: 'a' }] }).get('a'); // 'undetermined'
  */
 export function foldRoles(result: {
-  readonly roles: CheckResult['roles'];
+  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
   readonly errors: readonly { readonly roleId: string }[];
 }): Map<string, RoleOutcome> {
   const outcomes = new Map<string, RoleOutcome>();

@@ -19,7 +19,11 @@ export type KnownMetric = {
 const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   gateway: (registry) => void makeGatewayMetrics(registry),
   evaluator: (registry) => void makeEvaluatorMetrics(registry),
-  'result-store': (registry) => makeResultStoreMetrics(registry).watchViews({ areWhole: () => true }),
+  'result-store': (registry) => {
+    const metrics = makeResultStoreMetrics(registry);
+    metrics.watchViews({ areWhole: () => true });
+    metrics.watchBatches(async () => 0);
+  },
   'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
   'developer-portal': (registry) => void makePortalMetrics(registry),
 };

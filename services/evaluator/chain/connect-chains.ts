@@ -1,13 +1,12 @@
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
-import type { ChainObservations, Read } from '../domain/read.ts';
+import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
 import { newIsolatedReadBudget } from './batching/entry.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 
 export type ReadBalancesContext = {
-  readonly lane: Lane;
+  readonly lane: ReadLane;
   readonly clientId: string;
   readonly consistency: Consistency;
   /** Called, possibly several times, when a chain makes the check wait. */

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { BlockReport } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
@@ -10,6 +9,7 @@ import {
   type Observation,
   type Read,
   type Reading,
+  type ReadLane,
 } from '../domain/read.ts';
 import { type Entry, type IsolatedReadBudget, observationOf } from './batching/entry.ts';
 import type { ReadQueue } from './batching/read-queue.ts';
@@ -25,7 +25,7 @@ const DECIMALS_MAX = 50_000;
 const BLOCKS_MAX = 2;
 
 export type ChainReadContext = {
-  readonly lane: Lane;
+  readonly lane: ReadLane;
   readonly clientId: string;
   readonly blockTag: BlockTag;
   readonly minBlock: number;

@@ -11,6 +11,7 @@ import {
 import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
 import type { Verdict } from './judge-rules.ts';
 import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
+import type { ChainObservations } from './read.ts';
 
 /** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
 export type FailedCheck = Pick<
@@ -52,42 +53,44 @@ export function composeResult(
   evaluatedAt: string,
   prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
 ): CheckCompleted {
+  const result = { requestId: check.requestId, ...outcomeOf(check, verdicts), evaluatedAt, blocks };
+  const proof = prove(check, result, check.requestId);
+  return complete(check, proof === undefined ? result : { ...result, proof });
+}
+
+/** What a result says of the rules. */
+export type Outcome = Pick<CheckResult, 'status' | 'roles' | 'errors'>;
+
+/** Composes what the result of a check, or of an entry of a batch, says of its rules. */
+export function outcomeOf(
+  { rules, onUndetermined }: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
+  verdicts: readonly Verdict[],
+): Outcome {
   const roles: CheckResult['roles'] = [];
   const errors: RuleFault[] = [];
-  for (const [ruleIndex, rule] of check.rules.entries()) {
+  for (const [ruleIndex, rule] of rules.entries()) {
     const verdict = verdicts[ruleIndex] ?? { outcome: 'undetermined', code: 'internal' };
     if (verdict.outcome !== 'undetermined') {
       roles.push({ id: rule.roleId, granted: verdict.outcome === 'granted' });
       continue;
     }
     errors.push(faultOf(nameRule(rule), ruleIndex, verdict));
-    if (check.onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
+    if (onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
   }
-  const isFailed = roles.length === 0 || (check.onUndetermined === 'fail' && errors.length > 0);
-  const result: CheckResult = {
-    requestId: check.requestId,
-    status: isFailed ? 'failed' : 'completed',
-    roles: isFailed ? [] : roles,
-    errors,
-    evaluatedAt,
-    blocks,
-  };
-  const proof = prove(check, result, check.requestId);
-  return complete(check, proof === undefined ? result : { ...result, proof });
+  const isFailed = roles.length === 0 || (onUndetermined === 'fail' && errors.length > 0);
+  return { status: isFailed ? 'failed' : 'completed', roles: isFailed ? [] : roles, errors };
 }
 
 /** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
-export function composeFailure(check: FailedCheck, evaluatedAt: string): CheckCompleted {
-  const errors = check.rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, { code: 'internal' }));
-  return complete(check, {
-    requestId: check.requestId,
-    status: 'failed',
-    roles: [],
-    errors,
-    evaluatedAt,
-    blocks: {},
-  });
-}
+export const composeFailure = (check: FailedCheck, evaluatedAt: string): CheckCompleted =>
+  complete(check, { requestId: check.requestId, ...failureOf(check.rules), evaluatedAt, blocks: {} });
+
+/** What the result of a check, or of an entry of a batch, says if it could not be evaluated at all. */
+export const failureOf = (rules: readonly NamedRule[]): Outcome => ({
+  status: 'failed',
+  roles: [],
+  errors: rules.map((rule, ruleIndex) => faultOf(rule, ruleIndex, { code: 'internal' })),
+});
 
 function complete(
   check: Omit<FailedCheck, 'rules'> & { readonly rules: readonly unknown[] },
@@ -117,3 +120,14 @@ function faultOf(rule: NamedRule, ruleIndex: number, undetermined: Undetermined)
     ...(rule.contractAddress === undefined ? {} : { contractAddress: rule.contractAddress }),
   };
 }
+
+/** The blocks that were read. */
+export function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Blocks {
+  const blocks: Record<string, BlockReport> = {};
+  for (const [chainId, { block }] of observed) if (block !== undefined) blocks[String(chainId)] = block;
+  return blocks;
+}
+
+/** Whether a retry may decide the rule. */
+export const isRetryable = (verdict: Verdict): boolean =>
+  verdict.outcome === 'undetermined' && describeUndetermined(verdict).retryable;

@@ -1,5 +1,6 @@
 import type { ProofRequest, Wallets } from '#shared/contracts/check-requested.ts';
 import { foldRoles, type RoleOutcome } from '#shared/contracts/fold-roles.ts';
+import type { ProofClaims } from '#shared/contracts/proof-claims.ts';
 import type { CheckResult } from '#shared/contracts/result.ts';
 import type { Consistency, OnUndetermined } from '#shared/contracts/rule.ts';
 
@@ -13,24 +14,6 @@ export type ProvenRequest = Wallets & {
 
 /** What a proof takes from the result. */
 export type ProvenResult = Pick<CheckResult, 'status' | 'roles' | 'errors' | 'evaluatedAt' | 'blocks'>;
-
-/** The claims of a signed verdict (section 12 of the API). */
-export type ProofClaims = {
-  readonly iss: string;
-  readonly aud: string;
-  readonly sub?: string;
-  readonly jti: string;
-  readonly iat: number;
-  readonly exp: number;
-  readonly accounts: readonly string[];
-  readonly vaults?: readonly string[];
-  readonly atBlock?: Readonly<Record<string, number>>;
-  readonly granted: readonly string[];
-  readonly denied: readonly string[];
-  readonly undetermined: readonly string[];
-  readonly blocks: Readonly<Record<string, { readonly number: number; readonly hash: string }>>;
-  readonly rulesDigest: string;
-};
 
 /**
  * The claims of a result's proof.

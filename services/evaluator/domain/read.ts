@@ -1,3 +1,4 @@
+import type { Lane } from '#shared/contracts/check-requested.ts';
 import {
   type BlockReport,
   UNDETERMINED_CAUSES,
@@ -5,6 +6,10 @@ import {
   type UndeterminedCause,
   type UndeterminedCode,
 } from '#shared/contracts/result.ts';
+
+/** What reads are for: a sync check, an asynchronous one, or entries of a batch. Earlier ones are read first. */
+export type ReadLane = Lane | 'batch';
+export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies readonly ReadLane[];
 
 /**
  * The kinds of reads:

@@ -1,21 +1,27 @@
 import { parseTokenIds, TOKEN_IDS_MAX } from '#shared/contracts/token-ids.ts';
 import { compareAmounts, hasFraction, isZeroAmount } from './amount.ts';
+import { type ViewCallParts, validateViewCall } from './validate-view-call.ts';
 
 /** The members of a rule that are well-formed by themselves. A malformed member is absent here. */
-export type RuleParts = {
+export type RuleParts = ViewCallParts & {
   readonly type?: string | undefined;
   readonly chainId?: number | undefined;
   readonly contractAddress?: string | undefined;
   readonly minToken?: string | undefined;
   readonly maxToken?: string | undefined;
   readonly tokenId?: string | undefined;
-  readonly function?: string | undefined;
   readonly atLeast?: number | undefined;
   readonly rules?: readonly unknown[] | undefined;
 };
 
 /** A fault of a rule's member. Its detail is a predicate, such as "is required for ERC20". */
-export type RuleFault = { readonly member: string; readonly code: string; readonly detail: string };
+export type RuleFault = {
+  readonly member: string;
+  /** Of the faulty entry, where the member is a list. */
+  readonly index?: number;
+  readonly code: string;
+  readonly detail: string;
+};
 
 const TOKEN_ID_DETAIL = {
   grammar: 'must be ids and ranges separated by commas, without spaces, such as "1,2,42-69"',
@@ -24,7 +30,6 @@ const TOKEN_ID_DETAIL = {
   'too-many': `has more than ${TOKEN_IDS_MAX} ids after its ranges are expanded`,
 } as const;
 
-const FUNCTION_LENGTH_MAX = 512;
 const CHAINS_LISTED_MAX = 20;
 
 const isNft = (type: string): boolean => type === 'ERC721' || type === 'ERC1155';
@@ -45,7 +50,8 @@ export function validateRule(
   chainIds: ReadonlySet<number>,
 ): RuleFault[] {
   const faults: RuleFault[] = [];
-  const add = (member: string, code: string, detail: string) => faults.push({ member, code, detail });
+  const add: Add = (member, code, detail, index) =>
+    faults.push({ member, code, detail, ...(index === undefined ? {} : { index }) });
   if (parts.chainId !== undefined && !chainIds.has(parts.chainId))
     add(
       'chainId',
@@ -55,8 +61,7 @@ export function validateRule(
   validateAmounts(parts, present, add);
   validateTokenId(parts.tokenId, add);
   validateAtLeast(parts, add);
-  if ((parts.function?.length ?? 0) > FUNCTION_LENGTH_MAX)
-    add('function', 'function-unsupported', `must have at most ${FUNCTION_LENGTH_MAX} characters`);
+  validateViewCall(parts, present, add);
   return faults;
 }
 
@@ -66,7 +71,7 @@ function listOf(chainIds: ReadonlySet<number>): string {
   return `configured: ${listed}${chainIds.size > CHAINS_LISTED_MAX ? ', …' : ''}`;
 }
 
-type Add = (member: string, code: string, detail: string) => void;
+type Add = (member: string, code: string, detail: string, index?: number) => void;
 
 function validateAmounts(
   { type, minToken, maxToken }: RuleParts,

@@ -1,4 +1,4 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
+import type { ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Entry } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -7,9 +7,10 @@ import { FairQueue } from './fair-queue.ts';
 export class BlockReads {
   readonly block: Block;
   readonly entries = new Map<string, Entry>();
-  readonly waiting: Readonly<Record<Lane | 'isolated', FairQueue<Entry>>> = {
+  readonly waiting: Readonly<Record<ReadLane | 'isolated', FairQueue<Entry>>> = {
     interactive: new FairQueue(),
     bulk: new FairQueue(),
+    batch: new FairQueue(),
     isolated: new FairQueue(),
   };
 
@@ -20,12 +21,13 @@ export class BlockReads {
     this.block = block;
   }
 
+  /** Reads of single checks that share calls. */
   get sharedCount(): number {
     return this.waiting.interactive.size + this.waiting.bulk.size;
   }
 
   get waitingCount(): number {
-    return this.sharedCount + this.waiting.isolated.size + this.pausedCount;
+    return this.sharedCount + this.waiting.batch.size + this.waiting.isolated.size + this.pausedCount;
   }
 
   queue(entry: Entry): void {
@@ -37,6 +39,11 @@ export class BlockReads {
     const wanted = this.#makeFilter();
     const urgent = this.waiting.interactive.take(max, wanted);
     return [...urgent, ...this.waiting.bulk.take(max - urgent.length, wanted)];
+  }
+
+  /** Takes reads of batches; their clients take turns. */
+  takeBatch(max: number): Entry[] {
+    return this.waiting.batch.take(max, this.#makeFilter());
   }
 
   takeIsolated(max: number): Entry[] {

@@ -1,11 +1,10 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
-import { type FailedReading, failed, type Observation, type Read } from '../../domain/read.ts';
+import { type FailedReading, failed, type Observation, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 
 /** One read of one block: waiting, in flight or answered, and shared by all checks that requested it. */
 export type Entry = {
   readonly read: Read;
-  readonly lane: Lane;
+  readonly lane: ReadLane;
   readonly clientId: string;
   /** Of the check that requested it first. */
   readonly traceparent: string | undefined;

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
-import { failed, type Read } from '../../domain/read.ts';
+import { failed, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { type Batch, type IsolatedReadBudget, newIsolatedReadBudget, observationOf } from './entry.ts';
 import { ReadQueue } from './read-queue.ts';
@@ -41,7 +40,7 @@ function makeQueue({
     block: Block,
     reads: Read[],
     over: {
-      lane?: Lane;
+      lane?: ReadLane;
       clientId?: string;
       signal?: AbortSignal;
       isolatedReadBudget?: IsolatedReadBudget;
@@ -285,4 +284,56 @@ test('a read whose slot is still to come waits for it, also when its block has g
   expect([idsOf(7), calls[7]?.batch.isIsolated]).toEqual([[1], true]);
   answer(7);
   expect(await result).toEqual([[{ ok: true, value: 1n }]]);
+});
+
+const manyBatchReads = (first: number) => Array.from({ length: 4 }, (_, id) => aRead(first + id));
+
+test('reads of batches have at most two calls, in turns of their clients, and single checks have theirs at once', async () => {
+  const { read, calls, idsOf } = makeQueue({ batchMax: 2 });
+  void read(aBlock(1), manyBatchReads(10), { lane: 'batch' });
+  void read(aBlock(1), manyBatchReads(20), { lane: 'batch', clientId: 'app_2' });
+  await nextTurn();
+  expect([idsOf(0), idsOf(1)]).toEqual([
+    [10, 11],
+    [20, 21],
+  ]);
+  void read(aBlock(1), [aRead(1)], { lane: 'bulk' });
+  void read(aBlock(1), [aRead(2)], { lane: 'interactive' });
+  await nextTurn();
+  expect(calls).toHaveLength(3);
+  expect(idsOf(2)).toEqual([2, 1]);
+});
+
+test('reads of batches wait while single checks take all calls', async () => {
+  const { read, calls, idsOf, answer } = makeQueue({ batchMax: 1 });
+  void read(aBlock(1), manyReads(5), { lane: 'bulk' });
+  void read(aBlock(1), manyBatchReads(10), { lane: 'batch' });
+  await nextTurn();
+  expect(calls).toHaveLength(4);
+  answer(0);
+  await nextTurn();
+  expect(idsOf(4)).toEqual([4]);
+  answer(1);
+  await nextTurn();
+  expect(idsOf(5)).toEqual([10]);
+});
+
+test('a read of a batch that a single check requests goes out with the single checks', async () => {
+  const { read, idsOf } = makeQueue({ batchMax: 1 });
+  void read(aBlock(1), manyBatchReads(10), { lane: 'batch' });
+  void read(aBlock(1), [aRead(13)], { lane: 'bulk' });
+  await nextTurn();
+  expect([idsOf(0), idsOf(1)]).toEqual([[13], [10]]);
+});
+
+test('a batch keeps for others only the answers that all of its entries share', async () => {
+  const { read, calls, answer } = makeQueue();
+  const balance: Read = { ...aRead(1), kind: 'balance', key: 'balance' };
+  const first = read(aBlock(1), [balance, aRead(2)], { lane: 'batch' });
+  await nextTurn();
+  answer(0);
+  await first;
+  void read(aBlock(1), [balance, aRead(2)]);
+  await nextTurn();
+  expect(calls[1]?.batch.entries.map((entry) => entry.read.key)).toEqual(['balance']);
 });

@@ -1,5 +1,4 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
-import { failed, type Observation, type Read } from '../../domain/read.ts';
+import { failed, type Observation, READ_LANES, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockReads } from './block-reads.ts';
 import { type Batch, type Entry, type IsolatedReadBudget, join, leave, type Ticket } from './entry.ts';
@@ -8,6 +7,8 @@ import { type Batch, type Entry, type IsolatedReadBudget, join, leave, type Tick
 const CALLS_MAX = 4;
 /** Extra calls for the interactive lane, so that it never waits for a call of the bulk lane. */
 const URGENT_CALLS_MAX = 1;
+/** Calls of batches among these: they start only while single checks leave a call free and have no read waiting. */
+const BATCH_CALLS_MAX = 2;
 /** Extra calls for isolated reads, and the reads of one such call. */
 const ISOLATED_CALLS_MAX = 2;
 const ISOLATED_READS_MAX = 4;
@@ -33,7 +34,7 @@ export type ReadQueueOptions = {
 };
 
 export type ReadContext = {
-  readonly lane: Lane;
+  readonly lane: ReadLane;
   readonly clientId: string;
   readonly traceparent?: string;
   /** Shared by all chains of the check. */
@@ -43,8 +44,9 @@ export type ReadContext = {
 
 /**
  * Coalesces the reads of all checks of one chain: equal reads of a block share one answer, and all waiting reads are
- * sent together as soon as a call slot is free (no delay while the chain is idle). The interactive lane goes first; within
- * a lane, clients take turns.
+ * sent together as soon as a call slot is free (no delay while the chain is idle). The interactive lane goes first, then
+ * the bulk lane; batches have calls of their own, so that a single check never waits for a large call. Within a lane,
+ * clients take turns.
  *
  *   waiting ──(call slot free)──► in flight ──► answered (cached while its block is recent)
  *      │ ▲                            │
@@ -60,7 +62,7 @@ export class ReadQueue {
   readonly #options: ReadQueueOptions;
   /** By block hash, so that a reorg cannot mix two blocks; the least recently requested first. */
   readonly #blocks = new Map<string, BlockReads>();
-  readonly #callCounts = { shared: 0, isolated: 0 };
+  readonly #callCounts: Record<CallKind, number> = { shared: 0, batch: 0, isolated: 0 };
   #isPumpDue = false;
 
   constructor(options: ReadQueueOptions) {
@@ -86,9 +88,9 @@ export class ReadQueue {
     const known = ofBlock.entries.get(read.key);
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
-      // A waiting bulk read that an interactive check requests moves to the interactive lane.
-      if (known.lane === 'bulk' && lane === 'interactive' && known.batch === undefined && !known.isIsolated)
-        ofBlock.waiting.interactive.push(clientId, known);
+      // A waiting read that a check of an earlier lane requests moves to that lane.
+      if (isAhead(lane, known.lane) && known.batch === undefined && !known.isIsolated)
+        ofBlock.waiting[lane].push(clientId, known);
       return known;
     }
     const entry: Entry = {
@@ -151,8 +153,14 @@ export class ReadQueue {
   }
 
   #pump(): void {
-    while (this.#callCounts.shared < this.#sharedCallsMax && this.#start(this.#nextBatch(false)));
-    while (this.#callCounts.isolated < ISOLATED_CALLS_MAX && this.#start(this.#nextBatch(true)));
+    while (this.#callCounts.shared < this.#sharedCallsMax && this.#start('shared'));
+    while (this.#mayCallForBatches && this.#start('batch'));
+    while (this.#callCounts.isolated < ISOLATED_CALLS_MAX && this.#start('isolated'));
+  }
+
+  get #mayCallForBatches(): boolean {
+    const { shared, batch } = this.#callCounts;
+    return batch < BATCH_CALLS_MAX && shared + batch < CALLS_MAX;
   }
 
   get #sharedCallsMax(): number {
@@ -160,33 +168,37 @@ export class ReadQueue {
     return isUrgent ? CALLS_MAX + URGENT_CALLS_MAX : CALLS_MAX;
   }
 
-  #start(batch: Batch | undefined): boolean {
+  #start(kind: CallKind): boolean {
+    const batch = this.#nextBatch(kind);
     if (batch === undefined) return false;
     for (const entry of batch.entries) entry.batch = batch;
-    void this.#run(batch);
+    void this.#run(batch, kind);
     return true;
   }
 
-  #nextBatch(isIsolated: boolean): Batch | undefined {
+  #nextBatch(kind: CallKind): Batch | undefined {
     const blocks = [...this.#blocks.values()];
-    const hasWork = (block: BlockReads) =>
-      isIsolated ? block.waiting.isolated.size > 0 : block.sharedCount > 0;
     for (;;) {
       const ofBlock =
-        blocks.find((block) => !isIsolated && block.waiting.interactive.size > 0) ?? blocks.find(hasWork);
+        blocks.find((block) => kind === 'shared' && block.waiting.interactive.size > 0) ??
+        blocks.find((block) => waitingOf(block, kind) > 0);
       if (ofBlock === undefined) return undefined;
-      const entries = isIsolated
-        ? ofBlock.takeIsolated(ISOLATED_READS_MAX)
-        : ofBlock.takeShared(this.#options.batchMax());
+      const entries = this.#take(ofBlock, kind);
       // All waiting entries may have been dropped, because no check waits for them any more.
       if (entries.length === 0) continue;
       const controller = new AbortController();
+      const isIsolated = kind === 'isolated';
       return { block: ofBlock.block, entries, isIsolated, controller, wantedCount: entries.length };
     }
   }
 
-  async #run(batch: Batch): Promise<void> {
-    const slot = batch.isIsolated ? 'isolated' : 'shared';
+  #take(ofBlock: BlockReads, kind: CallKind): Entry[] {
+    if (kind === 'isolated') return ofBlock.takeIsolated(ISOLATED_READS_MAX);
+    const max = this.#options.batchMax();
+    return kind === 'shared' ? ofBlock.takeShared(max) : ofBlock.takeBatch(max);
+  }
+
+  async #run(batch: Batch, slot: CallKind): Promise<void> {
     this.#callCounts[slot] += 1;
     try {
       await this.#options.perform(batch);
@@ -220,6 +232,7 @@ export class ReadQueue {
     }
     const isKept =
       !isFirstOutcome &&
+      isWorthKeeping(entry) &&
       this.#options.isFact(entry.observation) &&
       ofBlock.entries.size <= ANSWERS_PER_BLOCK_MAX;
     if (!isKept) ofBlock.entries.delete(entry.read.key);
@@ -256,3 +269,16 @@ export class ReadQueue {
     setTimeout(queue, waitMs).unref();
   }
 }
+
+/** Reads of single checks, reads of batches, and isolated reads never share a call. */
+type CallKind = 'shared' | 'batch' | 'isolated';
+
+const waitingOf = (block: BlockReads, kind: CallKind): number =>
+  kind === 'shared' ? block.sharedCount : block.waiting[kind].size;
+
+const isAhead = (lane: ReadLane, other: ReadLane): boolean =>
+  READ_LANES.indexOf(lane) < READ_LANES.indexOf(other);
+
+/** A batch reads each wallet once, and would take the cache from single checks; what all of its entries read is kept. */
+const isWorthKeeping = ({ lane, read }: Entry): boolean =>
+  lane !== 'batch' || read.kind === 'owner' || read.kind === 'decimals';

@@ -1,0 +1,43 @@
+// `npm run build:client`: writes the package @rolecall/client to dist/client, with types from the OpenAPI document.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatTypes, TYPES_FILE } from './api-types.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const SOURCE = join(ROOT, 'shared', 'client');
+const OUT = join(ROOT, 'dist', 'client');
+const ENTRY = './lib/client/index';
+
+writeFileSync(TYPES_FILE, formatTypes());
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(OUT, { recursive: true });
+const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+const { status } = spawnSync(
+  process.execPath,
+  [compiler, '-p', join(SOURCE, 'tsconfig.json'), '--outDir', join(OUT, 'lib')],
+  {
+    stdio: 'inherit',
+  },
+);
+if (status !== 0) process.exit(1);
+cpSync(join(SOURCE, 'README.md'), join(OUT, 'README.md'));
+cpSync(join(ROOT, 'LICENSE'), join(OUT, 'LICENSE'));
+writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
+console.log('dist/client is built; `npm pack ./dist/client` makes the tarball');
+
+/** Version, licence and oldest Node are those of Rolecall itself. */
+function describePackage() {
+  const { version, license, engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  return {
+    name: '@rolecall/client',
+    version,
+    description: 'Ask Rolecall which roles a wallet holds the tokens for.',
+    license,
+    type: 'module',
+    sideEffects: false,
+    engines,
+    exports: { '.': { types: `${ENTRY}.d.ts`, default: `${ENTRY}.js` } },
+    files: ['lib'],
+  };
+}

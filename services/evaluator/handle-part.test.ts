@@ -1,0 +1,183 @@
+import { gunzipSync } from 'node:zlib';
+import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aBatchPart } from '../../test/support/a-batch.ts';
+import type { ReadBalances } from './chain/connect-chains.ts';
+import { failed, type Read, type Reading } from './domain/read.ts';
+import { makeGiveUpPart } from './give-up-part.ts';
+import { makePartHandler } from './handle-part.ts';
+import { makeSlicing } from './slice-work.ts';
+
+const NOW = Date.parse('2026-11-22T10:00:00.000Z');
+const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
+const RICH = `0x${'11'.repeat(20)}`;
+const POOR = `0x${'22'.repeat(20)}`;
+const UNREAD = `0x${'33'.repeat(20)}`;
+const native = (roleId: string, minToken = '1') =>
+  ({ type: 'NATIVE', chainId: 1, roleId, minToken }) as const;
+
+const aPart = (over: Partial<BatchPartRequested> = {}) =>
+  aBatchPart('app_1', {
+    requestId: 'req_1',
+    firstIndex: 500,
+    entryCount: 503,
+    part: 1,
+    entries: [{ account: RICH, ref: 'member "1"' }, { account: POOR }, { account: UNREAD }],
+    rules: [native('r')],
+    ...over,
+  });
+const aRecord = (value: unknown = null, signal = new AbortController().signal) =>
+  ({
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`,
+    value: value === null ? null : Buffer.from(JSON.stringify(value)),
+    signal,
+    park: () => undefined,
+  }) as unknown as RecordContext;
+
+const readingOf = ({ account }: Read): Reading => {
+  if (account === UNREAD) return failed('rpc-timeout');
+  return { ok: true, value: account === RICH ? 10n ** 18n : 0n };
+};
+
+function makeHandler() {
+  const published: BatchPartCompleted[] = [];
+  const asked: Read[][] = [];
+  const proved: string[] = [];
+  const readBalances: ReadBalances = async (reads) => {
+    const ofChain = reads.get(1) ?? [];
+    asked.push([...ofChain]);
+    const observations = new Map(ofChain.map((read) => [read.key, [readingOf(read)]]));
+    return new Map([[1, { quorum: 1, observations, block: BLOCK }]]);
+  };
+  const dependencies = {
+    readBalances,
+    isConfigured: (chainId: number) => chainId === 1,
+    nativeDecimals: () => 18,
+    prove: (_: unknown, __: unknown, jti: string) => {
+      proved.push(jti);
+      return `signed ${jti}`;
+    },
+    publish: async (completed: BatchPartCompleted) => void published.push(completed),
+    recordPart: () => undefined,
+    recordFailure: () => undefined,
+    forEachInSlices: makeSlicing(() => performance.now()),
+    redisNowMs: () => NOW,
+    evaluationMsMax: 30_000,
+  };
+  return {
+    handle: makePartHandler(dependencies),
+    giveUp: makeGiveUpPart(dependencies),
+    asked,
+    proved,
+    completed: () => published[0] as BatchPartCompleted,
+    lines: () =>
+      gunzipSync(Buffer.from(published[0]?.linesGzip ?? '', 'base64'))
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
+}
+
+test('each entry of a part gets one line, in order, and the counts are those of the lines', async () => {
+  const { handle, completed, lines } = makeHandler();
+  await handle(aPart(), aRecord());
+  const common = { errors: [], blockNumbers: { '1': 7 } };
+  expect(lines()).toEqual([
+    {
+      index: 500,
+      account: RICH,
+      ref: 'member "1"',
+      status: 'completed',
+      roles: [{ id: 'r', granted: true }],
+      ...common,
+    },
+    { index: 501, account: POOR, status: 'completed', roles: [{ id: 'r', granted: false }], ...common },
+    expect.objectContaining({ index: 502, status: 'failed', roles: [], blockNumbers: { '1': 7 } }),
+  ]);
+  expect(completed()).toMatchObject({
+    requestId: 'req_1',
+    part: 1,
+    firstIndex: 500,
+    lineCount: 3,
+    roles: [{ id: 'r', granted: 1, denied: 1, undetermined: 1 }],
+    refundCount: 1,
+    failedCount: 1,
+  });
+  expect(completed()).not.toHaveProperty('entries');
+});
+
+test('a read that several entries and rules need is made once', async () => {
+  const { handle, asked } = makeHandler();
+  const entries = [{ account: RICH }, { account: RICH.toUpperCase().replace('0X', '0x') }, { account: POOR }];
+  await handle(aPart({ entries, rules: [native('a'), native('b', '2')] }), aRecord());
+  expect(asked.map((reads) => reads.map(({ account }) => account))).toEqual([[RICH, POOR]]);
+});
+
+test.each(['omit', 'deny', 'fail'] as const)(
+  'a role that several rules name is counted once per entry; onUndetermined %s',
+  async (onUndetermined) => {
+    const { handle, completed } = makeHandler();
+    await handle(aPart({ rules: [native('r', '5'), native('r')], onUndetermined }), aRecord());
+    expect(completed().roles).toEqual([{ id: 'r', granted: 1, denied: 1, undetermined: 1 }]);
+  },
+);
+
+test('a batch that asked for proofs has a proof of its own in each line', async () => {
+  const { handle, lines, proved } = makeHandler();
+  await handle(aPart({ proof: { seconds: 300, rulesDigest: 'd' } }), aRecord());
+  expect(proved).toEqual(['req_1.500', 'req_1.501', 'req_1.502']);
+  expect(lines()[0]).toHaveProperty('proof', 'signed req_1.500');
+});
+
+test('a part that the process has no time to read is left to its next owner', async () => {
+  const { handle } = makeHandler();
+  await expect(handle(aPart(), aRecord(null, AbortSignal.abort()))).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+});
+
+test.each([
+  ['a chain that is not configured', aPart({ rules: [{ ...native('r'), chainId: 2 }] })],
+  ['a malformed rule', aPart({ rules: [{ type: 'ERC20', chainId: 1, roleId: 'r', minToken: '1' }] })],
+  ['a malformed wallet', aPart({ entries: [{ account: RICH }, { account: 'vitalik.eth' }] })],
+])('a part with %s is unreadable, and each of its entries fails with internal', async (_, part) => {
+  const { handle, giveUp, completed, lines } = makeHandler();
+  const error = await handle(part, aRecord()).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'message-unreadable' });
+  await giveUp({ message: part, record: aRecord(), error });
+  expect(completed()).toMatchObject({ lineCount: part.entries.length, failedCount: part.entries.length });
+  for (const line of lines())
+    expect(line).toMatchObject({
+      status: 'failed',
+      errors: [{ code: 'internal', roleId: 'r', retryable: true }],
+    });
+});
+
+test('a part that does not match its schema still ends each of its entries', async () => {
+  const { giveUp, completed, lines } = makeHandler();
+  const value = { ...aPart(), onUndetermined: 'perhaps', entries: [{ account: RICH }, 'poison'] };
+  await giveUp({ message: undefined, record: aRecord(value), error: new Error('unreadable') });
+  expect(completed()).toMatchObject({ lineCount: 2, roles: [{ id: 'r', undetermined: 2 }], refundCount: 2 });
+  expect(lines()[0]).toMatchObject({ index: 500, account: RICH, status: 'failed' });
+});
+
+test('long work runs in slices, and the event loop turns between them', async () => {
+  let nowMs = 0;
+  const forEachInSlices = makeSlicing(() => nowMs);
+  const seen: string[] = [];
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    if (seen.length < 8) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const work = (name: string) =>
+    forEachInSlices([1, 2, 3, 4], (item) => {
+      nowMs += 1;
+      seen.push(`${name}${item}@${turns}`);
+    });
+  await Promise.all([work('a'), work('b')]);
+  expect(seen.map((text) => text.split('@')[0])).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'a4', 'b3', 'b4']);
+  expect(new Set(seen.map((text) => text.split('@')[1])).size).toBe(4);
+});

@@ -1,0 +1,52 @@
+import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import { batchWebhookOf } from '#shared/contracts/batch-status.ts';
+import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { Handler } from '#shared/kafka/consumer/record.ts';
+import type { Batches } from '#shared/redis/batches.ts';
+
+type Dependencies = {
+  readonly batches: Pick<Batches, 'savePart' | 'readStatus'>;
+  /** Publishes to `webhook.requested.v1`. */
+  readonly publishWebhook: (message: WebhookRetry, traceparent: string) => Promise<void>;
+  readonly countEntries: (part: BatchPartCompleted) => void;
+};
+
+/**
+ * Stores a part of a batch; with the last one, hands the batch's webhook to the dispatcher.
+ *
+ * The first stored part wins. The webhook goes out for a copy of a part too, if the batch is complete: after a crash
+ * between the two steps it is the copy that must still publish it. Each has the same id and bytes, and the dispatcher
+ * claims the first.
+ */
+export function makePartHandler({
+  batches,
+  publishWebhook,
+  countEntries,
+}: Dependencies): Handler<BatchPartCompleted> {
+  return async function handlePart(part, { traceparent }) {
+    const { isFirst, isComplete } = await batches.savePart(part);
+    if (isComplete && part.delivery.mode === 'webhook') {
+      const status = await batches.readStatus(part.requestId);
+      // Nothing is left of a batch that completed after the end of its retention.
+      if (status !== undefined)
+        await publishWebhook(
+          deliveryOf(part, part.delivery.callbackUrl, batchWebhookOf(status)),
+          traceparent,
+        );
+    }
+    if (isFirst) countEntries(part);
+  };
+}
+
+const deliveryOf = (part: BatchPartCompleted, callbackUrl: string, resultJson: string): WebhookRetry => ({
+  requestId: part.requestId,
+  clientId: part.clientId,
+  callbackUrl,
+  resultJson,
+  acceptedAt: part.acceptedAt,
+  retainUntil: part.retainUntil,
+  attemptCount: 0,
+  deferralCount: 0,
+  dueAt: part.acceptedAt,
+  resendCount: 0,
+});

@@ -1,0 +1,501 @@
+// Written by `npm run build:client` from the OpenAPI document, which is made of the schemas that validate.
+// Do not edit: change the schema and build again.
+
+export type CheckRequest = {
+  /** Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this. */
+  readonly vaults?: readonly string[] | undefined;
+  readonly callbackUrl?: string | undefined;
+  readonly async?: boolean | undefined;
+  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+  readonly consistency?:
+    | {
+        readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+
+        /** By chain id: every read of that chain is at this block or later. */
+        readonly minBlock?: Readonly<Record<string, number>> | undefined;
+
+        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+        readonly atBlock?: Readonly<Record<string, number>> | undefined;
+      }
+    | undefined;
+
+  /** `true` adds `details` to the result: the amounts that were compared. */
+  readonly explain?: boolean | undefined;
+
+  /** `true` adds a signed verdict to the result. */
+  readonly proof?: boolean | undefined;
+
+  /** For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent. */
+  readonly proofSeconds?: number | undefined;
+} & (
+  | {
+      /** An address; mixed case must pass EIP-55. Not the zero address. */
+      readonly account: string;
+      readonly accounts?: never;
+    }
+  | {
+      readonly account?: never;
+
+      /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
+      readonly accounts: readonly string[];
+    }
+) &
+  (
+    | {
+        /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
+        readonly rules: readonly Rule[];
+        readonly ruleSet?: never;
+      }
+    | {
+        readonly rules?: never;
+
+        /** Instead of `rules`: the id of a stored rule set. */
+        readonly ruleSet: string;
+      }
+  );
+
+/** Composed rules nest at most 4 deep, the rules inside the innermost not counted. */
+export type Rule =
+  | Erc20Rule
+  | Erc721Rule
+  | Erc1155Rule
+  | NativeRule
+  | ContractRule
+  | ComposedRule
+  | AtLeastRule;
+
+export type Erc20Rule = {
+  readonly type: 'ERC20';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type Erc721Rule = {
+  readonly type: 'ERC721';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId?: string | undefined;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type Erc1155Rule = {
+  readonly type: 'ERC1155';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId: string;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type NativeRule = {
+  readonly type: 'NATIVE';
+  readonly chainId: number;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type ContractRule = {
+  readonly type: 'CONTRACT';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** One human-readable signature of a view or pure function, at most 512 characters. */
+  readonly function: string;
+
+  /** One text per input. `$account` stands for the account being checked. */
+  readonly args?: readonly string[] | undefined;
+
+  /** Name or zero-based index of the output to compare; the first if absent. */
+  readonly returns?: string | undefined;
+
+  /** `eq` if absent, for a boolean output alone. */
+  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
+
+  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
+  readonly value?: string | undefined;
+
+  /** What a revert with data means, for functions that revert for strangers. */
+  readonly onRevert?: 'undetermined' | 'deny' | undefined;
+
+  /** Which of several wallets must satisfy the rule; `any` if absent. */
+  readonly wallets?: 'any' | 'all' | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type ComposedRule = {
+  readonly type: 'ALL' | 'ANY' | 'NONE';
+  readonly rules: Conditions;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type Conditions = readonly Condition[];
+
+/** A rule inside of a composed one: it names no role. */
+export type Condition =
+  | Erc20Condition
+  | Erc721Condition
+  | Erc1155Condition
+  | NativeCondition
+  | ContractCondition
+  | ComposedCondition
+  | AtLeastCondition;
+
+export type Erc20Condition = {
+  readonly type: 'ERC20';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type Erc721Condition = {
+  readonly type: 'ERC721';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId?: string | undefined;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type Erc1155Condition = {
+  readonly type: 'ERC1155';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId: string;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type NativeCondition = {
+  readonly type: 'NATIVE';
+  readonly chainId: number;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type ContractCondition = {
+  readonly type: 'CONTRACT';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** One human-readable signature of a view or pure function, at most 512 characters. */
+  readonly function: string;
+
+  /** One text per input. `$account` stands for the account being checked. */
+  readonly args?: readonly string[] | undefined;
+
+  /** Name or zero-based index of the output to compare; the first if absent. */
+  readonly returns?: string | undefined;
+
+  /** `eq` if absent, for a boolean output alone. */
+  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
+
+  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
+  readonly value?: string | undefined;
+
+  /** What a revert with data means, for functions that revert for strangers. */
+  readonly onRevert?: 'undetermined' | 'deny' | undefined;
+
+  /** Which of several wallets must satisfy the rule; `any` if absent. */
+  readonly wallets?: 'any' | 'all' | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type ComposedCondition = {
+  readonly type: 'ALL' | 'ANY' | 'NONE';
+  readonly rules: Conditions;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type AtLeastCondition = {
+  readonly type: 'AT_LEAST';
+
+  /** How many of the rules must be granted; at most their number. */
+  readonly atLeast: number;
+  readonly rules: Conditions;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type AtLeastRule = {
+  readonly type: 'AT_LEAST';
+
+  /** How many of the rules must be granted; at most their number. */
+  readonly atLeast: number;
+  readonly rules: Conditions;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+/** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
+export type CheckResult = {
+  readonly requestId: string;
+  readonly status: 'completed' | 'failed';
+  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
+  readonly errors: readonly {
+    readonly ruleIndex: number;
+    readonly roleId: string;
+    readonly code:
+      | 'rpc-unavailable'
+      | 'rpc-timeout'
+      | 'rpc-disagreement'
+      | 'chain-stale'
+      | 'block-mismatch'
+      | 'block-unavailable'
+      | 'min-block-not-reached'
+      | 'contract-not-found'
+      | 'call-reverted'
+      | 'return-malformed'
+      | 'decimals-unavailable'
+      | 'gas-exhausted'
+      | 'deadline-exceeded'
+      | 'internal';
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly chainId: number;
+    readonly contractAddress?: string | undefined;
+    readonly path?: string | undefined;
+  }[];
+  readonly evaluatedAt: string;
+  readonly blocks: Readonly<
+    Record<
+      string,
+      { readonly number: number; readonly hash: string; readonly timestamp: number; readonly proved: boolean }
+    >
+  >;
+  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
+  readonly details?: readonly RuleDetail[] | undefined;
+  readonly proof?: string | undefined;
+};
+
+export type RuleDetail = {
+  readonly ruleIndex?: number | undefined;
+  readonly outcome: 'granted' | 'denied' | 'undetermined';
+  readonly observed?: string | undefined;
+  readonly required?:
+    | {
+        readonly min?: string | undefined;
+        readonly max?: string | undefined;
+        readonly operator?: string | undefined;
+        readonly value?: string | undefined;
+      }
+    | undefined;
+  readonly rules?: readonly RuleDetail[] | undefined;
+};
+
+export type Acknowledgement = { readonly requestId: RequestId };
+
+export type Fault = {
+  /** RFC 6901, into the body as it was sent; empty for the body as a whole. */
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+};
+
+export type Pending = {
+  readonly requestId: RequestId;
+  readonly status: 'pending';
+  readonly roles: readonly [];
+  readonly errors: readonly [];
+};
+
+export type ChainList = {
+  readonly chains: readonly {
+    readonly chainId: number;
+    readonly name: string;
+    readonly nativeSymbol: string;
+  }[];
+};
+
+/** Opaque and URL-safe. */
+export type RequestId = string;
+
+/** The codes of all problems that the API answers with. */
+export type ProblemCode =
+  | 'account-format-unsupported'
+  | 'api-key-invalid'
+  | 'api-key-missing'
+  | 'body-too-large'
+  | 'callback-url-refused'
+  | 'chain-unsupported'
+  | 'client-app-suspended'
+  | 'deadline-exceeded'
+  | 'dependency-unavailable'
+  | 'evaluation-unavailable'
+  | 'function-unsupported'
+  | 'headers-too-large'
+  | 'idempotency-key-in-use'
+  | 'idempotency-key-reused'
+  | 'internal'
+  | 'malformed-json'
+  | 'malformed-request'
+  | 'media-type-unsupported'
+  | 'min-token-zero'
+  | 'monthly-quota-exceeded'
+  | 'overloaded'
+  | 'rate-limited'
+  | 'request-expired'
+  | 'request-not-found'
+  | 'request-timeout'
+  | 'route-not-found'
+  | 'rule-set-unknown'
+  | 'rule-type-unsupported'
+  | 'scope-not-approved'
+  | 'too-many-reads'
+  | 'validation-failed';

@@ -1,0 +1,11 @@
+// biome-ignore-all lint/performance/noBarrelFile: the public surface of a package that is published by itself
+
+export type { ProofClaims } from '../contracts/proof-claims.ts';
+export type * from './api-types.ts';
+export type { Jwks } from './jwks.ts';
+export { type RequireRoleOptions, requireRole } from './require-role.ts';
+export { type AsyncCheck, Rolecall, type SyncCheck } from './rolecall.ts';
+export { type ClientErrorCode, type ErrorCode, RolecallError } from './rolecall-error.ts';
+export type { CallOptions, RolecallOptions } from './transport.ts';
+export { type VerifyProofOptions, verifyProof } from './verify-proof.ts';
+export { type VerifyWebhookOptions, verifyWebhook, type WebhookHeaders } from './verify-webhook.ts';

@@ -1,0 +1,140 @@
+import type { Acknowledgement, ChainList, CheckRequest, CheckResult } from './api-types.ts';
+import { RolecallError } from './rolecall-error.ts';
+import { sleep } from './timing.ts';
+import {
+  type ApiResponse,
+  type CallOptions,
+  makeTransport,
+  parseAnswer,
+  type RolecallOptions,
+  type Transport,
+  unexpectedAnswer,
+} from './transport.ts';
+
+type Without<Request, Names extends PropertyKey> = Request extends unknown ? Omit<Request, Names> : never;
+
+/** A check that is answered at once. */
+export type SyncCheck = Without<CheckRequest, 'async' | 'callbackUrl'>;
+/** A check whose result is polled, or sent to `callbackUrl` too. */
+export type AsyncCheck = Without<CheckRequest, 'async'>;
+
+const CHECK_PATH = '/access-control/check-roles';
+/** What the gateway allows at most; a call asks for less when its own time ends before. */
+const LONG_POLL_SECONDS = 20;
+/** What an answer may take beyond its long poll. */
+const POLL_MARGIN_MS = 5_000;
+/** Bounds the polls of one call; the call's time ends it long before. */
+const POLLS_MAX = 100_000;
+
+/**
+ * A client app's access to Rolecall. One object serves any number of calls at once.
+ *
+ * @example
+ * const rolecall = new Rolecall({ baseUrl: 'https://api.example', apiKey: process.env.ROLECALL_API_KEY });
+ * const { roles, errors } = await rolecall.check({ account, rules });
+ */
+export class Rolecall {
+  readonly #transport: Transport;
+
+  /** @throws RolecallError `config-invalid` */
+  constructor(options: RolecallOptions) {
+    this.#transport = makeTransport(options);
+  }
+
+  /**
+   * Checks at once. A rule that could not be read is in `errors`, not in `roles`: it is no "no".
+   *
+   * @throws RolecallError with the problem's `code`, or one of the library
+   */
+  async check(request: SyncCheck, options: CallOptions = {}): Promise<CheckResult> {
+    const endsAt = performance.now() + (options.timeoutMs ?? this.#transport.timeoutMs);
+    try {
+      return parseResult(await this.#post(request, options));
+    } catch (error) {
+      // The gateway gave up waiting; the check itself goes on.
+      if (!(error instanceof RolecallError) || error.code !== 'deadline-exceeded' || !error.requestId)
+        throw error;
+      return this.wait(error.requestId, { ...options, timeoutMs: Math.max(1, endsAt - performance.now()) });
+    }
+  }
+
+  /** Starts a check and returns once it is accepted; `wait` has its result, and `callbackUrl` gets it too. */
+  async start(request: AsyncCheck, options: CallOptions = {}): Promise<Acknowledgement> {
+    const { requestId } = parseAnswer(await this.#post({ ...request, async: true }, options));
+    if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');
+    return { requestId };
+  }
+
+  /**
+   * Waits for the result of a check by long polls.
+   *
+   * @throws RolecallError `timeout` if it is still pending then; the check goes on
+   */
+  async wait(requestId: string, options: CallOptions = {}): Promise<CheckResult> {
+    const endsAt = performance.now() + (options.timeoutMs ?? this.#transport.timeoutMs);
+    for (let polls = 0; polls < POLLS_MAX; polls++) {
+      const leftMs = endsAt - performance.now();
+      if (leftMs <= 0) break;
+      const beganAt = performance.now();
+      const response = await this.#poll(requestId, leftMs, options.signal);
+      if (response === undefined) break;
+      if (response.status !== 202) return parseResult(response);
+      // A gateway with too many long polls answers at once.
+      const pauseMs = 1_000 - (performance.now() - beganAt);
+      if (pauseMs > 0)
+        await sleep(Math.min(pauseMs, Math.max(1, endsAt - performance.now())), options.signal);
+    }
+    throw new RolecallError('timeout', `Check ${requestId} is still pending: call wait again.`, {
+      requestId,
+    });
+  }
+
+  /** One long poll; `undefined` if the time is over. */
+  async #poll(
+    requestId: string,
+    leftMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ApiResponse | undefined> {
+    const waitSeconds = Math.min(LONG_POLL_SECONDS, Math.max(0, Math.floor(leftMs / 1_000) - 1));
+    try {
+      return await this.#transport.send({
+        method: 'GET',
+        path: `${CHECK_PATH}/responses/${encodeURIComponent(requestId)}`,
+        headers: { prefer: `wait=${waitSeconds}` },
+        signal,
+        timeoutMs: leftMs,
+        attemptMs: waitSeconds * 1_000 + POLL_MARGIN_MS,
+      });
+    } catch (error) {
+      if (error instanceof RolecallError && error.code === 'timeout') return undefined;
+      throw error;
+    }
+  }
+
+  /** The chains that a rule may name. */
+  async chains(options: CallOptions = {}): Promise<ChainList['chains']> {
+    const request = { method: 'GET', path: '/access-control/chains', ...options } as const;
+    const { chains } = parseAnswer(await this.#transport.send(request));
+    if (!Array.isArray(chains)) throw unexpectedAnswer('The answer is no list of chains.');
+    return chains;
+  }
+
+  #post(body: object, options: CallOptions): Promise<ApiResponse> {
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    return this.#transport.send({ method: 'POST', path: CHECK_PATH, body, headers, ...options });
+  }
+}
+
+/** Whatever is not a result must not look like one that grants nothing. */
+function parseResult(response: ApiResponse): CheckResult {
+  const result = parseAnswer(response);
+  const { requestId, status, roles, errors } = result as Partial<CheckResult>;
+  const isResult =
+    typeof requestId === 'string' &&
+    (status === 'completed' || status === 'failed') &&
+    Array.isArray(roles) &&
+    roles.every((role) => typeof role?.id === 'string' && typeof role.granted === 'boolean') &&
+    Array.isArray(errors);
+  if (!isResult) throw unexpectedAnswer('The answer is not the result of a check.');
+  return result as unknown as CheckResult;
+}

@@ -1,0 +1,48 @@
+/** The bounds that stop a call: the caller's signal and a time limit. */
+export function abortable(
+  signal: AbortSignal | undefined,
+  timeoutMs: number,
+): { readonly signal: AbortSignal; readonly isTimedOut: () => boolean; readonly end: () => void } {
+  const controller = new AbortController();
+  let isTimedOut = false;
+  const onAbort = () => controller.abort(signal?.reason);
+  const timer = setTimeout(() => {
+    isTimedOut = true;
+    controller.abort(new Error(`nothing came for ${Math.round(timeoutMs)} ms`));
+  }, timeoutMs);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    isTimedOut: () => isTimedOut,
+    /** Gives up timer and listener. */
+    end: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+/** Waits, unless the signal ends it: then its reason is thrown. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** A `Retry-After` header, in seconds or as a date, in ms; `undefined` if there is none that can be read. */
+export function retryAfterMsOf(header: string | null, nowMs = Date.now()): number | undefined {
+  if (header === null) return undefined;
+  if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1_000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}

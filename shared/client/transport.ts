@@ -1,0 +1,208 @@
+import { RolecallError } from './rolecall-error.ts';
+import { abortable, retryAfterMsOf, sleep } from './timing.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+export type RolecallOptions = {
+  /** Where the gateway is, such as `https://api.example`; may hold a path. */
+  readonly baseUrl: string;
+  /** `rck_live_…` of your client app. Keep it out of browsers. */
+  readonly apiKey: string;
+  /** Default: the runtime's own. */
+  readonly fetch?: Fetch;
+  /** Time limit of a call, retries included; default 30 000. */
+  readonly timeoutMs?: number;
+};
+
+export type CallOptions = {
+  readonly signal?: AbortSignal | undefined;
+  /** Time limit of this call, retries included. */
+  readonly timeoutMs?: number | undefined;
+};
+
+export type ApiRequest = CallOptions & {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  /** From the base URL, with its query. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** One line per value, sent as NDJSON instead of `body`. */
+  readonly lines?: readonly unknown[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Time limit of one attempt; default a share of the call's. */
+  readonly attemptMs?: number;
+  /** Whether the request may be sent again when it is not known if it was carried out; default true. */
+  readonly isRepeatable?: boolean;
+};
+
+export type ApiResponse = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+};
+
+export type Transport = {
+  /** Sends a request until it is answered by something else than "later"; the answer is a 2xx. */
+  readonly send: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly timeoutMs: number;
+};
+
+const TIMEOUT_MS = 30_000;
+/** One attempt has this share of the call's time, so that one that hangs leaves time for others. */
+const ATTEMPT_SHARE = 0.4;
+const ATTEMPT_MS_MIN = 500;
+/** Bounds the loop; the call's time ends it long before. */
+const ATTEMPTS_MAX = 50;
+/** Where the answer names no time: 0.2 s, 0.4 s, … 5 s, less up to a half. */
+const BACKOFF_MS_MIN = 200;
+const BACKOFF_MS_MAX = 5_000;
+
+/**
+ * Sends requests and retries them. A check or batch carries one `Idempotency-Key` on all attempts, so that it is
+ * accepted once, whatever was lost on the way.
+ *
+ * @throws RolecallError `config-invalid`
+ */
+export function makeTransport(options: RolecallOptions): Transport {
+  const baseUrl = parseBaseUrl(options.baseUrl);
+  if (typeof options.apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(options.apiKey))
+    throw new RolecallError('config-invalid', 'apiKey must be the API key of your client app, rck_live_….');
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  if (!(timeoutMs > 0)) throw new RolecallError('config-invalid', 'timeoutMs must be above 0.');
+  const fetch = options.fetch ?? globalThis.fetch;
+
+  const attempt = async (request: ApiRequest, budgetMs: number): Promise<ApiResponse> => {
+    const url = `${baseUrl}${request.path}`;
+    const abort = abortable(request.signal, budgetMs);
+    try {
+      const response = await fetch(url, {
+        method: request.method,
+        headers: { 'x-api-key': options.apiKey, accept: ACCEPT, ...request.headers, ...contentOf(request) },
+        // A followed redirect would carry the key to another host.
+        redirect: 'manual',
+        signal: abort.signal,
+        ...bodyOf(request),
+      });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    } catch (cause) {
+      request.signal?.throwIfAborted();
+      if (abort.isTimedOut()) throw new RolecallError('timeout', `${url} did not answer in time.`, { cause });
+      const detail = `${url} could not be reached: check baseUrl, the network, and that the gateway runs.`;
+      throw new RolecallError('network-unavailable', detail, { cause });
+    } finally {
+      abort.end();
+    }
+  };
+
+  const tryOnce = async (request: ApiRequest, budgetMs: number): Promise<ApiResponse | RolecallError> => {
+    try {
+      const response = await attempt(request, budgetMs);
+      return isSuccess(response) ? response : errorOf(response, `${baseUrl}${request.path}`);
+    } catch (error) {
+      if (error instanceof RolecallError) return error;
+      throw error;
+    }
+  };
+
+  return {
+    timeoutMs,
+    async send(request) {
+      const callMs = request.timeoutMs ?? timeoutMs;
+      const endsAt = performance.now() + callMs;
+      const attemptMs = request.attemptMs ?? Math.max(ATTEMPT_MS_MIN, callMs * ATTEMPT_SHARE);
+      for (let attempts = 1; ; attempts++) {
+        const leftMs = Math.max(1, endsAt - performance.now());
+        const outcome = await tryOnce(request, Math.min(leftMs, attemptMs));
+        if (!(outcome instanceof RolecallError)) return outcome;
+        const waitMs = outcome.retryAfterMs ?? backoffMs(attempts);
+        const isOver = performance.now() + waitMs >= endsAt || attempts >= ATTEMPTS_MAX;
+        if (isOver || !mayRepeat(request, outcome)) throw outcome;
+        await sleep(waitMs, request.signal);
+      }
+    },
+  };
+}
+
+function mayRepeat({ isRepeatable = true }: ApiRequest, error: RolecallError): boolean {
+  if (!isRepeatable) return error.status === 429;
+  // The check goes on by itself: its result is polled.
+  return error.isRetryable && !(error.code === 'deadline-exceeded' && error.requestId !== undefined);
+}
+
+const isSuccess = ({ status }: ApiResponse): boolean => status >= 200 && status <= 299;
+
+const ACCEPT = 'application/json, application/x-ndjson, application/problem+json';
+
+function parseBaseUrl(baseUrl: unknown): string {
+  const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new RolecallError(
+      'config-invalid',
+      'baseUrl must be the absolute http(s) URL of the gateway, such as https://api.example, without query and fragment.',
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
+const contentOf = ({ body, lines }: ApiRequest): Record<string, string> =>
+  lines
+    ? { 'content-type': 'application/x-ndjson' }
+    : body === undefined
+      ? {}
+      : { 'content-type': 'application/json' };
+
+function bodyOf({ body, lines }: ApiRequest): { body?: string } {
+  if (lines) return { body: lines.map((line) => JSON.stringify(line)).join('\n') };
+  return body === undefined ? {} : { body: JSON.stringify(body) };
+}
+
+const backoffMs = (attempts: number): number =>
+  Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempts - 1)) * (1 - Math.random() / 2);
+
+/** The answer's problem; one that is none of Rolecall's names what answered instead. */
+function errorOf(response: ApiResponse, url: string): RolecallError {
+  const { status, headers, text } = response;
+  const isProblem = headers.get('content-type')?.startsWith('application/problem+json');
+  const { code, detail, errors, requestId } = (isProblem ? parseObject(text) : undefined) ?? {};
+  const retryAfterMs = retryAfterMsOf(headers.get('retry-after'));
+  if (typeof code !== 'string')
+    return new RolecallError('unexpected-answer', describeStranger(response, url), { status, retryAfterMs });
+  return new RolecallError(code, typeof detail === 'string' ? detail : code, {
+    status,
+    retryAfterMs,
+    ...(Array.isArray(errors) ? { errors } : {}),
+    ...(typeof requestId === 'string' ? { requestId } : {}),
+  });
+}
+
+function describeStranger({ status, headers }: ApiResponse, url: string): string {
+  const location = headers.get('location');
+  const what = location
+    ? `${url} redirects to ${location}`
+    : `${url} answered ${status} with ${headers.get('content-type') ?? 'no content type'}`;
+  return `${what}, which is no answer of Rolecall: check baseUrl, and any proxy before the gateway.`;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The members of an answer's JSON.
+ *
+ * @throws RolecallError `unexpected-answer` if it is something else, such as a page of a proxy
+ */
+export function parseAnswer({ status, headers, text }: ApiResponse): Readonly<Record<string, unknown>> {
+  const json = parseObject(text);
+  if (json) return json;
+  const type = headers.get('content-type') ?? 'no content type';
+  throw unexpectedAnswer(`The gateway answered ${status} with ${type} instead of JSON.`, status);
+}
+
+export const unexpectedAnswer = (what: string, status?: number): RolecallError =>
+  new RolecallError('unexpected-answer', `${what} Check baseUrl, and any proxy before the gateway.`, {
+    status,
+  });

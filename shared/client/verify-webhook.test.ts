@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { verifyWebhook } from './verify-webhook.ts';
+
+const secretOf = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+const SECRET = secretOf();
+const OTHER = secretOf();
+const BODY = JSON.stringify({ requestId: 'req_1', name: 'Zoë', roles: [{ id: 'gold', granted: true }] });
+
+function sign(secrets: readonly string[], at = new Date(), body = BODY): Record<string, string> {
+  const signatures = secrets.map((secret) => new Webhook(secret).sign('msg_1', at, body));
+  return {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+test.each([
+  ['a record of headers', sign([SECRET]), SECRET],
+  ['a Headers object', new Headers(sign([SECRET])), SECRET],
+  [
+    'headers in capitals',
+    Object.fromEntries(Object.entries(sign([SECRET])).map(([k, v]) => [k.toUpperCase(), v])),
+    SECRET,
+  ],
+  ['a rotation at the sender', sign([OTHER, SECRET]), SECRET],
+  ['a rotation at the receiver', sign([SECRET]), [OTHER, SECRET]],
+])('accepts what was signed: %s', async (_name, headers, secret) => {
+  expect(await verifyWebhook(headers, BODY, secret)).toEqual(JSON.parse(BODY));
+  expect(await verifyWebhook(headers, Buffer.from(BODY), secret)).toEqual(JSON.parse(BODY));
+});
+
+const old = (seconds: number) => new Date(Date.now() - seconds * 1_000);
+test.each([
+  ['a changed body', sign([SECRET]), BODY.replace('true', 'false')],
+  ['another secret', sign([OTHER]), BODY],
+  ['an old message', sign([SECRET], old(310)), BODY],
+  ['a message from the future', sign([SECRET], old(-310)), BODY],
+  ['another id', { ...sign([SECRET]), 'webhook-id': 'msg_2' }, BODY],
+  ['no headers', {}, BODY],
+  ['a timestamp that is no number', { ...sign([SECRET]), 'webhook-timestamp': 'NaN' }, BODY],
+  [
+    'a signature of another version',
+    {
+      ...sign([SECRET]),
+      'webhook-signature': sign([SECRET])['webhook-signature']?.replace('v1', 'v2') ?? '',
+    },
+    BODY,
+  ],
+  ['signed text that is not JSON', sign([SECRET], new Date(), 'hello'), 'hello'],
+] as const)('refuses %s', async (_name, headers, body) => {
+  await expect(verifyWebhook(headers, body, SECRET)).rejects.toMatchObject({ code: 'webhook-invalid' });
+});
+
+test('accepts an older message where the tolerance allows it', async () => {
+  const headers = sign([SECRET], old(900));
+  expect(await verifyWebhook(headers, BODY, SECRET, { toleranceSeconds: 1_000 })).toMatchObject({
+    requestId: 'req_1',
+  });
+});
+
+test('says that it needs the raw body and a secret as the portal shows it', async () => {
+  await expect(verifyWebhook(sign([SECRET]), JSON.parse(BODY), SECRET)).rejects.toThrow('express.text');
+  await expect(verifyWebhook(sign([SECRET]), BODY, 'hush')).rejects.toThrow('whsec_');
+  await expect(verifyWebhook(sign([SECRET]), BODY, [])).rejects.toMatchObject({ code: 'config-invalid' });
+});

@@ -1,0 +1,20 @@
+/** The media type of a signed verdict: `typ` of its header. */
+export const PROOF_TYPE = 'rolecall-verdict+jwt';
+
+/** The claims of a signed verdict (section 12 of the API). */
+export type ProofClaims = {
+  readonly iss: string;
+  readonly aud: string;
+  readonly sub?: string;
+  readonly jti: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly accounts: readonly string[];
+  readonly vaults?: readonly string[];
+  readonly atBlock?: Readonly<Record<string, number>>;
+  readonly granted: readonly string[];
+  readonly denied: readonly string[];
+  readonly undetermined: readonly string[];
+  readonly blocks: Readonly<Record<string, { readonly number: number; readonly hash: string }>>;
+  readonly rulesDigest: string;
+};
