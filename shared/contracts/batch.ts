@@ -86,6 +86,11 @@ export type BatchPartCompleted = z.infer<typeof BatchPartCompleted>;
 
 const keyOf = ({ requestId, part }: { requestId: string; part: number }): string => `${requestId}/${part}`;
 
+/** The roles of some rules, in the order in which the rules name them first. */
+export const roleIdsOf = (rules: readonly { readonly roleId: string }[]): string[] => [
+  ...new Set(rules.map(({ roleId }) => roleId)),
+];
+
 export const checkRequestedBatch = defineTopic({
   name: 'check.requested.batch.v1',
   schema: BatchPartRequested,

@@ -1,5 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { aBatchPart, aBatchPartCompleted } from '../../test/support/a-batch.ts';
 import { ChargeCount } from './count-charges.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 10, minute)).toISOString();
@@ -51,4 +52,25 @@ test('a check of which nothing was decided is refunded once, unless the total al
   count.addResult(undecided('after'), Date.parse(at(32)));
   count.addResult({ ...undecided('decided'), decided: true }, Date.parse(at(31)));
   expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 99 }]);
+});
+
+test('each entry of a part is a check, and a part that stands twice counts once', () => {
+  const count = new ChargeCount();
+  count.addTotal(aTotal(100, 30));
+  const part = aBatchPart('app_1', { chargedMonth: '2026-11', acceptedAt: at(31) });
+  count.addPart(part);
+  count.addPart(part);
+  count.addPart({ ...part, part: 1 });
+  count.addPart({ ...part, part: 2, acceptedAt: at(29) });
+  expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 104 }]);
+});
+
+test('the refunded entries of a part are given back once', () => {
+  const count = new ChargeCount();
+  count.addTotal(aTotal(100, 30));
+  const part = aBatchPartCompleted('app_1', { chargedMonth: '2026-11', refundCount: 2 });
+  count.addPartResult(part, Date.parse(at(29)));
+  count.addPartResult(part, Date.parse(at(31)));
+  count.addPartResult(part, Date.parse(at(32)));
+  expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 98 }]);
 });

@@ -1,9 +1,17 @@
+import {
+  type BatchPartCompleted,
+  type BatchPartRequested,
+  batchCompleted,
+  checkRequestedBatch,
+} from '#shared/contracts/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
 
 /** Most ids remembered to count a check once that stands twice in a lane; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
+
+type Charged = Pick<CheckRequested, 'clientId' | 'chargedMonth'>;
 
 export type Charge = { readonly clientId: string; readonly month: string; readonly count: number };
 
@@ -27,21 +35,43 @@ export class ChargeCount {
   }
 
   /** Takes a check of a lane. All totals must have been taken before. */
-  addCheck({ requestId, clientId, chargedMonth, acceptedAt }: CheckRequested): void {
-    if (chargedMonth === undefined) return;
-    const total = this.#totalOf(clientId, chargedMonth);
-    if (Date.parse(acceptedAt) < total.asOfMs || this.#counted.has(requestId)) return;
-    if (this.#counted.size < IDS_MAX) this.#counted.add(requestId);
-    total.count++;
+  addCheck(check: CheckRequested): void {
+    this.#charge(check, check.requestId, 1);
+  }
+
+  /** Takes a part of a batch: each of its entries is a check. All totals must have been taken before. */
+  addPart(part: BatchPartRequested): void {
+    this.#charge(part, checkRequestedBatch.keyOf(part), part.entries.length);
   }
 
   /** Takes a result: one of which nothing was decided gave its check back, once. */
-  addResult({ requestId, clientId, chargedMonth, decided }: CheckCompleted, publishedAtMs: number): void {
-    if (decided || chargedMonth === undefined || this.#refunded.has(requestId)) return;
+  addResult(result: CheckCompleted, publishedAtMs: number): void {
+    if (!result.decided) this.#refund(result, result.requestId, 1, publishedAtMs);
+  }
+
+  /** Takes the results of a part: its refunded entries were given back, once. */
+  addPartResult(part: BatchPartCompleted, publishedAtMs: number): void {
+    if (part.refundCount > 0) this.#refund(part, batchCompleted.keyOf(part), part.refundCount, publishedAtMs);
+  }
+
+  #charge(
+    { clientId, chargedMonth, acceptedAt }: Charged & { acceptedAt: string },
+    id: string,
+    count: number,
+  ) {
+    if (chargedMonth === undefined) return;
+    const total = this.#totalOf(clientId, chargedMonth);
+    if (Date.parse(acceptedAt) < total.asOfMs || this.#counted.has(id)) return;
+    if (this.#counted.size < IDS_MAX) this.#counted.add(id);
+    total.count += count;
+  }
+
+  #refund({ clientId, chargedMonth }: Charged, id: string, count: number, publishedAtMs: number) {
+    if (chargedMonth === undefined || this.#refunded.has(id)) return;
     const total = this.#totalOf(clientId, chargedMonth);
     if (publishedAtMs < total.asOfMs) return;
-    if (this.#refunded.size < IDS_MAX) this.#refunded.add(requestId);
-    total.count = Math.max(0, total.count - 1);
+    if (this.#refunded.size < IDS_MAX) this.#refunded.add(id);
+    total.count = Math.max(0, total.count - count);
   }
 
   /** The counters as they are to be put back. */

@@ -1,4 +1,5 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import { aBatchPart } from '../../test/support/a-batch.ts';
 import { countLost, TailCount } from './count-lost.ts';
 
 const aCheck = (requestId: string, acceptedAt: string, chargedMonth?: string) =>
@@ -49,4 +50,15 @@ test('an hour of which nothing was counted is lost whole, but for what an earlie
   ];
   expect(countLost(times, undefined, 0)?.count).toBe(8);
   expect(countLost(times, undefined, 10)?.count).toBe(5);
+});
+
+test('each entry of a part is a check of the millisecond in which the batch was accepted', () => {
+  const count = new TailCount();
+  const part = aBatchPart('app_1', { chargedMonth: '2026-11', acceptedAt: '2026-11-21T10:00:00.001Z' });
+  count.addPart(part);
+  count.addPart(part);
+  count.addPart({ ...part, part: 1 });
+  expect(count.hours().map(({ times }) => times)).toEqual([
+    [{ ms: Date.parse('2026-11-21T10:00:00.001Z'), count: 4 }],
+  ]);
 });

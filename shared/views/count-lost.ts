@@ -1,3 +1,4 @@
+import { type BatchPartRequested, checkRequestedBatch } from '#shared/contracts/batch.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { AdmittedAt } from '#shared/redis/restore-admission.ts';
 import type { AppHour } from '#shared/redis/usage.ts';
@@ -13,16 +14,29 @@ export class TailCount {
   readonly #counted = new Set<string>();
   readonly #hours = new Map<string, { appHour: AppHour; month: string; times: Map<number, number> }>();
 
-  add({ requestId, clientId, chargedMonth, acceptedAt }: CheckRequested): void {
-    if (chargedMonth === undefined || this.#counted.has(requestId)) return;
-    if (this.#counted.size < IDS_MAX) this.#counted.add(requestId);
+  add(check: CheckRequested): void {
+    this.#add(check, check.requestId, 1);
+  }
+
+  /** Each entry of the part is a check. */
+  addPart(part: BatchPartRequested): void {
+    this.#add(part, checkRequestedBatch.keyOf(part), part.entries.length);
+  }
+
+  #add(
+    { clientId, chargedMonth, acceptedAt }: Pick<CheckRequested, 'clientId' | 'chargedMonth' | 'acceptedAt'>,
+    id: string,
+    count: number,
+  ): void {
+    if (chargedMonth === undefined || this.#counted.has(id)) return;
+    if (this.#counted.size < IDS_MAX) this.#counted.add(id);
     const ms = Date.parse(acceptedAt);
     const hour = Math.floor(ms / HOUR_MS);
     const key = `${clientId} ${hour} ${chargedMonth}`;
     const known = this.#hours.get(key);
     const { times } = known ?? { times: new Map<number, number>() };
     if (!known) this.#hours.set(key, { appHour: { clientId, hour }, month: chargedMonth, times });
-    times.set(ms, (times.get(ms) ?? 0) + 1);
+    times.set(ms, (times.get(ms) ?? 0) + count);
   }
 
   hours(): ChargedHour[] {

@@ -1,4 +1,10 @@
 import { audit } from '#shared/contracts/audit.ts';
+import {
+  type BatchPartRequested,
+  batchCompleted,
+  checkRequestedBatch,
+  roleIdsOf,
+} from '#shared/contracts/batch.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
@@ -11,6 +17,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
+import type { Batches } from '#shared/redis/batches.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import { type Deliveries, deliveryEndsAt } from '#shared/redis/deliveries.ts';
 import { positionName } from '#shared/redis/positions.ts';
@@ -32,6 +39,7 @@ export type Rebuild = {
   readonly clientApps: Pick<ClientApps, 'project'>;
   readonly ruleSets: Pick<RuleSets, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
+  readonly batches: Pick<Batches, 'register' | 'savePart'>;
   readonly deliveries: Pick<Deliveries, 'record' | 'freeStep'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
@@ -52,13 +60,15 @@ export type RebuildCounts = Readonly<
     | 'counters'
     | 'days'
     | 'results'
+    | 'parts'
     | 'attempts',
     number
   >
 >;
 
-/** Records applied at once. Their commands share a round trip. */
+/** Records applied at once, and their bytes. Their commands share a round trip. */
 const APPLY_BATCH_MAX = 500;
+const APPLY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * Makes the Redis views again from the topics and then declares them whole.
@@ -94,6 +104,7 @@ async function applyAll(
     counters: 0,
     days: 0,
     results: 0,
+    parts: 0,
     attempts: 0,
   };
   const follow: Follow = async (topic, apply) => {
@@ -162,7 +173,7 @@ async function applyApps(
 
 /** What admission keeps: the hours' figures, the idempotency claims, and the charges of accepted checks. */
 async function applyAdmissions(
-  { admission, usageFigures, now }: Rebuild,
+  { admission, batches, usageFigures, now }: Rebuild,
   token: string,
   follow: Follow,
   counts: Counts,
@@ -188,10 +199,28 @@ async function applyAdmissions(
       await admission.claim(claim, nowMs, token);
       counts.claims++;
     });
+  await follow(checkRequestedBatch, async (part) => {
+    charges.addPart(part);
+    const claim = claimOf(part);
+    if (claim) await admission.claim(claim, nowMs, token);
+    if (claim && part.part === 0) counts.claims++;
+    await registerPart(batches, part, nowMs, token);
+  });
+}
+
+/** Registers the batch that a part belongs to; a sweep of a watch is none. */
+export async function registerPart(
+  batches: Pick<Batches, 'register'>,
+  part: BatchPartRequested,
+  nowMs: number,
+  token: string,
+): Promise<void> {
+  if (part.delivery.mode === 'watch' || Date.parse(part.retainUntil) <= nowMs) return;
+  await batches.register({ ...part, roleIds: roleIdsOf(part.rules) }, token);
 }
 
 /** The claim that a check holds, if it was sent with an idempotency key. */
-export function claimOf(message: CheckRequested): RestoredClaim | undefined {
+export function claimOf(message: CheckRequested | BatchPartRequested): RestoredClaim | undefined {
   const { requestId, clientId, chargedMonth: month, idempotency, acceptedAt } = message;
   return idempotency && { ...idempotency, requestId, clientId, month, acceptedAtMs: Date.parse(acceptedAt) };
 }
@@ -199,7 +228,7 @@ export function claimOf(message: CheckRequested): RestoredClaim | undefined {
 const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:00Z`));
 
 async function applyOutcomes(
-  { results, deliveries, now }: Rebuild,
+  { results, batches, deliveries, now }: Rebuild,
   token: string,
   follow: Follow,
   counts: Counts,
@@ -213,6 +242,12 @@ async function applyOutcomes(
     const { refund: _, counted: __, ...saving } = savingOf(message);
     await results.saveIfAbsent({ ...saving, access: token });
     counts.results++;
+  });
+  await follow(batchCompleted, async (part, publishedAtMs) => {
+    charges.addPartResult(part, publishedAtMs);
+    if (Date.parse(part.retainUntil) <= now()) return;
+    await batches.savePart(part, { access: token, isRefunded: false });
+    counts.parts++;
   });
   await follow(webhookAttempted, async (message) => {
     if (deliveryEndsAt(message) <= now()) return;
@@ -232,8 +267,9 @@ export async function applyRecords<M>(
   apply: (message: M, publishedAtMs: number, place: string) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {
-  for (let i = 0; i < records.length; i += APPLY_BATCH_MAX) {
-    const batch = records.slice(i, i + APPLY_BATCH_MAX).map(async ({ value, offset, timestamp }) => {
+  for (let next = 0; next < records.length; ) {
+    const end = endOfBatch(records, next);
+    const batch = records.slice(next, end).map(async ({ value, offset, timestamp }) => {
       try {
         await apply(parseMessage(topic, value), Number(timestamp), `${topic.name}/${partition}/${offset}`);
       } catch (error) {
@@ -242,5 +278,16 @@ export async function applyRecords<M>(
       }
     });
     await Promise.all(batch);
+    next = end;
   }
+}
+
+/** The place behind the records that are applied together: at least one. */
+function endOfBatch(records: readonly TopicRecord[], first: number): number {
+  let bytes = 0;
+  for (let end = first; end < records.length; end++) {
+    bytes += records[end]?.value?.length ?? 0;
+    if (end > first && (bytes > APPLY_BYTES_MAX || end - first >= APPLY_BATCH_MAX)) return end;
+  }
+  return records.length;
 }

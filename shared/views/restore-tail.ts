@@ -1,6 +1,7 @@
 import { audit } from '#shared/contracts/audit.ts';
+import { type BatchPartRequested, batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { LANES } from '#shared/contracts/check-requested.ts';
+import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
@@ -16,7 +17,7 @@ import { savingOf } from '#shared/redis/results.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
 import { HOUR_MS } from '../contracts/durations.ts';
 import { countLost, TailCount } from './count-lost.ts';
-import { applyRecords, claimOf, type Rebuild, rebuildViews } from './rebuild-views.ts';
+import { applyRecords, claimOf, type Rebuild, rebuildViews, registerPart } from './rebuild-views.ts';
 import { underRebuildLock } from './under-lock.ts';
 
 /**
@@ -27,7 +28,9 @@ const TAIL_MS_MAX = HOUR_MS;
 /** A record is stamped by the clock of the process that publishes it, and published a moment before or after it is applied. */
 const MARGIN_MS = 120_000;
 
-export type TailCounts = Readonly<Record<'documents' | 'audit' | 'charges' | 'results' | 'attempts', number>>;
+export type TailCounts = Readonly<
+  Record<'documents' | 'audit' | 'charges' | 'results' | 'parts' | 'attempts', number>
+>;
 
 /**
  * Makes the views whole again on a Redis that was restarted or replaced, and may lack the last writes that were
@@ -39,7 +42,7 @@ export type TailCounts = Readonly<Record<'documents' | 'audit' | 'charges' | 're
  *
  * | kept | read from | and what is not in a topic |
  * | --- | --- | --- |
- * | results, refunds, figures of the day | `check.completed` | refusals of the lost second are missing in the figures |
+ * | results, parts of batches, refunds, figures of the day | `check.completed`, `batch.completed` | refusals of the lost second are missing in the figures |
  * | accounts, client apps, rule sets, audit trail | their topics | |
  * | deliveries | `webhook.attempted`, the retry tiers | claims: an attempt may be made twice, with one id and the same bytes |
  * | the month's counters, the hour's accepted, claims of idempotency keys | the lanes, against the last millisecond that was counted | a refund for a check that was never published: it was answered 503 |
@@ -93,7 +96,7 @@ async function applyTails(
   last: LastSeen,
 ): Promise<{ counts: TailCounts; positions: Positions }> {
   const positions = new Map<string, number>();
-  const counts = { documents: 0, audit: 0, charges: 0, results: 0, attempts: 0 };
+  const counts = { documents: 0, audit: 0, charges: 0, results: 0, parts: 0, attempts: 0 };
   const read = async <M>(
     topic: Topic<M>,
     from: { from: Map<number, number> } | { sinceMs: number },
@@ -124,6 +127,10 @@ async function applyTails(
     await rebuild.results.saveIfAbsent({ ...savingOf(message), access: token });
     counts.results++;
   });
+  await tail.fromPosition(batchCompleted, async (part) => {
+    await rebuild.batches.savePart(part, { access: token });
+    counts.parts++;
+  });
   return { counts, positions };
 }
 
@@ -153,7 +160,7 @@ async function applyDocuments(
 }
 
 async function applyCharges(
-  { admission, now }: Rebuild,
+  { admission, batches, now }: Rebuild,
   token: string,
   { fromLastSeen }: Tail,
   chargedUntilMs: number,
@@ -161,15 +168,23 @@ async function applyCharges(
 ): Promise<void> {
   const tail = new TailCount();
   const nowMs = now();
-  await Promise.all(
-    Object.values(LANES).map((lane) =>
+  const restoreClaim = async (message: CheckRequested | BatchPartRequested) => {
+    const claim = claimOf(message);
+    if (claim) await admission.claim(claim, nowMs, token);
+  };
+  await Promise.all([
+    ...Object.values(LANES).map((lane) =>
       fromLastSeen(lane, async (message) => {
         tail.add(message);
-        const claim = claimOf(message);
-        if (claim) await admission.claim(claim, nowMs, token);
+        await restoreClaim(message);
       }),
     ),
-  );
+    fromLastSeen(checkRequestedBatch, async (part) => {
+      tail.addPart(part);
+      await restoreClaim(part);
+      await registerPart(batches, part, nowMs, token);
+    }),
+  ]);
   for (const { times, ...hour } of tail.hours()) {
     const before = await admission.lastAdmitted(hour, token);
     const lost = countLost(times, before, chargedUntilMs);
