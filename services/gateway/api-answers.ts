@@ -109,6 +109,7 @@ export const OPERATION_CODES = {
       'chain-unsupported',
       'min-token-zero',
       'too-many-reads',
+      'proof-unavailable',
       'callback-url-refused',
       'idempotency-key-reused',
     ],

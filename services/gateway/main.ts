@@ -133,7 +133,12 @@ await runService(
         timeoutsMs: WRITE_TIMEOUTS_MS,
         now: clock.now,
       }),
-      rules: { chainIds, callback: config.callback, resolveRuleSet: makeResolveRuleSet(ruleSetCache) },
+      rules: {
+        chainIds,
+        callback: config.callback,
+        signsVerdicts: config.proofKeys !== undefined,
+        resolveRuleSet: makeResolveRuleSet(ruleSetCache),
+      },
       chains,
       retentionMs,
       syncDeadlineMs,

@@ -30,6 +30,7 @@ export const PROBLEMS = {
   'rule-set-unknown': { status: 422, title: 'There is no such rule set' },
   'chain-unsupported': { status: 422, title: 'The chain is not supported' },
   'min-token-zero': { status: 422, title: 'A minimum of zero would always grant' },
+  'proof-unavailable': { status: 422, title: 'Verdicts are not signed here' },
   'too-many-reads': { status: 422, title: 'The check needs too many reads' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another body' },
   'monthly-quota-exceeded': { status: 429, title: "The month's quota is used up" },

@@ -6,6 +6,7 @@ const RULES: ValidationRules = {
   isEnterprise: false,
   chainIds: new Set([1]),
   callback: { allowHttp: false, allowedCidrs: [] },
+  signsVerdicts: true,
 };
 const NATIVE = { type: 'NATIVE', chainId: 1, roleId: 'r' };
 const ERC20 = { type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'r' };

@@ -46,6 +46,8 @@ export type ValidationRules = {
   /** The configured chains. */
   readonly chainIds: ReadonlySet<number>;
   readonly callback: CallbackPolicy;
+  /** Whether verdicts are signed here. */
+  readonly signsVerdicts: boolean;
   /** The rule set that the body names by `ruleSet`, if there is one. */
   readonly stored?: RuleSet | undefined;
 };
@@ -77,7 +79,7 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
     ...faultsOfRuleSource(body, rules),
     ...(callback && 'fault' in callback ? [callback.fault] : []),
     ...faultsOfBlocks(body, placed, broken),
-    ...faultsOfProof(body),
+    ...faultsOfProof(body, rules),
   ];
   if (faults.length === 0 && parsed) {
     const check = complete(
@@ -209,9 +211,16 @@ export function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: Reado
   ];
 }
 
-/** How long a verdict is valid says nothing where none is signed. */
-export function faultsOfProof(body: unknown): Fault[] {
+/** A proof needs a key; how long it is valid says nothing where none is asked for. */
+export function faultsOfProof(
+  body: unknown,
+  { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>,
+): Fault[] {
   const { proof, proofSeconds } = membersOf(body);
+  if (proof === true && !signsVerdicts)
+    return [
+      { pointer: '/proof', code: 'proof-unavailable', detail: 'is refused: no verdicts are signed here' },
+    ];
   if (proofSeconds === undefined || (proof !== undefined && proof !== false)) return [];
   return [{ pointer: '/proofSeconds', code: 'not-allowed', detail: 'is allowed only beside "proof": true' }];
 }

@@ -7,6 +7,7 @@ const RULES: ValidationRules = {
   isEnterprise: false,
   chainIds: new Set([1]),
   callback: { allowHttp: false, allowedCidrs: [] },
+  signsVerdicts: true,
 };
 const TIER = {
   type: 'CONTRACT',

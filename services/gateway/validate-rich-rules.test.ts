@@ -10,6 +10,7 @@ const RULES: ValidationRules = {
   isEnterprise: false,
   chainIds: new Set([1, 10]),
   callback: { allowHttp: false, allowedCidrs: [] },
+  signsVerdicts: true,
 };
 const LEAF = { type: 'NATIVE', chainId: 1 };
 const ERC20 = { type: 'ERC20', chainId: 1, contractAddress: TOKEN };
@@ -89,6 +90,15 @@ describe('a valid check', () => {
         ],
       },
     ]);
+  });
+
+  it('may ask for a proof only where verdicts are signed', () => {
+    const validation = validate(check({ proof: true }), { ...RULES, signsVerdicts: false });
+    expect(validation).toMatchObject({
+      ok: false,
+      faults: [{ pointer: '/proof', code: 'proof-unavailable' }],
+    });
+    expect(validate(check({ proof: false }), { ...RULES, signsVerdicts: false }).ok).toBe(true);
   });
 
   it('carries its wallets, its snapshot and its proof', () => {

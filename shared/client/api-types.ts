@@ -489,6 +489,7 @@ export type ProblemCode =
   | 'min-token-zero'
   | 'monthly-quota-exceeded'
   | 'overloaded'
+  | 'proof-unavailable'
   | 'rate-limited'
   | 'request-expired'
   | 'request-not-found'

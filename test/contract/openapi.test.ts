@@ -113,6 +113,7 @@ const CHECK_PROBLEMS: Record<string, () => Promise<Response>> = {
     (await start()).post({ account: POLL.account, ruleSet: 'vip', async: true }),
   'chain-unsupported': async () => (await start()).post(rule({ chainId: 2 })),
   'min-token-zero': async () => (await start()).post(rule({ minToken: '0' })),
+  'proof-unavailable': async () => (await start()).post({ ...POLL, proof: true }),
   'too-many-reads': async () => {
     const one = { type: 'ERC1155', chainId: 1, contractAddress: A_CHECK.account, roleId: 'r' };
     const rules = Array.from({ length: 40 }, (_, i) => ({ ...one, tokenId: `${i * 256}-${i * 256 + 255}` }));

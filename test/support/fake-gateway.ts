@@ -160,6 +160,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       chainIds: new Set([1, 10]),
       callback: { allowHttp: false, allowedCidrs: [] },
       resolveRuleSet: makeResolveRuleSet(ruleSetCache),
+      signsVerdicts: options.proofKeys !== undefined,
     },
     chains: [
       {
