@@ -39,6 +39,7 @@ const PartialCheck = CheckRequested.pick({
   acceptedAt: true,
   retainUntil: true,
   chargedMonth: true,
+  ruleSet: true,
 }).extend({
   rules: PartialRules,
 });

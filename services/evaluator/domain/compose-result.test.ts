@@ -131,3 +131,11 @@ test('a check that could not be evaluated fails with internal for every rule, al
   expect({ decided, status, roles }).toEqual({ decided: false, status: 'failed', roles: [] });
   expect(errors.map(({ code }) => code)).toEqual(['internal', 'internal']);
 });
+
+test('the result and the failure of a check by a rule set name its version', () => {
+  const ruleSet = { id: 'holders', version: 3, digest: 'sha-256=:x:' };
+  expect(compose({ ruleSet }, granted, denied).ruleSet).toEqual(ruleSet);
+  const check = aCheck({ ruleSet });
+  const { resultJson } = composeFailure({ ...check, rules: check.rules.map(nameRule) }, AT);
+  expect(CheckResult.parse(JSON.parse(resultJson)).ruleSet).toEqual(ruleSet);
+});

@@ -16,7 +16,7 @@ import type { ChainObservations } from './read.ts';
 /** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
 export type FailedCheck = Pick<
   CheckRequested,
-  'requestId' | 'clientId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth'
+  'requestId' | 'clientId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth' | 'ruleSet'
 > & { readonly rules: readonly NamedRule[] };
 
 /** A rule by its role, and by the chain and the contract of the simple rule that its error names. */
@@ -104,7 +104,7 @@ function complete(
     retainUntil: check.retainUntil,
     decided: !isRefunded(result, check.rules.length),
     ...(check.chargedMonth === undefined ? {} : { chargedMonth: check.chargedMonth }),
-    resultJson: JSON.stringify(result),
+    resultJson: JSON.stringify(check.ruleSet ? { ...result, ruleSet: check.ruleSet } : result),
   };
 }
 
