@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildCheck, newRule } from './core/build-check.js';
+import { describeDetail, numberOf } from './core/describe-detail.js';
 import { formatCount, formatDistance, formatMs, formatPlural, formatShare } from './core/format.js';
 import { matchPath } from './core/match-path.js';
 
@@ -60,6 +61,72 @@ test('a check holds what a rule of its type has, and leaves out what was left em
     ],
   });
   expect(buildCheck({ ...typed, onUndetermined: 'deny' })).toMatchObject({ onUndetermined: 'deny' });
+});
+
+test('a check holds composed rules, view functions, several wallets and blocks of the past', () => {
+  const contract = {
+    ...newRule(1, '1'),
+    type: 'CONTRACT',
+    contractAddress: '0x1',
+    function: 'function tierOf(address, uint256) view returns (uint8)',
+    args: ' $account \n7\n',
+    operator: 'gte',
+    value: '2',
+  };
+  const inner = { ...newRule(1, '10'), type: 'NONE', rules: [{ ...newRule(1, '10'), type: 'NATIVE' }] };
+  const typed = {
+    account: '0x2',
+    others: '0x3\n0x4',
+    vaults: ' 0x5 ',
+    blocks: { '1': ' 123 ', '10': '', '5': '7' },
+    explain: true,
+    onUndetermined: 'omit',
+    rules: [{ ...newRule(1, '5'), type: 'AT_LEAST', atLeast: '1', rules: [contract, inner] }],
+  };
+  expect(buildCheck(typed)).toEqual({
+    accounts: ['0x2', '0x3', '0x4'],
+    vaults: ['0x5'],
+    consistency: { atBlock: { '1': 123 } },
+    explain: true,
+    rules: [
+      {
+        type: 'AT_LEAST',
+        atLeast: 1,
+        roleId: 'role-1',
+        rules: [
+          {
+            type: 'CONTRACT',
+            chainId: 1,
+            contractAddress: '0x1',
+            function: contract.function,
+            args: ['$account', '7'],
+            operator: 'gte',
+            value: '2',
+          },
+          { type: 'NONE', rules: [{ type: 'NATIVE', chainId: 10 }] },
+        ],
+      },
+    ],
+  });
+});
+
+test('the amounts that were compared read as a sentence', () => {
+  const erc20 = { type: 'ERC20', chainId: 1 };
+  const blocks = { '1': { number: 123 } };
+  expect(
+    describeDetail({ outcome: 'granted', observed: '1500.5', required: { min: '1500' } }, erc20, blocks),
+  ).toBe('balance 1500.5 ≥ 1500, block 123');
+  expect(
+    describeDetail({ outcome: 'denied', observed: '3', required: { min: '5', max: '9' } }, erc20, {}),
+  ).toBe('balance 3, needs ≥ 5 and ≤ 9');
+  const call = { type: 'CONTRACT', chainId: 1, function: 'function isOwner(address) view returns (bool)' };
+  expect(
+    describeDetail({ outcome: 'undetermined', required: { operator: 'eq', value: 'true' } }, call, {}),
+  ).toBe('isOwner could not be read, needs = true');
+  expect(
+    describeDetail({ outcome: 'denied' }, { type: 'AT_LEAST', atLeast: 2, rules: [erc20, call] }, blocks),
+  ).toBe('at least 2 of these');
+  expect(numberOf('/rules/0/rules/2')).toBe('1.3');
 });
 
 test('figures read well', () => {

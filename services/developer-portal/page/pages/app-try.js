@@ -1,5 +1,5 @@
 import { ask } from '../core/api.js';
-import { buildCheck, demoRules, newRule, RULES_MAX } from '../core/build-check.js';
+import { buildCheck, countRules, demoRules, newRule, RULES_MAX } from '../core/build-check.js';
 import { html, useState } from '../core/html.js';
 import { keptKey } from '../core/kept-keys.js';
 import { useApp } from '../core/session.js';
@@ -11,6 +11,7 @@ import { PageHead } from '../parts/page-head.js';
 import { Card, Loaded } from '../parts/states.js';
 import { RuleFields } from './rule-fields.js';
 import { TryAnswer } from './try-answer.js';
+import { NO_OPTIONS, TryOptions } from './try-options.js';
 
 const POLICIES = [
   ['omit', 'Leave the rule out'],
@@ -35,12 +36,13 @@ function TryForm({ chains, demo }) {
   const [apiKey, setApiKey] = useState(() => keptKey(app.clientId));
   const [onUndetermined, setPolicy] = useState('omit');
   const [rules, setRules] = useState(() => [newRule(1, firstChain)]);
+  const [more, setMore] = useState(NO_OPTIONS);
   const [answer, setAnswer] = useState(undefined);
   const send = async (_, idempotencyKey) => {
     setAnswer(undefined);
-    const check = buildCheck({ account, onUndetermined, rules });
+    const check = buildCheck({ account, onUndetermined, rules, ...more });
     const body = { apiKey: apiKey.trim(), check };
-    return { ...(await ask('POST', `${api}/try`, { body, idempotencyKey })), onUndetermined };
+    return { ...(await ask('POST', `${api}/try`, { body, idempotencyKey })), check };
   };
   const form = useSubmit(send, setAnswer);
   const faults = {
@@ -48,8 +50,8 @@ function TryForm({ chains, demo }) {
     ...faultsOf(answer?.body?.errors, ''),
     ...form.faults,
   };
-  const change = (place, name, value) =>
-    setRules(rules.map((rule, at) => (at === place ? { ...rule, [name]: value } : rule)));
+  const change = (place, changed) => setRules(rules.map((rule, at) => (at === place ? changed : rule)));
+  const canAdd = countRules(rules) < RULES_MAX;
   const add = () =>
     setRules([...rules, { ...newRule(rules.length + 1), chainId: rules.at(-1)?.chainId ?? firstChain }]);
   const fillIn = (wallet) => {
@@ -69,23 +71,24 @@ function TryForm({ chains, demo }) {
             placeholder="rck_live_…" onInput=${(event) => setApiKey(event.target.value)} fault=${faults['/apiKey']}
             hint=${keptKey(app.clientId) === '' ? 'Paste a key of this app.' : 'The key that you have just made.'} />
           <${Field} label="Wallet" name="account" required maxlength="100" class="mono-input" placeholder="0x…" value=${account}
-            onInput=${(event) => setAccount(event.target.value)} fault=${faults['/account']} />
+            onInput=${(event) => setAccount(event.target.value)} fault=${faults['/account'] ?? faults['/accounts/0']} />
         </div>
         ${rules.map(
           (
             rule,
             place,
-          ) => html`<${RuleFields} key=${place} rule=${rule} place=${place} chains=${chains} faults=${faults}
-            onChange=${(name, value) => change(place, name, value)}
+          ) => html`<${RuleFields} key=${place} rule=${rule} path=${`/rules/${place}`} chains=${chains} faults=${faults}
+            canAdd=${canAdd} onChange=${(changed) => change(place, changed)}
             onRemove=${rules.length > 1 ? () => setRules(rules.filter((_, at) => at !== place)) : undefined} />`,
         )}
         <div class="inline spread">
-          <button type="button" onClick=${add} disabled=${rules.length >= RULES_MAX}>Add a rule</button>
+          <button type="button" onClick=${add} disabled=${!canAdd}>Add a rule</button>
           <${Field} label="A rule that cannot be read" as="select" name="onUndetermined" value=${onUndetermined}
             onChange=${(event) => setPolicy(event.target.value)}>
             ${POLICIES.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
           <//>
         </div>
+        <${TryOptions} more=${more} rules=${rules} faults=${faults} onChange=${setMore} />
       <//>
     <//>
     ${answer && html`<${TryAnswer} answer=${answer} />`}

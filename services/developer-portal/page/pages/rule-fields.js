@@ -1,41 +1,134 @@
-import { FIELDS } from '../core/build-check.js';
+import { COMPOSED, DEPTH_MAX, FIELDS, isComposed, newRule } from '../core/build-check.js';
+import { numberOf } from '../core/describe-detail.js';
 import { html } from '../core/html.js';
 import { Field } from '../parts/field.js';
 
 /** What each field is for; required ones have no default. */
 const WORDS = {
-  contractAddress: { label: 'Contract', placeholder: '0x…', maxlength: 100, required: true },
+  contractAddress: {
+    label: 'Contract',
+    placeholder: '0x…',
+    maxlength: 100,
+    required: true,
+    class: 'span mono-input',
+  },
   tokenId: { label: 'Token ids', placeholder: '1,2,42-69', maxlength: 4_000 },
   minToken: { label: 'At least', placeholder: '1', maxlength: 120 },
   maxToken: { label: 'At most', placeholder: 'no bound', maxlength: 120 },
+  function: {
+    label: 'Function',
+    placeholder: 'function isMember(address who) view returns (bool)',
+    maxlength: 512,
+    required: true,
+    class: 'span mono-input',
+  },
+  args: {
+    label: 'Arguments',
+    as: 'textarea',
+    rows: 2,
+    placeholder: '$account',
+    class: 'span mono-input',
+    hint: 'One a line. $account stands for the wallet.',
+  },
+  returns: { label: 'Output', placeholder: 'the first', maxlength: 100 },
+  operator: {
+    label: 'Comparison',
+    as: 'select',
+    options: { '': 'default', eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' },
+  },
+  value: { label: 'Value', placeholder: 'true', maxlength: 1_000 },
+  onRevert: {
+    label: 'If it reverts',
+    as: 'select',
+    options: { '': 'undetermined', deny: 'denied' },
+  },
+  wallets: { label: 'Satisfied by', as: 'select', options: { '': 'any address', all: 'every address' } },
 };
 
-/** The fields of one rule. Which there are depends on its type. */
-export function RuleFields({ rule, place, chains, faults, onChange, onRemove }) {
-  const fault = (name) => faults[`/rules/${place}/${name}`];
+const TYPES = [...Object.keys(FIELDS), ...Object.keys(COMPOSED)];
+
+/**
+ * The fields of one rule, and of the rules inside of it. Which there are depends on its type.
+ *
+ * @param path the JSON pointer of the rule in the check, `/rules/0`
+ * @param canAdd whether there may be one more rule
+ */
+export function RuleFields({ rule, path, depth = 1, chains, faults, canAdd, onChange, onRemove }) {
+  const number = numberOf(path);
+  const change = (name, value) => onChange({ ...rule, [name]: value });
   const bind = (name) => ({
-    name: `rules/${place}/${name}`,
+    name: `${path}/${name}`.slice(1),
     value: rule[name],
-    onInput: (event) => onChange(name, event.target.value),
-    fault: fault(name),
+    onInput: (event) => change(name, event.target.value),
+    fault: faultOf(faults, `${path}/${name}`),
   });
+  const changeType = (type) => {
+    const isEmpty = isComposed({ type }) && rule.rules.length === 0;
+    onChange({ ...rule, type, ...(isEmpty && { rules: [newRule(1, rule.chainId)] }) });
+  };
   return html`<fieldset class="rule">
-    <legend>Rule ${place + 1}</legend>
-    ${onRemove && html`<button type="button" class="plain remove" aria-label=${`Remove rule ${place + 1}`} onClick=${onRemove}>Remove</button>`}
+    <legend>Rule ${number}</legend>
+    ${onRemove && html`<button type="button" class="plain remove" aria-label=${`Remove rule ${number}`} onClick=${onRemove}>Remove</button>`}
+    ${faults[path] && html`<p class="fault">${faults[path]}</p>`}
     <div class="rule-grid">
-      <${Field} label="Type" as="select" ...${bind('type')} onChange=${(event) => onChange('type', event.target.value)}>
-        ${Object.keys(FIELDS).map((type) => html`<option value=${type}>${type}</option>`)}
+      <${Field} label="Type" as="select" ...${bind('type')} onChange=${(event) => changeType(event.target.value)}>
+        ${TYPES.filter((type) => depth <= DEPTH_MAX || !isComposed({ type })).map((type) => html`<option value=${type}>${type}</option>`)}
       <//>
-      <${ChainField} chains=${chains} ...${bind('chainId')} />
-      ${FIELDS[rule.type].map(
-        (
-          name,
-        ) => html`<${Field} key=${name} class=${name === 'contractAddress' ? 'span mono-input' : ''} ...${WORDS[name]}
-          required=${name === 'contractAddress' || (name === 'tokenId' && rule.type === 'ERC1155')} ...${bind(name)} />`,
-      )}
-      <${Field} label="Role id" required maxlength="128" ...${bind('roleId')} />
+      ${isComposed(rule) ? null : html`<${ChainField} chains=${chains} ...${bind('chainId')} />`}
+      ${
+        rule.type === 'AT_LEAST' &&
+        html`<${Field} label="How many" required inputmode="numeric" maxlength="4" ...${bind('atLeast')} />`
+      }
+      ${(FIELDS[rule.type] ?? []).map((name) => html`<${LeafField} key=${name} rule=${rule} member=${name} ...${bind(name)} />`)}
+      ${depth === 1 && html`<${Field} label="Role id" required maxlength="128" ...${bind('roleId')} />`}
     </div>
+    ${isComposed(rule) && html`<${InnerRules} ...${{ rule, path, depth, chains, faults, canAdd, change }} />`}
   </fieldset>`;
+}
+
+/** The rules that a composed rule is made of. */
+function InnerRules({ rule, path, depth, chains, faults, canAdd, change }) {
+  const { rules } = rule;
+  const changeAt = (place) => (changed) =>
+    change(
+      'rules',
+      rules.map((inner, at) => (at === place ? changed : inner)),
+    );
+  const removeAt = (place) => () =>
+    change(
+      'rules',
+      rules.filter((_, at) => at !== place),
+    );
+  const last = rules.at(-1);
+  const chainId = last?.chainId ?? rule.chainId;
+  return html`<div class="inner-rules">
+    ${rules.map(
+      (
+        inner,
+        place,
+      ) => html`<${RuleFields} key=${place} rule=${inner} path=${`${path}/rules/${place}`} depth=${depth + 1}
+        chains=${chains} faults=${faults} canAdd=${canAdd} onChange=${changeAt(place)}
+        onRemove=${rules.length > 1 ? removeAt(place) : undefined} />`,
+    )}
+    <div><button type="button" disabled=${!canAdd} onClick=${() => change('rules', [...rules, newRule(1, chainId)])}>
+      Add to rule ${numberOf(path)}</button></div>
+  </div>`;
+}
+
+function LeafField({ rule, member, ...bound }) {
+  const { options, required, ...words } = WORDS[member];
+  const isRequired = required || (member === 'tokenId' && rule.type === 'ERC1155');
+  return html`<${Field} ...${words} ...${bound} required=${isRequired}>
+    ${options && Object.entries(options).map(([value, text]) => html`<option value=${value}>${text}</option>`)}
+  <//>`;
+}
+
+/** The fault of a field, or of the first faulty entry of a list that the field holds. */
+function faultOf(faults, pointer) {
+  const entry = Object.keys(faults).find(
+    (key) => key.startsWith(`${pointer}/`) && !pointer.endsWith('/rules'),
+  );
+  return faults[pointer] ?? faults[entry];
 }
 
 /** The configured chains; where the portal does not know them, any id. */

@@ -1,3 +1,4 @@
+import { describeDetail, numberOf } from '../core/describe-detail.js';
 import { formatMs } from '../core/format.js';
 import { html, useEffect, useRef } from '../core/html.js';
 import { CopyButton } from '../parts/copy.js';
@@ -6,14 +7,15 @@ import { Badge, Card } from '../parts/states.js';
 import { foldRoles } from '../snippets/fold-roles.mjs';
 
 /** What a tried check gave: the verdicts at a glance, then request and answer as they were. */
-export function TryAnswer({ answer: { status, headers, body, durationMs, curl, onUndetermined } }) {
+export function TryAnswer({ answer: { status, headers, body, durationMs, curl, check } }) {
   const ref = useRef(null);
   // Below a long form the answer would not be seen.
   useEffect(() => ref.current.closest('.card').scrollIntoView({ block: 'start' }), []);
   const isGood = status >= 200 && status < 300 && body?.status !== 'failed';
   return html`
     <${Card} title="Answer" aside=${html`<${Badge} tone=${isGood ? 'good' : 'bad'}>${status}${body?.status === 'failed' ? ', failed' : ''}<//> <span class="sub">${formatMs(durationMs)}</span>`}>
-      <div role="status" ref=${ref}><${Verdicts} body=${body} isDenying=${onUndetermined === 'deny'} /></div>
+      <div role="status" ref=${ref}><${Verdicts} body=${body} isDenying=${check.onUndetermined === 'deny'} /></div>
+      <${Details} details=${body?.details} rules=${check.rules} blocks=${body?.blocks} />
       <${JsonView} value=${body} label="Answer as JSON" />
       <details><summary>Headers</summary><dl class="facts-list headers">${Object.entries(headers).map(
         ([name, value]) =>
@@ -39,8 +41,8 @@ function Verdicts({ body, isDenying }) {
   ${
     open.length > 0 &&
     html`<ul class="unread">${open.map(
-      ({ ruleIndex, message, retryable }) => html`<li key=${ruleIndex}>
-    Rule ${ruleIndex + 1} could not be read: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
+      ({ ruleIndex, path, message, retryable }) => html`<li key=${ruleIndex}>
+    Rule ${path === undefined ? ruleIndex + 1 : numberOf(path)} could not be read: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
     )}</ul>`
   }`;
 }
@@ -48,4 +50,16 @@ function Verdicts({ body, isDenying }) {
 function Verdict({ isHeld }) {
   const name = isHeld === undefined ? 'undetermined' : isHeld ? 'granted' : 'denied';
   return html`<strong class=${name}>${name}</strong>`;
+}
+
+/** Why each rule ended as it did, where the check asked for it. */
+function Details({ details, rules, blocks, path = '' }) {
+  if (!Array.isArray(details)) return null;
+  return html`<ul class="why">${details.map((detail, place) => {
+    const at = detail.ruleIndex ?? place;
+    const rule = rules[at];
+    return html`<li key=${at}><span>Rule ${numberOf(`${path}/${at}`)}</span> <strong class=${detail.outcome}>${detail.outcome}</strong>
+      <span class="break">${describeDetail(detail, rule, blocks)}</span>
+      <${Details} details=${detail.rules} rules=${rule.rules} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
+  })}</ul>`;
 }
