@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
+import { UndeterminedCode } from '#shared/contracts/result.ts';
 import { RULE_SETS_MAX } from '#shared/contracts/tiers.ts';
 
 /*
@@ -95,19 +97,36 @@ export const CreateKeyBody = z
 export const OverlapBody = z.strictObject({ overlapHours: OverlapHours }).meta({ id: 'Overlap' });
 export const ScopeBody = z.strictObject({ purpose: lines(PURPOSE_CHARS_MAX) }).meta({ id: 'ScopeRequest' });
 
+const PageLimit = z
+  .string()
+  .regex(/^[0-9]{1,3}$/, 'A whole number.')
+  .transform(Number)
+  .pipe(z.number().min(1).max(PAGE_COUNT_MAX))
+  .default(25)
+  .meta({ type: 'integer', minimum: 1, maximum: PAGE_COUNT_MAX, default: 25 });
+
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const;
 /** Query parameters are texts; `before` is the `next` of the page before. */
 export const DeliveriesQuery = z.strictObject({
   state: z.enum(DELIVERY_STATES).optional(),
   since: Instant.optional(),
   before: z.string().min(1).max(64).optional(),
-  limit: z
-    .string()
-    .regex(/^[0-9]{1,3}$/, 'A whole number.')
-    .transform(Number)
-    .pipe(z.number().min(1).max(PAGE_COUNT_MAX))
-    .default(25)
-    .meta({ type: 'integer', minimum: 1, maximum: PAGE_COUNT_MAX, default: 25 }),
+  limit: PageLimit,
+});
+export const CHECK_OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
+/** Filters of the log of checks; a check matches if it meets all of them. */
+export const ChecksQuery = z.strictObject({
+  requestId: z.string().min(1).max(64).optional(),
+  mode: z.enum(MODES).optional(),
+  status: z.enum(STATUSES).optional(),
+  /** At least one rule ended so. */
+  outcome: z.enum(CHECK_OUTCOMES).optional(),
+  /** At least one rule has this code in `errors`. */
+  code: UndeterminedCode.optional(),
+  since: Instant.optional(),
+  /** The `next` of the page before. */
+  before: z.string().min(1).max(64).optional(),
+  limit: PageLimit,
 });
 export const ResendFailedBody = z.strictObject({ since: Instant }).meta({ id: 'ResendFailed' });
 export const TestEventBody = z.strictObject({ callbackUrl: CallbackUrl }).meta({ id: 'TestEvent' });

@@ -16,6 +16,7 @@ import { makeCountDeadLetters } from './count-dead-letters.ts';
 import { describeClientError } from './describe-client-error.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
 import { makeAppHandlers, makeReadOwn } from './handle-apps.ts';
+import { makeCheckHandlers } from './handle-checks.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
 import { makeInsightHandlers } from './handle-insight.ts';
 import { makeOperatorHandlers } from './handle-operator.ts';
@@ -66,6 +67,7 @@ await runService(
         callbackPolicy: config.callback,
         now,
       }),
+      ...makeCheckHandlers({ ...store, readOwn }),
       ...makeInsightHandlers({
         ...store,
         readOwn,

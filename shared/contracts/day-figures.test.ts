@@ -1,6 +1,7 @@
 import { BUCKET_ENDS_MS, bucketOf, countCheck } from './day-figures.ts';
 
 const aMessage = (result: unknown, acceptedAt = '2026-11-21T23:59:59.990Z') => ({
+  requestId: 'r1',
   acceptedAt,
   delivery: { mode: 'poll' as const },
   resultJson: JSON.stringify(result),
@@ -21,6 +22,17 @@ test('a check counts on the day of its acceptance, by mode, status and duration'
   expect(counted).toEqual({
     date: '2026-11-21',
     figures: { 'poll.completed.5': 1, granted: 1, denied: 1, undetermined: 1 },
+    logged: {
+      requestId: 'r1',
+      mode: 'poll',
+      status: 'completed',
+      acceptedAtMs: Date.parse('2026-11-21T23:59:59.990Z'),
+      durationMs: 10,
+      granted: 1,
+      denied: 1,
+      undetermined: 1,
+      codes: ['internal'],
+    },
   });
 });
 

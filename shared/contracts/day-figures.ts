@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { CheckCompleted } from './check-completed.ts';
+import type { LoggedCheck } from './check-log.ts';
+import { UndeterminedCode } from './result.ts';
 
 /**
  * What one client app did on one day (UTC), as counters by name:
@@ -25,33 +27,52 @@ export const BUCKET_ENDS_MS = [
 const CountedResult = z.object({
   status: z.enum(STATUSES),
   roles: z.array(z.object({ granted: z.boolean() })),
-  errors: z.array(z.unknown()),
+  errors: z.array(z.object({ code: z.string() }).partial()),
   evaluatedAt: z.iso.datetime(),
 });
 
-export type CountedCheck = { readonly date: string; readonly figures: DayFigures };
+export type CountedCheck = {
+  readonly date: string;
+  readonly figures: DayFigures;
+  /** The same check in the log of its client app. */
+  readonly logged: LoggedCheck;
+};
 
 /**
  * What a completed check adds to its day; nothing where its result is not one of this version.
  *
  * @example
- * countCheck(message); // { date: '2026-11-21', figures: { 'sync.completed.7': 1, granted: 2 } }
+ * countCheck(message)?.figures; // { 'sync.completed.7': 1, granted: 2 }
  */
 export function countCheck(
-  message: Pick<CheckCompleted, 'acceptedAt' | 'delivery' | 'resultJson'>,
+  message: Pick<CheckCompleted, 'requestId' | 'acceptedAt' | 'delivery' | 'resultJson'>,
 ): CountedCheck | undefined {
   const parsed = CountedResult.safeParse(JSON.parse(message.resultJson));
   if (!parsed.success) return undefined;
   const { status, roles, errors, evaluatedAt } = parsed.data;
   const granted = roles.filter((role) => role.granted).length;
-  const bucket = bucketOf(Date.parse(evaluatedAt) - Date.parse(message.acceptedAt));
+  const denied = roles.length - granted;
+  const acceptedAtMs = Date.parse(message.acceptedAt);
+  const durationMs = Date.parse(evaluatedAt) - acceptedAtMs;
+  const { mode } = message.delivery;
   return {
     date: message.acceptedAt.slice(0, 10),
     figures: {
-      [`${message.delivery.mode}.${status}.${bucket}`]: 1,
+      [`${mode}.${status}.${bucketOf(durationMs)}`]: 1,
       ...(granted > 0 && { granted }),
-      ...(roles.length > granted && { denied: roles.length - granted }),
+      ...(denied > 0 && { denied }),
       ...(errors.length > 0 && { undetermined: errors.length }),
+    },
+    logged: {
+      requestId: message.requestId,
+      mode,
+      status,
+      acceptedAtMs,
+      durationMs,
+      granted,
+      denied,
+      undetermined: errors.length,
+      codes: [...new Set(errors.flatMap(({ code }) => UndeterminedCode.safeParse(code).data ?? []))],
     },
   };
 }

@@ -1,8 +1,10 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import { lineOfCheck } from '#shared/contracts/check-log.ts';
 import { type CountedCheck, countCheck } from '#shared/contracts/day-figures.ts';
 import { DAY_MS } from '../contracts/durations.ts';
 import { monthCounterKey } from './admit.ts';
 import { makeBatchedScript } from './batched-script.ts';
+import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { DAY_KEPT_MS, dayOfDate, usageDayKey } from './usage-days.ts';
@@ -20,11 +22,12 @@ const SAVED_KEPT_MS = DAY_MS;
 
 /**
  * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.
- * The month's counter is '' unless the check is refunded; `figures` are names and values to add to the day. Both
- * happen once, also for a result that is saved after its end and leaves no key.
+ * The month's counter is '' unless the check is refunded; `figures` are names and values to add to the day; `logLine`
+ * is added to the client app's log unless it is ''. All of this happens once, also for a result that is saved after its end and leaves no key.
  */
-export const LUA_SAVE_IF_ABSENT = `
-local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, resultJson, retainUntil, figures)
+export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}
+local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey,
+  resultJson, retainUntil, figures, logLine, acceptedAtMs)
   local stored = redis.call('GET', resultKey)
   if stored then return stored ~= resultJson and stored end
   redis.call('SET', resultKey, resultJson, 'PXAT', retainUntil)
@@ -37,14 +40,15 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, r
       redis.call('PEXPIRE', dayKey, ${DAY_KEPT_MS})
     end
   end
+  if logLine ~= '' then logCheck(logKey, logLine, acceptedAtMs) end
   for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do redis.call('PUBLISH', channel, requestId) end
   return false
 end
 `;
 
-/** KEYS: marker, result, those who want to hear of it, the figures of the day, the month's counter. */
+/** KEYS: marker, result, those who want to hear of it, the figures of the day, the month's counter, the app's log. */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
-return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3], ARGV[4], ARGV[5])
+return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
 `;
 
 /** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
@@ -52,11 +56,12 @@ export const savingKeysOf = ({
   requestId,
   refund,
   counted,
-}: SaveResult): [string, string, string, string] => [
+}: SaveResult): [string, string, string, string, string] => [
   keyOf(requestId),
   wantedKey(requestId),
   counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
   refund ? monthCounterKey(refund.clientId, refund.month) : '',
+  counted ? checkLogKey(counted.clientId) : '',
 ];
 
 /** The arguments of a saving after its id, in the order of `LUA_SAVE_IF_ABSENT`. */
@@ -64,12 +69,14 @@ export const savingArgumentsOf = ({
   resultJson,
   retainUntil,
   counted,
-}: SaveResult): [string, number, string] => [
+}: SaveResult): [string, number, string, string, number] => [
   resultJson,
   retainUntil,
   Object.entries(counted?.figures ?? {})
     .flat()
     .join(' '),
+  counted ? lineOfCheck(counted.logged) : '',
+  counted?.logged.acceptedAtMs ?? 0,
 ];
 
 const READ = `${REQUIRE_VIEW}

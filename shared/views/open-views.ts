@@ -1,6 +1,7 @@
 import { makeAccounts } from '#shared/redis/accounts.ts';
 import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
 import { makeBatches } from '#shared/redis/batches.ts';
+import { makeCheckLog } from '#shared/redis/check-log.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
@@ -18,6 +19,7 @@ export const openViews = (redis: Redis) => ({
   clientApps: makeClientApps(redis),
   ruleSets: makeRuleSets(redis),
   results: makeResults(redis),
+  checkLog: makeCheckLog(redis),
   batches: makeBatches(redis),
   deliveries: makeDeliveries(redis),
   admission: makeRestoreAdmission(redis),

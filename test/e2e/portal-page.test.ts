@@ -396,6 +396,7 @@ const PAGES = [
   '/apps',
   '/apps/{app}',
   '/apps/{app}/keys',
+  '/apps/{app}/checks',
   '/apps/{app}/webhooks',
   '/apps/{app}/webhooks/{request}',
   '/apps/{app}/scope',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
+import { CHECK_LOG_COUNT_MAX } from '#shared/contracts/check-log.ts';
 import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check-requested.ts';
 import { type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
@@ -20,6 +21,7 @@ import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { makeProjector } from '../../services/result-store/project-document.ts';
 import { aCheckCompleted } from '../support/a-check-completed.ts';
+import { aCheckResult } from '../support/a-check-result.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -98,6 +100,31 @@ test('a check of which nothing was decided is refunded to its month once, howeve
   await results.saveIfAbsent(savingOf(undecided));
   await results.saveIfAbsent(savingOf(undecided));
   expect(await connection.redis.get(counter)).toBe('4');
+});
+
+test('the log of an app has each check once, newest first, and no more than its bound', async () => {
+  const { results, checkLog } = openViews(connection.redis);
+  const countMade = CHECK_LOG_COUNT_MAX + 100;
+  const checks = Array.from({ length: countMade }, (_, i) =>
+    aResult({
+      requestId: `logged-${i}`,
+      resultJson: aCheckResult({}),
+      acceptedAt: new Date(Date.now() - (countMade - i) * 1_000).toISOString(),
+    }),
+  );
+  // In any order, and some of them twice: partitions are read one after another, and records are delivered again.
+  for (const check of [...checks.toReversed(), ...checks.slice(0, 50)])
+    await results.saveIfAbsent(savingOf(check));
+  const logged = await checkLog.list('app_views');
+  expect(logged.length).toBe(CHECK_LOG_COUNT_MAX);
+  expect(logged.map(({ requestId }) => requestId)).toEqual(
+    checks
+      .slice(-CHECK_LOG_COUNT_MAX)
+      .map(({ requestId }) => requestId)
+      .toReversed(),
+  );
+  expect(await connection.redis.zcard('check-log:{app_views}')).toBeLessThan(CHECK_LOG_COUNT_MAX + 64);
+  expect(await connection.redis.pttl('check-log:{app_views}')).toBeGreaterThan(0);
 });
 
 test('a result that is saved after its end gives its check back once, however often it is saved', async () => {

@@ -7,6 +7,7 @@ import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
 import * as accounts from './account-commands.ts';
 import * as apps from './app-commands.ts';
+import * as checks from './check-commands.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 import { addProofKeys, type Print } from './proof-key-commands.ts';
@@ -80,6 +81,7 @@ export function makeProgram(run: Run, print: Print, env: Environment, isJson = f
   addApps(program, run);
   addAccounts(program, run);
   addSystem(program, run);
+  addChecks(program, run);
   addWebhooks(program, run);
   addProofKeys(program, print, env);
   return program;
@@ -259,6 +261,14 @@ function addSystem(program: Command, run: Run): void {
     .action((topic, partition, offset) =>
       run((opened) => system.discardRecord(opened, topic, partition, offset)),
     );
+}
+
+function addChecks(program: Command, run: Run): void {
+  const check = program.command('check').description('results of checks');
+  check
+    .command('show <requestId>')
+    .description('show the stored result of a check and the attempts of its webhook')
+    .action((id) => run((opened) => checks.showCheck(opened, id)));
 }
 
 function addWebhooks(program: Command, run: Run): void {

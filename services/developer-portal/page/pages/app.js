@@ -4,6 +4,8 @@ import { useResource } from '../core/use-resource.js';
 import { Identifier } from '../parts/copy.js';
 import { Badge, Loaded, ScopeBadge } from '../parts/states.js';
 import { Activity } from './app-activity.js';
+import { Check } from './app-check.js';
+import { Checks } from './app-checks.js';
 import { Deliveries } from './app-deliveries.js';
 import { Delivery } from './app-delivery.js';
 import { Keys } from './app-keys.js';
@@ -18,6 +20,7 @@ import { Missing } from './missing.js';
 const SECTIONS = [
   ['', 'Overview', Overview],
   ['keys', 'API keys', Keys],
+  ['checks', 'Checks', Checks, Check],
   ['webhooks', 'Webhooks', Deliveries, Delivery],
   ['scope', 'Scope', Scope],
   ['try', 'Try it', Try],

@@ -1,0 +1,52 @@
+import { formatMs } from '../core/format.js';
+import { html } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { useResource } from '../core/use-resource.js';
+import { JsonView } from '../parts/json-view.js';
+import { PageHead } from '../parts/page-head.js';
+import { Badge, Card, Loaded, Time } from '../parts/states.js';
+import { Outcomes, StatusBadge } from './app-checks.js';
+import { StateBadge } from './app-deliveries.js';
+import { Missing } from './missing.js';
+
+/** One check: how it ended, what could not be read, its result and its webhook. */
+export function Check({ item }) {
+  const { api, base } = useApp();
+  const check = useResource(`${api}/checks/${encodeURIComponent(item)}`);
+  if (check.error?.status === 404) return html`<${Missing} />`;
+  return html`
+    <p class="crumbs"><a href=${`${base}/checks${location.search}`}>← Checks</a></p>
+    <${PageHead} title="Check" aside=${html`<button type="button" onClick=${check.reload}>Refresh</button>`}>
+      <p class="sub mono break">${item}</p>
+    <//>
+    <${Loaded} resource=${check}>${(data) => html`
+      <${Card}><dl class="facts-list">
+        <div><dt>Status</dt><dd><${StatusBadge} status=${data.status} /></dd></div>
+        <div><dt>Rules</dt><dd class="facts"><${Outcomes} check=${data} /></dd></div>
+        <div><dt>Mode</dt><dd>${data.mode}</dd></div>
+        <div><dt>Accepted</dt><dd><${Time} at=${data.acceptedAt} /></dd></div>
+        <div><dt>Took</dt><dd>${formatMs(data.durationMs)}</dd></div>
+        ${
+          data.delivery &&
+          html`<div><dt>Webhook</dt><dd><a href=${`${base}/webhooks/${encodeURIComponent(item)}`}>Attempts</a> <${StateBadge} state=${data.delivery.state} /></dd></div>`
+        }
+      </dl><//>
+      ${data.result ? html`<${Result} result=${data.result} />` : html`<${Card} title="Result"><p class="prose">The result is no longer kept.</p><//>`}
+    `}<//>
+  `;
+}
+
+const Result = ({ result }) => html`
+  ${
+    result.errors.length > 0 &&
+    html`<${Card} title="Could not be read">
+      <ul class="rows inner">${result.errors.map(
+        ({ ruleIndex, roleId, code, message, retryable }) => html`<li key=${ruleIndex}>
+          <div class="grow"><p class="row-title">Rule ${ruleIndex}, role <code>${roleId}</code></p><p class="sub">${message}</p></div>
+          <div class="badges"><${Badge} tone=${retryable ? 'warn' : 'bad'}>${code}<//></div>
+          <p class="sub">${retryable ? 'Another try may decide it.' : 'Another try will not decide it: correct the rule.'}</p>
+        </li>`,
+      )}</ul>
+    <//>`
+  }
+  <${Card} title="Result"><${JsonView} value=${result} label="Result" /><//>`;

@@ -1,0 +1,79 @@
+import * as api from './api.ts';
+import * as answers from './api-answers.ts';
+import type { Operation } from './operation.ts';
+
+const APP = '/api/apps/:clientId';
+
+/** What became of an app's checks: their results and their webhooks. */
+export const RESULT_OPERATIONS = {
+  listChecks: {
+    method: 'get',
+    path: `${APP}/checks`,
+    access: 'session',
+    summary: 'The newest 1 000 checks that have a result, newest first',
+    query: api.ChecksQuery,
+    status: 200,
+    answer: answers.CheckPage,
+    codes: ['not-found'],
+  },
+  readCheck: {
+    method: 'get',
+    path: `${APP}/checks/:requestId`,
+    access: 'session',
+    summary: 'One of these checks with its result and its webhook',
+    status: 200,
+    answer: answers.CheckAnswer,
+    codes: ['not-found'],
+  },
+  listDeliveries: {
+    method: 'get',
+    path: `${APP}/deliveries`,
+    access: 'session',
+    summary: 'Webhook deliveries, newest first',
+    query: api.DeliveriesQuery,
+    status: 200,
+    answer: answers.DeliveryPage,
+    codes: ['not-found'],
+  },
+  readDelivery: {
+    method: 'get',
+    path: `${APP}/deliveries/:requestId`,
+    access: 'session',
+    summary: 'One delivery with its attempts, oldest first',
+    status: 200,
+    answer: answers.DeliveryAnswer,
+    codes: ['not-found'],
+  },
+  resendDelivery: {
+    method: 'post',
+    path: `${APP}/deliveries/:requestId/resend`,
+    access: 'session',
+    summary: 'Deliver a webhook again, with the same bytes and the same id',
+    isIdempotent: true,
+    status: 202,
+    answer: answers.RequestIdAnswer,
+    codes: ['not-found'],
+  },
+  resendFailed: {
+    method: 'post',
+    path: `${APP}/deliveries/resend-failed`,
+    access: 'session',
+    summary: 'Deliver all webhooks again that failed since an instant',
+    body: api.ResendFailedBody,
+    isIdempotent: true,
+    status: 202,
+    answer: answers.CountAnswer,
+    codes: ['not-found', 'rate-limited'],
+  },
+  sendTestEvent: {
+    method: 'post',
+    path: `${APP}/test-event`,
+    access: 'session',
+    summary: 'Deliver a signed event of type `test`, at most one in 20 s',
+    body: api.TestEventBody,
+    isIdempotent: true,
+    status: 202,
+    answer: answers.RequestIdAnswer,
+    codes: ['not-found', 'callback-url-refused', 'rate-limited'],
+  },
+} as const satisfies Record<string, Operation>;
