@@ -14,6 +14,7 @@ const GAUGE_ENDINGS = [
   'partitions',
   'messages',
   'breakers',
+  'in_progress',
   'waiting',
   'depth',
   'lag',

@@ -1,4 +1,3 @@
-import type { Lane } from '#shared/contracts/check-requested.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
@@ -14,6 +13,7 @@ import { parseRequest, type RequestRules } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import { laneOf, type PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
+import type { IssuedLane } from './request-ids.ts';
 import type { ValidCheck } from './validate-check.ts';
 
 export type Dependencies = {
@@ -27,7 +27,7 @@ export type Dependencies = {
   readonly rules: RequestRules;
   readonly syncDeadlineMs: number;
   /** Whether a lane has too much lag to take more checks. */
-  readonly isOverloaded: (lane: Lane) => boolean;
+  readonly isOverloaded: (lane: IssuedLane) => boolean;
   /** The Redis channel on which this process is told of its sync results. */
   readonly replyChannel: string;
   /** Without a trailing slash; empty for relative addresses. */

@@ -7,13 +7,15 @@ import { readJsonBody } from '#shared/http/read-json-body.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import type { BatchBodies } from './batches/batch-bodies.ts';
 import { modeOf, type Request, type Response, send } from './exchange.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
-export type Dependencies = Omit<RouteDependencies, 'readBody'> & {
+export type Dependencies = Omit<RouteDependencies, 'readBody' | 'openBatchBody' | 'resumeRequest'> & {
+  readonly batchBodies: BatchBodies;
   readonly log: Logger;
   readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
   /** Requests answered at once, waiting ones included; more are refused before any work. */
@@ -76,10 +78,14 @@ const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
  * the bodies it is still sending.
  */
 function makeBounds(
-  { authenticate, bodyReadsMax, bodyTimeoutMs }: Dependencies,
+  { authenticate, bodyReadsMax, bodyTimeoutMs, batchBodies }: Dependencies,
   inFlight: InFlight,
-): Pick<RouteDependencies, 'authenticate' | 'readBody'> {
+): Pick<RouteDependencies, 'authenticate' | 'readBody' | 'openBatchBody' | 'resumeRequest'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
+  const resumeRequest = (response: Response, clientId: string): void => {
+    if (!inFlight.enter(response)) throw tooManyRequests();
+    if (!inFlight.assign(response, clientId)) throw tooManyOfApp();
+  };
   return {
     async authenticate(request, address) {
       const caller = await authenticate(request, address);
@@ -92,10 +98,14 @@ function makeBounds(
       if (request.complete) return readJsonBody(request);
       inFlight.leave(response);
       const body = await bodies.read(clientId, () => readJsonBody(request));
-      if (!inFlight.enter(response)) throw tooManyRequests();
-      if (!inFlight.assign(response, clientId)) throw tooManyOfApp();
+      resumeRequest(response, clientId);
       return body;
     },
+    openBatchBody(request, response, clientId) {
+      inFlight.leave(response);
+      return batchBodies.open(request, clientId);
+    },
+    resumeRequest,
   };
 }
 

@@ -5,6 +5,7 @@ import { AMOUNT } from './domain/amount.ts';
 /** The texts of a request body, each with its own faults. */
 
 const ROLE_ID_LENGTH_MAX = 128;
+const REF_LENGTH_MAX = 128;
 const CALLBACK_URL_LENGTH_MAX = 2_048;
 const LABEL_LENGTH_MAX = 256;
 
@@ -53,6 +54,8 @@ const faultOfText =
     return undefined;
   };
 
+/** A caller's own id for an entry of a batch or watch. */
+export const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
 export const faultOfRoleId = faultOfText(1, ROLE_ID_LENGTH_MAX);
 export const faultOfLabel = faultOfText(0, LABEL_LENGTH_MAX);
 export const faultOfCallbackUrl = faultOfText(0, CALLBACK_URL_LENGTH_MAX);

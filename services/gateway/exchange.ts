@@ -34,6 +34,16 @@ export function addHeaders(response: Response, headers: Headers): void {
   locals.headers = locals.headers ? Object.assign(locals.headers, headers) : { ...headers };
 }
 
+/** Writes the headers of an answer whose body follows piece by piece. */
+export function begin(response: Response, status: number, type: string, headers: Headers = {}): void {
+  response.writeHead(status, {
+    ...COMMON_HEADERS,
+    ...localsOf(response).headers,
+    'content-type': type,
+    ...headers,
+  });
+}
+
 /** Writes a whole answer, all of its headers at once: Node is far slower where they are set one by one. */
 export function send(
   response: Response,
@@ -43,13 +53,7 @@ export function send(
   headers: Headers = {},
 ): void {
   const length = Buffer.byteLength(body);
-  response.writeHead(status, {
-    ...COMMON_HEADERS,
-    ...localsOf(response).headers,
-    'content-type': type,
-    'content-length': length,
-    ...headers,
-  });
+  begin(response, status, type, { 'content-length': String(length), ...headers });
   // As many bytes as characters: plain ASCII, which Node writes in one piece with the headers and without encoding.
   response.end(body, length === body.length ? 'latin1' : 'utf8');
 }

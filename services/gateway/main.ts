@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import { parseChainFile } from '#shared/contracts/chain-file.ts';
 import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -7,6 +8,7 @@ import { runService } from '#shared/lifecycle.ts';
 import { ACCOUNT_CHANGED } from '#shared/redis/accounts.ts';
 import { makeAdmitter } from '#shared/redis/admit.ts';
 import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
+import { makeBatches } from '#shared/redis/batches.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
@@ -22,6 +24,10 @@ import { makeApp } from './app.ts';
 import { makeApplyLimits } from './apply-limits.ts';
 import { makeAuthenticator } from './authenticate.ts';
 import { makeWaiters } from './await-result.ts';
+import { makeBatchBodies } from './batches/batch-bodies.ts';
+import { makePublishBatch } from './batches/publish-batch.ts';
+import { readCompleted } from './batches/read-batch.ts';
+import { makeStreamResults } from './batches/stream-results.ts';
 import { makeRuleSetCache } from './cache-rule-sets.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { makeFailedKeyBudget } from './failed-keys.ts';
@@ -68,6 +74,14 @@ await runService(
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );
+    const batches = makeBatches(connection.redis);
+    const batchWaiters = scope.use(
+      makeWaiters({
+        readMany: readCompleted(batches),
+        requestNotice: (requestId, forMs) => results.want(replyChannel, requestId, forMs),
+        waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
+      }),
+    );
     const authenticator = makeAuthenticator({
       noteUse: makeNoteKeyUse({ note: makeKeyUse(connection.redis).note, now: clock.now }),
       findKey: makeClientApps(connection.redis).findKey,
@@ -77,7 +91,8 @@ await runService(
     });
 
     const subscriber = await connection.subscriber();
-    await subscribe(subscriber, replyChannel, { onMessage: waiters.notice, onGap: waiters.reread });
+    for (const { notice, reread } of [waiters, batchWaiters])
+      await subscribe(subscriber, replyChannel, { onMessage: notice, onGap: reread });
     await subscribe(subscriber, CLIENT_APP_CHANGED, {
       onMessage: authenticator.forget,
       onGap: authenticator.forgetAll,
@@ -94,8 +109,12 @@ await runService(
     });
     metrics.watchRuleSetCache(ruleSetCache.cachedBytes);
     metrics.watchKeyCache(authenticator.cachedBytes);
-    metrics.watchWaiters(waiters.count);
-    context.stopping.addEventListener('abort', () => waiters.endLongPolls());
+    metrics.watchWaiters(() => waiters.count() + batchWaiters.count());
+    metrics.watchBatches(() => batches.countUnfinished(clock.now()));
+    context.stopping.addEventListener('abort', () => {
+      waiters.endLongPolls();
+      batchWaiters.endLongPolls();
+    });
 
     const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log: context.log }));
     const ids = makeRequestIds(idKeys);
@@ -119,6 +138,19 @@ await runService(
         metrics,
         log: context.log,
       }),
+      publishBatch: makePublishBatch({
+        publish: kafka.publish,
+        admitter,
+        slots: makeLeasedSlots(connection.redis),
+        batches,
+        retentionMs,
+        metrics,
+        log: context.log,
+      }),
+      batchBodies: makeBatchBodies(context.stopping),
+      batches,
+      batchWaiters,
+      streamResults: makeStreamResults(batches),
       readResult: results.read,
       waiters,
       ids,
@@ -150,7 +182,8 @@ await runService(
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       trustedProxies: config.http.trustedProxies,
       isStopping: () => context.stopping.aborted,
-      isOverloaded: (lane) => lag.laneLag(lane) > config.laneLagMax,
+      isOverloaded: (lane) =>
+        lag.laneLag(lane) * (lane === 'batch' ? PART_ENTRIES_MAX : 1) > config.laneLagMax,
       metrics,
       log: context.log,
     });

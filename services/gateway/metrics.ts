@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import { ADMIT_OUTCOMES } from '#shared/redis/admit.ts';
 import { type Registry, SECONDS_BUCKETS } from '#shared/telemetry/metrics.ts';
 
-const MODES = ['sync', 'poll', 'webhook'] as const;
+const MODES = ['sync', 'poll', 'webhook', 'batch'] as const;
 
 /** All metrics of the gateway. Labels are bounded: never a client, a request or an address. */
 export function makeGatewayMetrics(registry: Registry) {
@@ -14,6 +14,19 @@ export function makeGatewayMetrics(registry: Registry) {
     registers,
     collect() {
       this.set(countWaiters());
+    },
+  });
+  let countBatches = async () => 0;
+  new Gauge({
+    name: 'rolecall_batches_in_progress',
+    help: 'Accepted batches that are not finished, of all client apps and as every gateway sees them.',
+    registers,
+    async collect() {
+      // While Redis is away the last number stays.
+      await countBatches().then(
+        (count) => this.set(count),
+        () => undefined,
+      );
     },
   });
   let countConnections = async () => 0;
@@ -45,7 +58,7 @@ export function makeGatewayMetrics(registry: Registry) {
   });
   const checksAccepted = new Counter({
     name: 'rolecall_checks_accepted_total',
-    help: 'Checks that the broker has acknowledged.',
+    help: 'Checks that the broker has acknowledged; every entry of a batch is one.',
     labelNames: ['mode'] as const,
     registers,
   });
@@ -84,6 +97,9 @@ export function makeGatewayMetrics(registry: Registry) {
     },
     watchRuleSetCache(countBytes: () => number) {
       countRuleSetBytes = countBytes;
+    },
+    watchBatches(count: () => Promise<number>) {
+      countBatches = count;
     },
     watchConnections(count: () => Promise<number>) {
       countConnections = count;

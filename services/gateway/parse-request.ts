@@ -1,11 +1,12 @@
 import type { AppAccess } from '#shared/contracts/client-app.ts';
+import type { Fault } from '#shared/contracts/fault.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import { accessProblemOf } from './authenticate.ts';
 import { parseIdempotencyKey } from './domain/parse-idempotency-key.ts';
 import type { Request } from './exchange.ts';
 import { invalidBody, Problem } from './problem.ts';
 import type { ResolveRuleSet } from './resolve-rule-set.ts';
-import { type ValidationRules, type ValidCheck, validateCheck } from './validate-check.ts';
+import { type Validation, type ValidationRules, type ValidCheck, validateCheck } from './validate-check.ts';
 
 /**
  * The check that a request asks for, or its first problem. The problem is returned and not thrown, because the limits
@@ -26,25 +27,41 @@ const refused = (problem: Problem): ParsedRequest => ({ ok: false, problem });
 export async function parseRequest(
   request: Request,
   app: AppAccess,
-  { resolveRuleSet, ...rules }: RequestRules,
+  rules: RequestRules,
   readBody: () => Promise<JsonBody>,
 ): Promise<ParsedRequest> {
   const denied = accessProblemOf(app);
   if (denied) return refused(denied);
   const body = await readBody();
   if (!body.ok) return refused(new Problem(body.code, body.detail));
-  const validation = validateCheck(body.json, {
+  const validation = await validateFor(app, body.json, rules);
+  const { idempotencyKey, faults: keyFaults } = readIdempotencyKey(request);
+  if (!validation.ok) return refused(invalidBody([...validation.faults, ...keyFaults]));
+  if (keyFaults.length > 0) return refused(invalidBody(keyFaults));
+  return { ok: true, check: validation.check, idempotencyKey };
+}
+
+/** Validates a body by the tier of its app, after finding the rule set that it names. */
+export const validateFor = async (
+  { clientId, limits }: AppAccess,
+  body: unknown,
+  { resolveRuleSet, ...rules }: RequestRules,
+): Promise<Validation> =>
+  validateCheck(body, {
     ...rules,
-    isEnterprise: app.limits.tier === 'enterprise',
-    stored: await resolveRuleSet(app.clientId, body.json),
+    isEnterprise: limits.tier === 'enterprise',
+    stored: await resolveRuleSet(clientId, body),
   });
+
+/** The key of the `Idempotency-Key` header, or its fault. */
+export function readIdempotencyKey(request: Request): {
+  readonly idempotencyKey: string | undefined;
+  readonly faults: readonly Fault[];
+} {
   const header = request.headers['idempotency-key'];
   const idempotencyKey = typeof header === 'string' ? parseIdempotencyKey(header) : undefined;
-  const isKeyMalformed = header !== undefined && idempotencyKey === undefined;
-  const keyFaults = isKeyMalformed ? [MALFORMED_KEY] : [];
-  if (!validation.ok) return refused(invalidBody([...validation.faults, ...keyFaults]));
-  if (isKeyMalformed) return refused(invalidBody(keyFaults));
-  return { ok: true, check: validation.check, idempotencyKey };
+  const isMalformed = header !== undefined && idempotencyKey === undefined;
+  return { idempotencyKey, faults: isMalformed ? [MALFORMED_KEY] : [] };
 }
 
 const MALFORMED_KEY = {

@@ -12,6 +12,7 @@ import {
 /** Every problem of the gateway: the only place where a code gets its status and title. */
 export const PROBLEMS = {
   ...COMMON_PROBLEMS,
+  'body-timeout': { status: 408, title: 'The body did not arrive in time' },
   'malformed-request': { status: 400, title: 'The HTTP request is malformed' },
   'api-key-missing': { status: 401, title: 'The x-api-key header is missing' },
   'api-key-invalid': { status: 401, title: 'The API key is not valid' },
@@ -31,6 +32,8 @@ export const PROBLEMS = {
   'chain-unsupported': { status: 422, title: 'The chain is not supported' },
   'min-token-zero': { status: 422, title: 'A minimum of zero would always grant' },
   'proof-unavailable': { status: 422, title: 'Verdicts are not signed here' },
+  'too-many-entries': { status: 422, title: 'The batch has too many entries' },
+  'batch-too-large': { status: 422, title: 'The batch is too large' },
   'too-many-reads': { status: 422, title: 'The check needs too many reads' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another body' },
   'monthly-quota-exceeded': { status: 429, title: "The month's quota is used up" },

@@ -16,7 +16,7 @@ const ACCEPT_TIMEOUT_MS = 4_500;
 /** The broker's time even if the request has waited for another request's claim. */
 const PUBLISH_TIMEOUT_MS_MIN = 1_000;
 /** How many partitions of a lane the checks of an app use. */
-const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
+export const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
 
 export type Dependencies = {
   readonly publish: KafkaConnection['publish'];
@@ -92,31 +92,42 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
   };
 }
 
-const isSurelyNotPublished = (error: unknown): boolean =>
+export const isSurelyNotPublished = (error: unknown): boolean =>
   !(error instanceof ServiceError) || error.code !== 'publish-unknown';
 
 function messageOf(
   { app, check, admitted, delivery, deadlineAtMs }: CheckToPublish,
   retentionMs: Retention,
 ): CheckRequested {
-  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    ...commonMembersOf({ app, check, admitted }, retentionMs[laneOf(check)]),
+    account: check.account,
+    ...(check.accounts ? { accounts: [...check.accounts] } : {}),
+    ...(check.vaults ? { vaults: [...check.vaults] } : {}),
+    ...(check.explain ? { explain: true } : {}),
+    delivery,
+    ...(deadlineAtMs === undefined ? {} : { deadlineAt: iso(deadlineAtMs) }),
+  };
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** The members that the message of a check and those of a batch's parts have in common. */
+export function commonMembersOf(
+  { app, check, admitted }: Pick<CheckToPublish, 'app' | 'check' | 'admitted'>,
+  retentionMs: number,
+) {
   const { blockTag, minBlock, atBlock } = check.consistency;
   return {
     requestId: admitted.requestId,
     clientId: app.clientId,
-    account: check.account,
-    ...(check.accounts ? { accounts: [...check.accounts] } : {}),
-    ...(check.vaults ? { vaults: [...check.vaults] } : {}),
     rules: [...check.rules],
     ...(check.ruleSet ? { ruleSet: check.ruleSet } : {}),
-    ...(check.explain ? { explain: true } : {}),
     ...(check.proof ? { proof: { seconds: check.proof.seconds, rulesDigest: check.rulesDigest() } } : {}),
     onUndetermined: check.onUndetermined,
     consistency: { blockTag, minBlock: { ...minBlock }, ...(atBlock ? { atBlock: { ...atBlock } } : {}) },
-    delivery,
     acceptedAt: iso(admitted.acceptedAtMs),
-    retainUntil: iso(admitted.acceptedAtMs + retentionMs[laneOf(check)]),
-    ...(deadlineAtMs === undefined ? {} : { deadlineAt: iso(deadlineAtMs) }),
+    retainUntil: iso(admitted.acceptedAtMs + retentionMs),
     ...(admitted.idempotency ? { idempotency: admitted.idempotency } : {}),
     ...(admitted.month ? { chargedMonth: admitted.month } : {}),
   };

@@ -1,8 +1,16 @@
-import { CHAINS_PATH, CHECK_PATH } from '#shared/contracts/paths.ts';
+import { BATCH_PATH, CHAINS_PATH, CHECK_PATH } from '#shared/contracts/paths.ts';
 import type { Handle, Route } from '#shared/http/serve-routes.ts';
 import { jwksOf } from '#shared/proof-keys.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { type Dependencies as AcceptDependencies, makeAcceptCheck } from './accept-check.ts';
+import { type Dependencies as AcceptBatchDependencies, makeAcceptBatch } from './batches/accept-batch.ts';
+import {
+  BATCH_RESULTS_PATH,
+  BATCH_STATUS_PATH,
+  makeReadBatch,
+  makeReadBatchResults,
+  type Dependencies as ReadBatchDependencies,
+} from './batches/read-batch.ts';
 import { DOCS_POLICY, makeDocsSite } from './docs/site.ts';
 import { type Headers, send, sendJson } from './exchange.ts';
 import { type Dependencies as RuleSetDependencies, ruleSetRoutes } from './handle-rule-sets.ts';
@@ -13,6 +21,8 @@ import { makeReadCheck, type Dependencies as ReadDependencies } from './read-che
 
 export type Dependencies = AcceptDependencies &
   ReadDependencies &
+  AcceptBatchDependencies &
+  ReadBatchDependencies &
   ListChainsDependencies &
   RuleSetDependencies & {
     /** Public keys of signed verdicts, if verdicts are signed here. */
@@ -31,6 +41,9 @@ const RESPONSE_PATH = /^\/access-control\/check-roles\/responses\/[^/]+$/;
 export const makeRoutes = (deps: Dependencies): Route[] => [
   { method: 'post', path: CHECK_PATH, name: 'check-roles', handle: makeAcceptCheck(deps) },
   { method: 'get', path: RESPONSE_PATH, name: 'responses', handle: makeReadCheck(deps) },
+  { method: 'post', path: BATCH_PATH, name: 'batch', handle: makeAcceptBatch(deps) },
+  { method: 'get', path: BATCH_STATUS_PATH, name: 'batch-status', handle: makeReadBatch(deps) },
+  { method: 'get', path: BATCH_RESULTS_PATH, name: 'batch-results', handle: makeReadBatchResults(deps) },
   { method: 'get', path: CHAINS_PATH, name: 'chains', handle: makeListChains(deps) },
   { method: 'get', path: JWKS_PATH, name: 'jwks', handle: sendJwks(deps) },
   ...ruleSetRoutes(deps),

@@ -42,6 +42,7 @@ describe('the sampled lag', () => {
     expect(observed).toEqual([
       ['check.requested.interactive.v1', [3, 0]],
       ['check.requested.bulk.v1', [3, 0]],
+      ['check.requested.batch.v1', [3, 0]],
     ]);
     expect(sampler.laneLag('bulk')).toBe(3);
   });

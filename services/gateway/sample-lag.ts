@@ -1,6 +1,7 @@
 import { audit } from '#shared/contracts/audit.ts';
+import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
-import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
+import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
@@ -11,14 +12,22 @@ import { startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { type LagHistory, makeLagHistory, type PartitionPosition } from './domain/lag-history.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import type { IssuedLane } from './request-ids.ts';
 
 /** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards. */
 const LANE_INTERVAL_MS = 1_000;
 const OTHERS_INTERVAL_MS = 5_000;
 
+const LANE_TOPICS: Readonly<Record<IssuedLane, TopicSpec>> = { ...LANES, batch: checkRequestedBatch };
+const LANE_GROUPS: Readonly<Record<IssuedLane, string>> = {
+  ...CONSUMER_GROUPS.lanes,
+  batch: CONSUMER_GROUPS.batchLane,
+};
+
 /** The groups behind the lanes, and their topics. */
 const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
   [CONSUMER_GROUPS.results]: checkCompleted,
+  [CONSUMER_GROUPS.batchResults]: batchCompleted,
   [CONSUMER_GROUPS.accounts]: account,
   [CONSUMER_GROUPS.clientApps]: clientApp,
   [CONSUMER_GROUPS.audit]: audit,
@@ -37,7 +46,7 @@ export type Dependencies = {
 
 export type LagSampler = AsyncDisposable & {
   /** Unfinished records of a lane, as of the last sample. */
-  readonly laneLag: (lane: Lane) => number;
+  readonly laneLag: (lane: IssuedLane) => number;
 };
 
 /**
@@ -49,12 +58,12 @@ export type LagSampler = AsyncDisposable & {
  * lag.laneLag('bulk'); // 12
  */
 export function startLagSampler(deps: Dependencies): LagSampler {
-  const lanes = new Map<Lane, number>();
-  const histories = { interactive: makeLagHistory(), bulk: makeLagHistory() };
+  const lanes = new Map<IssuedLane, number>();
+  const histories = { interactive: makeLagHistory(), bulk: makeLagHistory(), batch: makeLagHistory() };
   const others = new Map<string, LagHistory>();
-  const sampleLane = async (lane: Lane): Promise<void> => {
-    const topic = LANES[lane].name;
-    const positions = await sampleGroup(deps, CONSUMER_GROUPS.lanes[lane], topic);
+  const sampleLane = async (lane: IssuedLane): Promise<void> => {
+    const topic = LANE_TOPICS[lane].name;
+    const positions = await sampleGroup(deps, LANE_GROUPS[lane], topic);
     const lags = lagsOf(positions);
     lanes.set(
       lane,
@@ -68,6 +77,7 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   const sampleLanes = async () => {
     await sampleLane('interactive');
     await sampleLane('bulk');
+    await sampleLane('batch');
   };
   const sampleOthers = async () => {
     for (const [group, topic] of Object.entries(OTHER_GROUPS)) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProofRequest, Wallets } from './check-requested.ts';
+import type { Tier } from './client-app.ts';
 import { Consistency, OnUndetermined, Rule, RuleSetReference } from './rule.ts';
 import { defineTopic } from './topic.ts';
 
@@ -11,6 +12,13 @@ export const PART_READS_MAX = 20_000;
 export const ENTRY_READS_MAX = 200;
 /** Most bytes of a part's results, if every rule ended with an error. */
 export const PART_RESULT_BYTES_MAX = 3 * 1024 * 1024;
+
+/** Most entries of a batch, and unfinished batches of an app, by tier. */
+export const BATCH_LIMITS = {
+  free: { entries: 1_000, unfinished: 2 },
+  paid: { entries: 10_000, unfinished: 10 },
+  enterprise: { entries: 100_000, unfinished: 100 },
+} as const satisfies Record<Tier, { readonly entries: number; readonly unfinished: number }>;
 
 /** One member of a batch: wallets, and the caller's own id. */
 export const BatchEntry = Wallets.extend({ ref: z.string().max(128).optional() });

@@ -79,15 +79,29 @@ function callKeyOf(rule: ContractCondition): string {
  * @example
  * countReads({ account }, [{ type: 'ERC721', chainId: 1, contractAddress, tokenId: '1-3', minToken: '1' }]); // 3
  */
-export function countReads(wallets: WalletGroup, rules: readonly Condition[]): number {
-  const { accounts, vaults } = distinctWallets(wallets);
-  const weight: Readonly<Record<Times, number>> = {
-    once: 1,
-    wallet: accounts.length + vaults.length,
-    delegation: accounts.length * vaults.length,
-  };
+export const countReads = (wallets: WalletGroup, rules: readonly Condition[]): number =>
+  makeReadCounter(rules)(wallets);
+
+/**
+ * `countReads` for many persons and the same rules.
+ *
+ * @example
+ * const countReadsOf = makeReadCounter(rules);
+ * entries.map(countReadsOf);
+ */
+export function makeReadCounter(rules: readonly Condition[]): (wallets: WalletGroup) => number {
   const reads = new Map(distinct(rules.flatMap(simpleRulesOf)).flatMap(readsOf));
-  return [...reads.values()].reduce((sum, times) => sum + weight[times], 0);
+  const counts = { once: 0, wallet: 0, delegation: 0 } satisfies Record<Times, number>;
+  for (const times of reads.values()) counts[times] += 1;
+  return (wallets) => {
+    if (wallets.accounts === undefined && wallets.vaults === undefined) return counts.once + counts.wallet;
+    const { accounts, vaults } = distinctWallets(wallets);
+    return (
+      counts.once +
+      counts.wallet * (accounts.length + vaults.length) +
+      counts.delegation * accounts.length * vaults.length
+    );
+  };
 }
 
 /** Equal rules once, before their ids are expanded. */

@@ -2,5 +2,7 @@
 export const CHECK_PATH = '/access-control/check-roles';
 /** Followed by a request id. */
 export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
+/** Of batches; followed by a request id, of one batch. */
+export const BATCH_PATH = `${CHECK_PATH}/batch`;
 export const RULE_SETS_PATH = '/access-control/rule-sets';
 export const CHAINS_PATH = '/access-control/chains';

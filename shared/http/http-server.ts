@@ -1,5 +1,6 @@
 import {
   createServer,
+  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerResponse,
@@ -53,6 +54,14 @@ export type ClientErrorAnswer = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
+
+/** Requests whose handlers bound the time of their bodies themselves. */
+const ownDeadlines = new WeakSet<IncomingMessage>();
+
+/** Exempts a request from `timeoutsMs.request`: its handler bounds the time in which the body must arrive. */
+export function setOwnDeadline(request: IncomingMessage): void {
+  ownDeadlines.add(request);
+}
 
 /**
  * Serves HTTP/1.1. Disposal: waits `readinessLeadMs`, closes the listener, lets the requests under way finish.
@@ -119,6 +128,8 @@ function answerClientError(
   last: ServerResponse | undefined,
   { describeClientError }: Pick<HttpServerOptions, 'describeClientError'>,
 ): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && last && !last.req.complete && ownDeadlines.has(last.req))
+    return;
   // A request that has its answer already and is still sending gets no second one.
   const isAnswered = last?.headersSent === true && !last.req.complete;
   if (!socket.writable || isAnswered || error.code === 'ECONNRESET') {

@@ -54,9 +54,12 @@ const refused = (code: Extract<JsonBody, { ok: false }>['code'], detail: string)
   detail,
 });
 
-function isJsonType(header: string): boolean {
-  const [type = '', ...parameters] = header.toLowerCase().split(';');
-  if (!JSON_TYPE.test(type.trim())) return false;
+export const isJsonType = (header: string): boolean => isTypeInUtf8(header, JSON_TYPE);
+
+/** Whether a `content-type` header is of the type, with no other charset than UTF-8. */
+export function isTypeInUtf8(header: string, type: RegExp): boolean {
+  const [name = '', ...parameters] = header.toLowerCase().split(';');
+  if (!type.test(name.trim())) return false;
   return parameters.every((parameter) => {
     const text = parameter.trim();
     return !text.startsWith('charset') || CHARSET.test(text);

@@ -114,6 +114,20 @@ if tonumber(ARGV[2]) >= tonumber(found[2]) + tonumber(lineCount) then return fal
 return { found[2], lineCount, redis.call('HGET', KEYS[3], part) }
 `;
 
+/** KEYS: marker, index. ARGV: access, the place of an entry, most entries that matter. */
+const COUNT_FINISHED = `${REQUIRE_VIEW}
+local from, to = tonumber(ARGV[2]), ARGV[2] + ARGV[3]
+local held = redis.call('ZREVRANGEBYSCORE', KEYS[2], from, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local parts = redis.call('ZRANGEBYSCORE', KEYS[2], held[2] or from, '(' .. to, 'WITHSCORES')
+local finished = from
+for i = 1, #parts, 2 do
+  local first = tonumber(parts[i + 1])
+  if first > finished then break end
+  finished = math.max(finished, first + tonumber(string.match(parts[i], '^%d+:(%d+)$')))
+end
+return math.min(finished, to) - from
+`;
+
 /** A batch as it was accepted. */
 export type AcceptedBatch = Pick<
   BatchPartCompleted,
@@ -155,6 +169,8 @@ export type Batches = {
   readonly readStatus: (requestId: string) => Promise<BatchStatus | undefined>;
   /** The stored part that holds the entry at this place; nothing while it is not finished. */
   readonly readPart: (requestId: string, index: number) => Promise<StoredLines | undefined>;
+  /** How many entries from this place on are finished without a gap, up to `countMax`. */
+  readonly countFinished: (requestId: string, index: number, countMax: number) => Promise<number>;
   /** How many batches are unfinished, over all client apps. */
   readonly countUnfinished: (nowMs: number) => Promise<number>;
 };
@@ -168,6 +184,7 @@ export type Batches = {
 export function makeBatches(redis: Redis): Batches {
   const register = makeScript<number>(redis, 'registerBatch', REGISTER);
   const save = makeScript<[number, number]>(redis, 'saveBatchPart', SAVE_PART);
+  const countFinished = makeScript<number>(redis, 'countFinishedEntries', COUNT_FINISHED);
   const readStatus = makeScript<string[]>(redis, 'readBatchStatus', READ_STATUS);
   const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, 'readBatchPart', READ_PART);
   return {
@@ -209,6 +226,8 @@ export function makeBatches(redis: Redis): Batches {
       const [firstIndex, lineCount, gzip] = found;
       return { firstIndex: Number(firstIndex), lineCount: Number(lineCount), gzip };
     },
+    countFinished: (requestId, index, countMax) =>
+      countFinished([GENERATION_KEY, indexKey(requestId)], [EVERYDAY, index, countMax]),
     countUnfinished: (nowMs) =>
       inStore(async () => {
         await redis.zremrangebyscore(UNFINISHED_BATCHES_KEY, '-inf', nowMs - UNFINISHED_MS_MAX);

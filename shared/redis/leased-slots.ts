@@ -1,4 +1,4 @@
-import type { Redis } from './connect.ts';
+import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
 
@@ -31,6 +31,8 @@ export const marketplaceKeysKey = (accountId: string): string => `places:marketp
 export type LeasedSlots = {
   /** Leases a slot for `member`; false if `countMax` other members hold one. */
   readonly take: (set: string, member: string, countMax: number) => Promise<boolean>;
+  /** Gives a leased slot back before its lease ends. */
+  readonly give: (set: string, member: string) => Promise<void>;
 };
 
 /**
@@ -42,5 +44,6 @@ export function makeLeasedSlots(redis: Redis): LeasedSlots {
   return {
     take: async (set, member, countMax) =>
       (await take([GENERATION_KEY, set], [EVERYDAY, member, countMax, LEASE_MS])) === 1,
+    give: (set, member) => inStore(async () => void (await redis.zrem(set, member))),
   };
 }

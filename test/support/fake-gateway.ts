@@ -3,10 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
+import { BatchPartRequested } from '#shared/contracts/batch.ts';
+import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { AppAccess, type ClientApp } from '#shared/contracts/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
+import type { AcceptedBatch, StoredLines } from '#shared/redis/batches.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { type Logger, makeSilentLogger } from '#shared/telemetry/log.ts';
@@ -15,11 +18,15 @@ import { makeApp } from '../../services/gateway/app.ts';
 import { makeApplyLimits } from '../../services/gateway/apply-limits.ts';
 import { makeAuthenticator } from '../../services/gateway/authenticate.ts';
 import { makeWaiters } from '../../services/gateway/await-result.ts';
+import { type BatchBodyBounds, makeBatchBodies } from '../../services/gateway/batches/batch-bodies.ts';
+import { makePublishBatch } from '../../services/gateway/batches/publish-batch.ts';
+import { readCompleted } from '../../services/gateway/batches/read-batch.ts';
+import { makeStreamResults, type StreamBounds } from '../../services/gateway/batches/stream-results.ts';
 import { makeRuleSetCache } from '../../services/gateway/cache-rule-sets.ts';
 import { makeFailedKeyBudget } from '../../services/gateway/failed-keys.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makePublishCheck } from '../../services/gateway/publish-check.ts';
-import { makeRequestIds } from '../../services/gateway/request-ids.ts';
+import { type IssuedLane, makeRequestIds } from '../../services/gateway/request-ids.ts';
 import { makeResolveRuleSet } from '../../services/gateway/resolve-rule-set.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
 
@@ -78,7 +85,13 @@ export type FakeOptions = {
   readonly inFlightMax?: number;
   readonly bodyReadsMax?: number;
   readonly bodyTimeoutMs?: number;
-  readonly isOverloaded?: (lane: 'interactive' | 'bulk') => boolean;
+  readonly isOverloaded?: (lane: IssuedLane) => boolean;
+  readonly publishPart?: (part: BatchPartRequested) => Promise<void>;
+  /** Unfinished batches that other requests hold. */
+  readonly unfinished?: number;
+  readonly bodyBounds?: BatchBodyBounds;
+  readonly streamBounds?: StreamBounds;
+  readonly stopping?: AbortSignal;
   readonly waitersMax?: number;
   readonly trustedProxies?: readonly string[];
   readonly log?: Logger;
@@ -107,6 +120,30 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const ruleSetCache = makeRuleSetCache(ruleSets.view);
   const waiters = makeWaiters({
     readMany: async (ids) => ids.map((id) => results.get(id)),
+    requestNotice: async () => undefined,
+    waitersMax: options.waitersMax ?? 100,
+  });
+  const parts: BatchPartRequested[] = [];
+  const registered: AcceptedBatch[] = [];
+  const slotsTaken = new Set<string>();
+  const statuses = new Map<string, BatchStatus>();
+  const stored = new Map<string, readonly StoredLines[]>();
+  const linesOf = (requestId: string, index: number): StoredLines | undefined =>
+    stored
+      .get(requestId)
+      ?.find(({ firstIndex, lineCount }) => firstIndex <= index && index < firstIndex + lineCount);
+  const batches = {
+    register: async (batch: AcceptedBatch) => void registered.push(batch),
+    readStatus: async (requestId: string) => statuses.get(requestId),
+    readPart: async (requestId: string, index: number) => linesOf(requestId, index),
+    async countFinished(requestId: string, index: number, countMax: number) {
+      let count = 0;
+      while (count < countMax && linesOf(requestId, index + count)) count += 1;
+      return count;
+    },
+  };
+  const batchWaiters = makeWaiters({
+    readMany: readCompleted(batches),
     requestNotice: async () => undefined,
     waitersMax: options.waitersMax ?? 100,
   });
@@ -150,6 +187,34 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       metrics,
       log: makeSilentLogger(),
     }),
+    publishBatch: makePublishBatch({
+      publish: async (_topic, message) => {
+        const part = BatchPartRequested.parse(message);
+        if (!isDeepStrictEqual(part, message)) throw new Error('the message holds more than its schema');
+        await options.publishPart?.(part);
+        parts.push(part);
+      },
+      admitter: {
+        release: async (charge) => void released.push(charge),
+        markPublished: async (claim) => void marked.push(claim),
+      },
+      slots: {
+        async take(_set, member, countMax) {
+          if (slotsTaken.size + (options.unfinished ?? 0) >= countMax) return false;
+          slotsTaken.add(member);
+          return true;
+        },
+        give: async (_set, member) => void slotsTaken.delete(member),
+      },
+      batches,
+      retentionMs,
+      metrics,
+      log: makeSilentLogger(),
+    }),
+    batchBodies: makeBatchBodies(options.stopping ?? new AbortController().signal, options.bodyBounds),
+    batches,
+    batchWaiters,
+    streamResults: makeStreamResults(batches, options.streamBounds),
     readResult,
     waiters,
     ids,
@@ -195,15 +260,25 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     listener,
     ids,
     published,
+    parts,
+    registered,
+    slotsTaken,
     admitted,
     released,
     marked,
     waiters,
+    batchWaiters,
     authenticator,
     /** Stores a result and tells the waiters, as result-store does. */
     complete(requestId: string, resultJson: string) {
       results.set(requestId, resultJson);
       waiters.notice(requestId);
+    },
+    /** Stores parts of a batch and tells the waiters. */
+    storeBatch(status: BatchStatus, lines: readonly StoredLines[]) {
+      statuses.set(status.requestId, status);
+      stored.set(status.requestId, lines);
+      batchWaiters.notice(status.requestId);
     },
     /** Stores a result whose notice is lost. */
     storeSilently: (requestId: string, resultJson: string) => void results.set(requestId, resultJson),
@@ -224,10 +299,17 @@ export async function startFakeGateway(options: FakeOptions = {}) {
         },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
+    postBatch: (body: unknown, headers: Record<string, string> = {}) =>
+      fetch(`${url}/access-control/check-roles/batch`, {
+        method: 'POST',
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
     get: (path: string, headers: Record<string, string> = {}) =>
       fetch(url + path, { headers: { 'x-api-key': API_KEY, ...headers } }),
     async [Symbol.asyncDispose]() {
       waiters[Symbol.dispose]();
+      batchWaiters[Symbol.dispose]();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

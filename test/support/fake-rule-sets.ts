@@ -40,6 +40,7 @@ export function makeFakeRuleSets(
         slots.add(id);
         return true;
       },
+      give: async (_set, id) => void slots.delete(id),
     },
     throttle: {
       async take() {

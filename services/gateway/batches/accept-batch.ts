@@ -1,0 +1,122 @@
+import { BATCH_LIMITS } from '#shared/contracts/batch.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { pointerOf } from '#shared/contracts/fault.ts';
+import { BATCH_PATH } from '#shared/contracts/paths.ts';
+import { traceOf } from '#shared/http/exchange-trace.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import type { AdmitCheck } from '../admit-check.ts';
+import type { ApplyLimits } from '../apply-limits.ts';
+import { type Authenticator, accessProblemOf } from '../authenticate.ts';
+import { addHeaders, type Request, type Response, sendJson } from '../exchange.ts';
+import { type RequestRules, readIdempotencyKey, validateFor } from '../parse-request.ts';
+import { invalidBody, Problem } from '../problem.ts';
+import { rateHeadersAfterRefund } from '../rate-headers.ts';
+import type { IssuedLane } from '../request-ids.ts';
+import type { Validation } from '../validate-check.ts';
+import type { BatchBody } from './batch-bodies.ts';
+import { type CollectedBatch, collectBatch } from './collect-batch.ts';
+import type { PublishBatch } from './publish-batch.ts';
+import { formatOf, receiveBatch } from './receive-batch.ts';
+
+export type Dependencies = {
+  readonly authenticate: Authenticator['authenticate'];
+  readonly applyLimits: ApplyLimits;
+  readonly admitCheck: AdmitCheck;
+  readonly publishBatch: PublishBatch;
+  /** Opens a client app's body; the request leaves the requests in flight until `resume`. */
+  readonly openBatchBody: (request: Request, response: Response, clientId: string) => BatchBody;
+  /** Counts a request in flight again, once its body was read. */
+  readonly resumeRequest: (response: Response, clientId: string) => void;
+  readonly rules: RequestRules;
+  /** Whether the lane of batches has too much lag to take more. */
+  readonly isOverloaded: (lane: IssuedLane) => boolean;
+  /** Without a trailing slash; empty for relative addresses. */
+  readonly publicBaseUrl: string;
+};
+
+/**
+ * Answers `POST /access-control/check-roles/batch`: key → rate → scope → body → quota and idempotency → broker → 202.
+ * The rate comes before the body, whose reading may take long. 202 is sent only after the broker acknowledged all parts.
+ */
+export function makeAcceptBatch(deps: Dependencies) {
+  return async function acceptBatch(request: Request, response: Response): Promise<void> {
+    const { app } = await deps.authenticate(request, request.ip ?? '');
+    await deps.applyLimits({ app, bucket: 'per-second' }, response);
+    const refused = accessProblemOf(app) ?? overloadOf(deps);
+    if (refused) throw refused;
+    const format = formatOf(request);
+    const { idempotencyKey, faults } = readIdempotencyKey(request);
+    if (faults.length > 0) throw invalidBody(faults);
+    using body = deps.openBatchBody(request, response, app.clientId);
+    const batch = await receiveBatch(format, body.chunks, collectorFor(app, deps));
+    deps.resumeRequest(response, app.clientId);
+    const admitted = await deps.admitCheck(
+      {
+        app,
+        lane: 'batch',
+        bodyHash: () => batch.bodyHash,
+        idempotencyKey,
+        cost: batch.entryCount,
+        isPaid: true,
+      },
+      response,
+    );
+    if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
+    if (admitted.kind !== 'replayed')
+      await deps.publishBatch({
+        app,
+        batch,
+        admitted,
+        traceparent: traceOf(response),
+        onRefund: () => addHeaders(response, rateHeadersAfterRefund(admitted.admission, batch.entryCount)),
+      });
+    answerAccepted(response, admitted.requestId, batch, deps.publicBaseUrl);
+  };
+}
+
+const overloadOf = ({ isOverloaded }: Dependencies): Problem | undefined =>
+  isOverloaded('batch')
+    ? new Problem('overloaded', 'Too many batches are waiting for evaluation; retry after Retry-After.', {
+        headers: retryAfter(5_000),
+      })
+    : undefined;
+
+const collectorFor = (app: AppAccess, { rules }: Dependencies) =>
+  collectBatch({
+    entriesMax: BATCH_LIMITS[app.limits.tier].entries,
+    validateHead: (head) => validateHead(app, head, rules),
+  });
+
+/** What a check has and a batch has not: its entries name the wallets, and it is always asynchronous. */
+const FOREIGN_MEMBERS = ['account', 'accounts', 'vaults', 'async', 'explain'];
+/** Stands for the wallets of the entries, which are validated on their own. */
+const ANY_ACCOUNT = '0x0000000000000000000000000000000000000001';
+
+/** Validates what the entries of a batch have in common, as the asynchronous check that it is. */
+async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Validation> {
+  if (typeof head !== 'object' || head === null || Array.isArray(head)) return validateFor(app, head, rules);
+  const foreign = FOREIGN_MEMBERS.filter((name) => Object.hasOwn(head, name));
+  const check = { ...without(head, foreign), account: ANY_ACCOUNT, async: true };
+  const validation = await validateFor(app, check, rules);
+  if (foreign.length === 0) return validation;
+  const faults = foreign.map((name) => {
+    const pointer = pointerOf([name]);
+    return { pointer, code: 'unknown-member', detail: `${pointer} is not a member of a batch.` };
+  });
+  return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
+}
+
+const without = (members: object, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+
+function answerAccepted(
+  response: Response,
+  requestId: string,
+  { entryCount }: CollectedBatch,
+  publicBaseUrl: string,
+): void {
+  sendJson(response, 202, JSON.stringify({ requestId, entries: entryCount }), {
+    location: `${publicBaseUrl}${BATCH_PATH}/${requestId}`,
+    ...retryAfter(1_000),
+  });
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import { setOwnDeadline } from '#shared/http/http-server.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import { Problem } from '../problem.ts';
+import { readChunks } from './read-chunks.ts';
+
+/** Bytes of batches that a gateway has in memory, from their first byte until they are published. */
+const BODIES_BYTES_MAX = 64 * 1024 * 1024;
+/** From the beginning of a body's reading to its end. */
+const BODY_TIMEOUT_MS = 120_000;
+/** How long the rest of a refused body is read and dropped, so that the client gets its answer and not a reset. */
+const REST_TIMEOUT_MS = 10_000;
+
+export type BatchBodyBounds = { readonly bytesMax: number; readonly timeoutMs: number };
+
+export type BatchBody = Disposable & {
+  /** The body as it arrives. Throws Problem `body-timeout`, `overloaded`. */
+  readonly chunks: AsyncIterable<Buffer>;
+};
+
+export type BatchBodies = {
+  /**
+   * Starts to read the body of a client app's batch. Its bytes count until disposal.
+   *
+   * @throws Problem `overloaded` while another body of the app is being read
+   */
+  readonly open: (request: IncomingMessage, clientId: string) => BatchBody;
+};
+
+/**
+ * Bounds the bodies of batches: one per client app at a time, and their bytes over all apps.
+ *
+ * @param stopping ends the bodies that are being read
+ * @example
+ * using body = bodies.open(request, app.clientId);
+ * for await (const chunk of body.chunks) take(chunk);
+ */
+export function makeBatchBodies(
+  stopping: AbortSignal,
+  { bytesMax, timeoutMs }: BatchBodyBounds = { bytesMax: BODIES_BYTES_MAX, timeoutMs: BODY_TIMEOUT_MS },
+): BatchBodies {
+  const reading = new Set<string>();
+  let heldBytes = 0;
+
+  async function* bounded(
+    request: IncomingMessage,
+    clientId: string,
+    hold: (bytes: number) => void,
+  ): AsyncGenerator<Buffer, void> {
+    const chunks = readChunks(request);
+    const timer = setTimeout(() => chunks.stop(tooSlow()), timeoutMs);
+    const onStop = () => chunks.stop(overloaded('This gateway is stopping.', CLOSE));
+    stopping.addEventListener('abort', onStop);
+    try {
+      for await (const chunk of chunks) {
+        if (heldBytes + chunk.length > bytesMax) throw overloaded('Too many batches are being received.');
+        hold(chunk.length);
+        yield chunk;
+      }
+    } finally {
+      clearTimeout(timer);
+      stopping.removeEventListener('abort', onStop);
+      reading.delete(clientId);
+      dropRest(request);
+    }
+  }
+
+  return {
+    open(request, clientId) {
+      if (reading.has(clientId)) {
+        dropRest(request);
+        throw overloaded('Another batch of this client app is being received; send one at a time.');
+      }
+      reading.add(clientId);
+      setOwnDeadline(request);
+      let ownBytes = 0;
+      const hold = (bytes: number) => {
+        ownBytes += bytes;
+        heldBytes += bytes;
+      };
+      return {
+        chunks: bounded(request, clientId, hold),
+        [Symbol.dispose]() {
+          reading.delete(clientId);
+          heldBytes -= ownBytes;
+          ownBytes = 0;
+        },
+      };
+    },
+  };
+}
+
+/** Reads and drops what still comes of a body, for a bounded time. */
+function dropRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), REST_TIMEOUT_MS);
+  request.once('close', () => clearTimeout(timer));
+}
+
+const CLOSE = { connection: 'close' };
+
+const overloaded = (detail: string, headers: Readonly<Record<string, string>> = {}): Problem =>
+  new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
+
+/** The rest of such a body is not read: its connection ends with the answer. */
+const tooSlow = (): Problem =>
+  new Problem('body-timeout', 'The body of the batch did not arrive in time.', { headers: CLOSE });

@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import {
+  checkRequestedBatch,
+  ENTRY_READS_MAX,
+  PART_ENTRIES_MAX,
+  PART_READS_MAX,
+  PART_RESULT_BYTES_MAX,
+} from '#shared/contracts/batch.ts';
+import { makeReadCounter } from '#shared/contracts/count-reads.ts';
+import type { Fault } from '#shared/contracts/fault.ts';
+import { boundResults } from '../domain/bound-result.ts';
+import { cutParts, type Part, type PartCutter } from '../domain/cut-parts.ts';
+import { invalidBody } from '../problem.ts';
+import type { Validation, ValidCheck } from '../validate-check.ts';
+import { canonicalEntry, validateEntry } from './validate-entry.ts';
+
+/** Faults that one answer lists. */
+const FAULTS_MAX = 100;
+export const RULES_BYTES_MAX = 256 * 1024;
+/** Entries times rules: what a batch may cost to judge. */
+const JUDGEMENTS_MAX = 1_000_000;
+/** The members of a part's message beside its entries and rules. */
+const MESSAGE_BYTES = 16 * 1024;
+
+/** A valid batch. */
+export type CollectedBatch = {
+  /** What the entries have in common: a check without wallets of its own. */
+  readonly common: ValidCheck;
+  readonly entryCount: number;
+  readonly parts: readonly Part[];
+  /** SHA-256 (hex) of the validated values. */
+  readonly bodyHash: string;
+};
+
+export type BatchCollector = {
+  /** Takes all members of the body but its entries. Before any entry. */
+  readonly begin: (head: unknown) => Promise<void>;
+  readonly add: (entry: unknown) => void;
+  /** Adds a fault of the body. */
+  readonly refuse: (fault: Fault) => void;
+  readonly end: () => CollectedBatch;
+};
+
+/** What the entries of a batch are measured by, once its rules are known. */
+type Measures = {
+  readonly common: ValidCheck;
+  readonly cutter: PartCutter;
+  readonly readsOf: ReturnType<typeof makeReadCounter>;
+  readonly resultBytesOf: ReturnType<typeof boundResults>;
+};
+
+/**
+ * Collects a batch as its body arrives: validates each entry, and cuts the entries into parts. A body with faults is
+ * validated to its end, or to its hundredth fault, and not kept.
+ *
+ * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries`, `batch-too-large` at once.
+ *
+ * @param validateHead validates the members that a batch has in common with a check
+ * @example
+ * const collector = collectBatch({ validateHead, entriesMax: 1_000 });
+ * await collector.begin({ rules });
+ * for (const entry of entries) collector.add(entry);
+ * const { parts } = collector.end();
+ */
+export function collectBatch({
+  validateHead,
+  entriesMax,
+}: {
+  readonly validateHead: (head: unknown) => Promise<Validation>;
+  readonly entriesMax: number;
+}): BatchCollector {
+  const faults: Fault[] = [];
+  const hash = createHash('sha256').update('batch\n');
+  let measures: Measures | undefined;
+  let entryCount = 0;
+
+  const note = (found: readonly Fault[]): void => {
+    faults.push(...found);
+    measures = undefined;
+    if (faults.length >= FAULTS_MAX) throw invalidBody(faults.slice(0, FAULTS_MAX));
+  };
+
+  return {
+    async begin(head) {
+      const validation = await validateHead(head);
+      if (!validation.ok) {
+        note(validation.faults);
+        return;
+      }
+      const { check } = validation;
+      const rulesBytes = Buffer.byteLength(JSON.stringify(check.rules));
+      if (rulesBytes > RULES_BYTES_MAX) throw invalidBody([rulesTooLarge(rulesBytes)]);
+      hash.update(check.canonical()).update('\n');
+      measures = measure(check, rulesBytes);
+    },
+    add(value) {
+      const index = entryCount;
+      entryCount += 1;
+      if (entryCount > entriesMax) throw invalidBody([tooManyEntries(entriesMax)]);
+      const validated = validateEntry(value, ['entries', index]);
+      if (!validated.ok) note(validated.faults);
+      if (!validated.ok || !measures) return;
+      if (entryCount * measures.common.rules.length > JUDGEMENTS_MAX)
+        throw invalidBody([batchTooLarge(measures.common.rules.length)]);
+      const { entry } = validated;
+      const reads = measures.readsOf(entry);
+      if (reads > ENTRY_READS_MAX) {
+        note([tooManyReads(index, reads)]);
+        return;
+      }
+      measures.cutter.add(entry, { reads, resultBytes: measures.resultBytesOf(entry) });
+      hash.update(canonicalEntry(entry)).update('\n');
+    },
+    refuse: (fault) => note([fault]),
+    end() {
+      if (entryCount === 0 && !faults.some(({ pointer }) => pointer === '/entries')) note([NO_ENTRIES]);
+      if (!measures) throw invalidBody(faults);
+      const { common, cutter } = measures;
+      return { common, entryCount, parts: cutter.end(), bodyHash: hash.digest('hex') };
+    },
+  };
+}
+
+function measure(common: ValidCheck, rulesBytes: number): Measures {
+  return {
+    common,
+    readsOf: makeReadCounter(common.rules),
+    resultBytesOf: boundResults({
+      roleIds: common.rules.map(({ roleId }) => roleId),
+      hasProof: common.proof !== undefined,
+    }),
+    cutter: cutParts({
+      entriesMax: PART_ENTRIES_MAX,
+      readsMax: PART_READS_MAX,
+      resultBytesMax: PART_RESULT_BYTES_MAX,
+      entriesBytesMax: checkRequestedBatch.messageBytesMax - MESSAGE_BYTES - rulesBytes,
+    }),
+  };
+}
+
+const NO_ENTRIES: Fault = {
+  pointer: '/entries',
+  code: 'too-short',
+  detail: '/entries must have at least one entry.',
+};
+
+const tooManyEntries = (max: number): Fault => ({
+  pointer: '/entries',
+  code: 'too-many-entries',
+  detail: `/entries must have at most ${max} entries in this tier; send several batches.`,
+});
+
+const tooManyReads = (index: number, reads: number): Fault => ({
+  pointer: `/entries/${index}`,
+  code: 'too-many-reads',
+  detail: `/entries/${index} needs ${reads} reads with these rules; an entry may need at most ${ENTRY_READS_MAX}.`,
+});
+
+const batchTooLarge = (ruleCount: number): Fault => ({
+  pointer: '/entries',
+  code: 'batch-too-large',
+  detail: `/entries times rules must be at most ${JUDGEMENTS_MAX}: with ${ruleCount} rules, ${Math.floor(JUDGEMENTS_MAX / ruleCount)} entries.`,
+});
+
+const rulesTooLarge = (bytes: number): Fault => ({
+  pointer: '/rules',
+  code: 'batch-too-large',
+  detail: `/rules have ${bytes} bytes as JSON; a batch may have at most ${RULES_BYTES_MAX}.`,
+});

@@ -1,0 +1,185 @@
+import {
+  BATCH_LIMITS,
+  type BatchDelivery,
+  type BatchPartRequested,
+  checkRequestedBatch,
+} from '#shared/contracts/batch.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { describeError, ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { Admitter } from '#shared/redis/admit.ts';
+import { type Batches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
+import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { traceIdOf } from '#shared/telemetry/traceparent.ts';
+import type { AdmittedCheck } from '../admit-check.ts';
+import type { Part } from '../domain/cut-parts.ts';
+import type { Retention } from '../domain/judge-poll.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { Problem } from '../problem.ts';
+import { commonMembersOf, isSurelyNotPublished, PARTITION_SHARE } from '../publish-check.ts';
+import type { CollectedBatch } from './collect-batch.ts';
+
+/** For all parts of a batch; below the lease of its slot. */
+const PUBLISH_TIMEOUT_MS = 20_000;
+const PART_TIMEOUT_MS_MIN = 1_000;
+/** Parts of a batch that wait for the broker at once, of up to 2 MiB each. */
+const PARTS_IN_FLIGHT_MAX = 4;
+
+export type Dependencies = {
+  readonly publish: KafkaConnection['publish'];
+  readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
+  readonly slots: LeasedSlots;
+  readonly batches: Pick<Batches, 'register'>;
+  readonly retentionMs: Retention;
+  readonly metrics: Pick<GatewayMetrics, 'checksAccepted'>;
+  readonly log: Logger;
+};
+
+export type BatchToPublish = {
+  readonly app: AppAccess;
+  readonly batch: CollectedBatch;
+  readonly admitted: AdmittedCheck;
+  readonly traceparent: string;
+  /** Called when the charge is refunded, before the error is thrown. */
+  readonly onRefund: () => void;
+};
+
+export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
+
+/**
+ * Publishes the parts of a batch. Resolves once all in-sync replicas have all of them:
+ *
+ *   slot of the app ──► parts, a few at a time ──► registered, claim marked
+ *
+ * If surely no part was written, charge and claim are refunded. If one was, or may have been, both stay: the next retry
+ * with the same key publishes the same parts again under the same id, which is harmless.
+ *
+ * @throws Problem `limit-reached`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
+ */
+export function makePublishBatch(deps: Dependencies): PublishBatch {
+  return async function publishBatch(toPublish) {
+    const { app, batch, admitted, traceparent } = toPublish;
+    const claim = admitted.idempotency && {
+      clientId: app.clientId,
+      keyHash: admitted.idempotency.keyHash,
+      seed: admitted.seed,
+    };
+    const logFailure = (message: string) => (error: unknown) =>
+      deps.log.warn({ traceId: traceIdOf(traceparent), error: describeError(error) }, message);
+    const refund = () => {
+      const { month } = admitted;
+      // A claim that was taken over may have been published by its first owner: its outcome is never sure.
+      if (!month || admitted.kind !== 'fresh') return;
+      const charge = { clientId: app.clientId, month, count: batch.entryCount, ...(claim ? { claim } : {}) };
+      void deps.admitter.release(charge).catch(logFailure('the charge of a batch could not be refunded'));
+      toPublish.onRefund();
+    };
+    const { unfinished } = BATCH_LIMITS[app.limits.tier];
+    const slots = unfinishedBatchesKey(app.clientId);
+    let hasSlot: boolean;
+    try {
+      hasSlot = await deps.slots.take(slots, admitted.requestId, unfinished);
+    } catch (error) {
+      refund();
+      throw error;
+    }
+    if (!hasSlot) {
+      refund();
+      throw limitReached(unfinished);
+    }
+    const messages = messagesOf(toPublish, deps.retentionMs);
+    try {
+      await publishParts(deps, toPublish, messages);
+    } catch (error) {
+      if (isSurelyNotPublished(error)) {
+        refund();
+        await deps.slots
+          .give(slots, admitted.requestId)
+          .catch(logFailure('the slot of a batch could not be given back'));
+      }
+      throw error;
+    }
+    deps.metrics.checksAccepted.inc({ mode: 'batch' }, batch.entryCount);
+    // A batch that could not be registered is registered with its first stored part.
+    await deps.batches
+      .register({ ...messages.common, roleIds: roleIdsOf(batch) })
+      .catch(logFailure('an accepted batch could not be registered'));
+    if (claim)
+      await deps.admitter
+        .markPublished({ ...claim, requestId: admitted.requestId })
+        .catch(logFailure('the idempotency claim of a batch could not be updated'));
+  };
+}
+
+/** In the order in which the rules name the roles first. */
+const roleIdsOf = ({ common }: CollectedBatch): string[] => [
+  ...new Set(common.rules.map(({ roleId }) => roleId)),
+];
+
+type Messages = {
+  readonly common: Omit<BatchPartRequested, 'part' | 'firstIndex' | 'entries'>;
+  readonly partOf: (part: Part, index: number) => BatchPartRequested;
+};
+
+/** @throws ServiceError `publish-unknown` if a part was written or may have been */
+async function publishParts(
+  deps: Pick<Dependencies, 'publish'>,
+  { app, batch, traceparent }: BatchToPublish,
+  { partOf }: Messages,
+): Promise<void> {
+  const giveUpAt = performance.now() + PUBLISH_TIMEOUT_MS;
+  // Shared by those that publish: each takes the next part.
+  const waiting = batch.parts.entries();
+  let failure: unknown;
+  let mayBeWritten = false;
+  const publishNext = async (): Promise<void> => {
+    for (const [index, part] of waiting) {
+      if (failure !== undefined) return;
+      try {
+        await deps.publish(checkRequestedBatch, partOf(part, index), {
+          traceparent,
+          isValidated: true,
+          fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
+          timeoutMs: Math.max(PART_TIMEOUT_MS_MIN, giveUpAt - performance.now()),
+        });
+        mayBeWritten = true;
+      } catch (error) {
+        failure = error;
+        if (!isSurelyNotPublished(error)) mayBeWritten = true;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARTS_IN_FLIGHT_MAX }, publishNext));
+  if (failure === undefined) return;
+  if (mayBeWritten) throw new ServiceError('publish-unknown', 'a part of the batch may have been written');
+  throw failure;
+}
+
+function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Retention): Messages {
+  const { common: check, entryCount, parts } = batch;
+  const { callbackUrl } = check;
+  const delivery: BatchDelivery =
+    callbackUrl === undefined ? { mode: 'poll' } : { mode: 'webhook', callbackUrl };
+  const common = {
+    ...commonMembersOf({ app, check, admitted }, retentionMs.batch),
+    partCount: parts.length,
+    entryCount,
+    delivery,
+  };
+  return {
+    common,
+    partOf: ({ firstIndex, entriesJson }, index) => ({
+      ...common,
+      part: index,
+      firstIndex,
+      entries: JSON.parse(entriesJson.toString()),
+    }),
+  };
+}
+
+const limitReached = (max: number): Problem =>
+  new Problem(
+    'limit-reached',
+    `This client app may have at most ${max} unfinished batches in its tier; wait until one is finished.`,
+  );

@@ -1,0 +1,93 @@
+import { BATCH_PATH } from '#shared/contracts/paths.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
+import type { Batches } from '#shared/redis/batches.ts';
+import type { ApplyLimits } from '../apply-limits.ts';
+import { type Authenticator, accessProblemOf } from '../authenticate.ts';
+import { type Request, type Response, sendJson } from '../exchange.ts';
+import { findIssued, longPoll, type Dependencies as PollDependencies } from '../poll-request.ts';
+import { dependencyUnavailable, type Problem } from '../problem.ts';
+import { parseRange } from './parse-range.ts';
+import type { StreamResults } from './stream-results.ts';
+
+export type Dependencies = PollDependencies & {
+  readonly authenticate: Authenticator['authenticate'];
+  readonly applyLimits: ApplyLimits;
+  readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished'>;
+  readonly streamResults: StreamResults;
+  /** Waits for a batch to be completed: its status document, as text. */
+  readonly batchWaiters: PollDependencies['waiters'];
+  readonly publicBaseUrl: string;
+};
+
+/** One segment; the handler decodes it. */
+export const BATCH_STATUS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+$/;
+export const BATCH_RESULTS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+\/results$/;
+
+/** Answers `GET /access-control/check-roles/batch/{requestId}`: 200, pending or completed. */
+export function makeReadBatch(deps: Dependencies) {
+  return async function readBatch(request: Request, response: Response): Promise<void> {
+    const { requestId, clientId } = await findBatch(deps, request, response);
+    const status = await deps.batches.readStatus(requestId);
+    const waited =
+      status?.status === 'completed'
+        ? undefined
+        : await longPoll({ ...deps, waiters: deps.batchWaiters }, { requestId, clientId }, request, response);
+    if (waited !== undefined) return sendJson(response, 200, waited);
+    const latest = status?.status === 'completed' ? status : await deps.batches.readStatus(requestId);
+    if (!latest) throw notThereYet();
+    sendJson(response, 200, JSON.stringify(latest), latest.status === 'pending' ? retryAfter(1_000) : {});
+  };
+}
+
+/** Answers `GET /access-control/check-roles/batch/{requestId}/results`: the finished entries of a range, as NDJSON. */
+export function makeReadBatchResults(deps: Dependencies) {
+  return async function readBatchResults(request: Request, response: Response): Promise<void> {
+    const { requestId, clientId } = await findBatch(deps, request, response);
+    const { from, limit } = parseRange(request.url);
+    const status = await deps.batches.readStatus(requestId);
+    if (!status) throw notThereYet();
+    const countMax = Math.min(limit, Math.max(0, status.entries - from));
+    const count =
+      status.status === 'completed' ? countMax : await deps.batches.countFinished(requestId, from, countMax);
+    if (count === 0 && countMax > 0)
+      return sendJson(response, 202, JSON.stringify(status), retryAfter(1_000));
+    const next = from + count;
+    const address = `${deps.publicBaseUrl}${BATCH_PATH}/${requestId}/results?from=${next}&limit=${limit}`;
+    await deps.streamResults(
+      { clientId, requestId, from, to: next },
+      request,
+      response,
+      next < status.entries ? { link: `<${address}>; rel="next"` } : {},
+    );
+  };
+}
+
+/** The status documents of completed batches, as text, for those who wait. */
+export const readCompleted =
+  ({ readStatus }: Pick<Batches, 'readStatus'>) =>
+  (requestIds: readonly string[]): Promise<(string | undefined)[]> =>
+    Promise.all(
+      requestIds.map(async (requestId) => {
+        const status = await readStatus(requestId);
+        return status?.status === 'completed' ? JSON.stringify(status) : undefined;
+      }),
+    );
+
+/** key → limits → scope → the batch of the path, which this client app has started and whose results are kept. */
+async function findBatch(deps: Dependencies, request: Request, response: Response) {
+  const { app } = await deps.authenticate(request, request.ip ?? '');
+  const { nowMs } = await deps.applyLimits({ app, bucket: 'per-second-poll' }, response);
+  const denied = accessProblemOf(app);
+  if (denied) throw denied;
+  const [segment = ''] = request.path.slice(BATCH_PATH.length + 1).split('/');
+  const requestId = findIssued(deps, {
+    segment,
+    clientId: app.clientId,
+    nowMs,
+    isOf: (lane) => lane === 'batch',
+  });
+  return { requestId, clientId: app.clientId };
+}
+
+/** It is registered with its first part at the latest. */
+const notThereYet = (): Problem => dependencyUnavailable('The status of the batch is not there yet.');

@@ -1,0 +1,78 @@
+import type { Waiters } from './await-result.ts';
+import { judgePoll, type Retention } from './domain/judge-poll.ts';
+import { parsePreferWait } from './domain/parse-prefer.ts';
+import { addHeaders, type Request, type Response } from './exchange.ts';
+import { Problem } from './problem.ts';
+import type { IssuedLane, RequestIds } from './request-ids.ts';
+
+/** What polls of checks and of batches have in common. */
+export type Dependencies = {
+  readonly ids: Pick<RequestIds, 'readId'>;
+  readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
+  readonly retentionMs: Retention;
+  readonly isStopping: () => boolean;
+};
+
+/**
+ * The request id of a path, which was issued to this client app, and whose results are kept.
+ *
+ * @param segment the id as it stands in the path
+ * @param isOf whether ids of a lane belong to this path
+ * @throws Problem `request-not-found`, `request-expired`
+ */
+export function findIssued(
+  { ids, retentionMs }: Pick<Dependencies, 'ids' | 'retentionMs'>,
+  {
+    segment,
+    clientId,
+    nowMs,
+    isOf,
+  }: {
+    readonly segment: string;
+    readonly clientId: string;
+    /** Redis's clock. */
+    readonly nowMs: number;
+    readonly isOf: (lane: IssuedLane) => boolean;
+  },
+): string {
+  const requestId = decode(segment);
+  const issued = ids.readId(requestId, clientId);
+  if (!issued || !isOf(issued.lane)) throw notFound();
+  const state = judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, retentionMs);
+  if (state === 'forgotten') throw notFound();
+  if (state === 'expired')
+    throw new Problem('request-expired', 'The result has expired: its retention is over.', {
+      members: { requestId },
+    });
+  return requestId;
+}
+
+/** Unknown, or of another client app: the answer must not tell which. */
+const notFound = (): Problem =>
+  new Problem('request-not-found', 'This client app has made no request with this id.');
+
+/** Empty, which is never an id, for a bad percent-escape. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
+}
+
+/** Waits for a result as long as `Prefer: wait=N` asks for; `undefined` if it does not come, or must not be waited for. */
+export async function longPoll(
+  { waiters, isStopping }: Pick<Dependencies, 'waiters' | 'isStopping'>,
+  { requestId, clientId }: { readonly requestId: string; readonly clientId: string },
+  request: Request,
+  response: Response,
+): Promise<string | undefined> {
+  const prefer = request.headers['prefer'];
+  const waitSeconds = parsePreferWait(typeof prefer === 'string' ? prefer : prefer?.join(','));
+  if (waitSeconds === 0) return undefined;
+  addHeaders(response, { 'preference-applied': `wait=${waitSeconds}` });
+  if (isStopping() || !waiters.hasRoom(clientId)) return undefined;
+  const waiting = waiters.wait({ requestId, timeoutMs: waitSeconds * 1_000, longPollOf: clientId });
+  response.on('close', waiting.cancel);
+  return waiting.result;
+}
