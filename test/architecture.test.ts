@@ -92,6 +92,7 @@ test('only a composition root sees the process environment', () => {
 });
 
 test('no file holds two things: none is longer than 300 lines', () => {
-  const long = sources.filter(({ text }) => text.split('\n').length > LINES_MAX + 1);
+  const written = sources.filter(({ text }) => !text.startsWith('// Written by `npm run'));
+  const long = written.filter(({ text }) => text.split('\n').length > LINES_MAX + 1);
   expect(long.filter((source) => !isTest(source)).map(({ path }) => path)).toEqual([]);
 });
