@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
+import { OnUndetermined } from '#shared/contracts/rule.ts';
+import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
+import { RuleBody } from './rule-body.ts';
 
 /** The answers as clients read them. Tests hold what is sent against these; the OpenAPI document is made of them. */
 
@@ -39,6 +42,34 @@ export const ChainList = z
   })
   .meta({ id: 'ChainList' });
 
+export const RuleSetAnswer = z
+  .object({
+    ruleSetId: z.string().regex(RULE_SET_ID),
+    version: z
+      .number()
+      .int()
+      .positive()
+      .meta({ description: 'Counts changes of `rules` and `onUndetermined`.' }),
+    digest: z
+      .string()
+      .meta({ description: 'SHA-256 over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }`.' }),
+    name: z.string().optional(),
+    rules: z.array(RuleBody).meta({ description: 'As they were sent.' }),
+    onUndetermined: OnUndetermined,
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'RuleSet' });
+
+export const RuleSetList = z
+  .object({
+    ruleSets: z.array(RuleSetAnswer),
+    next: z
+      .string()
+      .optional()
+      .meta({ description: 'Send it as `after` for the next page; absent on the last.' }),
+  })
+  .meta({ id: 'RuleSetList' });
+
 const FaultBody = z
   .object({
     pointer: z
@@ -55,7 +86,7 @@ const EXTRA_MEMBERS = {
   422: { errors: z.array(FaultBody) },
   429: {
     'violated-policies': z
-      .array(z.enum(['per-second', 'per-second-poll', 'per-month']))
+      .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'writes-per-day']))
       .optional()
       .meta({ description: 'Absent where an address has sent too many failed keys.' }),
   },
@@ -123,6 +154,32 @@ export const OPERATION_CODES = {
     410: ['request-expired'],
   },
   listChains: ON_EVERY_OPERATION,
+  listRuleSets: { ...ON_EVERY_OPERATION, 422: ['validation-failed'] },
+  readRuleSet: { ...ON_EVERY_OPERATION, 404: ['rule-set-not-found', 'route-not-found'] },
+  putRuleSet: {
+    ...ON_EVERY_OPERATION,
+    400: ['malformed-json', 'malformed-request'],
+    404: ['route-not-found'],
+    409: ['limit-reached'],
+    412: ['version-conflict'],
+    413: ['body-too-large'],
+    415: ['media-type-unsupported'],
+    422: [
+      'validation-failed',
+      'rule-type-unsupported',
+      'function-unsupported',
+      'chain-unsupported',
+      'min-token-zero',
+      'too-many-reads',
+    ],
+  },
+  deleteRuleSet: {
+    ...ON_EVERY_OPERATION,
+    404: ['route-not-found'],
+    409: ['rule-set-in-use'],
+    412: ['version-conflict'],
+    422: ['validation-failed'],
+  },
 } as const satisfies Record<string, Codes>;
 
 /** A sentence for a status: the titles of its codes. */

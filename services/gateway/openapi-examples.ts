@@ -113,3 +113,26 @@ export const RESULT_EXAMPLE = {
     },
   },
 } as const;
+
+/** Bodies of rule sets that the OpenAPI document shows; the tests send every one of them. */
+export const RULE_SET_EXAMPLES = {
+  holders: {
+    summary: 'Two roles of a community',
+    value: {
+      name: 'Holders',
+      rules: [
+        { type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '1500.5' },
+        { type: 'ERC721', chainId: 1, contractAddress: TOKEN, roleId: 'founder', tokenId: '1,2,42-69' },
+      ],
+      onUndetermined: 'omit',
+    },
+  },
+} as const;
+
+export const RULE_SET_EXAMPLE = {
+  ruleSetId: 'holders',
+  version: 3,
+  digest: 'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:',
+  ...RULE_SET_EXAMPLES.holders.value,
+  updatedAt: '2026-11-21T10:00:00.000Z',
+} as const;

@@ -1,77 +1,21 @@
 import { z } from 'zod';
-import {
-  type CreateDocumentOptions,
-  createDocument,
-  type ZodOpenApiOperationObject,
-  type ZodOpenApiResponseObject,
-} from 'zod-openapi';
+import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { CHAINS_PATH, CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { CheckBody } from './api.ts';
 import {
   Acknowledgement,
   ChainList,
-  type Codes,
-  describeCodes,
   FOLDING_RULE,
   OPERATION_CODES,
   Pending,
-  problemSchema,
   RequestId,
   Result,
 } from './api-answers.ts';
 import { WAIT_SECONDS_MAX } from './domain/parse-prefer.ts';
 import { CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
+import { header, problems, RETRY_AFTER, SUCCESS_HEADERS } from './openapi-parts.ts';
+import { RULE_SET_PATHS } from './openapi-rule-sets.ts';
 
-const header = (description: string, schema: object = { type: 'string' }, required = true) => ({
-  description,
-  required,
-  schema: schema as { type: 'string' },
-});
-
-const VERSION = { 'Rolecall-Version': header('Version of this contract.', { type: 'string', const: '1' }) };
-const LIMITS = {
-  'RateLimit-Policy': header('The limits of the app: draft-ietf-httpapi-ratelimit-headers-10.'),
-  RateLimit: header('What is left of them after this request.'),
-  'X-RateLimit-Limit': header('Requests per second.', { type: 'string', pattern: '^[0-9]+$' }),
-  'X-RateLimit-Remaining': header('Left in this second.', { type: 'string', pattern: '^[0-9]+$' }),
-  'X-RateLimit-Reset': header('When the second is free again.', { type: 'string', format: 'date-time' }),
-};
-const ACCEPTED_AT = {
-  'Rolecall-Accepted-At': header("When the limiter let the request in: ms of the limiter's clock.", {
-    type: 'string',
-    pattern: '^[0-9]+$',
-  }),
-};
-const RETRY_AFTER = { 'Retry-After': header('Seconds to wait.', { type: 'string', pattern: '^[0-9]+$' }) };
-const OPTIONAL_LIMITS = Object.fromEntries(
-  Object.entries({ ...LIMITS, ...ACCEPTED_AT }).map(([name, value]) => [name, { ...value, required: false }]),
-);
-
-/** Which headers a problem carries beside the limits, by status. */
-const PROBLEM_HEADERS: Readonly<Record<number, object>> = {
-  401: {
-    'WWW-Authenticate': header('`ApiKey realm="rolecall"`.'),
-  },
-  409: { ...LIMITS, ...ACCEPTED_AT, ...RETRY_AFTER },
-  429: { ...OPTIONAL_LIMITS, ...RETRY_AFTER },
-  503: { ...OPTIONAL_LIMITS, ...RETRY_AFTER },
-};
-/** Nobody was admitted there yet. */
-const BEFORE_LIMITS = new Set([400, 401, 404, 408, 431, 500]);
-
-function problems(codes: Codes): Record<string, ZodOpenApiResponseObject> {
-  return Object.fromEntries(
-    Object.entries(codes).map(([key, list]) => {
-      const status = Number(key);
-      const limits = BEFORE_LIMITS.has(status) ? OPTIONAL_LIMITS : { ...LIMITS, ...ACCEPTED_AT };
-      const headers = { ...VERSION, ...(PROBLEM_HEADERS[status] ?? limits) };
-      const content = { 'application/problem+json': { schema: problemSchema(status, list) } };
-      return [key, { description: describeCodes(list), headers, content }];
-    }),
-  );
-}
-
-const SUCCESS_HEADERS = { ...VERSION, ...LIMITS, ...ACCEPTED_AT };
 const PREFER = z
   .string()
   .optional()
@@ -223,6 +167,7 @@ export function makeOpenApi(publicBaseUrl: string) {
         [CHECK_PATH]: { post: checkRoles },
         [`${RESPONSES_PATH}{requestId}`]: { get: readResponse },
         [CHAINS_PATH]: { get: listChains },
+        ...RULE_SET_PATHS,
       },
       webhooks: { checkCompleted: { post: checkCompleted } },
     },

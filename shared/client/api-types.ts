@@ -383,6 +383,14 @@ export type AtLeastRule = {
   readonly roleId: string;
 };
 
+export type RuleSetBody = {
+  readonly name?: string | undefined;
+
+  /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
+  readonly rules: readonly Rule[];
+  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+};
+
 /** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
 export type CheckResult = {
   readonly requestId: string;
@@ -463,8 +471,360 @@ export type ChainList = {
   }[];
 };
 
+export type RuleSetList = {
+  readonly ruleSets: readonly RuleSet[];
+
+  /** Send it as `after` for the next page; absent on the last. */
+  readonly next?: string | undefined;
+};
+
+export type RuleSet = {
+  readonly ruleSetId: string;
+
+  /** Counts changes of `rules` and `onUndetermined`. */
+  readonly version: number;
+
+  /** SHA-256 over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }`. */
+  readonly digest: string;
+  readonly name?: string | undefined;
+
+  /** As they were sent. */
+  readonly rules: readonly RuleOutput[];
+  readonly onUndetermined: 'omit' | 'deny' | 'fail';
+  readonly updatedAt: string;
+};
+
 /** Opaque and URL-safe. */
 export type RequestId = string;
+
+/** Composed rules nest at most 4 deep, the rules inside the innermost not counted. */
+export type RuleOutput =
+  | Erc20RuleOutput
+  | Erc721RuleOutput
+  | Erc1155RuleOutput
+  | NativeRuleOutput
+  | ContractRuleOutput
+  | ComposedRuleOutput
+  | AtLeastRuleOutput;
+
+export type Erc20RuleOutput = {
+  readonly type: 'ERC20';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type Erc721RuleOutput = {
+  readonly type: 'ERC721';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId?: string | undefined;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type Erc1155RuleOutput = {
+  readonly type: 'ERC1155';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId: string;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type NativeRuleOutput = {
+  readonly type: 'NATIVE';
+  readonly chainId: number;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type ContractRuleOutput = {
+  readonly type: 'CONTRACT';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** One human-readable signature of a view or pure function, at most 512 characters. */
+  readonly function: string;
+
+  /** One text per input. `$account` stands for the account being checked. */
+  readonly args?: readonly string[] | undefined;
+
+  /** Name or zero-based index of the output to compare; the first if absent. */
+  readonly returns?: string | undefined;
+
+  /** `eq` if absent, for a boolean output alone. */
+  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
+
+  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
+  readonly value?: string | undefined;
+
+  /** What a revert with data means, for functions that revert for strangers. */
+  readonly onRevert?: 'undetermined' | 'deny' | undefined;
+
+  /** Which of several wallets must satisfy the rule; `any` if absent. */
+  readonly wallets?: 'any' | 'all' | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type ComposedRuleOutput = {
+  readonly type: 'ALL' | 'ANY' | 'NONE';
+  readonly rules: ConditionsOutput;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
+
+export type ConditionsOutput = readonly ConditionOutput[];
+
+/** A rule inside of a composed one: it names no role. */
+export type ConditionOutput =
+  | Erc20ConditionOutput
+  | Erc721ConditionOutput
+  | Erc1155ConditionOutput
+  | NativeConditionOutput
+  | ContractConditionOutput
+  | ComposedConditionOutput
+  | AtLeastConditionOutput;
+
+export type Erc20ConditionOutput = {
+  readonly type: 'ERC20';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type Erc721ConditionOutput = {
+  readonly type: 'ERC721';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId?: string | undefined;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type Erc1155ConditionOutput = {
+  readonly type: 'ERC1155';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** Ids and ranges without spaces; at most 256 ids after expansion. */
+  readonly tokenId: string;
+
+  /** At least so many; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type NativeConditionOutput = {
+  readonly type: 'NATIVE';
+  readonly chainId: number;
+
+  /** At least so many whole tokens; `"1"` if absent. */
+  readonly minToken?: string | undefined;
+
+  /** At most so many whole tokens. */
+  readonly maxToken?: string | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type ContractConditionOutput = {
+  readonly type: 'CONTRACT';
+  readonly chainId: number;
+
+  /** An address; mixed case must pass EIP-55. Not the zero address. */
+  readonly contractAddress: string;
+
+  /** One human-readable signature of a view or pure function, at most 512 characters. */
+  readonly function: string;
+
+  /** One text per input. `$account` stands for the account being checked. */
+  readonly args?: readonly string[] | undefined;
+
+  /** Name or zero-based index of the output to compare; the first if absent. */
+  readonly returns?: string | undefined;
+
+  /** `eq` if absent, for a boolean output alone. */
+  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
+
+  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
+  readonly value?: string | undefined;
+
+  /** What a revert with data means, for functions that revert for strangers. */
+  readonly onRevert?: 'undetermined' | 'deny' | undefined;
+
+  /** Which of several wallets must satisfy the rule; `any` if absent. */
+  readonly wallets?: 'any' | 'all' | undefined;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type ComposedConditionOutput = {
+  readonly type: 'ALL' | 'ANY' | 'NONE';
+  readonly rules: ConditionsOutput;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type AtLeastConditionOutput = {
+  readonly type: 'AT_LEAST';
+
+  /** How many of the rules must be granted; at most their number. */
+  readonly atLeast: number;
+  readonly rules: ConditionsOutput;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+};
+
+export type AtLeastRuleOutput = {
+  readonly type: 'AT_LEAST';
+
+  /** How many of the rules must be granted; at most their number. */
+  readonly atLeast: number;
+  readonly rules: ConditionsOutput;
+
+  /** For you alone. */
+  readonly name?: string | undefined;
+
+  /** For you alone. */
+  readonly description?: string | undefined;
+
+  /** Several rules may name one role: it is held if any of them is granted. */
+  readonly roleId: string;
+};
 
 /** The codes of all problems that the API answers with. */
 export type ProblemCode =
@@ -483,6 +843,7 @@ export type ProblemCode =
   | 'idempotency-key-in-use'
   | 'idempotency-key-reused'
   | 'internal'
+  | 'limit-reached'
   | 'malformed-json'
   | 'malformed-request'
   | 'media-type-unsupported'
@@ -495,8 +856,11 @@ export type ProblemCode =
   | 'request-not-found'
   | 'request-timeout'
   | 'route-not-found'
+  | 'rule-set-in-use'
+  | 'rule-set-not-found'
   | 'rule-set-unknown'
   | 'rule-type-unsupported'
   | 'scope-not-approved'
   | 'too-many-reads'
-  | 'validation-failed';
+  | 'validation-failed'
+  | 'version-conflict';

@@ -1,9 +1,16 @@
-import { z } from 'zod';
 import { ServiceError } from '#shared/errors.ts';
-import { OPERATION_CODES } from '../../services/gateway/api-answers.ts';
-import { makeOpenApi } from '../../services/gateway/openapi.ts';
 import { CHECK_EXAMPLES, RESULT_EXAMPLE } from '../../services/gateway/openapi-examples.ts';
 import { aCheckResult } from '../support/a-check-result.ts';
+import {
+  type Ask,
+  COMMON_PROBLEMS,
+  codesOf,
+  document,
+  expectDocumented,
+  type Json,
+  OPERATIONS,
+  validatorOf,
+} from '../support/documented-answers.ts';
 import {
   A_CHECK,
   aClientApp,
@@ -15,47 +22,6 @@ import {
 import { fakeGateways } from '../support/fake-gateways.ts';
 
 // The OpenAPI document is a promise: every answer it names is reached here, and held against it.
-
-type Json = Record<string, unknown>;
-const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
-  paths: Record<string, Record<string, { responses: Record<string, Json> }>>;
-  components: { schemas: Json };
-};
-const OPERATIONS = {
-  checkRoles: ['/access-control/check-roles', 'post'],
-  readResponse: ['/access-control/check-roles/responses/{requestId}', 'get'],
-  listChains: ['/access-control/chains', 'get'],
-} as const;
-type OperationName = keyof typeof OPERATIONS;
-
-/** A schema of the document as a validator, references included. */
-function validatorOf(schema: unknown): z.ZodType {
-  const inline = (value: unknown): unknown =>
-    JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
-  const defs = inline(document.components.schemas) as Json;
-  return z.fromJSONSchema({ ...(inline(schema) as Json), $defs: defs } as Parameters<
-    typeof z.fromJSONSchema
-  >[0]);
-}
-
-/** Holds an answer against what the document says of its status. */
-async function expectDocumented(name: OperationName, response: Response): Promise<Json> {
-  const [path, method] = OPERATIONS[name];
-  const documented = document.paths[path]?.[method]?.responses[String(response.status)];
-  expect([name, response.status, documented !== undefined]).toEqual([name, response.status, true]);
-  const headers = documented?.['headers'] as Record<string, { required?: boolean; schema: Json }>;
-  for (const [header, { required, schema }] of Object.entries(headers)) {
-    const value = response.headers.get(header);
-    if (required) expect([header, value]).toEqual([header, expect.any(String)]);
-    if (value !== null) expect(validatorOf(schema).safeParse(value).error).toBeUndefined();
-  }
-  const content = documented?.['content'] as Record<string, { schema: Json }>;
-  const type = response.headers.get('content-type') ?? '';
-  expect(Object.keys(content)).toContain(type);
-  const body = (await response.json()) as Json;
-  expect(validatorOf(content[type]?.schema).safeParse(body).error).toBeUndefined();
-  return body;
-}
 
 const start = fakeGateways();
 
@@ -136,53 +102,12 @@ const CHECK_PROBLEMS: Record<string, () => Promise<Response>> = {
   'deadline-exceeded': async () => (await start({ syncDeadlineMs: 10 })).post(A_CHECK),
 };
 
-/** How each problem of the two GET operations comes about, at a path. */
-const READ_PROBLEMS: Record<string, (path: (gateway: FakeGateway) => string) => Promise<Response>> = {
-  'api-key-missing': async (path) => {
-    const gateway = await start();
-    return gateway.get(path(gateway), { 'x-api-key': '' });
-  },
-  'api-key-invalid': async (path) => {
-    const gateway = await start();
-    return gateway.get(path(gateway), { 'x-api-key': 'x' });
-  },
-  'scope-not-approved': async (path) => {
-    const gateway = await start({ app: aClientApp({ scope: 'rejected' }) });
-    return gateway.get(path(gateway));
-  },
-  'client-app-suspended': async (path) => {
-    const gateway = await start({ app: aClientApp({ suspended: true }) });
-    return gateway.get(path(gateway));
-  },
-  'rate-limited': async (path) => {
-    const gateway = await start({
-      admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }),
-    });
-    return gateway.get(path(gateway));
-  },
-  internal: async (path) => {
-    const gateway = await start({ findKey: () => Promise.reject(new Error('a bug')) });
-    return gateway.get(path(gateway));
-  },
-  'dependency-unavailable': async (path) => {
-    const gateway = await start({ admit: away('store-unavailable') });
-    return gateway.get(path(gateway));
-  },
-  overloaded: async (path) => {
-    const gateway = await start({ inFlightMax: 0 });
-    return gateway.get(path(gateway));
-  },
-};
-
-/** Answered before there is a request: `services/gateway/server.test.ts` reaches these. */
-const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-large'];
-const codesOf = (name: OperationName): string[] =>
-  [...new Set(Object.values(OPERATION_CODES[name]).flat())].filter((code) => !ON_THE_SOCKET.includes(code));
-
 const ageOf =
   (ageMs: number, clientId = 'app_1') =>
   (gateway: FakeGateway) =>
     `/access-control/check-roles/responses/${gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS - ageMs, 'bulk', clientId)}`;
+
+const askResponse: Ask = (gateway, headers) => gateway.get(ageOf(0)(gateway), headers);
 
 describe('the OpenAPI document', () => {
   it('is 3.1, is served as it is made, and every reference in it leads somewhere', async () => {
@@ -242,11 +167,10 @@ describe('the OpenAPI document', () => {
   });
 
   it.each(codesOf('listChains'))('is true of GET chains that ends in %s', async (code) => {
-    const send = READ_PROBLEMS[code];
+    const send = COMMON_PROBLEMS[code];
     if (!send) throw new Error(`no test reaches ${code}`);
-    expect((await expectDocumented('listChains', await send(() => '/access-control/chains')))['code']).toBe(
-      code,
-    );
+    const ask: Ask = (gateway, headers) => gateway.get('/access-control/chains', headers);
+    expect((await expectDocumented('listChains', await send(start, ask)))['code']).toBe(code);
   });
 
   it.each(codesOf('readResponse'))('is true of GET responses/{requestId} that ends in %s', async (code) => {
@@ -261,7 +185,7 @@ describe('the OpenAPI document', () => {
         return gateway.get(ageOf(73 * 3_600_000)(gateway));
       },
     };
-    const response = await (gone[code]?.() ?? READ_PROBLEMS[code]?.(ageOf(0)));
+    const response = await (gone[code]?.() ?? COMMON_PROBLEMS[code]?.(start, askResponse));
     if (!response) throw new Error(`no test reaches ${code}`);
     expect((await expectDocumented('readResponse', response))['code']).toBe(code);
   });

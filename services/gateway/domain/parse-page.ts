@@ -1,7 +1,7 @@
 import type { Fault } from '#shared/contracts/fault.ts';
 
 export const PAGE_COUNT_MAX = 200;
-const PAGE_COUNT_DEFAULT = 50;
+export const PAGE_COUNT_DEFAULT = 50;
 
 /** The part of a list that a query asks for. */
 export type Page = { readonly after?: string; readonly countMax: number };

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
+import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { OPERATION_CODES, RuleSetAnswer, RuleSetList } from './api-answers.ts';
+import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
+import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from './openapi-examples.ts';
+import { header, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
+import { RuleSetBody } from './validate-rule-set.ts';
+
+const RuleSetId = z.string().meta({ pattern: RULE_SET_ID.source, example: 'holders' });
+const path = z.object({ id: RuleSetId });
+const ETAG = {
+  ETag: header('The version in quotes, for `If-Match`.', { type: 'string', pattern: '^"[0-9]+"$' }),
+};
+const PRECONDITIONS = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({ description: 'Write only over this version, else 412.', example: '"3"' }),
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({ description: '`*` writes only if there is none, else 412.', example: '*' }),
+});
+const answer = (description: string, headers = {}) => ({
+  description,
+  headers: { ...SUCCESS_HEADERS, ...ETAG, ...headers },
+  content: {
+    'application/json': { schema: RuleSetAnswer, examples: { holders: { value: RULE_SET_EXAMPLE } } },
+  },
+});
+
+const listRuleSets: ZodOpenApiOperationObject = {
+  operationId: 'listRuleSets',
+  summary: 'List the rule sets, ordered by id',
+  description: 'A page ends early where rule sets are large; `next` says whether there are more.',
+  requestParams: {
+    query: z.object({
+      limit: z.number().int().min(1).max(PAGE_COUNT_MAX).default(PAGE_COUNT_DEFAULT),
+      after: RuleSetId.optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page of the list.',
+      headers: SUCCESS_HEADERS,
+      content: { 'application/json': { schema: RuleSetList } },
+    },
+    ...problems(OPERATION_CODES.listRuleSets),
+  },
+};
+
+const readRuleSet: ZodOpenApiOperationObject = {
+  operationId: 'readRuleSet',
+  summary: 'Read a rule set',
+  requestParams: { path },
+  responses: { 200: answer('The rule set.'), ...problems(OPERATION_CODES.readRuleSet) },
+};
+
+const putRuleSet: ZodOpenApiOperationObject = {
+  operationId: 'putRuleSet',
+  summary: 'Store a list of rules under an id, for checks that name it by `ruleSet`',
+  description:
+    'Equal content writes nothing; a new `name` alone keeps version and `ETag`. A write costs rate and one of the ' +
+    "day's writes, no quota, and takes effect on every gateway within a second, 30 s at worst.",
+  requestParams: { path, header: PRECONDITIONS },
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: RuleSetBody, examples: RULE_SET_EXAMPLES } },
+  },
+  responses: {
+    200: answer('The rule set, as it is now.'),
+    201: answer('The rule set is new.', { Location: header('Where it is.') }),
+    ...problems(OPERATION_CODES.putRuleSet),
+  },
+};
+
+const deleteRuleSet: ZodOpenApiOperationObject = {
+  operationId: 'deleteRuleSet',
+  summary: 'Delete a rule set',
+  requestParams: { path, header: PRECONDITIONS },
+  responses: {
+    204: { description: 'There is no such rule set, or no longer.', headers: SUCCESS_HEADERS },
+    ...problems(OPERATION_CODES.deleteRuleSet),
+  },
+};
+
+export const RULE_SET_PATHS = {
+  [RULE_SETS_PATH]: { get: listRuleSets },
+  [`${RULE_SETS_PATH}/{id}`]: { get: readRuleSet, put: putRuleSet, delete: deleteRuleSet },
+} as const;
