@@ -151,9 +151,9 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   return {
     read: traceReads(chainId, read),
     blockTimeMs,
-    readHead: (signal) =>
+    readHead: (tag, signal) =>
       headsAside.read({
-        tag: 'latest',
+        tag,
         minBlock: 0,
         startedMs: monotonicMs(),
         clientId: '',

@@ -1,6 +1,6 @@
-import type { LogPosition, LogPositionChange } from '#shared/redis/log-positions.ts';
 import type { Block } from '../blocks/block.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+import { type ContractState, ContractStates, LIVE, stateOfFailure, sweepsOnly } from './contract-states.ts';
 import {
   applyRead,
   type DueTransfer,
@@ -11,9 +11,9 @@ import {
   planRead,
   REORG_BLOCKS_MAX,
   type ReadPlan,
-  type WindowBlock,
 } from './log-window.ts';
 import { type LogReader, TooManyTransfers } from './read-logs.ts';
+import { SavedWindow, type SavedWindowOptions } from './saved-window.ts';
 import type { TransferLog } from './transfer-log.ts';
 
 /** A transfer that names a watched account; without `account`: events of the contract may have been missed. */
@@ -24,18 +24,10 @@ export type Transferred = {
   readonly isDropped: boolean;
 };
 
-/** How a contract is followed; the reason in plain words. */
-export type ContractState =
-  | { readonly state: 'live' }
-  | { readonly state: 'sweeps-only'; readonly reason: string };
-
-export type FollowerOptions = {
+export type FollowerOptions = SavedWindowOptions & {
   readonly blockTimeMs: number;
   readonly readHead: (signal: AbortSignal) => Promise<Block>;
   readonly logs: Pick<LogReader, 'read' | 'readHeader' | 'blocksMax'>;
-  readonly load: () => Promise<LogPosition | undefined>;
-  /** `false` where another process follows the chain by now. */
-  readonly save: (change: LogPositionChange) => Promise<boolean>;
   /** Which of the accounts belong to a member of a watch. */
   readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Resolves when the broker has acknowledged all. */
@@ -48,9 +40,11 @@ export type FollowerOptions = {
 export type FollowerObserver = {
   readonly onRead: (result: 'ok' | FailureKind, logCount: number) => void;
   readonly onReorg: () => void;
-  /** Blocks were skipped: the members of the contracts are due without an event. */
+  /** Blocks were skipped: the members of so many contracts are due without an event. */
   readonly onGap: (contractCount: number) => void;
   readonly onBehind: (blockCount: number) => void;
+  /** Redis or the broker failed, or a bug. */
+  readonly onError: (error: unknown) => void;
 };
 
 /** Time limit of one read; what was read before it is kept. */
@@ -65,26 +59,13 @@ const LOW_HEADS_MAX = 10;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
 const BUSY_MS = 30_000;
-/** Reads of one step, each without one more contract that has too many transfers. */
-const ATTEMPTS_MAX = 10;
 /** A short read may hold this many transfers of a contract without it counting as busy. */
 const TRANSFERS_MIN = 5_000;
+/** Reads of one step, each without one more contract that has too many transfers. */
+const ATTEMPTS_MAX = 10;
 
-const REASONS: Partial<Record<FailureKind, string>> = {
-  'method-unsupported': 'No endpoint of the chain serves eth_getLogs.',
-  'too-many-logs': 'No endpoint of the chain returns the logs of a single block.',
-  'chain-stale': 'The newest block of the chain is too old.',
-  'rate-limited': 'The endpoints of the chain are rate-limited.',
-  'over-rate': 'The endpoints of the chain are rate-limited.',
-  timeout: 'No endpoint of the chain answered eth_getLogs in time.',
-  malformed: 'No endpoint of the chain gave a correct answer to eth_getLogs.',
-  'block-mismatch': 'The endpoints of the chain are on different forks.',
-};
-const REASON = 'No endpoint of the chain answered eth_getLogs.';
-const CATCHING_UP = 'The reader of logs is catching up with the chain.';
-const TOO_BUSY = `The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second.`;
-
-const LIVE: ContractState = { state: 'live' };
+const CATCHING_UP = sweepsOnly('The reader of logs is catching up with the chain.');
+const TOO_BUSY = sweepsOnly(`The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second.`);
 
 /**
  * Follows the transfers of the watched contracts of one chain.
@@ -94,22 +75,22 @@ const LIVE: ContractState = { state: 'live' };
  */
 export class ChainFollower {
   readonly #options: FollowerOptions;
-  #window: LogWindow | undefined;
-  /** The text of each block as it was saved. */
-  readonly #savedBlocks = new Map<number, string>();
+  readonly #saved: SavedWindow;
+  readonly #states: ContractStates;
   /** A log contradicted the window: it is read again as a whole. */
   #mustReread = false;
   #failureCount = 0;
   /** Heads in a row that are below the window. */
   #lowHeadCount = 0;
-  readonly #states = new Map<string, string>();
   /** Contracts that are not followed until then, because they have too many transfers. */
   readonly #busyUntilMs = new Map<string, number>();
-  /** Contracts whose transfers were not read for some blocks. */
+  /** Contracts whose transfers were not read for some blocks, and whose members nobody has declared due yet. */
   readonly #gaps = new Set<string>();
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    this.#saved = new SavedWindow(options);
+    this.#states = new ContractStates(options.setState);
   }
 
   /**
@@ -119,7 +100,8 @@ export class ChainFollower {
    * @returns `ok`, `failed`, or `lost` where another process follows the chain by now
    */
   async step(contracts: readonly string[], signal: AbortSignal): Promise<'ok' | 'failed' | 'lost'> {
-    for (const contract of this.#states.keys()) if (!contracts.includes(contract)) this.#forget(contract);
+    this.#states.keepOnly(contracts);
+    for (const contract of this.#gaps) if (!contracts.includes(contract)) this.#gaps.delete(contract);
     for (let attempt = 1; ; attempt += 1) {
       const followed = contracts.filter((contract) => !this.#isBusy(contract)).toSorted();
       try {
@@ -149,18 +131,19 @@ export class ChainFollower {
       isReplaced = false;
       if (!(await this.#publishDue(read.window, read.due))) return false;
       window = read.window;
-      if (window.readTo < head.number) await this.#setStates(contracts, sweepsOnly(CATCHING_UP));
+      if (window.readTo < head.number) await this.#states.set(contracts, CATCHING_UP);
     }
     if (!(await this.#publishGaps(contracts, window, head))) return false;
-    await this.#setStates(contracts, LIVE);
+    await this.#states.set(contracts, LIVE);
     return true;
   }
 
   /** Where to read on: the position that was saved; without one, or where it is of no use, some blocks below the head. */
   async #openWindow(head: Block, contracts: readonly string[]): Promise<LogWindow> {
     const fresh = emptyWindow(Math.max(0, head.number - REORG_BLOCKS_MAX));
-    const window = this.#window ?? (await this.#load()) ?? fresh;
-    this.#window = window;
+    const saved = await this.#saved.load();
+    for (const contract of saved?.gaps ?? []) if (contracts.includes(contract)) this.#gaps.add(contract);
+    const window = saved?.window ?? fresh;
     this.#options.observer.onBehind(Math.max(0, head.number - window.readTo));
     if (head.number - window.readTo > this.#catchUpBlocksMax) {
       for (const contract of contracts) this.#gaps.add(contract);
@@ -168,15 +151,6 @@ export class ChainFollower {
     }
     this.#lowHeadCount = head.number < window.since - 1 ? this.#lowHeadCount + 1 : 0;
     return this.#lowHeadCount > LOW_HEADS_MAX ? fresh : window;
-  }
-
-  async #load(): Promise<LogWindow | undefined> {
-    const saved = await this.#options.load();
-    if (saved === undefined) return undefined;
-    for (const contract of saved.gaps) this.#gaps.add(contract);
-    for (const [number, text] of saved.blocks) this.#savedBlocks.set(number, text);
-    const blocks = new Map([...saved.blocks].map(([number, text]) => [number, parseBlock(text)]));
-    return { since: saved.since, readTo: saved.readTo, blocks };
   }
 
   get #catchUpBlocksMax(): number {
@@ -231,7 +205,7 @@ export class ChainFollower {
     const watched = accounts.length === 0 ? new Set() : await this.#options.watchedAmong(accounts);
     const relevant = parsed.filter(({ account }) => watched.has(account));
     await this.#options.publish(relevant.map(({ name: _, ...transfer }) => transfer));
-    return this.#save(window, new Set(relevant.map(({ name }) => name)));
+    return this.#saved.save(window, new Set(relevant.map(({ name }) => name)), this.#gaps);
   }
 
   /** Says of which contracts events were missed, once their transfers are read again. */
@@ -242,28 +216,7 @@ export class ChainFollower {
     const gap = { account: undefined, blockNumber: head.number, isDropped: false };
     await this.#options.publish(gaps.map((contract) => ({ contract, ...gap })));
     for (const contract of gaps) this.#gaps.delete(contract);
-    return this.#save(window, new Set());
-  }
-
-  /** Saves what differs from the last position; of the transfers only those of watched accounts. */
-  async #save(window: LogWindow, watchedNames: ReadonlySet<string>): Promise<boolean> {
-    const changes = new Map<number, string | undefined>();
-    for (const number of this.#savedBlocks.keys())
-      if (!window.blocks.has(number)) changes.set(number, undefined);
-    for (const [number, block] of window.blocks) {
-      const saved = this.#savedBlocks.get(number);
-      if (saved !== undefined && this.#window?.blocks.get(number) === block) continue;
-      const text = formatBlock(block, watchedNames, saved);
-      if (text !== saved) changes.set(number, text);
-    }
-    const { since, readTo } = window;
-    const isMine = await this.#options.save({ since, readTo, blocks: changes, gaps: [...this.#gaps] });
-    if (!isMine) return false;
-    for (const [number, text] of changes)
-      if (text === undefined) this.#savedBlocks.delete(number);
-      else this.#savedBlocks.set(number, text);
-    this.#window = window;
-    return true;
+    return this.#saved.save(window, new Set(), this.#gaps);
   }
 
   #isBusy(contract: string): boolean {
@@ -275,53 +228,21 @@ export class ChainFollower {
   }
 
   async #noteFailure(error: unknown, contracts: readonly string[]): Promise<void> {
-    const { kind } = toRpcFailure(error);
-    this.#options.observer.onRead(kind, 0);
+    const { observer } = this.#options;
+    if (error instanceof RpcFailure) observer.onRead(error.kind, 0);
+    else observer.onError(error);
     if (error instanceof TooManyTransfers) {
       this.#busyUntilMs.set(error.contract, this.#options.monotonicMs() + BUSY_MS);
       this.#gaps.add(error.contract);
-      await this.#setStates([error.contract], sweepsOnly(TOO_BUSY));
+      await this.#states.set([error.contract], TOO_BUSY);
       return;
     }
     this.#failureCount += 1;
-    if (this.#failureCount < FAILURES_MAX) return;
-    const reason = error instanceof RpcFailure ? (REASONS[kind] ?? REASON) : REASON;
-    await this.#setStates(contracts, sweepsOnly(reason));
-  }
-
-  async #setStates(contracts: readonly string[], state: ContractState): Promise<void> {
-    const text = JSON.stringify(state);
-    const changed = contracts.filter((contract) => this.#states.get(contract) !== text);
-    await Promise.all(changed.map((contract) => this.#options.setState(contract, state)));
-    for (const contract of changed) this.#states.set(contract, text);
-  }
-
-  #forget(contract: string): void {
-    this.#states.delete(contract);
-    this.#busyUntilMs.delete(contract);
-    this.#gaps.delete(contract);
+    if (this.#failureCount >= FAILURES_MAX) await this.#states.set(contracts, stateOfFailure(error));
   }
 }
-
-const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-only', reason });
 
 const parseName = (name: string): { contract: string; account: string } => {
   const [contract = '', account = ''] = name.split('/');
   return { contract, account };
 };
-
-function parseBlock(text: string): WindowBlock {
-  const [hash = '', ...transfers] = text.split(' ');
-  return { hash, transfers: new Set(transfers) };
-}
-
-/** The block as it is saved: of the transfers those that are watched, and those that were when it was saved before. */
-function formatBlock(
-  { hash, transfers }: WindowBlock,
-  watchedNames: ReadonlySet<string>,
-  saved: string | undefined,
-): string {
-  const [savedHash, ...savedNames] = saved?.split(' ') ?? [];
-  const kept = savedHash === hash ? new Set(savedNames) : new Set();
-  return [hash, ...[...transfers].filter((name) => watchedNames.has(name) || kept.has(name))].join(' ');
-}

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BlockTag } from '#shared/contracts/rule.ts';
 import type { LogPositions } from '#shared/redis/log-positions.ts';
 import { startRepeating } from '#shared/repeat.ts';
+import type { Block } from '../blocks/block.ts';
 import { ChainFollower, type FollowerOptions } from './follow-chain.ts';
 
 /** How often leases are renewed and the followed contracts read: a fifth of the lease. */
@@ -9,18 +11,26 @@ const TICK_MS = 1_000;
 /** A little more than a block time, so that a block costs at most one fetch of the head. */
 const POLL_BLOCKS = 1.1;
 const POLL_MS_MIN = 1_000;
+/** `safe` and `finalized` blocks come rarely, many at a time. */
+const POLL_BLOCKS_OF_TAG = 2.2;
 /** The pause doubles with each failure in a row, up to this. */
+const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 15_000;
 
-export type FollowableChain = Pick<FollowerOptions, 'blockTimeMs' | 'readHead' | 'logs'>;
+export type FollowableChain = Pick<FollowerOptions, 'blockTimeMs' | 'logs'> & {
+  readonly readHead: (blockTag: BlockTag, signal: AbortSignal) => Promise<Block>;
+};
 
 export type FollowingOptions = {
   readonly chains: ReadonlyMap<number, FollowableChain>;
   readonly positions: LogPositions;
   /** The followed contracts of a chain, in lower case. */
-  readonly contractsOf: (chainId: number) => Promise<readonly string[]>;
+  readonly contractsOf: (
+    chainId: number,
+  ) => Promise<readonly { readonly contractAddress: string; readonly blockTag: BlockTag }[]>;
   readonly followerOf: (
     chainId: number,
+    blockTag: BlockTag,
   ) => Pick<FollowerOptions, 'watchedAmong' | 'publish' | 'setState' | 'observer'>;
   readonly onError: (error: unknown) => void;
   /** Called when this process begins or ceases to follow a chain. */
@@ -28,99 +38,138 @@ export type FollowingOptions = {
   readonly monotonicMs: () => number;
 };
 
+/** The follower of one block tag: each has a position of its own, because each reaches a block at another time. */
 type Following = {
   readonly controller: AbortController;
   readonly ended: Promise<void>;
   contracts: readonly string[];
 };
 
-/** Follows the transfers of all chains for which this process gets the lease, until disposal. */
+/**
+ * Follows the transfers of the chains for which this process gets the lease, until disposal. A chain without followed
+ * contracts costs one command of Redis per second and no call of an endpoint.
+ */
 export function startFollowing(options: FollowingOptions): AsyncDisposable {
-  const token = randomUUID();
-  const following = new Map<number, Following>();
-  let isStopped = false;
-
+  const chains = [...options.chains].map(
+    ([chainId, chain]) => new FollowedChain(chainId, chain, randomUUID(), options),
+  );
   const tick = async (): Promise<void> => {
-    const ticks = [...options.chains.keys()].map((chainId) => tickOf(chainId).catch(options.onError));
-    await Promise.all(ticks);
+    await Promise.all(chains.map((chain) => chain.tick().catch(options.onError)));
   };
-  const tickOf = async (chainId: number): Promise<void> => {
-    const contracts = await options.contractsOf(chainId);
-    const held = following.get(chainId);
-    if (contracts.length === 0) {
-      if (held === undefined) return;
-      await end(chainId, held);
-      await options.positions.forget(chainId, STREAM);
-      await options.positions.release(chainId, token);
-      return;
-    }
-    const isHeld = await options.positions.lease(chainId, token);
-    if (isStopped) return;
-    if (!isHeld && held !== undefined) await end(chainId, held);
-    if (isHeld && held === undefined) begin(chainId, contracts);
-    if (isHeld && held !== undefined) held.contracts = contracts;
-  };
-  const begin = (chainId: number, contracts: readonly string[]): void => {
-    const chain = options.chains.get(chainId);
-    if (chain === undefined) return;
-    const controller = new AbortController();
-    const follower = new ChainFollower({
-      ...chain,
-      ...options.followerOf(chainId),
-      load: () => options.positions.load(chainId, STREAM),
-      save: (change) => options.positions.save(chainId, STREAM, token, change),
-      monotonicMs: options.monotonicMs,
-    });
-    const current: Following = {
-      controller,
-      contracts,
-      ended: pollUntilEnd(follower, chain.blockTimeMs, () => current.contracts, controller.signal).then(
-        () => {
-          if (following.get(chainId) === current) following.delete(chainId);
-          options.onLease(chainId, false);
-        },
-      ),
-    };
-    following.set(chainId, current);
-    options.onLease(chainId, true);
-  };
-  const end = async (chainId: number, held: Following): Promise<void> => {
-    held.controller.abort();
-    following.delete(chainId);
-    await held.ended;
-  };
-
   const ticking = startRepeating(tick, { intervalMs: TICK_MS, startsAtOnce: true });
   return {
     async [Symbol.asyncDispose]() {
-      isStopped = true;
       await ticking[Symbol.asyncDispose]();
-      for (const [chainId, held] of following) {
-        await end(chainId, held);
-        // The next process need not wait for the lease to end.
-        await options.positions.release(chainId, token).catch(() => undefined);
-      }
+      await Promise.all(chains.map((chain) => chain[Symbol.asyncDispose]()));
     },
   };
 }
 
-const STREAM = 'latest';
+class FollowedChain implements AsyncDisposable {
+  readonly #chainId: number;
+  readonly #chain: FollowableChain;
+  readonly #token: string;
+  readonly #options: FollowingOptions;
+  readonly #following = new Map<BlockTag, Following>();
+  #isHeld = false;
+  #isStopped = false;
 
-/** Steps once per block until the lease is lost or the signal is aborted. */
+  constructor(chainId: number, chain: FollowableChain, token: string, options: FollowingOptions) {
+    this.#chainId = chainId;
+    this.#chain = chain;
+    this.#token = token;
+    this.#options = options;
+  }
+
+  /** Takes or renews the lease if the chain has followed contracts, and starts and ends followers accordingly. */
+  async tick(): Promise<void> {
+    const { contractsOf, positions } = this.#options;
+    const contracts = Map.groupBy(await contractsOf(this.#chainId), ({ blockTag }) => blockTag);
+    if (contracts.size === 0 && !this.#isHeld) return;
+    const isHeld = await positions.lease(this.#chainId, this.#token);
+    if (this.#isStopped) return;
+    this.#noteLease(isHeld);
+    for (const [blockTag, following] of this.#following) {
+      if (isHeld && contracts.has(blockTag)) continue;
+      await this.#end(blockTag, following);
+      if (isHeld) await positions.forget(this.#chainId, blockTag);
+    }
+    if (!isHeld) return;
+    if (contracts.size === 0) await this.#release();
+    for (const [blockTag, followed] of contracts)
+      this.#follow(
+        blockTag,
+        followed.map(({ contractAddress }) => contractAddress),
+      );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
+    for (const [blockTag, following] of this.#following) await this.#end(blockTag, following);
+    // The next process need not wait for the lease to end.
+    if (this.#isHeld) await this.#release().catch(this.#options.onError);
+  }
+
+  #follow(blockTag: BlockTag, contracts: readonly string[]): void {
+    const known = this.#following.get(blockTag);
+    if (known !== undefined) {
+      known.contracts = contracts;
+      return;
+    }
+    const { positions, followerOf, monotonicMs } = this.#options;
+    const controller = new AbortController();
+    const follower = new ChainFollower({
+      ...this.#chain,
+      ...followerOf(this.#chainId, blockTag),
+      readHead: (signal) => this.#chain.readHead(blockTag, signal),
+      load: () => positions.load(this.#chainId, blockTag),
+      save: (change) => positions.save(this.#chainId, blockTag, this.#token, change),
+      monotonicMs,
+    });
+    const blocks = blockTag === 'latest' ? POLL_BLOCKS : POLL_BLOCKS_OF_TAG;
+    const intervalMs = Math.max(POLL_MS_MIN, blocks * this.#chain.blockTimeMs);
+    const following: Following = {
+      controller,
+      contracts,
+      ended: pollUntilEnd(follower, intervalMs, () => following.contracts, controller.signal).then(() => {
+        if (this.#following.get(blockTag) === following) this.#following.delete(blockTag);
+      }),
+    };
+    this.#following.set(blockTag, following);
+  }
+
+  async #end(blockTag: BlockTag, following: Following): Promise<void> {
+    following.controller.abort();
+    this.#following.delete(blockTag);
+    await following.ended;
+  }
+
+  async #release(): Promise<void> {
+    this.#noteLease(false);
+    await this.#options.positions.release(this.#chainId, this.#token);
+  }
+
+  #noteLease(isHeld: boolean): void {
+    if (isHeld !== this.#isHeld) this.#options.onLease(this.#chainId, isHeld);
+    this.#isHeld = isHeld;
+  }
+}
+
+/** Steps once per interval until the lease is lost or the signal is aborted. */
 async function pollUntilEnd(
   follower: ChainFollower,
-  blockTimeMs: number,
+  intervalMs: number,
   contracts: () => readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  const intervalMs = Math.max(POLL_MS_MIN, POLL_BLOCKS * blockTimeMs);
   let failureCount = 0;
   while (!signal.aborted) {
     const startedMs = performance.now();
     const result = await follower.step(contracts(), signal);
     if (result === 'lost') return;
     failureCount = result === 'failed' ? failureCount + 1 : 0;
-    const pauseMs = failureCount === 0 ? intervalMs : Math.min(PAUSE_MS_MAX, 500 * 2 ** failureCount);
+    const backOffMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** failureCount);
+    const pauseMs = failureCount === 0 ? intervalMs : backOffMs;
     const restMs = Math.max(0, startedMs + pauseMs - performance.now());
     await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
   }

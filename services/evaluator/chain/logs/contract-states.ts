@@ -1,0 +1,50 @@
+import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+
+/** How a contract is followed; the reason in plain words. */
+export type ContractState =
+  | { readonly state: 'live' }
+  | { readonly state: 'sweeps-only'; readonly reason: string };
+
+const REASONS: Partial<Record<FailureKind, string>> = {
+  'method-unsupported': 'No endpoint of the chain serves eth_getLogs.',
+  'too-many-logs': 'No endpoint of the chain returns the logs of a single block.',
+  'chain-stale': 'The newest block of the chain is too old.',
+  'rate-limited': 'The endpoints of the chain are rate-limited.',
+  'over-rate': 'The endpoints of the chain are rate-limited.',
+  timeout: 'No endpoint of the chain answered eth_getLogs in time.',
+  malformed: 'No endpoint of the chain gave a correct answer to eth_getLogs.',
+  'block-mismatch': 'The endpoints of the chain are on different forks.',
+};
+const REASON = 'No endpoint of the chain answered eth_getLogs.';
+const NOT_RPC = 'Transfers cannot be handed on, because Redis or the broker does not answer.';
+
+export const LIVE: ContractState = { state: 'live' };
+
+export const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-only', reason });
+
+/** The state of contracts whose logs could not be read. */
+export const stateOfFailure = (error: unknown): ContractState =>
+  sweepsOnly(error instanceof RpcFailure ? (REASONS[error.kind] ?? REASON) : NOT_RPC);
+
+/** The contracts' states as they were last written; only changes are written. */
+export class ContractStates {
+  readonly #write: (contract: string, state: ContractState) => Promise<void>;
+  readonly #written = new Map<string, string>();
+
+  constructor(write: (contract: string, state: ContractState) => Promise<void>) {
+    this.#write = write;
+  }
+
+  async set(contracts: readonly string[], state: ContractState): Promise<void> {
+    const text = JSON.stringify(state);
+    const changed = contracts.filter((contract) => this.#written.get(contract) !== text);
+    await Promise.all(changed.map((contract) => this.#write(contract, state)));
+    for (const contract of changed) this.#written.set(contract, text);
+  }
+
+  /** Forgets the states of all other contracts: they are not followed any more. */
+  keepOnly(contracts: readonly string[]): void {
+    const kept = new Set(contracts);
+    for (const contract of this.#written.keys()) if (!kept.has(contract)) this.#written.delete(contract);
+  }
+}
