@@ -10,6 +10,7 @@ import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadChains, loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
+import { startFollowingTransfers } from './follow-transfers.ts';
 import { makeGiveUp } from './give-up.ts';
 import { makeGiveUpPart } from './give-up-part.ts';
 import { makePartHandler } from './handle-part.ts';
@@ -87,6 +88,16 @@ await runService(
         }),
         giveUp: makeGiveUpPart({ ...dependencies, ...metrics, publish: publishPart }),
       });
+    scope.use(
+      startFollowingTransfers({
+        chains: chains.followable,
+        redis,
+        publish: kafka.publish,
+        metrics: metrics.following,
+        log: context.log,
+        redisNowMs: clock.now,
+      }),
+    );
     const consumers = [await consume('interactive'), await consume('bulk'), await consumeParts()];
     // In parallel: each consumer may take the full time that a shutdown allows for checks in progress.
     scope.defer(async () => {
