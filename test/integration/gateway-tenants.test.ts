@@ -62,6 +62,21 @@ const tellTales = async (response: Response) => ({
 const read = (requestId: string, headers?: Record<string, string>) =>
   gateway.get(stranger, `/access-control/check-roles/responses/${requestId}`, headers);
 
+const RULE_SETS = '/access-control/rule-sets';
+const SECRET_RULE = { ...A_LOCAL_CHECK.rules[0], roleId: SECRET_ROLE };
+const THEIR_SET = { rules: [SECRET_RULE] };
+const putTheirs = (id: string) => gateway.send(owner, 'PUT', `${RULE_SETS}/${id}`, THEIR_SET);
+/** What a write by the stranger did, by its id and its preconditions: it never sees or changes the owner's rule set. */
+async function writeTheirs(method: 'PUT' | 'DELETE', headers: Record<string, string> = {}) {
+  const id = `set-${randomUUID()}`;
+  const body = method === 'PUT' ? { rules: A_LOCAL_CHECK.rules } : undefined;
+  const before = await putTheirs(id);
+  const answer = await gateway.send(stranger, method, `${RULE_SETS}/${id}`, body, headers);
+  const after = await gateway.get(owner, `${RULE_SETS}/${id}`);
+  expect(await after.json()).toEqual(await before.json());
+  return answer.status;
+}
+
 /** For every place where an operation takes a name: what happens when the name is another client app's. */
 const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   'GET /access-control/check-roles/responses/{requestId} path requestId': async () => {
@@ -95,6 +110,38 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
     const again = await gateway.post(owner, A_POLL_CHECK, headers);
     expect(await requestIdOf(again)).toBe(theirs);
   },
+  'GET /access-control/rule-sets/{id} path id': async () => {
+    await putTheirs('theirs');
+    const answers = [
+      await gateway.get(stranger, `${RULE_SETS}/theirs`),
+      await gateway.get(stranger, `${RULE_SETS}/unknown`),
+    ];
+    const [foreign, invented] = await Promise.all(answers.map(tellTales));
+    expect(foreign).toMatchObject({ status: 404, body: { code: 'rule-set-not-found' } });
+    expect(foreign).toEqual(invented);
+    const check = { account: A_LOCAL_CHECK.account, ruleSet: 'theirs', async: true };
+    expect((await gateway.post(stranger, check)).status).toBe(422);
+  },
+  'GET /access-control/rule-sets query limit': async () => {
+    await putTheirs('theirs');
+    const list = await gateway.get(stranger, `${RULE_SETS}?limit=200`);
+    expect(await list.text()).not.toContain(SECRET_ROLE);
+  },
+  'GET /access-control/rule-sets query after': async () => {
+    await putTheirs('theirs');
+    const list = await gateway.get(stranger, `${RULE_SETS}?after=theirr`);
+    expect(await list.text()).not.toContain(SECRET_ROLE);
+  },
+  'PUT /access-control/rule-sets/{id} path id': async () => expect(await writeTheirs('PUT')).toBe(201),
+  'PUT /access-control/rule-sets/{id} header If-Match': async () =>
+    expect(await writeTheirs('PUT', { 'if-match': '"1"' })).toBe(412),
+  'PUT /access-control/rule-sets/{id} header If-None-Match': async () =>
+    expect(await writeTheirs('PUT', { 'if-none-match': '*' })).toBe(201),
+  'DELETE /access-control/rule-sets/{id} path id': async () => expect(await writeTheirs('DELETE')).toBe(204),
+  'DELETE /access-control/rule-sets/{id} header If-Match': async () =>
+    expect(await writeTheirs('DELETE', { 'if-match': '"1"' })).toBe(412),
+  'DELETE /access-control/rule-sets/{id} header If-None-Match': async () =>
+    expect(await writeTheirs('DELETE', { 'if-none-match': '*' })).toBe(204),
 };
 
 type Operation = { readonly parameters?: readonly { readonly name: string; readonly in: string }[] };

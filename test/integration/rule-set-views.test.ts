@@ -27,7 +27,7 @@ const idsOf = async (page: { after?: string; countMax: number }) => {
 };
 
 beforeAll(async () => {
-  const config = testConfig(1);
+  const config = testConfig(3);
   connection = await connectTestRedis(config);
   kafka = await connectTestKafka(config);
 });

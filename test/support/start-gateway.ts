@@ -22,6 +22,14 @@ export type RunningGateway = AsyncDisposable & {
   readonly process: ReturnType<typeof spawnNode>;
   readonly post: (app: TestApp, body: unknown, headers?: Record<string, string>) => Promise<Response>;
   readonly get: (app: TestApp, path: string, headers?: Record<string, string>) => Promise<Response>;
+  /** A request of any method, with a JSON body if there is one. */
+  readonly send: (
+    app: TestApp,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<Response>;
 };
 
 /** Starts a real gateway process on the infrastructure of this run and waits until it listens. */
@@ -59,6 +67,16 @@ export async function startGateway(
         body: JSON.stringify(body),
       }),
     get: (app, path, headers = {}) => fetch(url + path, { headers: { 'x-api-key': app.apiKey, ...headers } }),
+    send: (app, method, path, body, headers = {}) =>
+      fetch(url + path, {
+        method,
+        headers: {
+          'x-api-key': app.apiKey,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   };
 }

@@ -1,0 +1,169 @@
+import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
+import { parseMessage } from '#shared/contracts/topic.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { openViews } from '#shared/views/open-views.ts';
+import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import {
+  A_LOCAL_CHECK,
+  makeTestApp,
+  type RunningGateway,
+  startGateway,
+  type TestApp,
+} from '../support/start-gateway.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: two real gateways on one Kafka and one Redis. Clients write rule sets at one of them or at both at once, and
+// use them at the other. What is checked: limits and versions stay exact, and every gateway sees a change.
+
+const config = testConfig(4);
+const PATH = '/access-control/rule-sets';
+const RULE = A_LOCAL_CHECK.rules[0];
+const rulesOf = (minToken: string) => ({ rules: [{ ...RULE, minToken }] });
+let connection: RedisConnection;
+let kafka: KafkaConnection;
+let gateways: [RunningGateway, RunningGateway];
+
+async function anApp(limits: Parameters<typeof makeTestApp>[0] = {}): Promise<TestApp> {
+  const app = makeTestApp(limits);
+  await makeClientApps(connection.redis).project(app.document);
+  return app;
+}
+
+beforeAll(async () => {
+  connection = await connectTestRedis(config);
+  kafka = await connectTestKafka(config);
+  await connection.redis.set(GENERATION_KEY, 'test');
+  gateways = await Promise.all([startGateway(config), startGateway(config)]);
+});
+afterAll(async () => {
+  for (const gateway of gateways ?? []) await gateway[Symbol.asyncDispose]();
+  await kafka?.[Symbol.asyncDispose]();
+  await connection?.[Symbol.asyncDispose]();
+});
+
+const statusesOf = async (answers: readonly Promise<Response>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status).sort();
+
+/** The rule set version that a check of this gateway is accepted with. */
+async function versionAt(gateway: RunningGateway, app: TestApp, ruleSet: string) {
+  const answer = await gateway.post(app, { account: A_LOCAL_CHECK.account, ruleSet, async: true });
+  if (answer.status !== 202) return answer.status;
+  const { requestId } = (await answer.json()) as { requestId: string };
+  let version: number | undefined;
+  await kafka.readTopic({
+    topic: checkRequestedBulk.name,
+    signal: AbortSignal.timeout(10_000),
+    async apply(records) {
+      for (const { value } of records) {
+        const check = parseMessage(checkRequestedBulk, value);
+        if (check.requestId === requestId) version = check.ruleSet?.version;
+      }
+    },
+  });
+  return `version ${version}`;
+}
+
+test('a change at one gateway is in effect at the other, a deletion too', async () => {
+  const [one, two] = gateways;
+  const app = await anApp();
+  expect(await versionAt(two, app, 'a')).toBe(422);
+  expect((await one.send(app, 'PUT', `${PATH}/a`, rulesOf('1'))).status).toBe(201);
+  await waitUntil('the new set', async () => (await versionAt(two, app, 'a')) === 'version 1');
+  expect((await one.send(app, 'PUT', `${PATH}/a`, rulesOf('2'))).status).toBe(200);
+  // The gateway that was written to has it at once.
+  expect(await versionAt(one, app, 'a')).toBe('version 2');
+  await waitUntil('the new version', async () => (await versionAt(two, app, 'a')) === 'version 2');
+  expect((await two.send(app, 'DELETE', `${PATH}/a`)).status).toBe(204);
+  await waitUntil('the deletion', async () => (await versionAt(one, app, 'a')) === 422);
+});
+
+test('of concurrent creations at the limit no more succeed than there are slots', async () => {
+  const app = await anApp({ tier: 'free' });
+  const statuses = await statusesOf(
+    Array.from({ length: 30 }, (_, i) =>
+      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/set-${i}`, rulesOf('1')),
+    ),
+  );
+  expect(statuses).toEqual([...Array(10).fill(201), ...Array(20).fill(409)]);
+  const list = await gateways[0].get(app, `${PATH}?limit=200`);
+  expect(((await list.json()) as { ruleSets: unknown[] }).ruleSets).toHaveLength(10);
+});
+
+test('of concurrent writes over one version one wins, and the others are 412', async () => {
+  const app = await anApp();
+  await gateways[0].send(app, 'PUT', `${PATH}/a`, rulesOf('1'));
+  const statuses = await statusesOf(
+    Array.from({ length: 8 }, (_, i) =>
+      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/a`, rulesOf(String(i + 2)), {
+        'if-match': '"1"',
+      }),
+    ),
+  );
+  expect(statuses).toEqual([200, ...Array(7).fill(412)]);
+  expect((await gateways[1].get(app, `${PATH}/a`)).headers.get('etag')).toBe('"2"');
+});
+
+test('concurrent writes without a precondition are all counted', async () => {
+  const app = await anApp();
+  const statuses = await statusesOf(
+    Array.from({ length: 6 }, (_, i) =>
+      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/a`, rulesOf(String(i + 1))),
+    ),
+  );
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 201]);
+  expect((await gateways[0].get(app, `${PATH}/a`)).headers.get('etag')).toBe('"6"');
+});
+
+test('a retry after the set has changed returns the first id', async () => {
+  const [one] = gateways;
+  const app = await anApp();
+  await one.send(app, 'PUT', `${PATH}/a`, rulesOf('1'));
+  const check = { account: A_LOCAL_CHECK.account, ruleSet: 'a', async: true };
+  const headers = { 'idempotency-key': 'k' };
+  const first = await (await one.post(app, check, headers)).json();
+  await one.send(app, 'PUT', `${PATH}/a`, rulesOf('2'));
+  const again = await one.post(app, check, headers);
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(await again.json()).toEqual(first);
+});
+
+test('the daily budget of an app holds across gateways, and its answer says when it ends', async () => {
+  const app = await anApp({ writesPerDay: 3 });
+  const statuses = await statusesOf(
+    Array.from({ length: 5 }, (_, i) =>
+      (gateways[i % 2] as RunningGateway).send(app, 'PUT', `${PATH}/set-${i}`, rulesOf('1')),
+    ),
+  );
+  expect(statuses).toEqual([201, 201, 201, 429, 429]);
+  const refused = await gateways[0].send(app, 'PUT', `${PATH}/more`, rulesOf('1'));
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
+});
+
+test('a wiped Redis gets the rule sets back from the topic, with their versions and audit entries', async () => {
+  const [one, two] = gateways;
+  const app = await anApp();
+  await one.send(app, 'PUT', `${PATH}/a`, rulesOf('1'));
+  await one.send(app, 'PUT', `${PATH}/a`, { ...rulesOf('2'), name: 'A' });
+  await one.send(app, 'PUT', `${PATH}/gone`, rulesOf('1'));
+  await one.send(app, 'DELETE', `${PATH}/gone`);
+  const before = await (await one.get(app, PATH)).json();
+  await connection.redis.flushdb();
+  const views = openViews(connection.redis);
+  await rebuildViews({ ...views, kafka, now: Date.now, log: makeSilentLogger() });
+  await makeClientApps(connection.redis).project(app.document);
+  expect(await (await two.get(app, PATH)).json()).toEqual(before);
+  expect((await two.send(app, 'PUT', `${PATH}/a`, rulesOf('3'), { 'if-match': '"2"' })).status).toBe(200);
+  const entries = await views.auditTrail.ofApp(app.document.clientId, 10);
+  expect(entries.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`)).toEqual([
+    'key_1 rule-set-written a',
+    'key_1 rule-set-deleted gone',
+    'key_1 rule-set-written gone',
+    'key_1 rule-set-written a',
+    'key_1 rule-set-written a',
+  ]);
+});
