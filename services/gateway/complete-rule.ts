@@ -40,8 +40,8 @@ export function canonicalRule(body: ConditionBody): unknown {
       ...body,
       contractAddress: body.contractAddress.toLowerCase(),
     });
-  const contract = 'contractAddress' in body ? { contractAddress: body.contractAddress.toLowerCase() } : {};
-  return entriesOf({ ...body, minToken: body.minToken ?? '1', ...contract });
+  const contractAddress = 'contractAddress' in body ? body.contractAddress.toLowerCase() : null;
+  return entriesOf({ ...body, minToken: body.minToken ?? '1', contractAddress });
 }
 
 const entriesOf = (values: Readonly<Record<string, unknown>>): [string, unknown][] =>

@@ -70,6 +70,16 @@ describe('a valid check', () => {
     ])
       expect(canonical(other)).not.toBe(plain);
   });
+
+  it('has the text by which idempotency keys are compared for a day, so that an upgrade keeps it', () => {
+    const body = { ...withRule({ ...NATIVE, name: 'x' }), consistency: { minBlock: { '1': 7 } } };
+    const validation = validateCheck(body, RULES);
+    expect(validation.ok && validation.check.canonical()).toBe(
+      '["0x52908400098527886e0f7030069857d2e4169ee7",' +
+        '[[["chainId",1],["contractAddress",null],["minToken","1"],["name","x"],["roleId","r"],["type","NATIVE"]]],' +
+        '[null,false],"omit",{"blockTag":"latest","minBlock":{"1":7}}]',
+    );
+  });
 });
 
 describe('an invalid check', () => {

@@ -251,9 +251,8 @@ function complete(
       [callbackUrl ?? null, body.async === true],
       body.onUndetermined ?? (ruleSet ? null : 'omit'),
       consistency,
-      lowerCase(vaults),
-      explain,
-      proof ?? null,
+      // Only if there are any: keys that were used before there were such members keep their text.
+      ...(vaults || explain || proof ? [lowerCase(vaults), explain, proof ?? null] : []),
     ]);
   return {
     account: account ?? accounts?.[0] ?? '',
