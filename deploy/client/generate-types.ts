@@ -33,13 +33,27 @@ const HEADER = `// Written by \`npm run build:client\` from the OpenAPI document
  */
 export function generateTypes(document: OpenApiDocument): string {
   const schemas = Object.entries(document.components?.schemas ?? {}) as [string, Schema][];
-  const types = schemas.map(
-    ([name, schema]) => `${commentOf(schema)}export type ${name} = ${typeOf(schema)};\n`,
-  );
+  const rendered = new Map(schemas.map(([name, schema]) => [name, typeOf(schema)]));
+  const types = schemas
+    .filter(([name]) => !isRepeated(name, rendered))
+    .map(([name, schema]) => `${commentOf(schema)}export type ${name} = ${rendered.get(name)};\n`);
   const codes = [...problemCodesOf(document.paths)].sort().map((code) => JSON.stringify(code));
   const problemCode = `/** The codes of all problems that the API answers with. */\nexport type ProblemCode = ${codes.join(' | ')};\n`;
-  return [HEADER, ...types, problemCode].join('\n');
+  const text = [HEADER, ...types, problemCode].join('\n');
+  return text.replace(/\b\w+Output\b/g, (name) => (isRepeated(name, rendered) ? withoutSuffix(name) : name));
 }
+
+const withoutSuffix = (text: string): string => text.replace(/(\w)Output\b/g, '$1');
+
+/** Whether a schema differs from the one of requests only in that answers may have further members. */
+const isRepeated = (name: string, rendered: ReadonlyMap<string, string>): boolean => {
+  const type = rendered.get(name);
+  return (
+    withoutSuffix(name) !== name &&
+    type !== undefined &&
+    withoutSuffix(type) === rendered.get(withoutSuffix(name))
+  );
+};
 
 const commentOf = ({ description }: Schema): string =>
   description === undefined ? '' : `/** ${description.replaceAll('*/', '*\\/')} */\n`;

@@ -12,6 +12,7 @@ import {
   Result,
 } from './api-answers.ts';
 import { WAIT_SECONDS_MAX } from './domain/parse-prefer.ts';
+import { COMPONENTS, withoutUnusedOutputs } from './openapi-components.ts';
 import { CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
 import { header, problems, RETRY_AFTER, SUCCESS_HEADERS } from './openapi-parts.ts';
 import { RULE_SET_PATHS } from './openapi-rule-sets.ts';
@@ -148,7 +149,7 @@ export const OPENAPI_PATH = '/openapi.json';
  * JSON.stringify(makeOpenApi('https://api.example.com'));
  */
 export function makeOpenApi(publicBaseUrl: string) {
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.0',
       info: {
@@ -161,7 +162,7 @@ export function makeOpenApi(publicBaseUrl: string) {
       security: [{ apiKey: [] }],
       components: {
         securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
-        schemas: { RequestId },
+        schemas: { RequestId, ...COMPONENTS },
       },
       paths: {
         [CHECK_PATH]: { post: checkRoles },
@@ -173,6 +174,7 @@ export function makeOpenApi(publicBaseUrl: string) {
     },
     { override: openAnswers },
   );
+  return withoutUnusedOutputs(document);
 }
 
 /** Answers may gain members (the contract is additive), so no answer's schema is closed. */

@@ -447,6 +447,88 @@ export type RuleDetail = {
   readonly rules?: readonly RuleDetail[] | undefined;
 };
 
+/** A wallet, or the wallets of one person. */
+export type BatchEntry =
+  | string
+  | ({
+      /** Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this. */
+      readonly vaults?: readonly string[] | undefined;
+
+      /** Your own id of the member; it is echoed. */
+      readonly ref?: string | undefined;
+    } & (
+      | {
+          /** An address; mixed case must pass EIP-55. Not the zero address. */
+          readonly account: string;
+          readonly accounts?: never;
+        }
+      | {
+          readonly account?: never;
+
+          /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
+          readonly accounts: readonly string[];
+        }
+    ));
+
+export type Watch = {
+  readonly watchId: string;
+  readonly version: number;
+  readonly state: 'active' | 'paused' | 'held';
+
+  /** Roles whose revocations are held back. */
+  readonly held: readonly string[];
+  readonly members: number;
+  readonly following: readonly {
+    readonly chainId: number;
+    readonly contractAddress: string;
+    readonly state: 'live' | 'sweeps-only';
+    readonly reason?: string | undefined;
+  }[];
+  readonly ruleSet: string;
+  readonly callbackUrl: string;
+  readonly everySeconds?: number | undefined;
+  readonly follow?: boolean | undefined;
+  readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+  readonly quotaShare?: number | undefined;
+  readonly massRevocation?: { readonly share: number; readonly atLeast: number } | undefined;
+};
+
+export type WatchMember = {
+  readonly account?: string | undefined;
+  readonly accounts?: readonly string[] | undefined;
+  readonly ref?: string | undefined;
+  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
+  readonly sequence: number;
+  readonly addedAt: string;
+  readonly since?: string | undefined;
+  readonly checkedAt?: string | undefined;
+  readonly blockNumbers: Readonly<Record<string, number>>;
+  readonly errors: readonly {
+    readonly ruleIndex: number;
+    readonly roleId: string;
+    readonly code:
+      | 'rpc-unavailable'
+      | 'rpc-timeout'
+      | 'rpc-disagreement'
+      | 'chain-stale'
+      | 'block-mismatch'
+      | 'block-unavailable'
+      | 'min-block-not-reached'
+      | 'contract-not-found'
+      | 'call-reverted'
+      | 'return-malformed'
+      | 'decimals-unavailable'
+      | 'gas-exhausted'
+      | 'deadline-exceeded'
+      | 'internal';
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly chainId: number;
+    readonly contractAddress?: string | undefined;
+    readonly path?: string | undefined;
+  }[];
+};
+
 export type Acknowledgement = { readonly requestId: RequestId };
 
 export type Fault = {
@@ -489,7 +571,7 @@ export type RuleSet = {
   readonly name?: string | undefined;
 
   /** As they were sent. */
-  readonly rules: readonly RuleOutput[];
+  readonly rules: readonly Rule[];
   readonly onUndetermined: 'omit' | 'deny' | 'fail';
   readonly updatedAt: string;
 };
@@ -497,333 +579,154 @@ export type RuleSet = {
 /** Opaque and URL-safe. */
 export type RequestId = string;
 
-/** Composed rules nest at most 4 deep, the rules inside the innermost not counted. */
-export type RuleOutput =
-  | Erc20RuleOutput
-  | Erc721RuleOutput
-  | Erc1155RuleOutput
-  | NativeRuleOutput
-  | ContractRuleOutput
-  | ComposedRuleOutput
-  | AtLeastRuleOutput;
+export type BatchRequest = {
+  readonly entries: readonly BatchEntry[];
+  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+  readonly consistency?:
+    | {
+        readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
 
-export type Erc20RuleOutput = {
-  readonly type: 'ERC20';
-  readonly chainId: number;
+        /** By chain id: every read of that chain is at this block or later. */
+        readonly minBlock?: Readonly<Record<string, number>> | undefined;
 
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
+        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+        readonly atBlock?: Readonly<Record<string, number>> | undefined;
+      }
+    | undefined;
 
-  /** At least so many whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
+  /** `true` adds a signed verdict to the result. */
+  readonly proof?: boolean | undefined;
 
-  /** At most so many whole tokens. */
-  readonly maxToken?: string | undefined;
+  /** For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent. */
+  readonly proofSeconds?: number | undefined;
+  readonly callbackUrl?: string | undefined;
+} & (
+  | {
+      /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
+      readonly rules: readonly Rule[];
+      readonly ruleSet?: never;
+    }
+  | {
+      readonly rules?: never;
 
-  /** For you alone. */
-  readonly name?: string | undefined;
+      /** Instead of `rules`: the id of a stored rule set. */
+      readonly ruleSet: string;
+    }
+);
 
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+export type BatchStatus = {
+  readonly requestId: string;
+  readonly status: 'pending' | 'completed';
+  readonly entries: number;
+  readonly done: number;
+  readonly roles: readonly {
+    readonly id: string;
+    readonly granted: number;
+    readonly denied: number;
+    readonly undetermined: number;
+  }[];
+  readonly acceptedAt: string;
+  readonly completedAt?: string | undefined;
+  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
 };
 
-export type Erc721RuleOutput = {
-  readonly type: 'ERC721';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Ids and ranges without spaces; at most 256 ids after expansion. */
-  readonly tokenId?: string | undefined;
-
-  /** At least so many; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+/** The result of one entry. */
+export type BatchLine = {
+  readonly index: number;
+  readonly account?: string | undefined;
+  readonly accounts?: readonly string[] | undefined;
+  readonly ref?: string | undefined;
+  readonly status: 'completed' | 'failed';
+  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
+  readonly errors: readonly {
+    readonly ruleIndex: number;
+    readonly roleId: string;
+    readonly code:
+      | 'rpc-unavailable'
+      | 'rpc-timeout'
+      | 'rpc-disagreement'
+      | 'chain-stale'
+      | 'block-mismatch'
+      | 'block-unavailable'
+      | 'min-block-not-reached'
+      | 'contract-not-found'
+      | 'call-reverted'
+      | 'return-malformed'
+      | 'decimals-unavailable'
+      | 'gas-exhausted'
+      | 'deadline-exceeded'
+      | 'internal';
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly chainId: number;
+    readonly contractAddress?: string | undefined;
+    readonly path?: string | undefined;
+  }[];
+  readonly blockNumbers: Readonly<Record<string, number>>;
+  readonly proof?: string | undefined;
 };
 
-export type Erc1155RuleOutput = {
-  readonly type: 'ERC1155';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Ids and ranges without spaces; at most 256 ids after expansion. */
-  readonly tokenId: string;
-
-  /** At least so many; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+export type BatchCompleted = {
+  readonly requestId: string;
+  readonly status: 'pending' | 'completed';
+  readonly entries: number;
+  readonly done: number;
+  readonly roles: readonly {
+    readonly id: string;
+    readonly granted: number;
+    readonly denied: number;
+    readonly undetermined: number;
+  }[];
+  readonly acceptedAt: string;
+  readonly completedAt?: string | undefined;
+  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
+  readonly type: 'batch.completed';
 };
 
-export type NativeRuleOutput = {
-  readonly type: 'NATIVE';
-  readonly chainId: number;
-
-  /** At least so many whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many whole tokens. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+export type WatchBody = {
+  readonly ruleSet: string;
+  readonly callbackUrl: string;
+  readonly everySeconds?: number | undefined;
+  readonly follow?: boolean | undefined;
+  readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+  readonly quotaShare?: number | undefined;
+  readonly massRevocation?: { readonly share: number; readonly atLeast: number } | undefined;
 };
 
-export type ContractRuleOutput = {
-  readonly type: 'CONTRACT';
-  readonly chainId: number;
+export type WatchList = { readonly watches: readonly Watch[]; readonly next?: string | undefined };
 
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** One human-readable signature of a view or pure function, at most 512 characters. */
-  readonly function: string;
-
-  /** One text per input. `$account` stands for the account being checked. */
-  readonly args?: readonly string[] | undefined;
-
-  /** Name or zero-based index of the output to compare; the first if absent. */
-  readonly returns?: string | undefined;
-
-  /** `eq` if absent, for a boolean output alone. */
-  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
-
-  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
-  readonly value?: string | undefined;
-
-  /** What a revert with data means, for functions that revert for strangers. */
-  readonly onRevert?: 'undetermined' | 'deny' | undefined;
-
-  /** Which of several wallets must satisfy the rule; `any` if absent. */
-  readonly wallets?: 'any' | 'all' | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+export type MemberChanges = {
+  readonly added: number;
+  readonly replaced: number;
+  readonly removed: number;
+  readonly members: number;
 };
 
-export type ComposedRuleOutput = {
-  readonly type: 'ALL' | 'ANY' | 'NONE';
-  readonly rules: ConditionsOutput;
+export type MemberList = { readonly members: readonly WatchMember[]; readonly next?: string | undefined };
 
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+/** All decided roles of a member, changed ones first. */
+export type RolesChanged = {
+  readonly type: 'roles.changed';
+  readonly watchId: string;
+  readonly account?: string | undefined;
+  readonly accounts?: readonly string[] | undefined;
+  readonly ref?: string | undefined;
+  readonly addedAt: string;
+  readonly sequence: number;
+  readonly roles: readonly {
+    readonly id: string;
+    readonly granted: boolean;
+    readonly before: boolean | null;
+  }[];
+  readonly cause: 'first' | 'transfer' | 'schedule' | 'rule-set' | 'release';
+  readonly blockNumbers: Readonly<Record<string, number>>;
+  readonly evaluatedAt: string;
 };
 
-export type ConditionsOutput = readonly ConditionOutput[];
-
-/** A rule inside of a composed one: it names no role. */
-export type ConditionOutput =
-  | Erc20ConditionOutput
-  | Erc721ConditionOutput
-  | Erc1155ConditionOutput
-  | NativeConditionOutput
-  | ContractConditionOutput
-  | ComposedConditionOutput
-  | AtLeastConditionOutput;
-
-export type Erc20ConditionOutput = {
-  readonly type: 'ERC20';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** At least so many whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many whole tokens. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type Erc721ConditionOutput = {
-  readonly type: 'ERC721';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Ids and ranges without spaces; at most 256 ids after expansion. */
-  readonly tokenId?: string | undefined;
-
-  /** At least so many; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type Erc1155ConditionOutput = {
-  readonly type: 'ERC1155';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** Ids and ranges without spaces; at most 256 ids after expansion. */
-  readonly tokenId: string;
-
-  /** At least so many; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type NativeConditionOutput = {
-  readonly type: 'NATIVE';
-  readonly chainId: number;
-
-  /** At least so many whole tokens; `"1"` if absent. */
-  readonly minToken?: string | undefined;
-
-  /** At most so many whole tokens. */
-  readonly maxToken?: string | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type ContractConditionOutput = {
-  readonly type: 'CONTRACT';
-  readonly chainId: number;
-
-  /** An address; mixed case must pass EIP-55. Not the zero address. */
-  readonly contractAddress: string;
-
-  /** One human-readable signature of a view or pure function, at most 512 characters. */
-  readonly function: string;
-
-  /** One text per input. `$account` stands for the account being checked. */
-  readonly args?: readonly string[] | undefined;
-
-  /** Name or zero-based index of the output to compare; the first if absent. */
-  readonly returns?: string | undefined;
-
-  /** `eq` if absent, for a boolean output alone. */
-  readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
-
-  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
-  readonly value?: string | undefined;
-
-  /** What a revert with data means, for functions that revert for strangers. */
-  readonly onRevert?: 'undetermined' | 'deny' | undefined;
-
-  /** Which of several wallets must satisfy the rule; `any` if absent. */
-  readonly wallets?: 'any' | 'all' | undefined;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type ComposedConditionOutput = {
-  readonly type: 'ALL' | 'ANY' | 'NONE';
-  readonly rules: ConditionsOutput;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type AtLeastConditionOutput = {
-  readonly type: 'AT_LEAST';
-
-  /** How many of the rules must be granted; at most their number. */
-  readonly atLeast: number;
-  readonly rules: ConditionsOutput;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-};
-
-export type AtLeastRuleOutput = {
-  readonly type: 'AT_LEAST';
-
-  /** How many of the rules must be granted; at most their number. */
-  readonly atLeast: number;
-  readonly rules: ConditionsOutput;
-
-  /** For you alone. */
-  readonly name?: string | undefined;
-
-  /** For you alone. */
-  readonly description?: string | undefined;
-
-  /** Several rules may name one role: it is held if any of them is granted. */
-  readonly roleId: string;
+export type WatchHeld = {
+  readonly type: 'watch.held';
+  readonly watchId: string;
+  readonly roles: readonly { readonly id: string; readonly holders: number; readonly revocations: number }[];
 };
 
 /** The codes of all problems that the API answers with. */

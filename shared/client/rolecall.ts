@@ -1,4 +1,15 @@
-import type { Acknowledgement, ChainList, CheckRequest, CheckResult } from './api-types.ts';
+import type {
+  Acknowledgement,
+  BatchLine,
+  BatchRequest,
+  ChainList,
+  CheckRequest,
+  CheckResult,
+  RuleSet,
+  RuleSetBody,
+} from './api-types.ts';
+import { type BatchLinesOptions, type BatchOptions, readLines, runBatch } from './batch.ts';
+import { type Documents, makeDocuments } from './documents.ts';
 import { RolecallError } from './rolecall-error.ts';
 import { sleep } from './timing.ts';
 import {
@@ -10,6 +21,7 @@ import {
   type Transport,
   unexpectedAnswer,
 } from './transport.ts';
+import { makeWatches, type Watches } from './watches.ts';
 
 type Without<Request, Names extends PropertyKey> = Request extends unknown ? Omit<Request, Names> : never;
 
@@ -35,10 +47,16 @@ const POLLS_MAX = 100_000;
  */
 export class Rolecall {
   readonly #transport: Transport;
+  /** Stored lists of rules, to be named by `ruleSet` in checks, batches and watches. */
+  readonly ruleSets: Documents<RuleSetBody, RuleSet>;
+  /** Lists of members whose changes of roles are sent to `callbackUrl`. */
+  readonly watches: Watches;
 
   /** @throws RolecallError `config-invalid` */
   constructor(options: RolecallOptions) {
     this.#transport = makeTransport(options);
+    this.ruleSets = makeDocuments(this.#transport, '/access-control/rule-sets', 'ruleSets');
+    this.watches = makeWatches(this.#transport);
   }
 
   /**
@@ -109,6 +127,22 @@ export class Rolecall {
       if (error instanceof RolecallError && error.code === 'timeout') return undefined;
       throw error;
     }
+  }
+
+  /**
+   * Checks many wallets in one request: starts the batch, and yields a line per entry, in the order of the entries,
+   * while the rest is still being checked.
+   *
+   * @example
+   * for await (const { ref, roles } of rolecall.batch({ entries, ruleSet: 'holders' })) console.log(ref, roles);
+   */
+  batch(request: BatchRequest, options: BatchOptions = {}): AsyncGenerator<BatchLine, void> {
+    return runBatch(this.#transport, request, options);
+  }
+
+  /** The lines of a batch that was started before, also by another process. */
+  batchLines(requestId: string, options: BatchLinesOptions = {}): AsyncGenerator<BatchLine, void> {
+    return readLines(this.#transport, requestId, options);
   }
 
   /** The chains that a rule may name. */

@@ -1,9 +1,16 @@
-import type { CheckResult } from './api-types.ts';
+import type { BatchCompleted, CheckResult, RolesChanged, WatchHeld } from './api-types.ts';
 import { type Bytes, bytesOfBase64, bytesOfText } from './base64.ts';
 import { RolecallError } from './rolecall-error.ts';
 
 /** Headers as `fetch` or Node's `request.headers` has them. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** What a callback URL gets; a check's result has no `type`. */
+export type WebhookMessage =
+  | (CheckResult & { readonly type?: undefined })
+  | BatchCompleted
+  | RolesChanged
+  | WatchHeld;
 
 export type VerifyWebhookOptions = {
   /** How far `webhook-timestamp` may be from now, either way; default 300. */
@@ -30,7 +37,7 @@ const SECRET_PREFIX = 'whsec_';
  *   response.sendStatus(204);
  * });
  */
-export async function verifyWebhook<Message = CheckResult>(
+export async function verifyWebhook<Message = WebhookMessage>(
   headers: WebhookHeaders,
   rawBody: string | Uint8Array | ArrayBuffer,
   secret: string | readonly string[],

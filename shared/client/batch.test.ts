@@ -1,0 +1,81 @@
+import { type Answers, type Step, startAnswers } from './answers.fixture.ts';
+import type { BatchLine } from './api-types.ts';
+import { Rolecall } from './rolecall.ts';
+
+const ENTRIES = ['0xa', { account: '0xb', ref: 'discord:2' }, { accounts: ['0xc', '0xd'], ref: 'discord:3' }];
+const RULES = [{ type: 'NATIVE', chainId: 1, roleId: 'holder' }] as const;
+
+let answers: Answers;
+afterEach(() => answers?.[Symbol.asyncDispose]());
+async function start(...steps: readonly Step[]): Promise<Rolecall> {
+  answers = await startAnswers(...steps);
+  return new Rolecall({ baseUrl: answers.url, apiKey: 'rck_live_secret' });
+}
+const lines = (...indexes: readonly number[]): Step => ({
+  do: 'answer',
+  status: 200,
+  headers: { 'content-type': 'application/x-ndjson' },
+  body: indexes
+    .map(
+      (index) =>
+        `${JSON.stringify({ index, status: 'completed', roles: [], errors: [], blockNumbers: {} })}\n`,
+    )
+    .join(''),
+});
+const json = (status: number, body: object): Step => ({
+  do: 'answer',
+  status,
+  headers: { 'content-type': 'application/json', 'retry-after': '0' },
+  body: JSON.stringify(body),
+});
+const notYet = json(202, { requestId: 'x', status: 'pending' });
+const pending = json(200, { requestId: 'x', status: 'pending' });
+
+async function collect(batch: AsyncIterable<BatchLine>): Promise<number[]> {
+  const found: number[] = [];
+  for await (const { index } of batch) found.push(index);
+  return found;
+}
+
+test('a batch is sent once as NDJSON, and its lines come in order while parts finish', async () => {
+  const rolecall = await start(
+    { do: 'reset' },
+    { do: 'accept' },
+    notYet,
+    pending,
+    lines(0, 1),
+    { do: 'reset' },
+    lines(2),
+    lines(),
+  );
+  const accepted: string[] = [];
+  const batch = rolecall.batch({ entries: ENTRIES, rules: RULES }, { onAccepted: (id) => accepted.push(id) });
+  expect(await collect(batch)).toEqual([0, 1, 2]);
+  expect([...answers.checks.values()]).toEqual(accepted);
+  const [first, second] = answers.requests;
+  expect(first?.headers['content-type']).toBe('application/x-ndjson');
+  expect(second?.body.split('\n').map((line) => JSON.parse(line))).toEqual([{ rules: RULES }, ...ENTRIES]);
+  const [id] = accepted;
+  expect(answers.requests.slice(2).map(({ url }) => url.replace(/&limit=.*/, ''))).toEqual(
+    ['/results?from=0', '', '/results?from=0', '/results?from=2', '/results?from=2', '/results?from=3'].map(
+      (path) => `/access-control/check-roles/batch/${id}${path}`,
+    ),
+  );
+});
+
+test('a batch of an earlier process is continued from any line', async () => {
+  const rolecall = await start(lines(7, 8), lines());
+  expect(await collect(rolecall.batchLines('req_1', { from: 7 }))).toEqual([7, 8]);
+});
+
+test('a missing line is an error, never an entry without roles', async () => {
+  const rolecall = await start(lines(0, 2));
+  await expect(collect(rolecall.batchLines('req_1'))).rejects.toMatchObject({ code: 'unexpected-answer' });
+});
+
+test('a batch that makes no progress ends with its id', async () => {
+  const rolecall = await start(notYet);
+  await expect(collect(rolecall.batchLines('req_1', { timeoutMs: 1 }))).rejects.toMatchObject({
+    code: 'timeout',
+  });
+});

@@ -1,0 +1,116 @@
+import type { BatchLine, BatchRequest } from './api-types.ts';
+import { RolecallError } from './rolecall-error.ts';
+import { sleep } from './timing.ts';
+import { type CallOptions, parseAnswer, type Transport, unexpectedAnswer } from './transport.ts';
+
+export type BatchOptions = {
+  readonly signal?: AbortSignal | undefined;
+  /** How long no further line may come until the iteration ends with `timeout`; default 10 minutes. */
+  readonly timeoutMs?: number | undefined;
+  /** Called once the batch is accepted: with this id its lines can be read again, by `batchLines`. */
+  readonly onAccepted?: ((requestId: string) => void) | undefined;
+};
+
+export type BatchLinesOptions = Omit<BatchOptions, 'onAccepted'> & {
+  /** Place of the first line, from 0. */
+  readonly from?: number | undefined;
+};
+
+const BATCH_PATH = '/access-control/check-roles/batch';
+const IDLE_MS = 600_000;
+/** Time limit of sending the entries: up to 16 MiB. */
+const START_MS_MIN = 120_000;
+/** Lines of one answer, all of them in memory at once. */
+const LINES_PER_ANSWER = 1_000;
+/** A status poll returns when the batch is completed, or then: finished parts are read in between. */
+const POLL_SECONDS = 3;
+const POLL_MARGIN_MS = 10_000;
+
+/** Starts a batch and yields its lines in the order of the entries, each as soon as all before it are finished. */
+export async function* runBatch(
+  transport: Transport,
+  { entries, ...common }: BatchRequest,
+  { onAccepted, ...options }: BatchOptions,
+): AsyncGenerator<BatchLine, void> {
+  const { requestId } = parseAnswer(
+    await transport.send({
+      method: 'POST',
+      path: BATCH_PATH,
+      lines: [common, ...entries],
+      headers: { 'idempotency-key': crypto.randomUUID() },
+      signal: options.signal,
+      timeoutMs: Math.max(START_MS_MIN, transport.timeoutMs),
+    }),
+  );
+  if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');
+  onAccepted?.(requestId);
+  yield* readLines(transport, requestId, options);
+}
+
+/** Yields the lines of a batch that was started before, also by another process. */
+export async function* readLines(
+  transport: Transport,
+  requestId: string,
+  { from = 0, signal, timeoutMs = IDLE_MS }: BatchLinesOptions,
+): AsyncGenerator<BatchLine, void> {
+  const path = `${BATCH_PATH}/${encodeURIComponent(requestId)}`;
+  const options = { signal, timeoutMs: Math.min(timeoutMs, transport.timeoutMs) };
+  let next = from;
+  let endsAt = performance.now() + timeoutMs;
+  for (;;) {
+    const lines = await readFinished(
+      transport,
+      `${path}/results?from=${next}&limit=${LINES_PER_ANSWER}`,
+      options,
+    );
+    if (lines) {
+      if (lines.length === 0) return;
+      for (const [place, line] of lines.entries()) {
+        if (line.index !== next + place)
+          throw unexpectedAnswer(`Line ${next + place} of batch ${requestId} is missing.`);
+        yield line;
+      }
+      next += lines.length;
+      endsAt = performance.now() + timeoutMs;
+      continue;
+    }
+    if (performance.now() >= endsAt)
+      throw new RolecallError(
+        'timeout',
+        `No further line of batch ${requestId} came: it is at line ${next}.`,
+        { requestId },
+      );
+    await waitForMore(transport, path, options);
+  }
+}
+
+/** The lines of one answer; none past the last entry; `undefined` if the next one is not finished yet. */
+async function readFinished(
+  transport: Transport,
+  path: string,
+  options: CallOptions,
+): Promise<BatchLine[] | undefined> {
+  const { status, text } = await transport.send({ method: 'GET', path, ...options });
+  if (status === 202) return undefined;
+  try {
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as BatchLine);
+  } catch (cause) {
+    throw new RolecallError('unexpected-answer', 'The results of the batch are not NDJSON.', {
+      status,
+      cause,
+    });
+  }
+}
+
+/** A long poll of the status; a gateway that answers it at once is not asked again at once. */
+async function waitForMore(transport: Transport, path: string, options: CallOptions): Promise<void> {
+  const beganAt = performance.now();
+  const headers = { prefer: `wait=${POLL_SECONDS}` };
+  const attemptMs = POLL_SECONDS * 1_000 + POLL_MARGIN_MS;
+  await transport.send({ method: 'GET', path, headers, attemptMs, ...options });
+  const pauseMs = 1_000 - (performance.now() - beganAt);
+  if (pauseMs > 0) await sleep(pauseMs, options.signal);
+}

@@ -1,0 +1,33 @@
+import type { CallOptions, Transport } from './transport.ts';
+import { parseAnswer, unexpectedAnswer } from './transport.ts';
+
+/** Most entries that the gateway returns at once. */
+const PAGE_ENTRIES = 200;
+/** Bounds the loop; a list has far fewer pages. */
+const PAGES_MAX = 100_000;
+
+/**
+ * Every entry of a list, page by page, read as it is used.
+ *
+ * @param name the member of an answer that holds the entries
+ */
+export async function* readPages<Entry>(
+  transport: Transport,
+  path: string,
+  name: string,
+  options: CallOptions,
+): AsyncGenerator<Entry, void> {
+  let after: string | undefined;
+  for (let pages = 0; pages < PAGES_MAX; pages++) {
+    const query = new URLSearchParams({
+      limit: String(PAGE_ENTRIES),
+      ...(after === undefined ? {} : { after }),
+    });
+    const page = parseAnswer(await transport.send({ method: 'GET', path: `${path}?${query}`, ...options }));
+    const { [name]: entries, next } = page;
+    if (!Array.isArray(entries)) throw unexpectedAnswer(`The answer has no list ${name}.`);
+    yield* entries as Entry[];
+    if (typeof next !== 'string') return;
+    after = next;
+  }
+}
