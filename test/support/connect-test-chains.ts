@@ -1,11 +1,17 @@
+import { gunzipSync } from 'node:zlib';
+import type { BatchPartRequested } from '#shared/contracts/batch.ts';
 import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { type Chains, connectChains } from '../../services/evaluator/chain/connect-chains.ts';
 import { agreeOn, isAnswer } from '../../services/evaluator/domain/agree.ts';
+import { makePartHandler } from '../../services/evaluator/handle-part.ts';
 import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
+import { makeSlicing } from '../../services/evaluator/slice-work.ts';
+import { aBatchPart } from './a-batch.ts';
 
 /** What a test sets of a check; the rest is an asynchronous check of an account that is asked for the latest block. */
 export type TestCheck = Partial<Omit<CheckRequested, 'rules'>> & {
@@ -17,6 +23,10 @@ export type TestCheck = Partial<Omit<CheckRequested, 'rules'>> & {
 export type TestChains = AsyncDisposable & {
   readonly chains: Chains;
   judge(check: TestCheck): Promise<CheckResult>;
+  /** Evaluates a part of a batch; its lines. */
+  judgePart(
+    part: Pick<BatchPartRequested, 'entries' | 'rules'> & Partial<BatchPartRequested>,
+  ): Promise<BatchLine[]>;
   /** Calls of RPC endpoints so far, as `chain/endpoint/result`. */
   readonly calls: string[];
   /** What operators are told of endpoints, as `chain/endpoint/state/reason or method`. */
@@ -26,6 +36,13 @@ export type TestChains = AsyncDisposable & {
   readonly batches: number[];
   /** Checks that a chain let wait, so that a consumer would have parked them. */
   readonly parkedCount: () => number;
+};
+
+/** A line of a batch's results. */
+export type BatchLine = Pick<CheckResult, 'status' | 'roles' | 'errors'> & {
+  readonly index: number;
+  readonly account: string;
+  readonly blockNumbers: Readonly<Record<string, number>>;
 };
 
 type TestChain = {
@@ -123,26 +140,51 @@ export function connectTestChains(
           ...check,
           rules: [...check.rules],
         },
-        {
-          topic: '',
-          partition: 0,
-          offset: '0',
-          key: '',
-          headers: {},
-          traceparent: newTraceparent(),
-          timestampMs: 0,
-          value: null,
-          signal: new AbortController().signal,
-          alive: () => undefined,
-          park: () => {
-            if (!isParked) parkedCount += 1;
-            isParked = true;
-          },
-        },
+        aRecord(() => {
+          if (!isParked) parkedCount += 1;
+          isParked = true;
+        }),
       );
       if (result === undefined) throw new Error('nothing was published');
       return result;
     },
+    async judgePart(part) {
+      let lines = '';
+      const handle = makePartHandler({
+        ...connected,
+        publish: async ({ linesGzip }) => {
+          lines = gunzipSync(Buffer.from(linesGzip, 'base64')).toString();
+        },
+        recordPart: () => undefined,
+        prove: () => undefined,
+        forEachInSlices: makeSlicing(() => performance.now()),
+        redisNowMs: Date.now,
+        evaluationMsMax,
+      });
+      await handle(
+        aBatchPart('app_1', part),
+        aRecord(() => undefined),
+      );
+      return lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as BatchLine);
+    },
     [Symbol.asyncDispose]: () => connected[Symbol.asyncDispose](),
   };
 }
+
+/** The record of a check or a part that nobody interrupts. */
+const aRecord = (park: () => void): RecordContext => ({
+  topic: '',
+  partition: 0,
+  offset: '0',
+  key: '',
+  headers: {},
+  traceparent: newTraceparent(),
+  timestampMs: 0,
+  value: null,
+  signal: new AbortController().signal,
+  alive: () => undefined,
+  park,
+});
