@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
 import { OnUndetermined } from '#shared/contracts/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { RuleBody } from '#shared/rules/rule-body.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
-import { RuleBody } from './rule-body.ts';
 
 /** The answers as clients read them. Tests hold what is sent against these; the OpenAPI document is made of them. */
 

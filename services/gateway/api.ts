@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { BlockTag, OnUndetermined } from '#shared/contracts/rule.ts';
-import { Address, CallbackUrl } from './body-texts.ts';
-import { RuleBody } from './rule-body.ts';
+import { Address, CallbackUrl } from '#shared/rules/body-texts.ts';
+import { RuleBodies } from '#shared/rules/rule-body.ts';
 
 /** The request body. It is strict: a typo must be an error and never a silent default. */
 
-export const RULES_MAX = 100;
-/** For asynchronous checks of the enterprise tier. */
-export const RULES_MAX_ENTERPRISE = 1_000;
 export const ACCOUNTS_MAX = 16;
 export const VAULTS_MAX = 16;
 const PROOF_SECONDS = { min: 30, max: 86_400 } as const;
@@ -28,17 +25,6 @@ export const ConsistencyBody = z.strictObject({
     example: { '1': 21_000_000 },
   }),
 });
-
-/** The number of rules, and how deep they nest, are checked before this schema sees them. */
-export const RuleBodies = z
-  .array(RuleBody)
-  .min(1)
-  .meta({
-    maxItems: RULES_MAX_ENTERPRISE,
-    description:
-      'Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted ' +
-      'and any is undetermined, and otherwise not held.',
-  });
 
 /** The wallets of one person: `account` or `accounts`. */
 export const wallets = {

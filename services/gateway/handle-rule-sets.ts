@@ -6,6 +6,7 @@ import { etagOf, meetsPreconditions, type Preconditions } from '#shared/http/pre
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import { type RuleSetValidation, validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import {
   type Dependencies as AdmitDependencies,
   admitRead,
@@ -18,7 +19,6 @@ import { parsePage } from './domain/parse-page.ts';
 import { type Request, type Response, sendJson, sendNothing } from './exchange.ts';
 import { parsePreconditions } from './parse-preconditions.ts';
 import { invalidBody, Problem } from './problem.ts';
-import { type RuleSetValidation, validateRuleSet } from './validate-rule-set.ts';
 
 /** One segment and nothing after it; the handler decodes it, once the key is known to be right. */
 const RULE_SET_PATH = /^\/access-control\/rule-sets\/[^/]+$/;

@@ -3,8 +3,8 @@ import { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
 import { BlockTag } from '#shared/contracts/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { Address } from '#shared/rules/body-texts.ts';
 import { CheckBody, exactlyOneOf, wallets } from './api.ts';
-import { Address } from './body-texts.ts';
 
 /** Schemas of batches and watches for the OpenAPI document and the types of the client library. */
 

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { RuleSetBody } from '#shared/rules/validate-rule-set.ts';
 import { OPERATION_CODES, RuleSetAnswer, RuleSetList } from './api-answers.ts';
 import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from './openapi-examples.ts';
 import { header, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
-import { RuleSetBody } from './validate-rule-set.ts';
 
 const RuleSetId = z.string().meta({ pattern: RULE_SET_ID.source, example: 'holders' });
 const path = z.object({ id: RuleSetId });

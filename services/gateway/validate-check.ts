@@ -4,12 +4,13 @@ import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-c
 import type { Rule, RuleSetReference } from '#shared/contracts/rule.ts';
 import { type RuleSet, referenceOf } from '#shared/contracts/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules-digest.ts';
-import { CheckBody, RULES_MAX, RULES_MAX_ENTERPRISE } from './api.ts';
-import { canonicalRule, ruleOf } from './complete-rule.ts';
-import type { RuleBody } from './rule-body.ts';
-import { asSentence, membersOf, validateBody } from './validate-body.ts';
+import { canonicalRule, ruleOf } from '#shared/rules/complete-rule.ts';
+import type { RuleBody } from '#shared/rules/rule-body.ts';
+import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
+import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
+import { chainsOf, isObject, type PlacedRules } from '#shared/rules/validate-rules.ts';
+import { CheckBody } from './api.ts';
 import { isCommonBody } from './validate-fast-path.ts';
-import { chainsOf, isObject, type PlacedRules } from './validate-rules.ts';
 
 /** Faults that one answer lists; a body of 256 KiB could hold tens of thousands. */
 const FAULTS_MAX = 1_000;

@@ -1,13 +1,13 @@
 import { OnUndetermined } from '#shared/contracts/rule.ts';
-import { ACCOUNTS_MAX, type CheckBody, VAULTS_MAX } from './api.ts';
 import {
   faultOfAddress,
   faultOfAmount,
   faultOfCallbackUrl,
   faultOfLabel,
   faultOfRoleId,
-} from './body-texts.ts';
-import type { RuleBody } from './rule-body.ts';
+} from '#shared/rules/body-texts.ts';
+import type { RuleBody } from '#shared/rules/rule-body.ts';
+import { ACCOUNTS_MAX, type CheckBody, VAULTS_MAX } from './api.ts';
 
 type IsSound = (value: unknown) => boolean;
 

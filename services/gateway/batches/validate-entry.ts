@@ -1,7 +1,7 @@
 import type { BatchEntry } from '#shared/contracts/batch.ts';
 import { type Fault, pointerOf } from '#shared/contracts/fault.ts';
+import { faultOfAddress, faultOfRef } from '#shared/rules/body-texts.ts';
 import { ACCOUNTS_MAX, VAULTS_MAX } from '../api.ts';
-import { faultOfAddress, faultOfRef } from '../body-texts.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['account', 'accounts', 'vaults', 'ref']);
 

@@ -2,6 +2,10 @@ import { z } from 'zod';
 import { Operator } from '#shared/contracts/rule.ts';
 import { Address, Amount, Label, RoleId, WholeAmount } from './body-texts.ts';
 
+export const RULES_MAX = 100;
+/** For asynchronous checks of the enterprise tier. */
+export const RULES_MAX_ENTERPRISE = 1_000;
+
 /** The rules of a request body: one strict schema per type, so that each type has exactly the members it can use. */
 
 const chainId = z.number().int().positive();
@@ -167,3 +171,14 @@ export type RuleBody = z.infer<typeof RuleBody>;
 export const RULE_MEMBERS: ReadonlySet<string> = new Set(
   Object.values(RULES).flatMap((schema) => Object.keys(schema.shape)),
 );
+
+/** The number of rules, and how deep they nest, are checked before this schema sees them. */
+export const RuleBodies = z
+  .array(RuleBody)
+  .min(1)
+  .meta({
+    maxItems: RULES_MAX_ENTERPRISE,
+    description:
+      'Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted ' +
+      'and any is undetermined, and otherwise not held.',
+  });

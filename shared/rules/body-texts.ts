@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hasValidChecksum, isAddressText, ZERO_ADDRESS } from '#shared/contracts/address.ts';
-import { AMOUNT } from './domain/amount.ts';
+import { AMOUNT } from './amount.ts';
 
 /** The texts of a request body, each with its own faults. */
 

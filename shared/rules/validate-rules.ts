@@ -1,7 +1,7 @@
 import { type Fault, pointerOf, valueAt } from '#shared/contracts/fault.ts';
 import { ComposedRuleType } from '#shared/contracts/rule.ts';
-import { validateRule } from './domain/validate-rule.ts';
 import { RULE_MEMBERS } from './rule-body.ts';
+import { validateRule } from './validate-rule.ts';
 
 /** Composed rules inside of one another; the simple rules inside of the innermost are not counted. */
 const COMPOSED_DEPTH_MAX = 4;

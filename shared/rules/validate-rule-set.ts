@@ -5,9 +5,9 @@ import type { Fault } from '#shared/contracts/fault.ts';
 import { OnUndetermined } from '#shared/contracts/rule.ts';
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
 import type { RuleSetContent } from '#shared/documents/write-rule-sets.ts';
-import { RULES_MAX, RULES_MAX_ENTERPRISE, RuleBodies } from './api.ts';
 import { Label } from './body-texts.ts';
 import { ruleOf } from './complete-rule.ts';
+import { RULES_MAX, RULES_MAX_ENTERPRISE, RuleBodies } from './rule-body.ts';
 import { asSentence, validateBody } from './validate-body.ts';
 
 const FAULTS_MAX = 1_000;
