@@ -45,8 +45,8 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
   const at = `${rule.chainId}/${rule.contractAddress?.toLowerCase()}`;
   const asContract: [string, Times] = [`${at}/delegate-contract`, 'delegation'];
   if (rule.type === 'CONTRACT') {
-    const times = rule.args?.includes(ACCOUNT) ? 'wallet' : 'once';
-    return [[`${at}/call/${times}/${callKeyOf(rule)}`, times], asContract];
+    const [call, times] = callOf(rule);
+    return [[`${at}/call/${times}/${call}`, times], asContract];
   }
   if (rule.type === 'ERC20')
     return [
@@ -62,14 +62,19 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
   ]);
 }
 
-/** A call is known by its calldata, its outputs and the output that is compared; a malformed one by its text. */
-function callKeyOf(rule: ContractCondition): string {
+/**
+ * A call is known by its calldata, its outputs and the output that is compared; a malformed one by its text. It is made
+ * for each wallet if an address among its arguments is the wallet's.
+ */
+function callOf(rule: ContractCondition): [key: string, times: Times] {
   const { args = [], returns } = rule;
   const parsed = parseViewFunction(rule.function);
   const call = parsed.ok ? encodeCall(parsed.fn, args, ZERO_ADDRESS) : parsed;
-  if (!parsed.ok || !call.ok) return JSON.stringify([rule.function, args, returns]);
-  const { fn } = parsed;
-  return `${call.calldata}/${fn.outputs.length}/${outputOf(fn, returns)?.index}`;
+  if (!parsed.ok || !call.ok) return [JSON.stringify([rule.function, args, returns]), 'wallet'];
+  const { inputs, outputs } = parsed.fn;
+  const isOfWallet = inputs.some(({ type }, index) => type.kind === 'address' && args[index] === ACCOUNT);
+  const key = `${call.calldata}/${outputs.length}/${outputOf(parsed.fn, returns)?.index}`;
+  return [key, isOfWallet ? 'wallet' : 'once'];
 }
 
 /**

@@ -1,0 +1,64 @@
+import { countReads, needsMoreReads } from './count-reads.ts';
+import type { Condition } from './rule.ts';
+
+const address = (place: number) => `0x${String(place).padStart(40, '0')}`;
+const [ONE, TWO] = [address(1), address(2)];
+const TOKEN = address(100);
+const erc20: Condition = { type: 'ERC20', chainId: 1, contractAddress: TOKEN, minToken: '1' };
+const owned: Condition = { ...erc20, type: 'ERC721', tokenId: '1-3' };
+const sums: Condition = { ...erc20, type: 'ERC1155', tokenId: '1-3' };
+const counted: Condition = { ...erc20, type: 'ERC721' };
+const call = (input: string, arg: string): Condition => ({
+  type: 'CONTRACT',
+  chainId: 1,
+  contractAddress: TOKEN,
+  function: `function f(${input} x) view returns (bool)`,
+  args: [arg],
+});
+const OF_ALL = { account: ONE, accounts: [ONE, TWO], vaults: [address(3), address(4), address(5)] };
+
+it.each<[string, number, number, Condition[]]>([
+  ['a balance of each wallet, and each delegation', 1, 5 + 6, [erc20]],
+  [
+    'a native balance of each wallet, and each delegation',
+    1,
+    5 + 6,
+    [{ type: 'NATIVE', chainId: 1, minToken: '1' }],
+  ],
+  ['an owner once for all wallets, and each delegation of an id', 3, 3 + 3 * 6, [owned]],
+  ['a balance of an id for each wallet, and each delegation of an id', 3, 3 * 5 + 3 * 6, [sums]],
+  ['a call for each wallet that it names', 1, 5 + 6, [call('address', '$account')]],
+  ['a call that names none once', 1, 1 + 6, [call('address', TWO)]],
+  ['a call with a text that only looks like the wallet once', 1, 1 + 6, [call('string', '$account')]],
+  ['equal reads of several rules once', 1, 5 + 6, [erc20, { ...erc20, minToken: '7' }]],
+  [
+    'rules inside of rules like any other',
+    4,
+    5 + 6 + 3 + 18,
+    [{ type: 'ANY', rules: [erc20, { type: 'NONE', rules: [owned] }] }],
+  ],
+  [
+    'the delegations of a contract once for its count and its calls',
+    2,
+    10 + 6,
+    [counted, call('address', '$account')],
+  ],
+])('counts %s', (_, ofOne, ofAll, rules) => {
+  expect(countReads({ account: ONE }, rules)).toBe(ofOne);
+  expect(countReads(OF_ALL, rules)).toBe(ofAll);
+});
+
+it('counts a wallet once, whatever its case, and a vault that is an account as the account', () => {
+  const mixed = '0xFB6916095CA1DF60BB79CE92CE3EA74C37C5D359';
+  expect(countReads({ account: mixed, vaults: [mixed.toLowerCase()] }, [erc20])).toBe(1);
+});
+
+it('tells a check that needs too many reads at its bound', () => {
+  const rules = Array.from(
+    { length: 8 },
+    (_, index): Condition => ({ ...sums, tokenId: `${index * 250}-${index * 250 + 249}` }),
+  );
+  expect(needsMoreReads({ account: ONE }, rules, 2_000)).toBe(false);
+  expect(needsMoreReads({ account: ONE }, [...rules, erc20], 2_000)).toBe(true);
+  expect(needsMoreReads({ account: ONE, accounts: [ONE, TWO] }, rules, 2_000)).toBe(true);
+});
