@@ -6,31 +6,60 @@ import { Card } from '../parts/states.js';
 
 /** The files are run by the project's tests as they stand. */
 const SNIPPETS = {
-  node: { name: 'Node', needs: 'npm install standardwebhooks', verify: 'verify.mjs', fold: 'fold-roles.mjs' },
+  node: {
+    name: 'Node',
+    needs: 'npm install standardwebhooks',
+    verify: 'verify.mjs',
+    fold: 'fold-roles.mjs',
+    proofNeeds: 'npm install jose; @rolecall/client has verifyProof',
+    proof: 'verify-proof.mjs',
+  },
   python: {
     name: 'Python',
     needs: 'pip install standardwebhooks',
     verify: 'verify.py',
     fold: 'fold_roles.py',
+    proofNeeds: "pip install 'PyJWT[crypto]'",
+    proof: 'verify_proof.py',
   },
-  go: { name: 'Go', needs: 'Standard library alone', verify: 'verify.go', fold: 'fold_roles.go' },
+  go: {
+    name: 'Go',
+    needs: 'Standard library alone',
+    verify: 'verify.go',
+    fold: 'fold_roles.go',
+    proofNeeds: 'go get github.com/go-jose/go-jose/v4',
+    proof: 'verify_proof.go',
+  },
 };
 
-/** How to verify a webhook and what to make of its roles, in three languages. */
+/** How to ask, verify a webhook, fold its roles and verify a proof, in three languages. */
 export function Snippets() {
   const [chosen, setChosen] = useState('node');
-  const { name, needs, verify, fold } = SNIPPETS[chosen];
+  const { name, needs, verify, fold, proofNeeds, proof } = SNIPPETS[chosen];
   const options = Object.entries(SNIPPETS).map(([value, snippet]) => [value, snippet.name]);
   return html`
     <${PageHead} title="Snippets"
       aside=${html`<${Segments} label="Language" options=${options} value=${chosen} onChange=${setChosen} />`}>
       <p class="sub">Verify what arrives at your callback URL before you act on it. All requests and answers
         are in the <a href="/docs">API documentation</a>.</p><//>
+    ${
+      chosen === 'node' &&
+      html`<${Card} title="Ask, with the client library">
+      <p class="prose">It retries without ever making a second check, gates routes (<code>requireRole</code>) and verifies
+        webhooks and proofs.</p>
+      <${Snippet} file="check.mjs" note="npm install @rolecall/client" language=${name} />
+    <//>`
+    }
     <${Card} title="Verify a signature"><${Snippet} key=${verify} file=${verify} note=${needs} language=${name} /><//>
     <${Card} title="Fold the rules of a role">
       <p class="prose">A result has one entry per rule. Several rules may name one role, and only together do they say
         whether it is held.</p>
       <${Snippet} key=${fold} file=${fold} note="For polled and sync results too" language=${name} />
+    <//>
+    <${Card} title="Verify a signed verdict">
+      <p class="prose">A check with <code>proof: true</code> has a <code>proof</code>, which another service verifies by
+        the keys at <code>/.well-known/jwks.json</code>.</p>
+      <${Snippet} key=${proof} file=${proof} note=${proofNeeds} language=${name} />
     <//>
     <${Card} title="What to keep in mind">
       <ul class="prose">

@@ -1,0 +1,18 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+
+// https://…/.well-known/jwks.json of the gateway; read when it is needed, and cached.
+const keys = createRemoteJWKSet(new URL(process.env.ROLECALL_JWKS_URL));
+
+/**
+ * Verifies a signed verdict and returns its claims. Throws if it was changed, has expired or is for another app.
+ * Compare `rulesDigest` with the rules that you expect, and tie `accounts` to the session by other means.
+ */
+export async function verifyProof(proof) {
+  const { payload } = await jwtVerify(proof, keys, {
+    algorithms: ['EdDSA'],
+    typ: 'rolecall-verdict+jwt',
+    audience: process.env.ROLECALL_CLIENT_ID, // app_…
+    requiredClaims: ['exp'],
+  });
+  return payload;
+}

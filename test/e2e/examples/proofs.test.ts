@@ -1,0 +1,168 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
+import { parseKeyRing } from '#shared/secret-box.ts';
+import { makeProve } from '../../../services/evaluator/sign-proof.ts';
+import { findPython } from '../../support/find-python.ts';
+
+// Scenario: the snippets that the portal shows, as they stand, judge verdicts that the evaluator's own code has signed,
+// and others, by the document of keys that the gateway serves.
+
+const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
+const CLIENT_ID = 'app_1';
+const ringOf = (number: number): string => `${number}:${Buffer.alloc(32, number).toString('base64')}`;
+const JWKS = JSON.stringify(jwksOf(parseKeyRing(publicRingOf(`${ringOf(2)},${ringOf(3)}`))));
+
+function prove(number: number, { clientId = CLIENT_ID, atMs = Date.now() } = {}): string {
+  const sign = makeProve({
+    issuer: 'urn:rolecall',
+    keys: parseKeyRing(ringOf(number)),
+    noteMissingKey: () => undefined,
+  });
+  const request = {
+    clientId,
+    account: `0x${'ab'.repeat(20)}`,
+    onUndetermined: 'omit',
+    consistency: {},
+    proof: { seconds: 300, rulesDigest: 'sha-256=:x:' },
+  } as const;
+  const evaluatedAt = new Date(atMs).toISOString();
+  const roles = [{ id: 'gold', granted: true }];
+  return sign(request, { status: 'completed', roles, errors: [], evaluatedAt, blocks: {} }, 'req_1') ?? '';
+}
+
+function tamper(proof: string): string {
+  const [header = '', payload = '', signature = ''] = proof.split('.');
+  const changed = Buffer.from(payload, 'base64url').toString().replace('gold', 'platinum');
+  return `${header}.${Buffer.from(changed).toString('base64url')}.${signature}`;
+}
+
+/** Each proof, and whether it is to be accepted. */
+const cases = (): readonly (readonly [string, string, boolean])[] => [
+  ['of the current key', prove(3), true],
+  ['of the key before', prove(2), true],
+  ['that was changed', tamper(prove(3)), false],
+  ['that has expired', prove(3, { atMs: Date.now() - 400_000 }), false],
+  ['for another app', prove(3, { clientId: 'app_2' }), false],
+  ['of a retired key', prove(1), false],
+  ['that is none', 'a.b.c', false],
+];
+
+/** Runs a program that reads proofs and prints which of them grant `gold`. */
+async function expectToJudge(command: string, args: readonly string[], cwd?: string): Promise<void> {
+  const server = createServer((_request, response) => response.end(JWKS));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const env = {
+      ...process.env,
+      NODE_OPTIONS: '',
+      ROLECALL_JWKS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      ROLECALL_CLIENT_ID: CLIENT_ID,
+      ROLECALL_JWKS: JWKS,
+    };
+    const child = spawn(command, args, { env, ...(cwd === undefined ? {} : { cwd }) });
+    const [output, errors] = [text(child.stdout), text(child.stderr)];
+    const judged = cases();
+    child.stdin.end(JSON.stringify(judged.map(([, proof]) => proof)));
+    const exitCode = await new Promise((resolve) => child.once('close', resolve));
+    if (exitCode !== 0) throw new Error(`${command} ended with ${exitCode}: ${await errors}`);
+    const accepted = JSON.parse(await output) as boolean[];
+    expect(judged.map(([name], place) => [name, accepted[place]])).toEqual(
+      judged.map(([name, , isGood]) => [name, isGood]),
+    );
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test('the snippet for Node accepts the proofs of the keys in the document, and nothing else', () => {
+  const program = `
+    import { readFileSync } from 'node:fs';
+    import { verifyProof } from ${JSON.stringify(join(SNIPPETS, 'verify-proof.mjs'))};
+    const accepts = async (proof) => { try { return (await verifyProof(proof)).granted[0] === 'gold'; } catch { return false; } };
+    console.log(JSON.stringify(await Promise.all(JSON.parse(readFileSync(0, 'utf8')).map(accepts))));`;
+  return expectToJudge(process.execPath, ['--input-type=module', '-e', program]);
+});
+
+const python = findPython('test/e2e/examples/requirements.txt');
+const testWithPython = python === undefined ? test.skip : test;
+testWithPython(
+  'the snippet for Python accepts the proofs of the keys in the document, and nothing else',
+  () => {
+    const program = `
+import json, sys
+sys.path.insert(0, ${JSON.stringify(SNIPPETS)})
+sys.dont_write_bytecode = True
+from verify_proof import verify_proof
+def accepts(proof):
+    try:
+        return verify_proof(proof)["granted"] == ["gold"]
+    except Exception:
+        return False
+print(json.dumps([accepts(proof) for proof in json.load(sys.stdin)]))`;
+    return expectToJudge(python ?? '', ['-c', program]);
+  },
+);
+
+const GO_PROGRAM = `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"example/proof"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+func main() {
+	var proofs []string
+	var keys jose.JSONWebKeySet
+	if err := json.NewDecoder(os.Stdin).Decode(&proofs); err != nil {
+		panic(err)
+	}
+	if err := json.Unmarshal([]byte(os.Getenv("ROLECALL_JWKS")), &keys); err != nil {
+		panic(err)
+	}
+	accepted := []bool{}
+	for _, text := range proofs {
+		claims, err := proof.Verify(text, keys, os.Getenv("ROLECALL_CLIENT_ID"))
+		accepted = append(accepted, err == nil && claims.Granted[0] == "gold")
+	}
+	json.NewEncoder(os.Stdout).Encode(accepted)
+}
+`;
+const GO_JOSE = 'github.com/go-jose/go-jose/v4@v4.0.5';
+const GO_TIMEOUT_MS = 120_000;
+
+/** A Go module of the snippet and a program that uses it; `undefined` where Go or its module cannot be had. */
+function makeGoModule(folder: string): boolean {
+  mkdirSync(join(folder, 'proof'));
+  cpSync(join(SNIPPETS, 'verify_proof.go'), join(folder, 'proof', 'verify_proof.go'));
+  writeFileSync(join(folder, 'go.mod'), 'module example\n\ngo 1.21\n');
+  writeFileSync(join(folder, 'main.go'), GO_PROGRAM);
+  const env = { ...process.env, GOTOOLCHAIN: 'local', GO111MODULE: 'on' };
+  const go = (...args: string[]) =>
+    spawnSync('go', args, { cwd: folder, env, timeout: GO_TIMEOUT_MS }).status === 0;
+  return go('get', GO_JOSE) && go('build', '-o', 'judge', '.');
+}
+
+const goFolder = mkdtempSync(join(tmpdir(), 'rolecall-go-'));
+const hasGo = makeGoModule(goFolder);
+afterAll(() => rmSync(goFolder, { recursive: true, force: true }));
+(hasGo ? test : test.skip)(
+  'the snippet for Go accepts the proofs of the keys in the document, and nothing else',
+  () => expectToJudge(join(goFolder, 'judge'), [], goFolder),
+);
+
+for (const [name, isThere] of [
+  ['Python with PyJWT', python !== undefined],
+  ['Go with go-jose', hasGo],
+] as const)
+  if (!isThere) process.stderr.write(`proofs: ${name} is not on this machine, its snippet is not run\n`);
