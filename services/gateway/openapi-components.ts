@@ -1,65 +1,22 @@
 import { z } from 'zod';
-import { BatchStatus } from '#shared/contracts/batch-status.ts';
-import { CheckResult, RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
+import { RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
 import { BlockTag } from '#shared/contracts/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
-import { Address } from '#shared/rules/body-texts.ts';
-import { CheckBody, exactlyOneOf, wallets } from './api.ts';
 
-/** Schemas of batches and watches for the OpenAPI document and the types of the client library. */
+/** Schemas of watches for the OpenAPI document and the types of the client library. */
 
 /** Rules of an answer are as they were sent, so all of these are of the input kind. */
 const INPUT = { unusedIO: 'input' } as const;
-const REF_CHARS_MAX = 128;
 const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 const Id = z.string().regex(RULE_SET_ID);
 const Instant = z.iso.datetime();
 
-const Ref = z.string().max(REF_CHARS_MAX).meta({ description: 'Your own id of the member; it is echoed.' });
-const BatchEntry = z
-  .union([
-    Address,
-    z
-      .strictObject({ ...wallets, ref: Ref.optional() })
-      .meta({ allOf: [exactlyOneOf('account', 'accounts')] }),
-  ])
-  .meta({ ...INPUT, id: 'BatchEntry', description: 'A wallet, or the wallets of one person.' });
-const { rules, ruleSet, onUndetermined, consistency, proof, proofSeconds, callbackUrl } = CheckBody.shape;
-const BatchRequest = z
-  .strictObject({
-    entries: z.array(BatchEntry).min(1),
-    rules,
-    ruleSet,
-    onUndetermined,
-    consistency,
-    proof,
-    proofSeconds,
-    callbackUrl,
-  })
-  .meta({ ...INPUT, id: 'BatchRequest', allOf: [exactlyOneOf('rules', 'ruleSet')] });
-
-/** Who a line or an event is about. */
+/** Who an event is about. */
 const Member = {
   account: z.string().optional(),
   accounts: z.array(z.string()).optional(),
   ref: z.string().optional(),
 };
-const BatchLine = z
-  .object({
-    index: z.number().int().nonnegative(),
-    ...Member,
-    status: CheckResult.shape.status,
-    roles: z.array(RoleVerdict),
-    errors: z.array(RuleFault),
-    blockNumbers: BlockNumbers,
-    proof: z.string().optional(),
-  })
-  .meta({ ...INPUT, id: 'BatchLine', description: 'The result of one entry.' });
-const BatchCompleted = BatchStatus.extend({ type: z.literal('batch.completed') }).meta({
-  ...INPUT,
-  id: 'BatchCompleted',
-});
-
 const watchSettings = {
   everySeconds: z.number().int().min(60).max(604_800).optional(),
   follow: z.boolean().optional(),
@@ -146,11 +103,6 @@ const WatchHeld = z
   .meta({ ...INPUT, id: 'WatchHeld' });
 
 export const COMPONENTS = {
-  BatchRequest,
-  BatchEntry,
-  BatchStatus: BatchStatus.meta({ ...INPUT, id: 'BatchStatus' }),
-  BatchLine,
-  BatchCompleted,
   WatchBody,
   Watch,
   WatchList,

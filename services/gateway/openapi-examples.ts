@@ -136,3 +136,38 @@ export const RULE_SET_EXAMPLE = {
   ...RULE_SET_EXAMPLES.holders.value,
   updatedAt: '2026-11-21T10:00:00.000Z',
 } as const;
+
+export const BATCH_EXAMPLES = {
+  members: {
+    summary: 'Three members of a community',
+    value: {
+      entries: [
+        ACCOUNT,
+        { account: '0x8617E340B3D01FA5F11F306F4090FD50E238070D', ref: 'discord:42' },
+        { accounts: [ACCOUNT, '0xde709f2102306220921060314715629080e2fb77'], ref: 'discord:43' },
+      ],
+      rules: [{ type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'whale', minToken: '1500.5' }],
+      callbackUrl: 'https://hooks.example.com/rolecall',
+    },
+  },
+} as const;
+
+export const BATCH_STATUS_EXAMPLE = {
+  requestId: 'AQMBofwEwmibyuoaXYj9AIDX34EW0VVy3Lod1f4H',
+  status: 'completed',
+  entries: 3,
+  done: 3,
+  roles: [{ id: 'whale', granted: 1, denied: 2, undetermined: 0 }],
+  acceptedAt: '2026-11-21T10:00:00.000Z',
+  completedAt: '2026-11-21T10:00:01.000Z',
+} as const;
+
+export const BATCH_LINES_EXAMPLE = `${JSON.stringify({
+  index: 1,
+  account: '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
+  ref: 'discord:42',
+  status: 'completed',
+  roles: [{ id: 'whale', granted: true }],
+  errors: [],
+  blockNumbers: { '1': 21_000_000 },
+})}\n`;

@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { type Codes, describeCodes, problemSchema } from './api-answers.ts';
+import { WAIT_SECONDS_MAX } from './domain/parse-prefer.ts';
 
 // What the operations of the OpenAPI document have in common.
 
@@ -58,3 +60,23 @@ export function problems(codes: Codes): Record<string, ZodOpenApiResponseObject>
 
 /** The headers of every answer that is no problem. */
 export const SUCCESS_HEADERS = { ...VERSION, ...LIMITS, ...ACCEPTED_AT };
+
+export const PREFER = z
+  .string()
+  .optional()
+  .meta({
+    description: `\`wait=N\` waits for the result, at most ${WAIT_SECONDS_MAX} s.`,
+    example: 'wait=20',
+  });
+export const IDEMPOTENCY_KEY = z.string().optional().meta({
+  description: 'Kept for 24 h: the same key and body give the same check. 1 to 255 visible ASCII characters.',
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[\\u0021-\\u007e]+$',
+  example: '5b2c1d0e-order-1',
+});
+export const REPLAYED = header(
+  '`true` where an earlier request with this key was answered again.',
+  { type: 'string' },
+  false,
+);

@@ -11,31 +11,19 @@ import {
   RequestId,
   Result,
 } from './api-answers.ts';
-import { WAIT_SECONDS_MAX } from './domain/parse-prefer.ts';
+import { BATCH_PATHS, BatchCompleted } from './openapi-batches.ts';
 import { COMPONENTS, withoutUnusedOutputs } from './openapi-components.ts';
-import { CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
-import { header, problems, RETRY_AFTER, SUCCESS_HEADERS } from './openapi-parts.ts';
+import { BATCH_STATUS_EXAMPLE, CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
+import {
+  header,
+  IDEMPOTENCY_KEY,
+  PREFER,
+  problems,
+  REPLAYED,
+  RETRY_AFTER,
+  SUCCESS_HEADERS,
+} from './openapi-parts.ts';
 import { RULE_SET_PATHS } from './openapi-rule-sets.ts';
-
-const PREFER = z
-  .string()
-  .optional()
-  .meta({
-    description: `\`wait=N\` waits for the result, at most ${WAIT_SECONDS_MAX} s.`,
-    example: 'wait=20',
-  });
-const IDEMPOTENCY_KEY = z.string().optional().meta({
-  description: 'Kept for 24 h: the same key and body give the same check. 1 to 255 visible ASCII characters.',
-  minLength: 1,
-  maxLength: 255,
-  pattern: '^[\\u0021-\\u007e]+$',
-  example: '5b2c1d0e-order-1',
-});
-const REPLAYED = header(
-  '`true` where an earlier request with this key was answered again.',
-  { type: 'string' },
-  false,
-);
 
 const checkRoles: ZodOpenApiOperationObject = {
   operationId: 'checkRoles',
@@ -126,6 +114,22 @@ const checkCompleted: ZodOpenApiOperationObject = {
   },
 };
 
+const batchCompleted: ZodOpenApiOperationObject = {
+  ...checkCompleted,
+  operationId: 'batchCompleted',
+  summary: 'A batch with a `callbackUrl` is completed',
+  description: 'Sent once, when the last entry is finished. Signed by Standard Webhooks.',
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: BatchCompleted,
+        examples: { members: { value: { type: 'batch.completed', ...BATCH_STATUS_EXAMPLE } } },
+      },
+    },
+  },
+};
+
 const listChains: ZodOpenApiOperationObject = {
   operationId: 'listChains',
   summary: 'List the chains that a rule may name',
@@ -167,10 +171,11 @@ export function makeOpenApi(publicBaseUrl: string) {
       paths: {
         [CHECK_PATH]: { post: checkRoles },
         [`${RESPONSES_PATH}{requestId}`]: { get: readResponse },
+        ...BATCH_PATHS,
         [CHAINS_PATH]: { get: listChains },
         ...RULE_SET_PATHS,
       },
-      webhooks: { checkCompleted: { post: checkCompleted } },
+      webhooks: { checkCompleted: { post: checkCompleted }, batchCompleted: { post: batchCompleted } },
     },
     { override: openAnswers },
   );

@@ -383,6 +383,65 @@ export type AtLeastRule = {
   readonly roleId: string;
 };
 
+export type BatchRequest = {
+  /** Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed. */
+  readonly entries: readonly BatchEntry[];
+  readonly callbackUrl?: string | undefined;
+  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
+  readonly consistency?:
+    | {
+        readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+
+        /** By chain id: every read of that chain is at this block or later. */
+        readonly minBlock?: Readonly<Record<string, number>> | undefined;
+
+        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
+        readonly atBlock?: Readonly<Record<string, number>> | undefined;
+      }
+    | undefined;
+
+  /** `true` adds a signed verdict to the result. */
+  readonly proof?: boolean | undefined;
+
+  /** For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent. */
+  readonly proofSeconds?: number | undefined;
+} & (
+  | {
+      /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
+      readonly rules: readonly Rule[];
+      readonly ruleSet?: never;
+    }
+  | {
+      readonly rules?: never;
+
+      /** Instead of `rules`: the id of a stored rule set. */
+      readonly ruleSet: string;
+    }
+);
+
+/** An address, or the wallets of one person with your own id for it. */
+export type BatchEntry =
+  | string
+  | ({
+      /** Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this. */
+      readonly vaults?: readonly string[] | undefined;
+
+      /** Your own id; it comes back with the result. */
+      readonly ref?: string | undefined;
+    } & (
+      | {
+          /** An address; mixed case must pass EIP-55. Not the zero address. */
+          readonly account: string;
+          readonly accounts?: never;
+        }
+      | {
+          readonly account?: never;
+
+          /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
+          readonly accounts: readonly string[];
+        }
+    ));
+
 export type RuleSetBody = {
   readonly name?: string | undefined;
 
@@ -447,28 +506,27 @@ export type RuleDetail = {
   readonly rules?: readonly RuleDetail[] | undefined;
 };
 
-/** A wallet, or the wallets of one person. */
-export type BatchEntry =
-  | string
-  | ({
-      /** Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this. */
-      readonly vaults?: readonly string[] | undefined;
+export type BatchCompleted = {
+  readonly requestId: RequestId;
+  readonly status: 'pending' | 'completed';
+  readonly entries: number;
+  readonly done: number;
 
-      /** Your own id of the member; it is echoed. */
-      readonly ref?: string | undefined;
-    } & (
-      | {
-          /** An address; mixed case must pass EIP-55. Not the zero address. */
-          readonly account: string;
-          readonly accounts?: never;
-        }
-      | {
-          readonly account?: never;
+  /** Of the entries that are done; one verdict per entry and role. */
+  readonly roles: readonly {
+    readonly id: string;
+    readonly granted: number;
+    readonly denied: number;
+    readonly undetermined: number;
+  }[];
+  readonly acceptedAt: string;
+  readonly completedAt?: string | undefined;
+  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
+  readonly type: 'batch.completed';
+};
 
-          /** Instead of `account`: distinct wallets of one person, whose holdings count together. */
-          readonly accounts: readonly string[];
-        }
-    ));
+/** Opaque and URL-safe. */
+export type RequestId = string;
 
 export type Watch = {
   readonly watchId: string;
@@ -545,80 +603,15 @@ export type Pending = {
   readonly errors: readonly [];
 };
 
-export type ChainList = {
-  readonly chains: readonly {
-    readonly chainId: number;
-    readonly name: string;
-    readonly nativeSymbol: string;
-  }[];
-};
-
-export type RuleSetList = {
-  readonly ruleSets: readonly RuleSet[];
-
-  /** Send it as `after` for the next page; absent on the last. */
-  readonly next?: string | undefined;
-};
-
-export type RuleSet = {
-  readonly ruleSetId: string;
-
-  /** Counts changes of `rules` and `onUndetermined`. */
-  readonly version: number;
-
-  /** SHA-256 over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }`. */
-  readonly digest: string;
-  readonly name?: string | undefined;
-
-  /** As they were sent. */
-  readonly rules: readonly Rule[];
-  readonly onUndetermined: 'omit' | 'deny' | 'fail';
-  readonly updatedAt: string;
-};
-
-/** Opaque and URL-safe. */
-export type RequestId = string;
-
-export type BatchRequest = {
-  readonly entries: readonly BatchEntry[];
-  readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
-  readonly consistency?:
-    | {
-        readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-
-        /** By chain id: every read of that chain is at this block or later. */
-        readonly minBlock?: Readonly<Record<string, number>> | undefined;
-
-        /** By chain id: every read of that chain is at exactly this block. Not together with `blockTag`, or with `minBlock` of the same chain. */
-        readonly atBlock?: Readonly<Record<string, number>> | undefined;
-      }
-    | undefined;
-
-  /** `true` adds a signed verdict to the result. */
-  readonly proof?: boolean | undefined;
-
-  /** For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent. */
-  readonly proofSeconds?: number | undefined;
-  readonly callbackUrl?: string | undefined;
-} & (
-  | {
-      /** Several rules may name one role. The role is held if any of them is granted, undetermined if none is granted and any is undetermined, and otherwise not held. */
-      readonly rules: readonly Rule[];
-      readonly ruleSet?: never;
-    }
-  | {
-      readonly rules?: never;
-
-      /** Instead of `rules`: the id of a stored rule set. */
-      readonly ruleSet: string;
-    }
-);
+export type BatchAcknowledgement = { readonly requestId: RequestId; readonly entries: number };
 
 export type BatchStatus = {
-  readonly requestId: string;
+  readonly requestId: RequestId;
   readonly status: 'pending' | 'completed';
   readonly entries: number;
   readonly done: number;
+
+  /** Of the entries that are done; one verdict per entry and role. */
   readonly roles: readonly {
     readonly id: string;
     readonly granted: number;
@@ -630,8 +623,8 @@ export type BatchStatus = {
   readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
 };
 
-/** The result of one entry. */
 export type BatchLine = {
+  /** Place of the entry in the batch, from 0. */
   readonly index: number;
   readonly account?: string | undefined;
   readonly accounts?: readonly string[] | undefined;
@@ -662,25 +655,41 @@ export type BatchLine = {
     readonly contractAddress?: string | undefined;
     readonly path?: string | undefined;
   }[];
+
+  /** By chain id: the block at which the entry was read. */
   readonly blockNumbers: Readonly<Record<string, number>>;
   readonly proof?: string | undefined;
 };
 
-export type BatchCompleted = {
-  readonly requestId: string;
-  readonly status: 'pending' | 'completed';
-  readonly entries: number;
-  readonly done: number;
-  readonly roles: readonly {
-    readonly id: string;
-    readonly granted: number;
-    readonly denied: number;
-    readonly undetermined: number;
+export type ChainList = {
+  readonly chains: readonly {
+    readonly chainId: number;
+    readonly name: string;
+    readonly nativeSymbol: string;
   }[];
-  readonly acceptedAt: string;
-  readonly completedAt?: string | undefined;
-  readonly ruleSet?: { readonly id: string; readonly version: number; readonly digest: string } | undefined;
-  readonly type: 'batch.completed';
+};
+
+export type RuleSetList = {
+  readonly ruleSets: readonly RuleSet[];
+
+  /** Send it as `after` for the next page; absent on the last. */
+  readonly next?: string | undefined;
+};
+
+export type RuleSet = {
+  readonly ruleSetId: string;
+
+  /** Counts changes of `rules` and `onUndetermined`. */
+  readonly version: number;
+
+  /** SHA-256 over the canonical JSON (RFC 8785) of `{ onUndetermined, rules }`. */
+  readonly digest: string;
+  readonly name?: string | undefined;
+
+  /** As they were sent. */
+  readonly rules: readonly Rule[];
+  readonly onUndetermined: 'omit' | 'deny' | 'fail';
+  readonly updatedAt: string;
 };
 
 export type WatchBody = {
@@ -734,6 +743,8 @@ export type ProblemCode =
   | 'account-format-unsupported'
   | 'api-key-invalid'
   | 'api-key-missing'
+  | 'batch-too-large'
+  | 'body-timeout'
   | 'body-too-large'
   | 'callback-url-refused'
   | 'chain-unsupported'
@@ -764,6 +775,7 @@ export type ProblemCode =
   | 'rule-set-unknown'
   | 'rule-type-unsupported'
   | 'scope-not-approved'
+  | 'too-many-entries'
   | 'too-many-reads'
   | 'validation-failed'
   | 'version-conflict';

@@ -56,6 +56,11 @@ const faultOfText =
 
 /** A caller's own id for an entry of a batch or watch. */
 export const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
+export const Ref = z.string().meta({
+  maxLength: REF_LENGTH_MAX,
+  description: 'Your own id; it comes back with the result.',
+  example: 'discord:42',
+});
 export const faultOfRoleId = faultOfText(1, ROLE_ID_LENGTH_MAX);
 export const faultOfLabel = faultOfText(0, LABEL_LENGTH_MAX);
 export const faultOfCallbackUrl = faultOfText(0, CALLBACK_URL_LENGTH_MAX);

@@ -15,6 +15,9 @@ export const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
 export const OPERATIONS = {
   checkRoles: ['/access-control/check-roles', 'post'],
   readResponse: ['/access-control/check-roles/responses/{requestId}', 'get'],
+  startBatch: ['/access-control/check-roles/batch', 'post'],
+  readBatch: ['/access-control/check-roles/batch/{requestId}', 'get'],
+  readBatchResults: ['/access-control/check-roles/batch/{requestId}/results', 'get'],
   listChains: ['/access-control/chains', 'get'],
   listRuleSets: ['/access-control/rule-sets', 'get'],
   readRuleSet: ['/access-control/rule-sets/{id}', 'get'],

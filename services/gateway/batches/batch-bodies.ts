@@ -94,7 +94,7 @@ export function makeBatchBodies(
 function dropRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.resume();
-  const timer = setTimeout(() => request.destroy(), REST_TIMEOUT_MS);
+  const timer = setTimeout(() => request.destroy(), REST_TIMEOUT_MS).unref();
   request.once('close', () => clearTimeout(timer));
 }
 
