@@ -41,7 +41,7 @@ export type FollowingOptions = {
 /** The follower of one block tag: each has a position of its own, because each reaches a block at another time. */
 type Following = {
   readonly controller: AbortController;
-  readonly ended: Promise<void>;
+  ended: Promise<void>;
   contracts: readonly string[];
 };
 
@@ -128,13 +128,12 @@ class FollowedChain implements AsyncDisposable {
     });
     const blocks = blockTag === 'latest' ? POLL_BLOCKS : POLL_BLOCKS_OF_TAG;
     const intervalMs = Math.max(POLL_MS_MIN, blocks * this.#chain.blockTimeMs);
-    const following: Following = {
-      controller,
-      contracts,
-      ended: pollUntilEnd(follower, intervalMs, () => following.contracts, controller.signal).then(() => {
+    const following: Following = { controller, contracts, ended: Promise.resolve() };
+    following.ended = pollUntilEnd(follower, intervalMs, () => following.contracts, controller.signal)
+      .catch(this.#options.onError)
+      .then(() => {
         if (this.#following.get(blockTag) === following) this.#following.delete(blockTag);
-      }),
-    };
+      });
     this.#following.set(blockTag, following);
   }
 
