@@ -18,6 +18,8 @@ const ERRORS = {
   'config-invalid': { retriable: false },
   'not-found': { retriable: false },
   'limit-reached': { retriable: false },
+  'rule-set-unknown': { retriable: false },
+  'watch-not-found': { retriable: false },
   /** A budget is used up for now. */
   'rate-limited': { retriable: false },
   /** The document is not at the version that the writer named. */

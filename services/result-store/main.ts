@@ -5,6 +5,7 @@ import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import { usage } from '#shared/contracts/usage.ts';
+import { uidOfMember, watch, watchMember } from '#shared/contracts/watch.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -23,6 +24,7 @@ import { makeResultHandler } from './handle-result.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeProjector } from './project-document.ts';
 import { startPublishingUsage } from './publish-usage.ts';
+import { makeRepublishNewer } from './republish-newer.ts';
 
 /** Documents change rarely: a small window, and a fetch loop that seldom wakes. */
 const DOCUMENTS = { window: 64, fetchWaitMs: 1_000 } as const;
@@ -45,6 +47,7 @@ await runService(
     const metrics = makeMetrics(context.metrics);
     const opened = openViews(redis);
     const { results, batches, accounts, clientApps, ruleSets, auditTrail, usageFigures: figures } = opened;
+    const { watches, watchMembers } = opened;
 
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
@@ -123,6 +126,31 @@ await runService(
       await kafka.consume({
         ...DOCUMENTS,
         beforeCommit,
+        groupId: CONSUMER_GROUPS.watches,
+        topics: [watch],
+        handle: makeProjector({
+          project: (document) => watches.project(document),
+          read: (document) => watches.documents.read(watch.keyOf(document)),
+          publish: (document) => kafka.publish(watch, document),
+        }),
+      }),
+    );
+    scope.use(
+      await kafka.consume({
+        ...DOCUMENTS,
+        beforeCommit,
+        groupId: CONSUMER_GROUPS.watchMembers,
+        topics: [watchMember],
+        handle: makeRepublishNewer({
+          read: async (member) => (await watchMembers.readMany(uidOfMember(member), [member.memberId]))[0],
+          publish: (member) => kafka.publish(watchMember, member),
+        }),
+      }),
+    );
+    scope.use(
+      await kafka.consume({
+        ...DOCUMENTS,
+        beforeCommit,
         groupId: CONSUMER_GROUPS.audit,
         topics: [audit],
         handle: (entry) => auditTrail.record(entry),
@@ -133,6 +161,8 @@ await runService(
     const dropEnded = async () => {
       await clientApps.dropEnded(clock.now(), DROP_COUNT_MAX, endRuleSets);
       await ruleSets.dropEnded(clock.now(), DROP_COUNT_MAX);
+      await watches.dropEnded(clock.now(), DROP_COUNT_MAX);
+      await watchMembers.dropRemoved(clock.now(), DROP_COUNT_MAX);
     };
     scope.use(
       startRepeating(dropEnded, {

@@ -25,6 +25,8 @@ export const Account = z.object({
       marketplaceKeys: z.number().int().positive(),
       liveKeys: z.number().int().positive().max(LIVE_KEYS_MAX).optional(),
       ruleSets: z.number().int().positive().optional(),
+      watches: z.number().int().positive().optional(),
+      watchMembers: z.number().int().positive().optional(),
       writesPerDay: z.number().int().positive().optional(),
     })
     .optional(),
@@ -80,6 +82,8 @@ export const AppLimits = z.object({
   requestsPerMonth: z.number().int().positive(),
   /** Where an enterprise account has a figure of its own; see `storageLimitsOf`. */
   ruleSets: z.number().int().positive().optional(),
+  watches: z.number().int().positive().optional(),
+  watchMembers: z.number().int().positive().optional(),
   writesPerDay: z.number().int().positive().optional(),
 });
 export type AppLimits = z.infer<typeof AppLimits>;

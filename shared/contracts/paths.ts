@@ -5,4 +5,5 @@ export const RESPONSES_PATH = `${CHECK_PATH}/responses/`;
 /** Of batches; followed by a request id, of one batch. */
 export const BATCH_PATH = `${CHECK_PATH}/batch`;
 export const RULE_SETS_PATH = '/access-control/rule-sets';
+export const WATCHES_PATH = '/access-control/watches';
 export const CHAINS_PATH = '/access-control/chains';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OnUndetermined, type RuleSetReference } from './rule.ts';
+import { OnUndetermined, Rule, type RuleSetReference, simpleRulesOf } from './rule.ts';
 import { defineTopic } from './topic.ts';
 
 /** Ids that a rule set may have. */
@@ -70,3 +70,26 @@ export const ruleSet = defineTopic({
   partitionCount: 12,
   cleanup: 'compact',
 });
+
+type Stored = Readonly<Record<string, unknown>>;
+
+/** A stored rule with the default of its amount, which the client may have left out. */
+const completed = (rule: Stored): Stored => {
+  if (Array.isArray(rule['rules'])) return { ...rule, rules: (rule['rules'] as Stored[]).map(completed) };
+  return rule['type'] === 'CONTRACT' ? rule : { minToken: '1', ...rule };
+};
+
+/** The rules of a rule set as they travel in messages. */
+export const rulesOf = ({ rules }: Pick<RuleSet, 'rules'>): Rule[] =>
+  rules.map((rule) => Rule.parse(completed(rule)));
+
+/** The contracts whose transfers concern a rule set: those of token rules, in lower case, each once. */
+export function contractsOf(ruleSet: RuleSet): { chainId: number; contractAddress: string }[] {
+  const found = new Map<string, { chainId: number; contractAddress: string }>();
+  for (const rule of rulesOf(ruleSet).flatMap(simpleRulesOf))
+    if (rule.type !== 'NATIVE' && rule.type !== 'CONTRACT' && rule.contractAddress !== undefined) {
+      const contract = { chainId: rule.chainId, contractAddress: rule.contractAddress.toLowerCase() };
+      found.set(`${contract.chainId}/${contract.contractAddress}`, contract);
+    }
+  return [...found.values()];
+}

@@ -12,6 +12,9 @@ export type TierLimits = {
   readonly liveKeys: number;
   /** Rule sets that one app stores. */
   readonly ruleSets: number;
+  readonly watches: number;
+  /** Members of all the watches of one app. */
+  readonly watchMembers: number;
   /** Writes of rule sets, watches and members by one app in a day, together. */
   readonly writesPerDay: number;
 };
@@ -25,6 +28,8 @@ const TIERS: Record<Tier, TierLimits> = {
     marketplaceKeys: 5,
     liveKeys: 20,
     ruleSets: 10,
+    watches: 1,
+    watchMembers: 1_000,
     writesPerDay: 10_000,
   },
   paid: {
@@ -34,6 +39,8 @@ const TIERS: Record<Tier, TierLimits> = {
     marketplaceKeys: 500,
     liveKeys: 600,
     ruleSets: 100,
+    watches: 20,
+    watchMembers: 100_000,
     writesPerDay: 1_000_000,
   },
   enterprise: {
@@ -43,6 +50,8 @@ const TIERS: Record<Tier, TierLimits> = {
     marketplaceKeys: 10_000,
     liveKeys: LIVE_KEYS_MAX,
     ruleSets: 1_000,
+    watches: 1_000,
+    watchMembers: 1_000_000,
     writesPerDay: 10_000_000,
   },
 };
@@ -74,21 +83,28 @@ export function figuresWith(
 /** What the gateway needs to know of an account: the limits of each of its apps, and an enterprise account's own figures. */
 export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimits {
   const { requestsPerSecond, requestsPerMonth } = limitsOf(account);
-  const { ruleSets, writesPerDay } = (account.tier === 'enterprise' && account.limits) || {};
+  const { ruleSets, watches, watchMembers, writesPerDay } =
+    (account.tier === 'enterprise' && account.limits) || {};
   return {
     tier: account.tier,
     requestsPerSecond,
     requestsPerMonth,
     ...(ruleSets !== undefined && { ruleSets }),
+    ...(watches !== undefined && { watches }),
+    ...(watchMembers !== undefined && { watchMembers }),
     ...(writesPerDay !== undefined && { writesPerDay }),
   };
 }
+
+export type StorageLimits = Pick<TierLimits, 'ruleSets' | 'watches' | 'watchMembers' | 'writesPerDay'>;
 
 /** What an app may store, by its limits; the tier decides where they say nothing. */
 export function storageLimitsOf({
   tier,
   ruleSets = TIERS[tier].ruleSets,
+  watches = TIERS[tier].watches,
+  watchMembers = TIERS[tier].watchMembers,
   writesPerDay = TIERS[tier].writesPerDay,
-}: AppLimits): Pick<TierLimits, 'ruleSets' | 'writesPerDay'> {
-  return { ruleSets, writesPerDay };
+}: AppLimits): StorageLimits {
+  return { ruleSets, watches, watchMembers, writesPerDay };
 }

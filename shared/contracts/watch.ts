@@ -56,6 +56,8 @@ export const Watch = z.object({
   settingsVersion: version,
   accountId: z.string(),
   ruleSet: z.string(),
+  /** The rule set before that, if it was another one. */
+  formerRuleSet: z.string().optional(),
   callbackUrl: z.string(),
   everySeconds: z.number().int().min(60).max(604_800),
   follow: z.boolean(),
@@ -219,7 +221,10 @@ export const partitionOfMember = (uid: string, memberId: string): number =>
   createHash('sha1').update(`${uid}/${memberId}`).digest().readUInt32BE(0) % MEMBER_PARTITIONS;
 
 /** The partition whose owner starts and ends the sweeps of a watch. */
-export const partitionOfWatch = (uid: string): number => partitionOfMember(uid, '');
+export const partitionOfWatch = (uid: string): number => {
+  const { clientId, watchId } = watchOfUid(uid);
+  return partitionOfMember(watchKey({ clientId, watchId }), '');
+};
 
 export const watch = defineTopic({
   name: 'watch.v1',

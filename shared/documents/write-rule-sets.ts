@@ -49,10 +49,15 @@ export type RuleSetWrites = ReturnType<typeof makeRuleSetWrites>;
 
 type Change = (current: RuleSet | undefined) => RuleSet | undefined;
 
-/** One write of rule sets, watches or members, of those that an app may make in a day. */
-export const writeOfDay = (clientId: string, { writesPerDay }: Pick<TierLimits, 'writesPerDay'>) => ({
+/** Writes of rule sets, watches or members, of those that an app may make in a day. */
+export const writeOfDay = (
+  clientId: string,
+  { writesPerDay }: Pick<TierLimits, 'writesPerDay'>,
+  count = 1,
+) => ({
   budget: { name: 'document-writes', countMax: writesPerDay, windowMs: DAY_MS },
   whose: clientId,
+  count,
 });
 
 /**

@@ -4,21 +4,23 @@ import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 
 /**
- * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum and its window in ms. Nothing
+ * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum, its window in ms and how
+ * much it grows. Nothing
  * is counted if a counter is full, or if the same charge id was counted already.
  */
 const TAKE = `
-local counters = #ARGV / 2
+local counters = #ARGV / 3
 local mark = KEYS[counters + 1]
 if mark and redis.call('EXISTS', mark) == 1 then return 0 end
 for i = 1, counters do
   local key = KEYS[i]
-  if tonumber(redis.call('GET', key) or '0') >= tonumber(ARGV[2 * i - 1]) then
+  if tonumber(redis.call('GET', key) or '0') + tonumber(ARGV[3 * i]) > tonumber(ARGV[3 * i - 2]) then
     return math.max(1, redis.call('PTTL', key))
   end
 end
 for i = 1, counters do
-  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[2 * i]) end
+  redis.call('INCRBY', KEYS[i], ARGV[3 * i])
+  if redis.call('PTTL', KEYS[i]) < 0 then redis.call('PEXPIRE', KEYS[i], ARGV[3 * i - 1]) end
 end
 if mark then redis.call('SET', mark, '1', 'PX', ARGV[2]) end
 return 0
@@ -36,7 +38,12 @@ return 1
 export type Budget = { readonly name: string; readonly countMax: number; readonly windowMs: number };
 
 /** One attempt counted against the budget of `whose`: an address, an account or a client app. */
-export type Draw = { readonly budget: Budget; readonly whose: string };
+export type Draw = {
+  readonly budget: Budget;
+  readonly whose: string;
+  /** Attempts that it counts for. Default 1. */
+  readonly count?: number;
+};
 
 export type Throttle = {
   /**
@@ -59,7 +66,7 @@ export function makeThrottle(redis: Redis): Throttle {
   const refund = makeScript<number>(redis, 'refundAttempt', REFUND);
   return {
     async take(draws, chargeId) {
-      const limits = draws.flatMap(({ budget }) => [budget.countMax, budget.windowMs]);
+      const limits = draws.flatMap(({ budget, count = 1 }) => [budget.countMax, budget.windowMs, count]);
       const waitMs = await take(
         [...draws.map(keyOf), ...(chargeId === undefined ? [] : [markOf(chargeId)])],
         limits,

@@ -11,6 +11,8 @@ import { makeRuleSets } from '#shared/redis/rule-sets.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { makeUsageDays } from '#shared/redis/usage-days.ts';
 import { makeViewState } from '#shared/redis/view.ts';
+import { makeWatchMembers } from '#shared/redis/watch-members.ts';
+import { makeWatches } from '#shared/redis/watches.ts';
 
 /** Every view of a Redis: what a rebuild needs, and what an operator looks into. */
 export const openViews = (redis: Redis) => ({
@@ -18,6 +20,8 @@ export const openViews = (redis: Redis) => ({
   accounts: makeAccounts(redis),
   clientApps: makeClientApps(redis),
   ruleSets: makeRuleSets(redis),
+  watches: makeWatches(redis),
+  watchMembers: makeWatchMembers(redis),
   results: makeResults(redis),
   checkLog: makeCheckLog(redis),
   batches: makeBatches(redis),

@@ -9,12 +9,11 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
-import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
+import type { Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
+import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watch.ts';
 import { webhookAttempted } from '#shared/contracts/webhook.ts';
-import { isRetriable } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { TopicRecord } from '#shared/kafka/read-topic.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { Batches } from '#shared/redis/batches.ts';
@@ -27,7 +26,10 @@ import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
 import { DAY_KEPT_MS, dayOfDate, type UsageDays } from '#shared/redis/usage-days.ts';
 import type { Positions, ViewState } from '#shared/redis/view.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { Watches } from '#shared/redis/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { applyRecords } from './apply-records.ts';
 import { ChargeCount } from './count-charges.ts';
 import { DayCount } from './count-days.ts';
 import { underRebuildLock } from './under-lock.ts';
@@ -38,6 +40,8 @@ export type Rebuild = {
   readonly accounts: Pick<Accounts, 'project'>;
   readonly clientApps: Pick<ClientApps, 'project'>;
   readonly ruleSets: Pick<RuleSets, 'project'>;
+  readonly watches: Pick<Watches, 'project' | 'read'>;
+  readonly watchMembers: Pick<WatchMembers, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly batches: Pick<Batches, 'register' | 'savePart'>;
   readonly deliveries: Pick<Deliveries, 'record' | 'freeStep'>;
@@ -55,6 +59,8 @@ export type RebuildCounts = Readonly<
     | 'accounts'
     | 'clientApps'
     | 'ruleSets'
+    | 'watches'
+    | 'watchMembers'
     | 'audit'
     | 'claims'
     | 'counters'
@@ -65,10 +71,6 @@ export type RebuildCounts = Readonly<
     number
   >
 >;
-
-/** Records applied at once, and their bytes. Their commands share a round trip. */
-const APPLY_BATCH_MAX = 500;
-const APPLY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * Makes the Redis views again from the topics and then declares them whole.
@@ -99,6 +101,8 @@ async function applyAll(
     accounts: 0,
     clientApps: 0,
     ruleSets: 0,
+    watches: 0,
+    watchMembers: 0,
     audit: 0,
     claims: 0,
     counters: 0,
@@ -151,7 +155,7 @@ type Follow = <M>(
 ) => Promise<void>;
 
 async function applyApps(
-  { accounts, clientApps, ruleSets, auditTrail }: Rebuild,
+  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: Rebuild,
   token: string,
   follow: Follow,
   counts: Counts,
@@ -164,6 +168,16 @@ async function applyApps(
   });
   await follow(ruleSet, async (message) => {
     counts.ruleSets += Number(await ruleSets.project(message, token));
+  });
+  // Members of a watch that is gone, or was made again since, stay out of the view.
+  const uids = new Map<string, string>();
+  await follow(watch, async (message) => {
+    counts.watches += Number(await watches.project(message, token));
+    uids.set(watchKey(message), message.deletedAt === undefined ? watchUid(message) : '');
+  });
+  await follow(watchMember, async (message) => {
+    if (uids.get(watchKey(message)) !== uidOfMember(message)) return;
+    counts.watchMembers += Number(await watchMembers.project(message, now(), token));
   });
   await follow(audit, async (message) => {
     await auditTrail.record(message, token);
@@ -254,40 +268,4 @@ async function applyOutcomes(
     await deliveries.record(message, token);
     counts.attempts++;
   });
-}
-
-/**
- * Applies records in order: sent together and answered together, since one connection keeps their order.
- * An unreadable record was dead-lettered by its consumer and is passed over here.
- */
-export async function applyRecords<M>(
-  topic: Topic<M>,
-  partition: number,
-  records: readonly TopicRecord[],
-  apply: (message: M, publishedAtMs: number, place: string) => Promise<unknown>,
-  log: Logger,
-): Promise<void> {
-  for (let next = 0; next < records.length; ) {
-    const end = endOfBatch(records, next);
-    const batch = records.slice(next, end).map(async ({ value, offset, timestamp }) => {
-      try {
-        await apply(parseMessage(topic, value), Number(timestamp), `${topic.name}/${partition}/${offset}`);
-      } catch (error) {
-        if (isRetriable(error)) throw error;
-        log.warn({ topic: topic.name, offset }, 'record passed over in a rebuild');
-      }
-    });
-    await Promise.all(batch);
-    next = end;
-  }
-}
-
-/** The place behind the records that are applied together: at least one. */
-function endOfBatch(records: readonly TopicRecord[], first: number): number {
-  let bytes = 0;
-  for (let end = first; end < records.length; end++) {
-    bytes += records[end]?.value?.length ?? 0;
-    if (end > first && (bytes > APPLY_BYTES_MAX || end - first >= APPLY_BATCH_MAX)) return end;
-  }
-  return records.length;
 }

@@ -5,6 +5,7 @@ import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
+import { watch, watchMember } from '#shared/contracts/watch.ts';
 import {
   RETRY_TIERS,
   type WebhookRetry,
@@ -16,8 +17,9 @@ import { positionName } from '#shared/redis/positions.ts';
 import { savingOf } from '#shared/redis/results.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
 import { HOUR_MS } from '../contracts/durations.ts';
+import { applyRecords } from './apply-records.ts';
 import { countLost, TailCount } from './count-lost.ts';
-import { applyRecords, claimOf, type Rebuild, rebuildViews, registerPart } from './rebuild-views.ts';
+import { claimOf, type Rebuild, rebuildViews, registerPart } from './rebuild-views.ts';
 import { underRebuildLock } from './under-lock.ts';
 
 /**
@@ -68,7 +70,8 @@ export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefi
     return (
       counts && {
         ...counts,
-        documents: counts.accounts + counts.clientApps + counts.ruleSets,
+        documents:
+          counts.accounts + counts.clientApps + counts.ruleSets + counts.watches + counts.watchMembers,
         charges: counts.counters,
       }
     );
@@ -137,7 +140,7 @@ async function applyTails(
 type Counts = { -readonly [Name in keyof TailCounts]: number };
 
 async function applyDocuments(
-  { accounts, clientApps, ruleSets, auditTrail }: Rebuild,
+  { accounts, clientApps, ruleSets, watches, watchMembers, auditTrail, now }: Rebuild,
   token: string,
   { fromPosition }: Tail,
   counts: Counts,
@@ -151,6 +154,12 @@ async function applyDocuments(
     }),
     fromPosition(ruleSet, async (message) => {
       counts.documents += Number(await ruleSets.project(message, token));
+    }),
+    fromPosition(watch, async (message) => {
+      counts.documents += Number(await watches.project(message, token));
+    }),
+    fromPosition(watchMember, async (message) => {
+      counts.documents += Number(await watchMembers.project(message, now(), token));
     }),
     fromPosition(audit, async (message) => {
       await auditTrail.record(message, token);

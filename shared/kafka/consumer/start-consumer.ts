@@ -28,8 +28,8 @@ export type ConsumeOptions<M> = {
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
   /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 250 ms. */
   readonly fetchWaitMs?: number;
-  /** Called after every assignment of partitions. */
-  readonly onAssignment?: () => void;
+  /** Called after every assignment of partitions; `partitions` are those of the first topic. */
+  readonly onAssignment?: (partitions: readonly number[]) => void;
   readonly beforeCommit?: BeforeCommit;
 };
 
@@ -81,7 +81,7 @@ export async function startConsumer<M>(
           { topics: topicNames },
           'no partition assigned: the group has more consumers than partitions',
         );
-      options.onAssignment?.();
+      options.onAssignment?.(consumer.partitionsOf(topicNames[0]));
     },
     onCrash: metrics.onCrash,
     beforeCommit: options.beforeCommit,

@@ -94,6 +94,11 @@ export class WindowConsumer<M> {
     return this.#order.length;
   }
 
+  /** The partitions of a topic that are assigned to this member. */
+  partitionsOf(topic: string | undefined): number[] {
+    return this.#order.filter((window) => window.topic === topic).map(({ partition }) => partition);
+  }
+
   /** Whether the process is a member of its group, as far as it knows. */
   get isJoined(): boolean {
     return this.#state !== 'joining';

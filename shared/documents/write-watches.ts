@@ -1,0 +1,263 @@
+import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
+import type { StorageLimits } from '#shared/contracts/tiers.ts';
+import {
+  MEMBER_PARTITIONS,
+  type Watch,
+  watchEvaluated,
+  watchKey,
+  watch as watchTopic,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
+import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
+import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { Throttle } from '#shared/redis/throttle.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { type Watches, watchSlotsKey } from '#shared/redis/watches.ts';
+import { makeRecordAudit } from './record-audit.ts';
+import { makeWriteDocument, type WriteTimeouts } from './write-document.ts';
+import { writeOfDay } from './write-rule-sets.ts';
+
+type Dependencies = {
+  readonly watches: Pick<Watches, 'documents' | 'read'>;
+  readonly members: Pick<WatchMembers, 'figures'>;
+  readonly sweeps: Pick<WatchSweeps, 'setNext'>;
+  readonly followed: Pick<FollowedContracts, 'follow' | 'states'>;
+  readonly ruleSets: Pick<RuleSets, 'read'>;
+  readonly slots: LeasedSlots;
+  readonly throttle: Pick<Throttle, 'take'>;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+  readonly publish: KafkaConnection['publish'];
+  readonly timeoutsMs?: WriteTimeouts;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Whose watch is written, and by whom. */
+export type WatchWrite = {
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly watchId: string;
+  /** In the audit log: a key's id, an e-mail address of the portal, or `operator`. */
+  readonly actor: string;
+  /** Absent for an operator, who has no budget. */
+  readonly limits?: StorageLimits;
+  /** Whether the write may go on at this version of the settings; `undefined`: there is none. */
+  readonly mayWrite?: (version: number | undefined) => boolean;
+};
+
+/** The settings that a client chooses. */
+export type WatchSettings = Pick<
+  Watch,
+  'ruleSet' | 'callbackUrl' | 'everySeconds' | 'follow' | 'blockTag' | 'quotaShare' | 'massRevocation'
+>;
+
+export type WatchWrites = ReturnType<typeof makeWatchWrites>;
+
+type Change = (current: Watch | undefined) => Watch | undefined;
+
+/**
+ * Writes to watches. Each returns once it is in effect, in the topic and in the view.
+ *
+ * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`, `rate-limited`, and
+ *   the errors of a write
+ */
+export function makeWatchWrites(deps: Dependencies) {
+  const write = makeWriteDocument(deps);
+  const recordAudit = makeRecordAudit(deps);
+  const store = { ...deps.watches.documents, topic: watchTopic };
+  const nowIso = () => new Date(deps.now()).toISOString();
+
+  async function change(request: WatchWrite, action: string, by: Change): Promise<Watch | undefined> {
+    const { clientId, accountId, watchId, actor, limits, mayWrite = () => true } = request;
+    if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
+    const written = await write(store, watchKey(request), (current) => {
+      if (!mayWrite(liveOf(current)?.settingsVersion))
+        throw new ServiceError('version-conflict', `the watch ${watchId} is at another version`);
+      return by(current);
+    });
+    if (written?.changed)
+      await recordAudit({ accountId, clientId, actor, action, subject: watchId }).catch(afterTheFact);
+    return written?.document;
+  }
+
+  const changeLive = async (
+    request: WatchWrite,
+    action: string,
+    by: (current: Watch) => Watch | undefined,
+  ) => {
+    const written = await change(request, action, (current) => {
+      const live = liveOf(current);
+      if (!live) throw notFound(request.watchId);
+      return by(live);
+    });
+    if (!written) throw notFound(request.watchId);
+    return written;
+  };
+
+  const readRuleSet = async ({ clientId }: WatchWrite, id: string): Promise<RuleSet> => {
+    const found = await deps.ruleSets.read(clientId, id);
+    if (!found) throw new ServiceError('rule-set-unknown', `there is no rule set ${id}`);
+    return found;
+  };
+
+  const sweepNow = (watch: Watch) => deps.sweeps.setNext(watchUid(watch), deps.now());
+
+  return {
+    async put(request: WatchWrite, settings: WatchSettings): Promise<{ watch: Watch; isNew: boolean }> {
+      const { clientId, watchId, limits } = request;
+      const ruleSet = await readRuleSet(request, settings.ruleSet);
+      const rules = `${ruleSet.id}@${ruleSet.rulesVersion}`;
+      let isNew = false;
+      const existing = await deps.watches.read(clientId, watchId);
+      if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
+        throw new ServiceError('limit-reached', `this client app may have ${limits.watches} watches`);
+      const watch = await change(request, 'watch-written', (current) => {
+        isNew = liveOf(current) === undefined;
+        return nextOf(request, settings, current, nowIso(), rules);
+      });
+      if (!watch) throw new ServiceError('overloaded', 'the watch was deleted meanwhile');
+      const contracts = watch.follow && !watch.paused ? contractsOf(ruleSet) : [];
+      const { blockTag } = watch;
+      // The watcher says so too, and again: here it is for the answer.
+      await deps.followed.follow(
+        watchUid(watch),
+        contracts.map((contract) => ({ ...contract, blockTag })),
+      );
+      return { watch, isNew };
+    },
+    /** Deletes a watch; nothing happens if there is none. Its members are removed by the watcher. */
+    async remove(request: WatchWrite): Promise<void> {
+      await change(request, 'watch-deleted', (current) => {
+        const live = liveOf(current);
+        return live && { ...live, held: [], updatedAt: nowIso(), deletedAt: nowIso() };
+      });
+    },
+    pause: (request: WatchWrite) =>
+      changeLive(request, 'watch-paused', (current) =>
+        current.paused?.reason === 'requested'
+          ? undefined
+          : { ...current, paused: { reason: 'requested', at: nowIso() } },
+      ),
+    async resume(request: WatchWrite): Promise<Watch> {
+      const watch = await changeLive(request, 'watch-resumed', ({ paused, ...current }) =>
+        paused === undefined ? undefined : current,
+      );
+      await sweepNow(watch);
+      return watch;
+    },
+    /** Starts a sweep, once a running one has ended. */
+    async check(request: WatchWrite): Promise<Watch> {
+      const watch = await deps.watches.read(request.clientId, request.watchId);
+      if (!watch) throw notFound(request.watchId);
+      await sweepNow(watch);
+      return watch;
+    },
+    /** Has every partition send what it holds; the order first, so that a crash leaves nothing half said. */
+    async release(request: WatchWrite): Promise<Watch> {
+      const { clientId, watchId } = request;
+      const watch = await deps.watches.read(clientId, watchId);
+      if (!watch) throw notFound(watchId);
+      const at = nowIso();
+      const command = { command: 'release', clientId, watchUid: watchUid(watch), at } as const;
+      await Promise.all(
+        Array.from({ length: MEMBER_PARTITIONS }, (_, partition) =>
+          deps.publish(watchEvaluated, { ...command, partition }),
+        ),
+      );
+      return changeLive(request, 'watch-released', (current) => ({ ...current, held: [], releasedAt: at }));
+    },
+    /** A watch as clients see it. */
+    async present(watch: Watch): Promise<Record<string, unknown>> {
+      const uid = watchUid(watch);
+      const { blockTag } = watch;
+      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+      const contracts =
+        watch.follow && ruleSet ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag })) : [];
+      const [{ members }, following] = await Promise.all([
+        deps.members.figures(uid),
+        deps.followed.states(uid, contracts),
+      ]);
+      const active = watch.held.length > 0 ? 'held' : 'active';
+      return {
+        watchId: watch.watchId,
+        version: watch.settingsVersion,
+        state: watch.paused ? 'paused' : active,
+        ...(watch.paused ? { reason: watch.paused.reason } : {}),
+        held: watch.held.map(({ id }) => id),
+        members,
+        following,
+        ruleSet: watch.ruleSet,
+        callbackUrl: watch.callbackUrl,
+        everySeconds: watch.everySeconds,
+        follow: watch.follow,
+        blockTag,
+        quotaShare: watch.quotaShare,
+        massRevocation: watch.massRevocation,
+        createdAt: watch.createdAt,
+        updatedAt: watch.updatedAt,
+      };
+    },
+  };
+}
+
+const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
+
+/** The watch is written: nobody must be told that nothing was. */
+function afterTheFact(cause: unknown): never {
+  throw new ServiceError('publish-unknown', 'the watch is written, its audit entry may be missing', {
+    cause,
+  });
+}
+
+const liveOf = (current: Watch | undefined): Watch | undefined =>
+  current?.deletedAt === undefined ? current : undefined;
+
+/** The next document, or nothing where the settings are the same. */
+function nextOf(
+  { clientId, accountId, watchId }: WatchWrite,
+  settings: WatchSettings,
+  current: Watch | undefined,
+  at: string,
+  rules: string,
+): Watch | undefined {
+  const live = liveOf(current);
+  if (!live)
+    return {
+      clientId,
+      accountId,
+      watchId,
+      ...settings,
+      version: (current?.version ?? 0) + 1,
+      settingsVersion: (current?.settingsVersion ?? 0) + 1,
+      createdAt: at,
+      updatedAt: at,
+      held: [],
+      // New members are checked as they come: there is nothing to sweep yet.
+      sweptRules: rules,
+    };
+  const { formerRuleSet: _, ...rest } = live;
+  const next = { ...rest, ...settings };
+  if (JSON.stringify(settingsOf(live)) === JSON.stringify(settingsOf(next))) return undefined;
+  return {
+    ...next,
+    ...(settings.ruleSet === live.ruleSet ? {} : { formerRuleSet: live.ruleSet }),
+    settingsVersion: live.settingsVersion + 1,
+    updatedAt: at,
+  };
+}
+
+const settingsOf = (watch: WatchSettings) => [
+  watch.ruleSet,
+  watch.callbackUrl,
+  watch.everySeconds,
+  watch.follow,
+  watch.blockTag,
+  watch.quotaShare,
+  watch.massRevocation.share,
+  watch.massRevocation.atLeast,
+];

@@ -1,0 +1,95 @@
+import { REQUIRE_VIEW } from './view.ts';
+
+/** Revocations of this long count together where no sweep decides on them. */
+const REVOKED_TOGETHER_MS = 3_600_000;
+
+/**
+ * Writes one member, if it is still at the version that the writer read; with it all that follows from it, so that
+ * nothing is counted twice.
+ *
+ * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of the apps, tombstones.
+ * ARGV: access, member id, version before ('' for none), stored, name (uid and member id), client id, 1 if it is not
+ * removed, 1 if something is withheld, 1 if its event is to be published, due time ('' for none), changes of the
+ * figures (JSON), the sweep, changes of its tally (JSON), new revocations by the key of their role (JSON), wallets to
+ * add, wallets to remove, now.
+ */
+export const WRITE = `${REQUIRE_VIEW}
+local id, name = ARGV[2], ARGV[5]
+local stored = redis.call('HGET', KEYS[2], id)
+if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[2], id, ARGV[4])
+if ARGV[7] == '1' then
+  redis.call('ZADD', KEYS[3], 0, id)
+  redis.call('ZREM', KEYS[10], name)
+else
+  redis.call('ZREM', KEYS[3], id)
+  redis.call('ZADD', KEYS[10], ARGV[17], name)
+end
+redis.call(ARGV[8] == '1' and 'SADD' or 'SREM', KEYS[4], id)
+redis.call(ARGV[9] == '1' and 'SADD' or 'SREM', KEYS[8], name)
+if ARGV[10] == '' then redis.call('ZREM', KEYS[7], name) else redis.call('ZADD', KEYS[7], ARGV[10], name) end
+for figure, change in pairs(cjson.decode(ARGV[11])) do
+  if redis.call('HINCRBY', KEYS[5], figure, change) == 0 then redis.call('HDEL', KEYS[5], figure) end
+  if figure == 'members' then redis.call('HINCRBY', KEYS[9], ARGV[6], change) end
+end
+if ARGV[12] ~= '' and redis.call('HGET', KEYS[6], 'sweep') == ARGV[12] then
+  for figure, change in pairs(cjson.decode(ARGV[13])) do redis.call('HINCRBY', KEYS[6], figure, change) end
+end
+for key, at in pairs(cjson.decode(ARGV[14])) do
+  redis.call('ZADD', key, at, id)
+  redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
+end
+for wallet in string.gmatch(ARGV[15], '%S+') do redis.call('SADD', 'members-of:' .. wallet, name) end
+for wallet in string.gmatch(ARGV[16], '%S+') do redis.call('SREM', 'members-of:' .. wallet, name) end
+return 1
+`;
+
+/** KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text for each. */
+export const REFRESH = `${REQUIRE_VIEW}
+for i = 3, #ARGV, 3 do
+  local stored = redis.call('HGET', KEYS[2], ARGV[i])
+  if stored and string.match(stored, '^(%d+) ') == ARGV[i + 1] then redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 2]) end
+  redis.call('ZREM', KEYS[3], ARGV[2] .. '/' .. ARGV[i])
+end
+return 1
+`;
+
+/** KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name. */
+export const MARK_SENT = `${REQUIRE_VIEW}
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+if stored and string.match(stored, '^(%d+) ') == ARGV[3] then
+  redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
+  redis.call('SREM', KEYS[3], ARGV[5])
+end
+return 1
+`;
+
+/**
+ * Says which of these members may be revoked a role now. KEYS: marker, revocations of the role. ARGV: access, now,
+ * holders, share, least count, then member ids. A member that was let through keeps its place for the hour.
+ */
+export const MAY_REVOKE = `${REQUIRE_VIEW}
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ${REVOKED_TOGETHER_MS})
+local count = redis.call('ZCARD', KEYS[2])
+local holders = tonumber(ARGV[3]) + count
+local allowed = {}
+for i = 6, #ARGV do
+  if redis.call('ZSCORE', KEYS[2], ARGV[i]) then allowed[#allowed + 1] = ARGV[i]
+  else
+    local next = count + 1
+    if not (next >= tonumber(ARGV[5]) and next > tonumber(ARGV[4]) * holders) then
+      redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i])
+      count = next
+      allowed[#allowed + 1] = ARGV[i]
+    end
+  end
+end
+redis.call('PEXPIRE', KEYS[2], ${REVOKED_TOGETHER_MS})
+return allowed
+`;
+
+/** KEYS: lock. ARGV: holder. */
+export const UNLOCK = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
