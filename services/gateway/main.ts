@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import { parseChainFile } from '#shared/contracts/chain-file.ts';
 import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import { makeChangeMembers } from '#shared/documents/write-watch-members.ts';
+import { makeWatchWrites } from '#shared/documents/write-watches.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { ACCOUNT_CHANGED } from '#shared/redis/accounts.ts';
@@ -12,12 +14,16 @@ import { makeBatches } from '#shared/redis/batches.ts';
 import { CLIENT_APP_CHANGED, makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeKeyUse } from '#shared/redis/key-use.ts';
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/redis/rule-sets.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeThrottle } from '#shared/redis/throttle.ts';
+import { makeWatchMembers } from '#shared/redis/watch-members.ts';
+import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { makeWatches } from '#shared/redis/watches.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAdmitCheck } from './admit-check.ts';
 import { makeApp } from './app.ts';
@@ -120,6 +126,17 @@ await runService(
     const ids = makeRequestIds(idKeys);
     const applyLimits = makeApplyLimits({ admit: admitter.admit, metrics });
     const { retentionMs, syncDeadlineMs } = config;
+    const watches = makeWatches(connection.redis);
+    const watchMembers = makeWatchMembers(connection.redis);
+    /** What every writer of stored documents needs. */
+    const documents = {
+      slots: makeLeasedSlots(connection.redis),
+      throttle: makeThrottle(connection.redis),
+      auditTrail: makeAuditTrail(connection.redis),
+      publish: kafka.publish,
+      timeoutsMs: WRITE_TIMEOUTS_MS,
+      now: clock.now,
+    };
     const app = makeApp({
       authenticate: authenticator.authenticate,
       applyLimits,
@@ -156,15 +173,18 @@ await runService(
       ids,
       ruleSets,
       ruleSetCache,
-      ruleSetWrites: makeRuleSetWrites({
+      ruleSetWrites: makeRuleSetWrites({ ...documents, ruleSets }),
+      watches,
+      watchMembers,
+      watchWrites: makeWatchWrites({
+        ...documents,
+        watches,
+        members: watchMembers,
+        sweeps: makeWatchSweeps(connection.redis),
+        followed: makeFollowedContracts(connection.redis),
         ruleSets,
-        slots: makeLeasedSlots(connection.redis),
-        throttle: makeThrottle(connection.redis),
-        auditTrail: makeAuditTrail(connection.redis),
-        publish: kafka.publish,
-        timeoutsMs: WRITE_TIMEOUTS_MS,
-        now: clock.now,
       }),
+      changeMembers: makeChangeMembers({ ...documents, members: watchMembers }),
       rules: {
         chainIds,
         callback: config.callback,

@@ -1,6 +1,6 @@
 import { ServiceError, sentenceOf } from '#shared/errors.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
-import { dependencyUnavailable, Problem } from './problem.ts';
+import { dependencyUnavailable, invalidBody, Problem } from './problem.ts';
 
 /**
  * The problem document for an error. An unexpected error is `internal`, and its own message is not shown.
@@ -14,8 +14,11 @@ export function problemOf(error: unknown): Problem {
   switch (error.code) {
     case 'limit-reached':
     case 'rule-set-in-use':
+    case 'watch-not-found':
     case 'version-conflict':
       return new Problem(error.code, sentenceOf(error));
+    case 'rule-set-unknown':
+      return invalidBody([{ pointer: '/ruleSet', code: error.code, detail: sentenceOf(error) }]);
     case 'rate-limited':
       return new Problem('rate-limited', 'This client app has used up its writes of the day.', {
         members: { 'violated-policies': ['writes-per-day'] },

@@ -19,6 +19,8 @@ export const PROBLEMS = {
   'scope-not-approved': { status: 403, title: 'The token-gating scope is not approved' },
   'client-app-suspended': { status: 403, title: 'The client app is suspended' },
   'rule-set-not-found': { status: 404, title: 'There is no such rule set' },
+  'watch-not-found': { status: 404, title: 'There is no such watch' },
+  'member-not-found': { status: 404, title: 'There is no such member' },
   'request-not-found': { status: 404, title: 'There is no such request' },
   'idempotency-key-in-use': { status: 409, title: 'The request with this idempotency key is still running' },
   'limit-reached': { status: 409, title: "The tier's limit is reached" },

@@ -18,13 +18,15 @@ import { HOME_PAGE } from './home-page.ts';
 import { type Dependencies as ListChainsDependencies, makeListChains } from './list-chains.ts';
 import { makeOpenApi, OPENAPI_PATH } from './openapi.ts';
 import { makeReadCheck, type Dependencies as ReadDependencies } from './read-check.ts';
+import { type Dependencies as WatchDependencies, watchRoutes } from './watches/handle-watches.ts';
 
 export type Dependencies = AcceptDependencies &
   ReadDependencies &
   AcceptBatchDependencies &
   ReadBatchDependencies &
   ListChainsDependencies &
-  RuleSetDependencies & {
+  RuleSetDependencies &
+  WatchDependencies & {
     /** Public keys of signed verdicts, if verdicts are signed here. */
     readonly proofKeys: KeyRing | undefined;
   };
@@ -47,6 +49,7 @@ export const makeRoutes = (deps: Dependencies): Route[] => [
   { method: 'get', path: CHAINS_PATH, name: 'chains', handle: makeListChains(deps) },
   { method: 'get', path: JWKS_PATH, name: 'jwks', handle: sendJwks(deps) },
   ...ruleSetRoutes(deps),
+  ...watchRoutes(deps),
   ...documentRoutes(deps),
 ];
 

@@ -52,7 +52,7 @@ export async function receiveBatch(
 }
 
 async function receiveJson(chunks: AsyncIterable<Buffer>, collector: BatchCollector): Promise<void> {
-  const body = parseJson(await join(chunks), 'The body');
+  const body = parseJsonBytes(await join(chunks), 'The body');
   const hasEntries = typeof body === 'object' && body !== null && !Array.isArray(body);
   const { entries, ...head } = hasEntries ? (body as { readonly entries?: unknown }) : {};
   await collector.begin(hasEntries ? head : body);
@@ -95,7 +95,7 @@ async function receiveLines(chunks: AsyncIterable<Buffer>, collector: BatchColle
   let [lineCount, length] = [0, 0];
   const take = (line: Buffer): void | Promise<void> => {
     lineCount += 1;
-    const value = parseJson(line, `Line ${lineCount}`);
+    const value = parseJsonBytes(line, `Line ${lineCount}`);
     return lineCount > 1 ? collector.add(value) : beginWithLine(value, collector);
   };
   for await (const chunk of chunks) {
@@ -123,7 +123,7 @@ async function beginWithLine(head: unknown, collector: BatchCollector): Promise<
 }
 
 /** @throws Problem `malformed-json`, naming what is not JSON */
-function parseJson(bytes: Buffer, subject: string): unknown {
+export function parseJsonBytes(bytes: Buffer, subject: string): unknown {
   if (bytes.length === 0) throw new Problem('malformed-json', `${subject} is empty; send JSON.`);
   if (!isUtf8(bytes)) throw new Problem('malformed-json', `${subject} is not UTF-8.`);
   try {

@@ -1,0 +1,110 @@
+import type { BatchEntry } from '#shared/contracts/batch.ts';
+import { type Fault, pointerOf } from '#shared/contracts/fault.ts';
+import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
+import { type MemberChanges, memberIdOf, memberIdOfText } from '#shared/documents/write-watch-members.ts';
+import { validateEntry } from '../batches/validate-entry.ts';
+import { invalidBody } from '../problem.ts';
+
+/** Faults that one answer lists. */
+const FAULTS_MAX = 100;
+const REF = /^[\u0021-\u007e]{1,128}$/;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
+type Path = readonly PropertyKey[];
+
+/** Collects the changes of a body, and its faults. */
+export class MemberCollector {
+  readonly #add: BatchEntry[] = [];
+  readonly #remove: string[] = [];
+  readonly #places = new Map<string, Path>();
+  readonly #faults: Fault[] = [];
+  #count = 0;
+
+  add(value: unknown, path: Path): void {
+    this.#countOne(path);
+    const validated = validateEntry(value, path);
+    const fault = validated.ok ? faultOfMember(validated.entry, path) : undefined;
+    if (!validated.ok) this.refuse(validated.faults);
+    else if (fault) this.refuse([fault]);
+    else {
+      this.#place(memberIdOf(validated.entry), path);
+      this.#add.push(validated.entry);
+    }
+  }
+
+  remove(value: unknown, path: Path): void {
+    this.#countOne(path);
+    if (typeof value !== 'string' || !REF.test(value)) {
+      this.refuse([faultAt(path, 'malformed', 'must be the ref or the account of a member')]);
+      return;
+    }
+    this.#place(memberIdOfText(value), path);
+    this.#remove.push(value);
+  }
+
+  /** Adds faults; throws when there are as many as one answer lists. */
+  refuse(faults: readonly Fault[]): void {
+    this.#faults.push(...faults);
+    if (this.#faults.length >= FAULTS_MAX) throw invalidBody(this.#faults.slice(0, FAULTS_MAX));
+  }
+
+  /** @throws Problem with every fault */
+  end(): MemberChanges {
+    if (this.#faults.length > 0) throw invalidBody(this.#faults);
+    return { add: this.#add, remove: this.#remove };
+  }
+
+  #countOne(path: Path): void {
+    this.#count += 1;
+    if (this.#count <= MEMBER_CHANGES_MAX) return;
+    const detail = `must be one of at most ${MEMBER_CHANGES_MAX} entries; send several requests`;
+    throw invalidBody([faultAt(path, 'too-many-entries', detail)]);
+  }
+
+  /** The same member twice in one request has no order that anybody could rely on. */
+  #place(memberId: string, path: Path): void {
+    const earlier = this.#places.get(memberId);
+    if (earlier) this.refuse([faultAt(path, 'repeated', `names the member of ${pointerOf(earlier)} again`)]);
+    else this.#places.set(memberId, path);
+  }
+}
+
+function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undefined {
+  if (ref === undefined)
+    return accounts === undefined
+      ? undefined
+      : faultAt([...path, 'ref'], 'required', 'is required for a member with accounts');
+  const at = [...path, 'ref'];
+  if (ADDRESS.test(ref)) return faultAt(at, 'malformed', 'must not be an address');
+  if (!REF.test(ref))
+    return faultAt(at, 'malformed', 'must have 1 to 128 printable ASCII characters, no spaces');
+  return undefined;
+}
+
+export const faultAt = (path: Path, code: string, predicate: string): Fault => {
+  const pointer = pointerOf(path);
+  return { pointer, code, detail: `${pointer === '' ? 'The body' : pointer} ${predicate}.` };
+};
+
+/** Collects a JSON body. */
+export function collectJson(body: unknown, collector: MemberCollector): void {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    collector.refuse([faultAt([], 'wrong-type', 'must be a JSON object with add or remove')]);
+    return;
+  }
+  for (const [name, value] of Object.entries(body)) {
+    if (name !== 'add' && name !== 'remove')
+      collector.refuse([faultAt([name], 'unknown-member', 'is not a known member')]);
+    else if (!Array.isArray(value)) collector.refuse([faultAt([name], 'wrong-type', 'must be a list')]);
+    else for (const [index, one] of value.entries()) collector[name](one, [name, index]);
+  }
+}
+
+/** Collects one line of NDJSON. */
+export function collectLine(line: unknown, index: number, collector: MemberCollector): void {
+  const names = typeof line === 'object' && line !== null ? Object.keys(line) : [];
+  const [name] = names;
+  if (names.length !== 1 || (name !== 'add' && name !== 'remove'))
+    collector.refuse([faultAt([index], 'malformed', 'must be an object with either add or remove')]);
+  else collector[name]((line as Record<string, unknown>)[name], [index, name]);
+}

@@ -1,0 +1,281 @@
+import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
+import { WATCHES_PATH } from '#shared/contracts/paths.ts';
+import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import { storageLimitsOf } from '#shared/contracts/tiers.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
+import { type ChangeMembers, memberIdOfText } from '#shared/documents/write-watch-members.ts';
+import type { WatchSettings, WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
+import { etagOf, meetsPreconditions, type Preconditions } from '#shared/http/preconditions.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { Route } from '#shared/http/serve-routes.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import {
+  type Dependencies as AdmitDependencies,
+  admitRead,
+  admitWrite,
+  type Parsed,
+} from '../admit-request.ts';
+import { accessProblemOf, type Caller } from '../authenticate.ts';
+import type { BatchBody } from '../batches/batch-bodies.ts';
+import { formatOf, parseJsonBytes } from '../batches/receive-batch.ts';
+import { parsePage } from '../domain/parse-page.ts';
+import { splitLines } from '../domain/split-lines.ts';
+import { type Request, type Response, sendJson, sendNothing } from '../exchange.ts';
+import { parsePreconditions } from '../parse-preconditions.ts';
+import { invalidBody, Problem } from '../problem.ts';
+import { collectJson, collectLine, MemberCollector } from './collect-members.ts';
+import { validateWatch } from './validate-watch.ts';
+
+const WATCH_PATH = /^\/access-control\/watches\/[^/]+$/;
+const ACTION_PATH = /^\/access-control\/watches\/[^/]+\/(pause|resume|check|release)$/;
+const MEMBERS_PATH = /^\/access-control\/watches\/[^/]+\/members$/;
+const MEMBER_PATH = /^\/access-control\/watches\/[^/]+\/members\/[^/]+$/;
+const BODY_BYTES_MAX = 16 * 1024 * 1024;
+const LINE_BYTES_MAX = 8 * 1024;
+const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
+
+export type Dependencies = AdmitDependencies & {
+  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
+  readonly openBatchBody: (request: Request, response: Response, clientId: string) => BatchBody;
+  readonly resumeRequest: (response: Response, clientId: string) => void;
+  readonly rules: { readonly callback: CallbackPolicy };
+  readonly watches: Pick<Watches, 'read' | 'list'>;
+  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'list'>;
+  readonly watchWrites: WatchWrites;
+  readonly changeMembers: ChangeMembers;
+  readonly publicBaseUrl: string;
+};
+
+/** The routes of watches. Reads cost the poll rate, writes the rate and writes of the day; none costs quota. */
+export const watchRoutes = (deps: Dependencies): Route[] => [
+  { method: 'get', path: WATCHES_PATH, name: 'watches', handle: makeList(deps) },
+  { method: 'get', path: WATCH_PATH, name: 'watch', handle: makeRead(deps) },
+  { method: 'put', path: WATCH_PATH, name: 'watch-write', handle: makePut(deps) },
+  { method: 'delete', path: WATCH_PATH, name: 'watch-delete', handle: makeRemove(deps) },
+  { method: 'post', path: ACTION_PATH, name: 'watch-action', handle: makeAct(deps) },
+  { method: 'get', path: MEMBERS_PATH, name: 'watch-members', handle: makeListMembers(deps) },
+  { method: 'post', path: MEMBERS_PATH, name: 'watch-members-write', handle: makeChange(deps) },
+  { method: 'get', path: MEMBER_PATH, name: 'watch-member', handle: makeReadMember(deps) },
+];
+
+const watchNotFound = () => new Problem('watch-not-found', 'This client app has no watch with this id.');
+
+async function readWatch({ watches }: Dependencies, clientId: string, request: Request): Promise<Watch> {
+  const id = idOf(request);
+  const found = id === undefined ? undefined : await watches.read(clientId, id);
+  if (!found) throw watchNotFound();
+  return found;
+}
+
+const makeList = (deps: Dependencies) =>
+  async function listWatches(request: Request, response: Response): Promise<void> {
+    const { app } = await admitRead(deps, request, response);
+    const page = pageOf(request, (text) => RULE_SET_ID.test(text));
+    const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
+    const shown = found.slice(0, page.countMax);
+    const watches = await Promise.all(shown.map(deps.watchWrites.present));
+    const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
+    sendJson(response, 200, JSON.stringify({ watches, ...next }));
+  };
+
+const makeRead = (deps: Dependencies) =>
+  async function readOne(request: Request, response: Response): Promise<void> {
+    const { app } = await admitRead(deps, request, response);
+    await send(deps, response, 200, await readWatch(deps, app.clientId, request));
+  };
+
+const makePut = (deps: Dependencies) =>
+  async function putWatch(request: Request, response: Response): Promise<void> {
+    const { caller, asked } = await admitWrite(deps, request, response, ({ app }) =>
+      parsePut(deps, request, () => deps.readBody(request, response, app.clientId)),
+    );
+    const { watch, isNew } = await deps.watchWrites.put(writeOf(caller, asked), asked.settings);
+    const location = `${deps.publicBaseUrl}${WATCHES_PATH}/${watch.watchId}`;
+    await send(deps, response, isNew ? 201 : 200, watch, isNew ? { location } : {});
+  };
+
+const makeRemove = (deps: Dependencies) =>
+  async function removeWatch(request: Request, response: Response): Promise<void> {
+    const { caller, asked } = await admitWrite(deps, request, response, async () => parseId(request));
+    await deps.watchWrites.remove(writeOf(caller, asked));
+    sendNothing(response);
+  };
+
+const makeAct = (deps: Dependencies) =>
+  async function actOnWatch(request: Request, response: Response): Promise<void> {
+    const { caller, asked } = await admitWrite(deps, request, response, async () => parseId(request));
+    const action = request.path.slice(request.path.lastIndexOf('/') + 1) as 'pause';
+    await send(deps, response, 200, await deps.watchWrites[action](writeOf(caller, asked)));
+  };
+
+const makeChange = (deps: Dependencies) =>
+  async function changeMembers(request: Request, response: Response): Promise<void> {
+    const { app } = await deps.authenticate(request, request.ip ?? '');
+    await deps.applyLimits({ app, bucket: 'per-second' }, response);
+    const denied = accessProblemOf(app);
+    if (denied) throw denied;
+    const format = formatOf(request);
+    const watch = await readWatch(deps, app.clientId, request);
+    using body = deps.openBatchBody(request, response, app.clientId);
+    const collector = new MemberCollector();
+    if (format === 'json') collectJson(parseJsonBytes(await join(body.chunks), 'The body'), collector);
+    else await collectLines(body.chunks, collector);
+    const changes = collector.end();
+    deps.resumeRequest(response, app.clientId);
+    const counts = await deps.changeMembers(watch, storageLimitsOf(app.limits), changes);
+    sendJson(response, 200, JSON.stringify(counts));
+  };
+
+async function join(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > BODY_BYTES_MAX) throw tooLarge();
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts);
+}
+
+async function collectLines(chunks: AsyncIterable<Buffer>, collector: MemberCollector): Promise<void> {
+  const lines = splitLines(
+    () => LINE_BYTES_MAX,
+    (index) => new Problem('body-too-large', `Line ${index + 1} has more than ${LINE_BYTES_MAX} bytes.`),
+  );
+  let [index, length] = [0, 0];
+  const take = (line: Buffer) => {
+    collectLine(parseJsonBytes(line, `Line ${index + 1}`), index, collector);
+    index += 1;
+  };
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > BODY_BYTES_MAX) throw tooLarge();
+    for (const line of lines.push(chunk)) take(line);
+  }
+  const last = lines.end();
+  if (last) take(last);
+}
+
+const tooLarge = () =>
+  new Problem('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes; send several requests.`);
+
+const makeListMembers = (deps: Dependencies) =>
+  async function listMembers(request: Request, response: Response): Promise<void> {
+    const { app } = await admitRead(deps, request, response);
+    const watch = await readWatch(deps, app.clientId, request);
+    const { after, countMax } = pageOf(request, (text) => MEMBER_ID.test(text));
+    const page = { countMax: countMax + 1, ...(after === undefined ? {} : { after: memberIdOfText(after) }) };
+    const found = await deps.watchMembers.list(watchUid(watch), page);
+    const shown = found.slice(0, countMax);
+    const next = found.length > shown.length ? { next: shown.at(-1)?.memberId } : {};
+    sendJson(response, 200, JSON.stringify({ members: shown.map(presentMember), ...next }));
+  };
+
+const makeReadMember = (deps: Dependencies) =>
+  async function readMember(request: Request, response: Response): Promise<void> {
+    const { app } = await admitRead(deps, request, response);
+    const watch = await readWatch(deps, app.clientId, request);
+    const memberId = memberIdOfText(decode(request.path.slice(request.path.lastIndexOf('/') + 1)));
+    const [member] = await deps.watchMembers.readMany(watchUid(watch), [memberId]);
+    if (!member || member.removedAt !== undefined)
+      throw new Problem('member-not-found', 'This watch has no member with this ref or account.');
+    sendJson(response, 200, JSON.stringify(presentMember(member)));
+  };
+
+/** A member as clients see it. */
+export function presentMember(member: WatchMember): Record<string, unknown> {
+  const { account, accounts, vaults, ref, roles, sequence, addedAt, checkedAt, blockNumbers, errors } =
+    member;
+  const since = roles.reduce((latest, role) => [role.since, latest].sort().at(-1) ?? '', '');
+  return {
+    ...(accounts === undefined ? { account } : { accounts }),
+    ...(vaults === undefined ? {} : { vaults }),
+    ...(ref === undefined ? {} : { ref }),
+    roles: roles.map(({ id, granted, since, withheld }) => ({
+      id,
+      granted,
+      since,
+      ...(withheld === undefined ? {} : { revocationHeld: true }),
+    })),
+    sequence,
+    addedAt,
+    ...(since === '' ? {} : { since }),
+    ...(checkedAt === undefined ? {} : { checkedAt }),
+    blockNumbers,
+    errors,
+  };
+}
+
+type Asked = { readonly id: string; readonly preconditions: Preconditions };
+
+async function parsePut(
+  { rules }: Pick<Dependencies, 'rules'>,
+  request: Request,
+  readBody: () => Promise<JsonBody>,
+): Promise<Parsed<Asked & { readonly settings: WatchSettings }>> {
+  const body = await readBody();
+  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
+  const asked = parseId(request);
+  const validated = validateWatch(body.json, rules.callback);
+  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, settings: validated.settings } };
+  const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
+  return { ok: false, problem: invalidBody(faults) };
+}
+
+function parseId(request: Request) {
+  const id = idOf(request);
+  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
+  const faults = [...(id === undefined ? [MALFORMED_ID] : []), ...headerFaults];
+  if (id === undefined || faults.length > 0)
+    return { ok: false, problem: invalidBody(faults), faults } as const;
+  return { ok: true, value: { id, preconditions } } as const;
+}
+
+const MALFORMED_ID = {
+  pointer: '',
+  code: 'id-malformed',
+  detail: `The id in the path must match ${RULE_SET_ID.source}, such as "members".`,
+} as const;
+
+const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): WatchWrite => ({
+  clientId: app.clientId,
+  accountId: app.accountId,
+  watchId: id,
+  actor: keyId,
+  limits: storageLimitsOf(app.limits),
+  mayWrite: (version) => meetsPreconditions(preconditions, version),
+});
+
+function pageOf(request: Request, isId: (text: string) => boolean) {
+  const query = new URL(request.originalUrl, 'http://gateway').searchParams;
+  const { page, faults } = parsePage(query, isId);
+  if (faults.length > 0) throw invalidBody(faults);
+  return page;
+}
+
+/** The id in the path; nothing where it cannot be one. */
+function idOf({ path }: Request): string | undefined {
+  const [segment = ''] = path.slice(WATCHES_PATH.length + 1).split('/');
+  const id = decode(segment);
+  return RULE_SET_ID.test(id) ? id : undefined;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
+async function send(
+  { watchWrites }: Pick<Dependencies, 'watchWrites'>,
+  response: Response,
+  status: 200 | 201,
+  watch: Watch,
+  headers = {},
+): Promise<void> {
+  const json = JSON.stringify(await watchWrites.present(watch));
+  sendJson(response, status, json, { etag: etagOf(watch.settingsVersion), ...headers });
+}
