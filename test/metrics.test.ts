@@ -11,6 +11,7 @@ const GAUGE_ENDINGS = [
   'waiters',
   'reads',
   'contracts',
+  'members',
   'partitions',
   'messages',
   'breakers',
@@ -25,6 +26,7 @@ const GAUGE_ENDINGS = [
   'max',
   // 1 where it is so
   'parked',
+  'held',
   'state',
   'method',
   'joined',
@@ -34,6 +36,7 @@ const GAUGE_ENDINGS = [
 const HISTOGRAM_ENDINGS = ['seconds', 'bytes', 'per_call'];
 /** Each of them has few values, known beforehand: names of our own, and places in the chain file. */
 const LABELS = [
+  'cause',
   'chain_id',
   'check',
   'class',

@@ -25,6 +25,7 @@ test('without options, one process of each runs on 8080 with its data in .data',
     evaluators: 1,
     resultStores: 1,
     dispatchers: 1,
+    watchers: 1,
     chains: undefined,
   });
 });
@@ -43,6 +44,7 @@ test('every option is read', () => {
     evaluators: 3,
     resultStores: 0,
     dispatchers: 4,
+    watchers: 1,
     chains: resolve('c.json'),
   });
 });

@@ -3,8 +3,8 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
 /** Further gateways are on N+20 to N+38, so that they end below the ops ports. */
 export const PROCESSES_MAX = 20;
-/** The highest port of a system is its last ops port: N+40, four services of 20 processes, and the portal. */
-const PORT_BASE_MAX = 65_535 - 40 - 4 * PROCESSES_MAX - 1;
+/** The highest port of a system is its last ops port: N+40, five services of 20 processes, and the portal. */
+const PORT_BASE_MAX = 65_535 - 40 - 5 * PROCESSES_MAX - 1;
 
 export type StartOptions = {
   readonly portBase: number;
@@ -16,6 +16,7 @@ export type StartOptions = {
   readonly evaluators: number;
   readonly resultStores: number;
   readonly dispatchers: number;
+  readonly watchers: number;
   /** Absolute path of a chain file that is used instead of the demo chain alone. */
   readonly chains: string | undefined;
 };
@@ -50,6 +51,7 @@ export function parseOptions(argv: readonly string[], write: (text: string) => v
     .option('--evaluators <count>', 'processes', integer(0, PROCESSES_MAX), 1)
     .option('--result-stores <count>', 'processes', integer(0, PROCESSES_MAX), 1)
     .option('--dispatchers <count>', 'processes', integer(0, PROCESSES_MAX), 1)
+    .option('--watchers <count>', 'processes', integer(0, PROCESSES_MAX), 1)
     .option('--chains <file>', 'chain configuration used instead of the demo chain alone')
     .allowExcessArguments(false)
     .exitOverride()

@@ -13,16 +13,16 @@ test('the ports are counted from the base as the contract says', () => {
     ['evaluator', undefined, 20_043],
     ['result-store', undefined, 20_044],
     ['webhook-dispatcher', undefined, 20_045],
-    ['developer-portal', 20_001, 20_046],
+    ['watcher', undefined, 20_046],
+    ['developer-portal', 20_001, 20_047],
   ]);
 });
 
 test('no two parts share a port, however many processes there are', () => {
   const most = String(PROCESSES_MAX);
-  const counts = ['--gateways', '--evaluators', '--result-stores', '--dispatchers'].flatMap((name) => [
-    name,
-    most,
-  ]);
+  const counts = ['--gateways', '--evaluators', '--result-stores', '--dispatchers', '--watchers'].flatMap(
+    (name) => [name, most],
+  );
   const { kafka, kafkaController, redis, chain, processes } = plan(...counts);
   const http = processes.flatMap(({ httpPort }) => (httpPort === undefined ? [] : [httpPort]));
   const all = [kafka, kafkaController, redis, chain, ...http, ...processes.map(({ opsPort }) => opsPort)];
@@ -35,6 +35,7 @@ test('a service with no processes has no ports', () => {
     'gateway',
     'result-store',
     'webhook-dispatcher',
+    'watcher',
     'developer-portal',
   ]);
 });

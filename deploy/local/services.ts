@@ -37,6 +37,13 @@ export const SERVICES = [
     stopsFirst: false,
   },
   {
+    service: 'watcher',
+    countOf: (options: StartOptions): number => options.watchers,
+    httpPortOf: undefined,
+    keys: [],
+    stopsFirst: false,
+  },
+  {
     service: 'developer-portal',
     countOf: (): number => 1,
     httpPortOf: (base: number): number => base + 1,

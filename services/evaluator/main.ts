@@ -2,6 +2,7 @@ import { type BatchPartCompleted, batchCompleted, checkRequestedBatch } from '#s
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { watchEvaluated } from '#shared/contracts/watch.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
@@ -74,7 +75,9 @@ await runService(
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
     const publishPart = (completed: BatchPartCompleted, traceparent: string) =>
-      kafka.publish(batchCompleted, completed, { traceparent, isValidated: true });
+      completed.delivery.mode === 'watch'
+        ? kafka.publish(watchEvaluated, completed, { traceparent, isValidated: true })
+        : kafka.publish(batchCompleted, completed, { traceparent, isValidated: true });
     const consumeParts = () =>
       kafka.consume({
         groupId: CONSUMER_GROUPS.batchLane,

@@ -146,6 +146,7 @@ const SIZE = {
   evaluators: 3,
   resultStores: 1,
   dispatchers: 1,
+  watchers: 1,
 } as const;
 
 /** A delivery that was put off comes again within the drain. */

@@ -8,6 +8,7 @@ import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { AppAccess, type ClientApp } from '#shared/contracts/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
+import type { WatchWrites } from '#shared/documents/write-watches.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
 import type { AcceptedBatch, StoredLines } from '#shared/redis/batches.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
@@ -28,6 +29,7 @@ import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makePublishCheck } from '../../services/gateway/publish-check.ts';
 import { type IssuedLane, makeRequestIds } from '../../services/gateway/request-ids.ts';
 import { makeResolveRuleSet } from '../../services/gateway/resolve-rule-set.ts';
+import type { Dependencies as WatchDependencies } from '../../services/gateway/watches/handle-watches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
 
 export const API_KEY = makeApiKey(new Uint8Array(30).fill(7));
@@ -96,6 +98,10 @@ export type FakeOptions = {
   readonly trustedProxies?: readonly string[];
   readonly log?: Logger;
   readonly ruleSets?: FakeRuleSets;
+  /** Default: no watches. */
+  readonly watches?: Partial<
+    Pick<WatchDependencies, 'watches' | 'watchMembers' | 'watchWrites' | 'changeMembers'>
+  >;
   readonly proofKeys?: KeyRing;
 };
 
@@ -218,6 +224,11 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     readResult,
     waiters,
     ids,
+    watches: { read: async () => undefined, list: async () => [] },
+    watchMembers: { readMany: async () => [], list: async () => [] },
+    watchWrites: {} as WatchWrites,
+    changeMembers: async () => ({ added: 0, replaced: 0, removed: 0, members: 0 }),
+    ...options.watches,
     ruleSets: ruleSets.view,
     ruleSetCache,
     ruleSetWrites: ruleSets.writes,

@@ -5,6 +5,7 @@ import { makeMetrics as makePortalMetrics } from '../../services/developer-porta
 import { makeMetrics as makeEvaluatorMetrics } from '../../services/evaluator/metrics.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
 import { makeMetrics as makeResultStoreMetrics } from '../../services/result-store/metrics.ts';
+import { makeMetrics as makeWatcherMetrics } from '../../services/watcher/metrics.ts';
 import { makeMetrics as makeDispatcherMetrics } from '../../services/webhook-dispatcher/metrics.ts';
 
 export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
@@ -25,6 +26,7 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
     metrics.watchBatches(async () => 0);
   },
   'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
+  watcher: (registry) => void makeWatcherMetrics(registry),
   'developer-portal': (registry) => void makePortalMetrics(registry),
 };
 

@@ -177,7 +177,7 @@ export async function findPortBase(): Promise<number> {
 }
 
 function portsOf(portBase: number): number[] {
-  const counts = { gateways: 3, evaluators: 3, resultStores: 3, dispatchers: 3 };
+  const counts = { gateways: 3, evaluators: 3, resultStores: 3, dispatchers: 3, watchers: 3 };
   const rest = { data: '', once: false, demo: false, json: true, chains: undefined };
   const { processes, ...ports } = planPorts({ portBase, ...counts, ...rest });
   const own = processes.flatMap(({ opsPort, httpPort }) => (httpPort ? [opsPort, httpPort] : [opsPort]));

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type BatchEntry,
+  checkRequestedBatch,
+  PART_ENTRIES_MAX,
+  PART_READS_MAX,
+} from '#shared/contracts/batch.ts';
+import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { countReads } from '#shared/contracts/count-reads.ts';
+import type { Rule } from '#shared/contracts/rule.ts';
+import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rule-set.ts';
+import {
+  type CheckCause,
+  type CheckContext,
+  partitionOfMember,
+  type Watch,
+  type WatchMember,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { ChargeWatch } from '#shared/redis/watch-quota.ts';
+
+/** A result is of no use later. */
+const RESULT_KEPT_MS = 86_400_000;
+const BATCH_PARTITION_SHARE = 4;
+
+type Dependencies = {
+  readonly publish: KafkaConnection['publish'];
+  readonly chargeWatch: ChargeWatch;
+  readonly readLimits: (clientId: string) => Promise<AppAccess['limits'] | undefined>;
+  readonly pause: (watch: Watch, reason: 'quota-exceeded' | 'quota-share-exceeded') => Promise<void>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Checks of members of one partition. */
+export type AskedChecks = {
+  readonly watch: Watch;
+  readonly ruleSet: RuleSet;
+  readonly members: readonly WatchMember[];
+  readonly cause: CheckCause;
+  readonly sweep?: number;
+  readonly minBlock?: Readonly<Record<string, number>>;
+  readonly reorgFrom?: Readonly<Record<string, number>>;
+  readonly isCharged: boolean;
+  /** Called with the id of each part before it is published. */
+  readonly beforePart?: (requestId: string) => Promise<void>;
+};
+
+/** Asks for checks; false where the quota does not allow them, and the watch was paused. */
+export type AskChecks = (asked: AskedChecks) => Promise<boolean>;
+
+export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;
+
+/** Cuts checks of members into parts of a batch, whose results come back to the partition of the members. */
+export function makeAskChecks(deps: Dependencies): AskChecks {
+  return async function askChecks({ watch, ruleSet, members, cause, sweep, ...asked }) {
+    const { clientId } = watch;
+    const rules = rulesOf(ruleSet);
+    for (const part of cutParts(members, rules)) {
+      const nowMs = deps.now();
+      const acceptedAt = new Date(nowMs).toISOString();
+      const month = acceptedAt.slice(0, 7);
+      if (asked.isCharged) {
+        const limits = await deps.readLimits(clientId);
+        if (limits === undefined) throw new ServiceError('not-found', `there is no client app ${clientId}`);
+        const charge = { clientId, count: part.length, month, quotaShare: watch.quotaShare };
+        const outcome = await deps.chargeWatch({ ...charge, requestsPerMonth: limits.requestsPerMonth });
+        if (outcome !== 'charged') {
+          await deps.pause(watch, outcome);
+          return false;
+        }
+      }
+      const uid = watchUid(watch);
+      const context: CheckContext = {
+        watchUid: uid,
+        cause,
+        rules: rulesNameOf(ruleSet),
+        ...(sweep === undefined ? {} : { sweep }),
+        ...(asked.reorgFrom === undefined ? {} : { reorgFrom: asked.reorgFrom }),
+      };
+      const requestId = `watch_${randomUUID()}`;
+      await asked.beforePart?.(requestId);
+      await deps.publish(
+        checkRequestedBatch,
+        {
+          requestId,
+          clientId,
+          part: 0,
+          partCount: 1,
+          firstIndex: 0,
+          entryCount: part.length,
+          ruleSet: referenceOf(ruleSet),
+          delivery: {
+            mode: 'watch',
+            partition: partitionOfMember(uid, part[0]?.memberId ?? ''),
+            context: JSON.stringify(context),
+          },
+          acceptedAt,
+          retainUntil: new Date(nowMs + RESULT_KEPT_MS).toISOString(),
+          ...(asked.isCharged ? { chargedMonth: month } : {}),
+          entries: part.map(entryOf),
+          rules,
+          // What could not be read is never a "no", whatever the rule set says for checks.
+          onUndetermined: 'omit',
+          consistency: { blockTag: watch.blockTag, minBlock: { ...asked.minBlock } },
+        },
+        { fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE } },
+      );
+    }
+    return true;
+  };
+}
+
+const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEntry => ({
+  account,
+  ...(accounts === undefined ? {} : { accounts }),
+  ...(vaults === undefined ? {} : { vaults }),
+  ref: memberId,
+});
+
+function cutParts(members: readonly WatchMember[], rules: readonly Rule[]): WatchMember[][] {
+  const parts: WatchMember[][] = [];
+  let [part, reads]: [WatchMember[], number] = [[], 0];
+  // Most members have one wallet, and need the same reads.
+  const single = countReads({ account: members[0]?.account ?? '' }, rules);
+  for (const member of members) {
+    const isSingle = member.accounts === undefined && member.vaults === undefined;
+    const needed = isSingle ? single : countReads(member, rules);
+    if (part.length === PART_ENTRIES_MAX || (part.length > 0 && reads + needed > PART_READS_MAX)) {
+      parts.push(part);
+      [part, reads] = [[], 0];
+    }
+    part.push(member);
+    reads += needed;
+  }
+  return part.length === 0 ? parts : [...parts, part];
+}

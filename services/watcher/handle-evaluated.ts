@@ -1,0 +1,261 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { z } from 'zod';
+import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import { foldRoles } from '#shared/contracts/fold-roles.ts';
+import { RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
+import {
+  CheckContext,
+  type Watch,
+  type WatchCommand,
+  type WatchEvaluated,
+  type WatchMember,
+  watchOfUid,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Handler } from '#shared/kafka/consumer/record.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import {
+  type Applied,
+  applyCheck,
+  type MemberCheck,
+  releaseHeld,
+  revocationsOf,
+  settleSweep,
+} from './domain/apply-check.ts';
+import { composeRolesChanged } from './domain/compose-event.ts';
+import type { WatcherMetrics } from './metrics.ts';
+import { eventIdOf, type PublishChanges } from './publish-changes.ts';
+
+/** Members that are changed at once. */
+const CHUNK = 500;
+/** Beyond, a write of the member by others comes before every one of ours: that is a bug. */
+const TRIES_MAX = 20;
+/** A check that could not read, of a member that no sweep is about to check, is made again then. */
+const RETRY_MS = 60_000;
+
+const inflate = promisify(gunzip);
+
+const Line = z.object({
+  account: z.string().optional(),
+  accounts: z.array(z.string()).optional(),
+  ref: z.string(),
+  roles: z.array(RoleVerdict),
+  errors: z.array(RuleFault),
+  blockNumbers: z.record(z.string(), z.number()),
+});
+
+export type Dependencies = {
+  readonly watches: Pick<Watches, 'read'>;
+  readonly members: Pick<
+    WatchMembers,
+    'readMany' | 'write' | 'refresh' | 'scan' | 'withheld' | 'figures' | 'mayRevoke'
+  >;
+  readonly sweeps: Pick<WatchSweeps, 'finish'>;
+  readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
+  /** Charges the check of a transfer that led to an event; what exceeds the quota is not charged. */
+  readonly chargeEvents: (watch: Watch, count: number) => Promise<void>;
+  readonly metrics: Pick<WatcherMetrics, 'countLooks' | 'countEvent'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** How a member changes; called again with the member as it is where another writer came first. */
+type Change = (member: WatchMember) => Applied;
+
+/**
+ * Applies the log of a partition of members, one record after another: the results of checks, and decisions on withheld
+ * revocations. README.md says why a crash at any instant loses no event and repeats none with other content.
+ */
+export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated> {
+  return async function handleEvaluated(message, { partition }) {
+    await deps.publishChanges.publishOutbox(partition);
+    if ('command' in message) await obey(deps, message);
+    else await applyPart(deps, message, partition);
+  };
+}
+
+/** The watch that a uid names, unless it is gone. */
+async function readWatch(
+  { watches }: Pick<Dependencies, 'watches'>,
+  uid: string,
+): Promise<Watch | undefined> {
+  const { clientId, watchId } = watchOfUid(uid);
+  const watch = await watches.read(clientId, watchId);
+  return watch && watchUid(watch) === uid ? watch : undefined;
+}
+
+async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition: number): Promise<void> {
+  if (part.delivery.mode !== 'watch') throw new ServiceError('message-unreadable', 'the part is of no watch');
+  const context = CheckContext.parse(JSON.parse(part.delivery.context));
+  const { watchUid: uid, cause, sweep } = context;
+  const watch = await readWatch(deps, uid);
+  // What a paused watch would be told is found by the sweep that `resume` starts.
+  if (watch && !watch.paused) {
+    const checks = await readChecks(part, context);
+    deps.metrics.countLooks(cause, checks.size);
+    const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
+    const held = await holdExcess(deps, watch, members, checks);
+    const change: Change = (member) => {
+      const check = checks.get(member.memberId);
+      return check ? applyCheck(member, check, held.get(member.memberId)) : { member, revoked: [] };
+    };
+    const eventCount = await changeMembers(deps, { watch, partition, members, change, sweep });
+    if (cause === 'transfer' && eventCount > 0) await deps.chargeEvents(watch, eventCount);
+  }
+  if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
+}
+
+async function readChecks(
+  part: BatchPartCompleted,
+  { cause, rules, sweep, reorgFrom }: CheckContext,
+): Promise<Map<string, MemberCheck>> {
+  const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
+  const checks = new Map<string, MemberCheck>();
+  for (const json of text.split('\n')) {
+    if (json === '') continue;
+    const {
+      account,
+      accounts = account === undefined ? [] : [account],
+      ref,
+      ...line
+    } = Line.parse(JSON.parse(json));
+    const outcomes = foldRoles(line);
+    const verdicts = part.roles.map(({ id }) => {
+      const outcome = outcomes.get(id);
+      const isDecided = outcome === 'granted' || outcome === 'denied';
+      return [id, isDecided ? outcome === 'granted' : undefined] as const;
+    });
+    checks.set(ref, {
+      cause,
+      rules,
+      sweep,
+      reorgFrom,
+      accounts: accounts.map((each) => each.toLowerCase()),
+      verdicts: new Map(verdicts),
+      blockNumbers: line.blockNumbers,
+      errors: line.errors,
+      evaluatedAt: part.evaluatedAt,
+      askedAt: part.acceptedAt,
+    });
+  }
+  return checks;
+}
+
+/** By member id, the roles whose revocation would be one too many within the hour. */
+async function holdExcess(
+  { members: view, now }: Dependencies,
+  watch: Watch,
+  members: readonly WatchMember[],
+  checks: ReadonlyMap<string, MemberCheck>,
+): Promise<Map<string, Set<string>>> {
+  const byRole = new Map<string, string[]>();
+  for (const member of members) {
+    const check = checks.get(member.memberId);
+    for (const roleId of check ? revocationsOf(member, check) : [])
+      byRole.set(roleId, [...(byRole.get(roleId) ?? []), member.memberId]);
+  }
+  const held = new Map<string, Set<string>>();
+  if (byRole.size === 0) return held;
+  const uid = watchUid(watch);
+  const { holders } = await view.figures(uid);
+  for (const [roleId, memberIds] of byRole) {
+    const bound = { nowMs: now(), holders: holders.get(roleId) ?? 0, ...watch.massRevocation };
+    const allowed = await view.mayRevoke(uid, roleId, memberIds, bound);
+    for (const memberId of memberIds.filter((id) => !allowed.has(id)))
+      held.set(memberId, new Set([...(held.get(memberId) ?? []), roleId]));
+  }
+  return held;
+}
+
+async function obey(deps: Dependencies, command: WatchCommand): Promise<void> {
+  const { watchUid: uid, partition, at } = command;
+  const watch = await readWatch(deps, uid);
+  const change: Change = (member) =>
+    command.command === 'release'
+      ? releaseHeld(member, at)
+      : settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
+  const memberIds = watch ? await deps.members.withheld(uid, partition) : [];
+  for (let i = 0; watch && i < memberIds.length; i += CHUNK) {
+    const members = (await deps.members.readMany(uid, memberIds.slice(i, i + CHUNK))).filter(isThere);
+    await changeMembers(deps, {
+      watch,
+      partition,
+      members,
+      change,
+      countsRevoked: command.command !== 'release',
+      sweep: undefined,
+    });
+  }
+  if (command.command === 'settle') await deps.sweeps.finish(uid, command.sweep, `settle/${partition}`);
+}
+
+type Changes = {
+  readonly watch: Watch;
+  readonly partition: number;
+  readonly members: readonly WatchMember[];
+  readonly change: Change;
+  readonly countsRevoked?: boolean;
+  readonly sweep: number | undefined;
+};
+
+/** Changes members and publishes what changed; returns how many events there were. */
+async function changeMembers(deps: Dependencies, changes: Changes): Promise<number> {
+  const { watch, partition, members } = changes;
+  const unchanged: WatchMember[] = [];
+  const changed = (
+    await Promise.all(
+      members.map(async (member) => {
+        const next = await writeChange(deps, changes, member);
+        if (next?.isChanged === false) unchanged.push(next.member);
+        return next?.isChanged ? next.member : undefined;
+      }),
+    )
+  ).filter((member) => member !== undefined);
+  await deps.members.refresh(watchUid(watch), partition, unchanged);
+  await Promise.all(changed.map((member) => deps.publishChanges.publishMember(watch, member)));
+  return changed.filter(({ event }) => event !== undefined).length;
+}
+
+async function writeChange(
+  { members: view, now, metrics }: Dependencies,
+  { watch, change, sweep, countsRevoked = true }: Changes,
+  read: WatchMember,
+): Promise<{ readonly member: WatchMember; readonly isChanged: boolean } | undefined> {
+  const uid = watchUid(watch);
+  for (let [tries, before]: [number, WatchMember | undefined] = [0, read]; tries < TRIES_MAX; tries++) {
+    if (!isThere(before)) return undefined;
+    const nowMs = now();
+    const { member, event } = change(before);
+    if (!isToPublish(before, member)) return { member, isChanged: false };
+    const { event: _, ...rest } = member;
+    const at = new Date(nowMs).toISOString();
+    const composed = event && composeRolesChanged(member, event, eventIdOf(member, event.sequence), at);
+    const after: WatchMember = {
+      ...rest,
+      version: Math.max(nowMs, before.version + 1),
+      ...(composed === undefined ? {} : { event: composed }),
+    };
+    const isUnread = sweep === undefined && member.errors.some(({ retryable }) => retryable);
+    const dueAtMs = isUnread ? nowMs + RETRY_MS : undefined;
+    if (await view.write(before, after, nowMs, { dueAtMs, countsRevoked })) {
+      if (event) metrics.countEvent(event.cause);
+      return { member: after, isChanged: true };
+    }
+    [before] = await view.readMany(uid, [read.memberId]);
+  }
+  throw new ServiceError('overloaded', 'a member is being written by too many');
+}
+
+const isThere = (member: WatchMember | undefined): member is WatchMember =>
+  member !== undefined && member.removedAt === undefined;
+
+/** Whether the topic must learn of it: when a member was checked last, and at which block, stands in the view alone. */
+function isToPublish(before: WatchMember, after: WatchMember): boolean {
+  const of = ({ roles, sequence, rules, reorgedAt, checkedAt }: WatchMember) =>
+    JSON.stringify([roles, sequence, rules, reorgedAt, checkedAt !== undefined]);
+  return before !== after && of(before) !== of(after);
+}

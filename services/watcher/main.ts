@@ -1,0 +1,142 @@
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { chainTransferred, MEMBER_PARTITIONS, type Watch, watchEvaluated } from '#shared/contracts/watch.ts';
+import { makeWriteDocument } from '#shared/documents/write-document.ts';
+import { describeError } from '#shared/errors.ts';
+import { connectKafka } from '#shared/kafka/connect.ts';
+import { runService } from '#shared/lifecycle.ts';
+import { makeAccounts } from '#shared/redis/accounts.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
+import { startClock } from '#shared/redis/clock.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
+import { makeResults } from '#shared/redis/results.ts';
+import { makeRuleSets } from '#shared/redis/rule-sets.ts';
+import { makeWatchMembers } from '#shared/redis/watch-members.ts';
+import { makeChargeWatch } from '#shared/redis/watch-quota.ts';
+import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { makeWatches } from '#shared/redis/watches.ts';
+import { startRepeating } from '#shared/repeat.ts';
+import { watchClock } from '#shared/telemetry/metrics.ts';
+import { makeAskChecks } from './ask-checks.ts';
+import { makeCheckDue } from './check-due.ts';
+import { loadConfig } from './config.ts';
+import { makeHandleEvaluated } from './handle-evaluated.ts';
+import { makeHandleTransfer } from './handle-transfer.ts';
+import { makeMetrics } from './metrics.ts';
+import { makePublishChanges } from './publish-changes.ts';
+import { makeReadLimits } from './read-limits.ts';
+import { makeRemoveMembers } from './remove-members.ts';
+import { makeRunSweeps } from './run-sweeps.ts';
+import { makeSweepFollowers } from './sweep-followers.ts';
+import { makeTendWatches } from './tend-watches.ts';
+
+/** Partitions whose records are handled at once; those of one partition are handled one after another. */
+const WINDOW = MEMBER_PARTITIONS;
+const TRANSFERS = { window: 256, fetchWaitMs: 100 } as const;
+const DUE_INTERVAL_MS = 500;
+const SWEEP_INTERVAL_MS = 500;
+const TEND_INTERVAL_MS = 2_000;
+const OUTBOX_INTERVAL_MS = 15_000;
+
+// Composition root: the only file that knows every part of the watcher.
+await runService(
+  'watcher',
+  () => loadConfig(process.env),
+  async (scope, context, config) => {
+    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+    const clock = scope.use(await startClock(redis));
+    watchClock(context.metrics, clock);
+    const { now } = clock;
+    const kafka = scope.use(await connectKafka(config, 'watcher', context));
+    const metrics = makeMetrics(context.metrics);
+    const { publish } = kafka;
+    const [watches, members, sweeps] = [makeWatches(redis), makeWatchMembers(redis), makeWatchSweeps(redis)];
+    const [ruleSets, clientApps] = [makeRuleSets(redis), makeClientApps(redis)];
+    const partitions = Array.from({ length: MEMBER_PARTITIONS }, (_, index) => index);
+    let owned: ReadonlySet<number> = new Set();
+    const isOwned = (partition: number) => owned.has(partition);
+    const common = {
+      watches,
+      members,
+      sweeps,
+      ruleSets,
+      clientApps,
+      publish,
+      isOwned,
+      now,
+      metrics,
+      log: context.log,
+    };
+
+    const publishChanges = makePublishChanges({ ...common, results: makeResults(redis) });
+    const tending = makeTendWatches({
+      ...common,
+      partitions,
+      followed: makeFollowedContracts(redis),
+      removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),
+      writeDocument: makeWriteDocument({ publish }),
+      publishEvent: publishChanges.publishEvent,
+      oldestDueAt: async () => {
+        const times = await Promise.all(partitions.filter(isOwned).map(members.oldestDueAt));
+        return times.reduce<number | undefined>(
+          (least, at) => (at !== undefined && at < (least ?? Infinity) ? at : least),
+          undefined,
+        );
+      },
+    });
+    const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
+    const chargeWatch = makeChargeWatch(redis);
+    const askChecks = makeAskChecks({ ...common, chargeWatch, readLimits, pause: tending.pause });
+    const chargeEvents = async ({ clientId, quotaShare }: Watch, count: number) => {
+      const limits = await readLimits(clientId);
+      const month = new Date(now()).toISOString().slice(0, 7);
+      if (limits) await chargeWatch({ clientId, count, month, quotaShare, ...limits });
+    };
+
+    scope.use(
+      await kafka.consume({
+        groupId: CONSUMER_GROUPS.members,
+        topics: [watchEvaluated],
+        window: WINDOW,
+        handle: makeHandleEvaluated({ ...common, publishChanges, chargeEvents }),
+        onAssignment: (assigned) => {
+          owned = new Set(assigned);
+        },
+      }),
+    );
+    scope.use(
+      await kafka.consume({
+        ...TRANSFERS,
+        groupId: CONSUMER_GROUPS.transfers,
+        topics: [chainTransferred],
+        handle: makeHandleTransfer({
+          ...common,
+          askChecks,
+          sweepFollowers: makeSweepFollowers({ ...common, partitions }),
+        }),
+      }),
+    );
+
+    const checkDue = makeCheckDue({ ...common, askChecks });
+    const runSweeps = makeRunSweeps({
+      ...common,
+      askChecks,
+      announceHeld: tending.announceHeld,
+      partsMax: config.partsMax,
+    });
+    const repeat = (what: string, work: () => Promise<unknown>, intervalMs: number) =>
+      scope.use(
+        startRepeating(async () => void (await work()), {
+          intervalMs,
+          onError: (error) => context.log.warn({ error: describeError(error) }, what),
+        }),
+      );
+    const forOwned = async (work: (partition: number) => Promise<void>) => {
+      for (const partition of partitions.filter(isOwned)) await work(partition);
+    };
+    repeat('due members not checked', () => forOwned(checkDue), DUE_INTERVAL_MS);
+    repeat('sweeps not carried on', runSweeps, SWEEP_INTERVAL_MS);
+    repeat('watches not tended', tending.tendWatches, TEND_INTERVAL_MS);
+    repeat('outbox not published', () => forOwned(publishChanges.publishOutbox), OUTBOX_INTERVAL_MS);
+  },
+);

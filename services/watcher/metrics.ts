@@ -1,0 +1,48 @@
+import { Counter, Gauge } from 'prom-client';
+import { CheckCause, EventCause } from '#shared/contracts/watch.ts';
+import type { Registry } from '#shared/telemetry/metrics.ts';
+
+export type WatcherMetrics = ReturnType<typeof makeMetrics>;
+
+/** All metrics of a watcher process. */
+export function makeMetrics(registry: Registry) {
+  const registers = [registry];
+  const looks = new Counter({
+    name: 'rolecall_watch_looks_total',
+    help: 'Checks of members of watches.',
+    labelNames: ['cause'],
+    registers,
+  });
+  const events = new Counter({
+    name: 'rolecall_watch_events_total',
+    help: 'Events that tell of changed roles.',
+    labelNames: ['cause'],
+    registers,
+  });
+  const members = new Gauge({
+    name: 'rolecall_watch_members',
+    help: 'Members of the watches whose sweeps this process starts.',
+    registers,
+  });
+  const overdue = new Gauge({
+    name: 'rolecall_watch_overdue_seconds',
+    help: 'How long the longest waiting check or sweep of this process has been due; 0 without one.',
+    registers,
+  });
+  const held = new Gauge({
+    name: 'rolecall_watches_held',
+    help: 'Watches with held revocations, of those whose sweeps this process starts.',
+    registers,
+  });
+  for (const cause of CheckCause.options) looks.inc({ cause }, 0);
+  for (const cause of EventCause.options) events.inc({ cause }, 0);
+  return {
+    countLooks: (cause: CheckCause, count: number) => looks.inc({ cause }, count),
+    countEvent: (cause: EventCause) => events.inc({ cause }),
+    setWatches: (figures: { readonly members: number; readonly held: number }) => {
+      members.set(figures.members);
+      held.set(figures.held);
+    },
+    setOverdue: (seconds: number) => overdue.set(seconds),
+  };
+}

@@ -1,0 +1,179 @@
+import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import {
+  type HeldRole,
+  MEMBER_PARTITIONS,
+  partitionOfWatch,
+  type Watch,
+  type WatchCommand,
+  watchEvaluated,
+  watchOfUid,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import { describeError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { Sweep, WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { type AskChecks, rulesNameOf } from './ask-checks.ts';
+import { exceedsShare } from './domain/exceeds-share.ts';
+
+/** A sweep ends then, whatever was not read. */
+export const SWEEP_MS_MAX = 15 * 60_000;
+/** A settlement that was not carried out is published again. */
+const SETTLE_AGAIN_MS = 60_000;
+const PACE_MS = 100;
+
+type Dependencies = {
+  readonly watches: Pick<Watches, 'read'>;
+  readonly ruleSets: Pick<RuleSets, 'read'>;
+  readonly members: Pick<WatchMembers, 'scan'>;
+  readonly sweeps: WatchSweeps;
+  readonly askChecks: AskChecks;
+  /** Tells the client which roles are held from now on. */
+  readonly announceHeld: (watch: Watch, roles: readonly Omit<HeldRole, 'heldAt'>[]) => Promise<void>;
+  readonly publish: KafkaConnection['publish'];
+  readonly isOwned: (partition: number) => boolean;
+  readonly partsMax: number;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+  readonly log: Logger;
+};
+
+/** Carries the running sweeps on: asks for the checks of the own partitions, and ends the sweeps of the own watches. */
+export function makeRunSweeps(deps: Dependencies) {
+  /** Partitions of sweeps for which this process is asking. */
+  const asking = new Set<string>();
+  const settledAt = new Map<string, number>();
+
+  const ask = async (watch: Watch, ruleSet: RuleSet, { uid, sweep, cause }: Sweep, partition: number) => {
+    const beforePart = async (requestId: string) => {
+      while (((await deps.sweeps.read(uid))?.partCount ?? 0) >= deps.partsMax)
+        await new Promise((resolve) => setTimeout(resolve, PACE_MS));
+      await deps.sweeps.addPart(uid, sweep, requestId);
+    };
+    for await (const members of deps.members.scan(uid, partition))
+      if (members.length > 0) {
+        const isAllowed = await deps.askChecks({
+          watch,
+          ruleSet,
+          members,
+          cause,
+          sweep,
+          isCharged: true,
+          beforePart,
+        });
+        if (!isAllowed || !deps.isOwned(partition)) return isAllowed;
+      }
+    await deps.sweeps.finish(uid, sweep, `ask/${partition}`);
+    return true;
+  };
+
+  const askAll = async (watch: Watch, ruleSet: RuleSet, state: Sweep): Promise<void> => {
+    for (const partition of state.toAsk.filter(deps.isOwned)) {
+      const name = `${state.uid}/${state.sweep}/${partition}`;
+      if (asking.has(name)) continue;
+      asking.add(name);
+      try {
+        if (!(await ask(watch, ruleSet, state, partition))) return;
+      } finally {
+        asking.delete(name);
+      }
+    }
+  };
+
+  const conclude = async (watch: Watch, state: Sweep): Promise<void> => {
+    const { uid, sweep, cause, holders, revocations } = state;
+    const isOver = state.toAsk.length + state.partCount === 0 || deps.now() - sweep > SWEEP_MS_MAX;
+    if (state.hold === undefined && !isOver) return;
+    const excessive = [...revocations]
+      .filter(([id, count]) => exceedsShare(watch.massRevocation, count, holders[id] ?? 0))
+      .map(([id]) => id);
+    const holdRoles = await deps.sweeps.decide(uid, sweep, excessive);
+    if (holdRoles === undefined) return;
+    if (state.hold !== undefined && state.toSettle.length === 0) {
+      settledAt.delete(uid);
+      await deps.sweeps.end(uid, sweep);
+      return;
+    }
+    if (deps.now() - (settledAt.get(uid) ?? 0) < SETTLE_AGAIN_MS) return;
+    const held = holdRoles.map((id) => ({
+      id,
+      holders: holders[id] ?? 0,
+      revocations: revocations.get(id) ?? 0,
+    }));
+    await deps.announceHeld(watch, held);
+    const at = new Date(deps.now()).toISOString();
+    const partitions =
+      state.hold === undefined ? Array.from({ length: MEMBER_PARTITIONS }, (_, p) => p) : state.toSettle;
+    await Promise.all(
+      partitions.map((partition) => {
+        const command: WatchCommand = {
+          command: 'settle',
+          clientId: watch.clientId,
+          watchUid: uid,
+          partition,
+          at,
+          sweep,
+          cause,
+          holdRoles,
+        };
+        return deps.publish(watchEvaluated, command);
+      }),
+    );
+    settledAt.set(uid, deps.now());
+  };
+
+  const carryOn = async (uid: string): Promise<void> => {
+    const state = await deps.sweeps.read(uid);
+    const { clientId, watchId } = watchOfUid(uid);
+    const watch = await deps.watches.read(clientId, watchId);
+    const isMine = deps.isOwned(partitionOfWatch(uid));
+    if (state === undefined || watch === undefined || watchUid(watch) !== uid || watch.paused) {
+      // A watch that was paused begins a new sweep when it is resumed.
+      if (isMine) await deps.sweeps.forget(uid);
+      return;
+    }
+    if (state.hold === undefined) {
+      const ruleSet = await deps.ruleSets.read(clientId, watch.ruleSet);
+      if (ruleSet) await askAll(watch, ruleSet, state);
+    }
+    const asked = await deps.sweeps.read(uid);
+    if (isMine && asked) await conclude(watch, asked);
+  };
+
+  const busy = new Set<string>();
+  return async function runSweeps(): Promise<void> {
+    for (const uid of await deps.sweeps.running()) {
+      if (busy.has(uid)) continue;
+      busy.add(uid);
+      void carryOn(uid)
+        .catch((error: unknown) => deps.log.warn({ error: describeError(error) }, 'sweep not carried on'))
+        .finally(() => busy.delete(uid));
+    }
+  };
+}
+
+/** Begins a sweep; false where one is running. */
+export async function beginSweep(
+  {
+    sweeps,
+    members,
+    now,
+  }: { sweeps: WatchSweeps; members: Pick<WatchMembers, 'figures'>; now: () => number },
+  watch: Watch,
+  ruleSet: RuleSet,
+  cause: 'schedule' | 'rule-set',
+): Promise<boolean> {
+  const uid = watchUid(watch);
+  const { holders } = await members.figures(uid);
+  const begun = {
+    uid,
+    sweep: now(),
+    cause,
+    rules: rulesNameOf(ruleSet),
+    holders: Object.fromEntries(holders),
+  };
+  return sweeps.begin(begun);
+}
