@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
 import { UndeterminedCode } from '#shared/contracts/result.ts';
+import { OnUndetermined } from '#shared/contracts/rule.ts';
 import { DELIVERY_STATES } from './api.ts';
 
 /** Schemas of the answers. Tests validate answers against them; the OpenAPI document is generated from them. */
@@ -280,3 +281,20 @@ export const OperatorAccountAnswer = OperatorAccountList.element;
 export const DeadLetterCounts = z.array(
   z.object({ topic: z.string(), count }).meta({ id: 'DeadLetterCount' }),
 );
+
+const ruleSet = {
+  ruleSetId: z.string(),
+  version: count,
+  digest: z.string(),
+  name: z.string().optional(),
+  onUndetermined: OnUndetermined,
+  updatedAt: instant,
+};
+export const RuleSetAnswer = z
+  .object({ ...ruleSet, rules: z.array(z.record(z.string(), z.unknown())) })
+  .meta({ id: 'RuleSet' });
+export const RuleSetPage = z.object({
+  ruleSets: z.array(z.object({ ...ruleSet, ruleCount: count }).meta({ id: 'RuleSetSummary' })),
+  /** The id after which the next page begins. */
+  next: z.string().optional(),
+});

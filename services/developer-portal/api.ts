@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
 import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
 import { UndeterminedCode } from '#shared/contracts/result.ts';
+import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import { RULE_SETS_MAX } from '#shared/contracts/tiers.ts';
 
 /*
@@ -174,4 +175,14 @@ export const TierBody = z
 
 /** The page generates it when it opens a form, so a double submit or a retry creates only one. */
 export const IdempotencyKey = z.uuid();
-export const ClientId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+/** A part of a path that names something. Rule sets may have a dot in their id. */
+export const PathId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/);
+export const RuleSetsQuery = z.strictObject({ after: z.string().regex(RULE_SET_ID).optional() });
+/** A rule set as the gateway takes it, and the version that it replaces: 0 for one that is to be new. */
+export const RuleSetDraft = z
+  .strictObject({
+    /** Validated by the rules of the gateway, with every fault by its pointer inside. */
+    ruleSet: z.record(z.string(), z.unknown()),
+    replaces: z.number().int().min(0).optional(),
+  })
+  .meta({ id: 'RuleSetDraft' });

@@ -9,7 +9,7 @@ import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
-import { ClientId } from './api.ts';
+import { PathId } from './api.ts';
 import type { Call, Handlers } from './call.ts';
 import { requireAccount, requireIdempotencyKey, requireOwnOrigin, SESSION_COOKIE, tokenOf } from './guard.ts';
 import type { PortalMetrics } from './metrics.ts';
@@ -161,7 +161,7 @@ async function authorize(
     query: (query ? readQuery(request, query) : undefined) as never,
     param(name) {
       const value = request.params[name];
-      if (!ClientId.safeParse(value).success)
+      if (!PathId.safeParse(value).success)
         throw new Problem('not-found', 'It does not exist, or is not yours.');
       return String(value);
     },

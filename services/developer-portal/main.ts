@@ -20,6 +20,7 @@ import { makeCheckHandlers } from './handle-checks.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
 import { makeInsightHandlers } from './handle-insight.ts';
 import { makeOperatorHandlers } from './handle-operator.ts';
+import { makeRuleSetHandlers } from './handle-rule-sets.ts';
 import { makeIdempotency } from './idempotency.ts';
 import { makeWork } from './make-work.ts';
 import { makeMetrics } from './metrics.ts';
@@ -47,6 +48,7 @@ await runService(
     const throttle = makeThrottle(redis);
     const idempotency = makeIdempotency(redis, box);
     const readOwn = makeReadOwn(work);
+    const chains = loadChains(config.chainsFile);
     const handlers = {
       ...makeAccountHandlers({
         ...store,
@@ -79,12 +81,13 @@ await runService(
         ...work,
         countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
       }),
+      ...makeRuleSetHandlers({ ...store, ...work, readOwn, chains }),
       ...makeTryHandlers({
         readOwn,
         gatewayUrl: config.gateway.url,
         publicUrl: config.gateway.publicUrl,
         fetch: globalThis.fetch,
-        chains: loadChains(config.chainsFile),
+        chains,
         demo: config.demo,
       }),
     };

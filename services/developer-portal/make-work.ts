@@ -1,7 +1,9 @@
 import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
+import { makeThrottle } from '#shared/redis/throttle.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { openViews } from '#shared/views/open-views.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
@@ -20,14 +22,16 @@ type Dependencies = {
 
 export type Work = ReturnType<typeof makeWork>;
 
-/** The operations on accounts, client apps and deliveries that the portal and the admin command share. */
+/** The operations on accounts, client apps, rule sets and deliveries that the portal and the admin command share. */
 export function makeWork({ redis, store, publish, box, now }: Dependencies) {
   const writes = makeAuditedWrites({ ...store, publish, now });
-  const apps = makeClientAppWork({ ...store, slots: makeLeasedSlots(redis), writes, box, now });
+  const slots = makeLeasedSlots(redis);
+  const apps = makeClientAppWork({ ...store, slots, writes, box, now });
   return {
     writes,
     apps,
     accountWork: makeAccountWork({ ...store, apps, writes, now }),
+    ruleSetWrites: makeRuleSetWrites({ ...store, slots, throttle: makeThrottle(redis), publish, now }),
     resends: makeResendWebhooks({
       ...store,
       publish: (message) => publish(webhookRequested, message),

@@ -5,7 +5,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { ClientId, IdempotencyKey } from './api.ts';
+import { IdempotencyKey, PathId } from './api.ts';
 import { SESSION_COOKIE } from './guard.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
@@ -93,7 +93,7 @@ export function makeOpenApi() {
 
 function describe(operationId: string, operation: Operation): ZodOpenApiOperationObject {
   const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
-  const params = z.object(Object.fromEntries(names.map((name) => [name, ClientId])));
+  const params = z.object(Object.fromEntries(names.map((name) => [name, PathId])));
   const { answer, body, query } = operation;
   return {
     operationId,

@@ -6,7 +6,7 @@ export type Access = 'public' | 'session' | 'operator';
 
 /** One operation of the portal's API, as the server serves it and the OpenAPI document describes it. */
 export type Operation = {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: string;
   readonly access: Access;
   readonly summary: string;

@@ -4,6 +4,7 @@ import * as answers from './api-answers.ts';
 import type { Operation } from './operation.ts';
 import { OPERATOR_OPERATIONS } from './operator-operations.ts';
 import { RESULT_OPERATIONS } from './result-operations.ts';
+import { RULE_SET_OPERATIONS } from './rule-set-operations.ts';
 
 const APP = '/api/apps/:clientId';
 
@@ -174,6 +175,7 @@ export const OPERATIONS = {
     codes: ['not-found'],
   },
   ...RESULT_OPERATIONS,
+  ...RULE_SET_OPERATIONS,
   readTryOptions: {
     method: 'get',
     path: '/api/try-options',

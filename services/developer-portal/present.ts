@@ -89,13 +89,13 @@ export const presentDelivery = (view: DeliveryView): z.input<typeof answers.Deli
   })),
 });
 
-/** Developers see `operator` in place of an operator's e-mail address. */
+/** Developers see `operator` in place of an operator's e-mail address, and their keys by id. */
 export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,
 ): z.input<typeof answers.AuditEntry> => ({
   at,
-  actor: actor === reader.email ? actor : 'operator',
+  actor: actor.includes('@') && actor !== reader.email ? 'operator' : actor,
   action,
   subject,
 });

@@ -21,6 +21,8 @@ export const PROBLEMS = {
   'operator-required': { status: 403, title: 'Only operators may do this' },
   'not-found': { status: 404, title: 'There is no such thing' },
   'limit-reached': { status: 409, title: "The tier's limit is reached" },
+  'rule-set-in-use': { status: 409, title: 'A watch refers to the rule set' },
+  'version-conflict': { status: 412, title: 'It was changed meanwhile' },
   conflict: { status: 409, title: 'This cannot be done in its present state' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another request' },
   'gateway-unavailable': { status: 502, title: 'The gateway did not answer' },
@@ -58,6 +60,8 @@ export function problemOf(error: unknown): Problem {
     case 'not-found':
       return new Problem('not-found', 'It does not exist, or is not yours.');
     case 'limit-reached':
+    case 'rule-set-in-use':
+    case 'version-conflict':
     case 'conflict':
       return new Problem(error.code, sentenceOf(error));
     case 'rate-limited':

@@ -9,6 +9,7 @@ import { Label } from './body-texts.ts';
 import { ruleOf } from './complete-rule.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE, RuleBodies } from './rule-body.ts';
 import { asSentence, validateBody } from './validate-body.ts';
+import { chainsOf, placeRules } from './validate-rules.ts';
 
 const FAULTS_MAX = 1_000;
 
@@ -28,7 +29,11 @@ export type RuleSetValidation =
 /** The fewest reads that any check of the rules needs. */
 const ONE_WALLET = { account: ZERO_ADDRESS };
 
-type Bounds = { readonly isEnterprise: boolean; readonly chainIds: ReadonlySet<number> };
+type Bounds = {
+  readonly isEnterprise: boolean;
+  /** The configured chains; `undefined` where they are not known, and every chain is accepted. */
+  readonly chainIds: ReadonlySet<number> | undefined;
+};
 
 /**
  * Validates the body of a rule set and lists every fault by JSON pointer. A rule set may be as large as an asynchronous
@@ -36,8 +41,9 @@ type Bounds = { readonly isEnterprise: boolean; readonly chainIds: ReadonlySet<n
  *
  * @param body the result of `JSON.parse`
  */
-export function validateRuleSet(body: unknown, { isEnterprise, chainIds }: Bounds): RuleSetValidation {
-  const rulesMax = isEnterprise ? RULES_MAX_ENTERPRISE : RULES_MAX;
+export function validateRuleSet(body: unknown, bounds: Bounds): RuleSetValidation {
+  const rulesMax = bounds.isEnterprise ? RULES_MAX_ENTERPRISE : RULES_MAX;
+  const chainIds = bounds.chainIds ?? new Set([...chainsOf(placeRules(body, rulesMax))].map(Number));
   const { faults, parsed } = validateBody(RuleSetBody, body, { rulesMax, chainIds });
   if (faults.length > 0 || !parsed) return refused(faults);
   const { name, rules, onUndetermined = 'omit' } = parsed;

@@ -3,14 +3,8 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
-import { spawnNode } from '../support/spawn-process.ts';
-import {
-  makePortalClient,
-  type RunningPortal,
-  SECRET_KEYS,
-  signUp,
-  startPortal,
-} from '../support/start-portal.ts';
+import { makeAdmin } from '../support/run-admin.ts';
+import { makePortalClient, type RunningPortal, signUp, startPortal } from '../support/start-portal.ts';
 
 // Scenario: somebody signs up with an address before its owner is known, and an operator works on that address with the
 // command. Nothing is given to the account until the operator vouches for it, and operator rights never go to a session.
@@ -29,17 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-/** Runs the operator's command as a process of its own: its exit code, and what it printed as JSON. */
-async function admin(...args: readonly string[]) {
-  await using command = spawnNode(['services/developer-portal/admin/main.ts', ...args, '--json'], {
-    KAFKA_BROKERS: config.kafka.brokers.join(','),
-    REDIS_URL: config.redis.url,
-    ROLECALL_SECRET_KEYS: SECRET_KEYS,
-  });
-  const exitCode = await command.exited;
-  const text = exitCode === 0 ? command.stdout() : command.stderr();
-  return { exitCode, value: JSON.parse(text) as Record<string, unknown> };
-}
+const admin = makeAdmin(config);
 
 const account = (email: string) => openViews(connection.redis).accounts.findByEmail(email);
 

@@ -56,7 +56,7 @@ export type PortalClient = {
   readonly get: <T>(path: string) => Promise<Answer<T>>;
   /** Writes as the page does: from its own origin, with an idempotency key of its own. */
   readonly send: <T>(
-    method: 'POST' | 'PATCH' | 'DELETE',
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string | undefined>>,

@@ -10,6 +10,7 @@ import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
+import { loadChains } from '../config.ts';
 import { makeWork } from '../make-work.ts';
 
 /** A command fails fast if the system is not running. */
@@ -60,6 +61,8 @@ export async function openSystem(env: Environment) {
       now: clock.now,
     }),
     keyUse: makeKeyUse(redis),
+    /** The configured chains, where CHAINS_FILE names them. */
+    chains: () => (env['CHAINS_FILE'] ? loadChains(env['CHAINS_FILE']) : undefined),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };
 }

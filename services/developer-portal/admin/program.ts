@@ -11,6 +11,7 @@ import * as checks from './check-commands.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 import { addProofKeys, type Print } from './proof-key-commands.ts';
+import { addRuleSets } from './rule-set-commands.ts';
 import * as system from './system-commands.ts';
 import * as webhooks from './webhook-commands.ts';
 
@@ -83,6 +84,7 @@ export function makeProgram(run: Run, print: Print, env: Environment, isJson = f
   addSystem(program, run);
   addChecks(program, run);
   addWebhooks(program, run);
+  addRuleSets(program, run);
   addProofKeys(program, print, env);
   return program;
 }

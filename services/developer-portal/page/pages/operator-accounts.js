@@ -19,6 +19,8 @@ const LIMITS = [
   ['requestsPerMonth', 'Checks per month', 1_000_000_000_000],
   ['clientApps', 'Client apps', 10_000],
   ['marketplaceKeys', 'Marketplace keys', 10_000],
+  ['ruleSets', 'Rule sets of each app', 10_000],
+  ['writesPerDay', 'Writes of each app in a day', 1_000_000_000_000],
 ];
 
 /** All accounts, looked up by their address. */

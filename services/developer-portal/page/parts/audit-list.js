@@ -19,6 +19,8 @@ const ACTIONS = {
   'key-rolled': 'rolled a key',
   'secret-rotated': 'rotated the signing secret',
   'secrets-resealed': 'sealed the secrets at rest with a new key',
+  'rule-set-written': 'stored the rule set',
+  'rule-set-deleted': 'deleted the rule set',
   'limits-set': 'set the limits',
   'account-deleted': 'deleted the account',
   'test-event-sent': 'sent a test event',

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rule-set.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
+import type { RuleSetContent, RuleSetWrite } from '#shared/documents/write-rule-sets.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import { ACTOR } from './app-commands.ts';
+import type { OpenSystem } from './open-system.ts';
+
+/** Commands about the rule sets of client apps; each value is what `--json` prints. */
+
+type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
+
+const PAGE_COUNT_MAX = 200;
+/** Faults of a file that the error names. */
+const FAULTS_MAX = 20;
+
+/** By id, without the rules themselves. */
+export async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
+  await apps.read(clientId);
+  const all: RuleSet[] = [];
+  for (let hasMore = true; hasMore; ) {
+    const after = all.at(-1)?.id;
+    const page = await ruleSets.list(clientId, {
+      countMax: PAGE_COUNT_MAX,
+      ...(after === undefined ? {} : { after }),
+    });
+    all.push(...page.ruleSets);
+    hasMore = page.hasMore;
+  }
+  return all.map((ruleSet) => {
+    const { rules, ...shown } = presentRuleSet(ruleSet);
+    return { ...shown, ruleCount: rules.length };
+  });
+}
+
+/** @throws ServiceError `not-found` */
+export async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id: string) {
+  await apps.read(clientId);
+  const found = await ruleSets.read(clientId, id);
+  if (!found) throw new ServiceError('not-found', `${clientId} has no rule set ${id}`);
+  return presentRuleSet(found);
+}
+
+/** Stores the content of a JSON file, as `PUT /access-control/rule-sets/{id}` takes it. @throws ServiceError `usage-invalid` */
+export async function putRuleSet(system: OpenSystem, clientId: string, id: string, file: string) {
+  if (!RULE_SET_ID.test(id))
+    throw new ServiceError('usage-invalid', `the id of a rule set must match ${RULE_SET_ID.source}`);
+  const { write, isEnterprise } = await writeOf(system, clientId, id);
+  const { ruleSet, isNew } = await system.ruleSetWrites.put(write, readContent(system, file, isEnterprise));
+  return { ...presentRuleSet(ruleSet), created: isNew };
+}
+
+export async function deleteRuleSet(system: OpenSystem, clientId: string, id: string) {
+  const { write } = await writeOf(system, clientId, id);
+  await system.ruleSetWrites.remove(write);
+  return { ruleSetId: id, deleted: true };
+}
+
+async function writeOf(
+  { apps, accounts }: OpenSystem,
+  clientId: string,
+  id: string,
+): Promise<{ write: RuleSetWrite; isEnterprise: boolean }> {
+  const { accountId } = await apps.read(clientId);
+  const owner = await accounts.read(accountId);
+  if (!owner) throw new ServiceError('not-found', `the account of ${clientId} does not exist`);
+  const write = { clientId, accountId, id, actor: ACTOR, limits: limitsOf(owner) };
+  return { write, isEnterprise: owner.tier === 'enterprise' };
+}
+
+function readContent({ chains }: OpenSystem, file: string, isEnterprise: boolean): RuleSetContent {
+  let body: unknown;
+  try {
+    body = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    throw new ServiceError('usage-invalid', `${file} cannot be read, or is not JSON`);
+  }
+  const configured = chains();
+  const chainIds = configured && new Set(configured.map(({ chainId }) => chainId));
+  const validated = validateRuleSet(body, { isEnterprise, chainIds });
+  if (validated.ok) return validated.content;
+  const faults = validated.faults.slice(0, FAULTS_MAX).map(({ detail }) => detail);
+  throw new ServiceError('usage-invalid', `${file} is no rule set: ${faults.join(' ')}`);
+}
+
+/** The subcommands of `admin rule-set`. */
+export function addRuleSets(program: Command, run: Run): void {
+  const ruleSet = program.command('rule-set').description('stored rule sets of a client app');
+  ruleSet
+    .command('list <clientId>')
+    .description('list the rule sets of an app, by id')
+    .action((clientId) => run((opened) => listRuleSets(opened, clientId)));
+  ruleSet
+    .command('show <clientId> <id>')
+    .description('one rule set with its rules')
+    .action((clientId, id) => run((opened) => showRuleSet(opened, clientId, id)));
+  ruleSet
+    .command('put <clientId> <id> <file>')
+    .description('store the rules of a JSON file: { "name"?, "rules", "onUndetermined"? }')
+    .action((clientId, id, file) => run((opened) => putRuleSet(opened, clientId, id, file)));
+  ruleSet
+    .command('delete <clientId> <id>')
+    .description('delete a rule set, unless a watch refers to it')
+    .action((clientId, id) => run((opened) => deleteRuleSet(opened, clientId, id)));
+}

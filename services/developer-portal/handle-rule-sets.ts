@@ -1,0 +1,85 @@
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rule-set.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
+import type { RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import type { Handlers } from './call.ts';
+import type { ReadOwn } from './handle-apps.ts';
+import { invalid } from './problem.ts';
+
+const PAGE_COUNT_MAX = 100;
+
+export type Dependencies = {
+  readonly readOwn: ReadOwn;
+  readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
+  readonly ruleSetWrites: RuleSetWrites;
+  /** The configured chains; empty where the portal does not know them. */
+  readonly chains: readonly { readonly chainId: number }[];
+};
+
+/** Developers' operations on the rule sets of their apps: what the gateway offers by an API key. */
+export function makeRuleSetHandlers({
+  readOwn,
+  ruleSets,
+  ruleSetWrites,
+  chains,
+}: Dependencies): Handlers<'listRuleSets' | 'readRuleSet' | 'putRuleSet' | 'deleteRuleSet'> {
+  const chainIds = chains.length === 0 ? undefined : new Set(chains.map(({ chainId }) => chainId));
+  return {
+    async listRuleSets({ account, param, query: { after } }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      const page = { countMax: PAGE_COUNT_MAX, ...(after === undefined ? {} : { after }) };
+      const { ruleSets: found, hasMore } = await ruleSets.list(clientId, page);
+      const next = found.at(-1)?.id;
+      return { ruleSets: found.map(summaryOf), ...(hasMore && next !== undefined && { next }) };
+    },
+    async readRuleSet({ account, param }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      const found = await ruleSets.read(clientId, param('ruleSetId'));
+      if (!found) throw new ServiceError('not-found', 'there is no such rule set');
+      return presentRuleSet(found);
+    },
+    async putRuleSet({ account, param, body: { ruleSet, replaces } }) {
+      const app = await readOwn(account, param('clientId'));
+      const id = param('ruleSetId');
+      const isEnterprise = account.tier === 'enterprise';
+      const validated = validateRuleSet(ruleSet, { isEnterprise, chainIds });
+      const faults = [
+        ...(RULE_SET_ID.test(id) ? [] : [MALFORMED_ID]),
+        ...(validated.ok ? [] : validated.faults.slice(0, FAULTS_MAX)),
+      ];
+      if (!validated.ok || faults.length > 0) throw invalid(faults);
+      const mayWrite = (version: number | undefined) => (version ?? 0) === replaces;
+      const write = { ...writeOf(account, app, id), ...(replaces === undefined ? {} : { mayWrite }) };
+      return presentRuleSet((await ruleSetWrites.put(write, validated.content)).ruleSet);
+    },
+    async deleteRuleSet({ account, param }) {
+      const app = await readOwn(account, param('clientId'));
+      await ruleSetWrites.remove(writeOf(account, app, param('ruleSetId')));
+      return undefined;
+    },
+  };
+}
+
+const FAULTS_MAX = 100;
+const MALFORMED_ID = {
+  pointer: '/id',
+  code: 'malformed',
+  detail:
+    'An id has 1 to 64 characters of a to z, 0 to 9, ".", "_" and "-", and begins with a letter or a digit.',
+} as const;
+
+const writeOf = (account: Account, { clientId, accountId }: ClientApp, id: string): RuleSetWrite => ({
+  clientId,
+  accountId,
+  id,
+  actor: account.email,
+  limits: limitsOf(account),
+});
+
+function summaryOf(ruleSet: RuleSet) {
+  const { rules, ...shown } = presentRuleSet(ruleSet);
+  return { ...shown, ruleCount: rules.length };
+}
