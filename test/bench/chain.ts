@@ -10,7 +10,7 @@ import { startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 import { atOnce, CHECKS_AT_ONCE, newAccounts, readByRolecall } from './chain-readers.ts';
 import type { Row, Table } from './row.ts';
 
-const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
+export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const ERC20 = ['function balanceOf(address) view returns (uint256)'] as const;
 const CHAIN_ID = 31_337;
 /** Balances of one measurement; one call each is so slow that fewer must do. */
@@ -90,6 +90,10 @@ async function readByViem(
   return sum;
 }
 
+/** viem's multicall of 100 balances, over a chain that has Multicall3. */
+export const measureViem = (rpc: string, token: string): Promise<Measured> =>
+  measure(BALANCES / 2, (accounts) => readByViem(rpc, token, accounts, 100 * 36));
+
 /** RPC calls of a backlog of checks with three rules each, behind an endpoint that takes 50 ms. */
 async function callsPerThousandChecks(rpc: string, token: string): Promise<number> {
   await using proxy = await startRpcFaultProxy({ target: rpc });
@@ -125,7 +129,7 @@ export async function benchChain(): Promise<Table> {
       readByEthers(chain.rpc, token, accounts, 100),
     ),
     viemDefault: await measure(BALANCES / 4, (accounts) => readByViem(chain.rpc, token, accounts)),
-    viem100: await measure(BALANCES / 2, (accounts) => readByViem(chain.rpc, token, accounts, 100 * 36)),
+    viem100: await measureViem(chain.rpc, token),
   };
   await ours(BALANCES / 2, 3);
   const small = await ours(1_000, 3);

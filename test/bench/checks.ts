@@ -16,7 +16,7 @@ const SIZES = [
   { rules: 3, count: 6_000, warmUp: 9_000, min: 2 },
   { rules: 20, count: 1_500, warmUp: 1_500, min: 8 },
 ] as const;
-const PLAIN_KEY = 'rck_of_the_plain_server';
+export const PLAIN_KEY = 'rck_of_the_plain_server';
 /** Between the sides, so that neither works while the other is measured. */
 const REST_MS = 500;
 
@@ -108,7 +108,8 @@ async function measureInTurn(
   };
 }
 
-async function measurePlain(
+/** What a check costs the Express + ethers server. */
+export async function measurePlain(
   { url, pid }: { readonly url: string; readonly pid: number },
   workload: Workload,
   count: number,

@@ -27,6 +27,7 @@ import { f25Backlog } from './faults/f25-backlog.ts';
 import { f26HostileToken } from './faults/f26-hostile-token.ts';
 import { f27DeadChainClient } from './faults/f27-dead-chain-client.ts';
 import { f28RewindRedis } from './faults/f28-rewind-redis.ts';
+import { f29Batches } from './faults/f29-batches.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
 
 /** The matrix, without its soak. */
@@ -59,6 +60,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f26HostileToken,
   f27DeadChainClient,
   f28RewindRedis,
+  f29Batches,
   f35HostileClient,
 ];
 

@@ -1,0 +1,168 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
+import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import { foldRoles } from '#shared/contracts/fold-roles.ts';
+import { aBatchPart } from '../../support/a-batch.ts';
+import { type BatchClient, makeBatchClient } from '../../support/batch-client.ts';
+import type { BatchLine } from '../../support/connect-test-chains.ts';
+import { demoRules } from '../../support/demo-rules.ts';
+import { receiveWebhooks } from '../../support/receive-webhooks.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import type { ChaosSystem } from '../chaos-system.ts';
+import type { Fault } from '../fault.ts';
+import { atMost, begunIn, type Span, timesBaseline } from '../measure.ts';
+
+const ENTRIES = 20_000;
+const HOLDER_EVERY = 10;
+const VICTIMS = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'kafka', 'redis'] as const;
+const BATCH_MS_MAX = 120_000;
+const RETRY_MS = 250;
+/** Between a batch and the next one, so that a fault is over. */
+const REST_MS = 1_000;
+
+export const f29Batches: Fault = {
+  id: 'F29',
+  title:
+    'each process killed in the middle of a batch of 20 000 entries, broker and Redis too; one poisoned part',
+  async run({ system, app, ledger, seconds, rest, scope }) {
+    const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
+    const client = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey: app.apiKey });
+    const peace = await rest(seconds * 500);
+    const broken: string[] = [];
+    const fires: Span[] = [];
+    const finished: BatchStatus[] = [];
+    for (const victim of VICTIMS) {
+      const fromMs = Date.now();
+      const { status, faults } = await loseOne(system, client, victim, receiver.url);
+      finished.push(status);
+      broken.push(...faults.map((fault) => `${victim}: ${fault}`));
+      fires.push({ fromMs, toMs: Date.now() });
+      await system.untilWhole();
+      await rest(REST_MS);
+    }
+    broken.push(...(await poisonOne(system, app.clientId)));
+    for (const status of finished) {
+      const { body } = await receiver.waitFor(
+        ({ requestId }) => requestId === status.requestId,
+        BATCH_MS_MAX,
+      );
+      const expected = JSON.stringify({ type: 'batch.completed', ...status });
+      const copies = receiver.deliveries.filter(({ requestId }) => requestId === status.requestId);
+      if (copies.some((copy) => copy.body !== body || !copy.verified) || body !== expected)
+        broken.push(`the webhook of ${status.requestId} is not its status`);
+    }
+    const syncTimes = (span: Span) =>
+      begunIn(ledger.attempts, span).flatMap(({ mode, resultMs }) =>
+        mode === 'sync' && resultMs !== undefined ? [resultMs] : [],
+      );
+    const slowestS = Math.max(...fires.map(({ fromMs, toMs }) => toMs - fromMs)) / 1_000;
+    return () => ({
+      figures: [
+        timesBaseline("others' sync p99", fires.flatMap(syncTimes), syncTimes(peace), 2),
+        atMost('slowest batch, the fault included', slowestS, 60, 's'),
+      ],
+      broken,
+    });
+  },
+};
+
+/** Sends a batch, kills a process in the middle of it, and compares the lines with the chain and with the counts. */
+async function loseOne(
+  system: ChaosSystem,
+  client: BatchClient,
+  victim: (typeof VICTIMS)[number],
+  callbackUrl: string,
+): Promise<{ status: BatchStatus; faults: string[] }> {
+  const { erc20, native } = demoRules(system.chain);
+  const rules = [erc20({ roleId: 'amount', minToken: '1500.5' }), native({ roleId: 'rich', minToken: '1' })];
+  const accounts = Array.from({ length: ENTRIES }, (_, place) =>
+    place % HOLDER_EVERY === 0 ? system.chain.holder : `0x${randomBytes(20).toString('hex')}`,
+  );
+  const key = randomUUID();
+  const posted = insist(() => client.post({ rules, callbackUrl }, accounts, key));
+  // A gateway is killed while it reads the body; every other process once the batch runs.
+  if (victim === 'gateway') await delay(RETRY_MS / 5);
+  else await posted;
+  system.signal(victim, 'SIGKILL', 0);
+  const requestId = await posted;
+  const status = await insist(() => client.wait(requestId, BATCH_MS_MAX));
+  const lines = await insist(() => client.lines(requestId));
+  // A line never changes between reads.
+  const again = await insist(() => client.lines(requestId));
+  const faults = [...judgeLines(lines, accounts, system.chain.holder), ...judgeCounts(status, lines)];
+  if (JSON.stringify(again) !== JSON.stringify(lines)) faults.push('lines differ between two reads');
+  return { status, faults };
+}
+
+/** Every entry has one line, in order, and no role says what the chain never said. */
+function judgeLines(lines: readonly BatchLine[], accounts: readonly string[], holder: string): string[] {
+  const faults: string[] = [];
+  if (lines.length !== accounts.length) faults.push(`${lines.length} lines of ${accounts.length}`);
+  for (const [place, { index, account, roles }] of lines.entries()) {
+    if (index !== place || account !== accounts[place]) faults.push(`line ${place} is of entry ${index}`);
+    if (roles.some(({ granted }) => granted !== (account === holder))) faults.push(`line ${place} is wrong`);
+  }
+  return faults;
+}
+
+function judgeCounts({ entries, done, roles }: BatchStatus, lines: readonly BatchLine[]): string[] {
+  const faults = done === entries ? [] : [`${done} of ${entries} entries are done`];
+  for (const { id, ...counts } of roles) {
+    const counted = { granted: 0, denied: 0, undetermined: 0 };
+    for (const line of lines) counted[foldRoles(line).get(id) ?? 'undetermined'] += 1;
+    if (JSON.stringify(counted) !== JSON.stringify(counts))
+      faults.push(`the counts of ${id} are not those of the lines`);
+  }
+  return faults;
+}
+
+/** A part that matches no schema, beside one that does, in one batch: its entries fail, and the others are decided. */
+async function poisonOne(
+  { open, chain }: Pick<ChaosSystem, 'open' | 'chain'>,
+  clientId: string,
+): Promise<string[]> {
+  const rules = [{ type: 'NATIVE', chainId: chain.chainId, roleId: 'rich', minToken: '1' }] as const;
+  const entries = Array.from({ length: PART_ENTRIES_MAX }, () => ({ account: chain.holder }));
+  const part = aBatchPart(clientId, { entries, rules: [...rules], entryCount: 2 * PART_ENTRIES_MAX });
+  const { requestId } = part;
+  const second: BatchPartRequested = { ...part, part: 1, firstIndex: PART_ENTRIES_MAX };
+  await open.kafka.publish(checkRequestedBatch, part);
+  await open.kafka.publishRecord(checkRequestedBatch.name, {
+    key: `${requestId}/1`,
+    value: JSON.stringify({ ...second, onUndetermined: 'perhaps' }),
+  });
+  const status = await waitUntil('the end of the poisoned batch', async () => {
+    const found = await open.batches.readStatus(requestId);
+    return found?.status === 'completed' && found;
+  });
+  const linesAt = async (index: number) => {
+    const found = await open.batches.readPart(requestId, index);
+    const text = found === undefined ? '' : gunzipSync(found.gzip).toString().trimEnd();
+    return text.split('\n').map((line) => JSON.parse(line) as BatchLine);
+  };
+  const [sound, poisoned] = [await linesAt(0), await linesAt(PART_ENTRIES_MAX)];
+  const isFailed = ({ status: ended, errors }: BatchLine) =>
+    ended === 'failed' && errors[0]?.code === 'internal';
+  return [
+    ...(poisoned.length === PART_ENTRIES_MAX && poisoned.every(isFailed)
+      ? []
+      : ['the poisoned part did not fail']),
+    ...(sound.every(({ roles }) => roles[0]?.granted)
+      ? []
+      : ['the part beside the poisoned one was affected']),
+    ...judgeCounts(status, [...sound, ...poisoned]),
+  ];
+}
+
+/** Repeats what fails while a process is away. */
+const insist = <T>(work: () => Promise<T>): Promise<T> =>
+  waitUntil(
+    'a batch in spite of the fault',
+    () =>
+      work()
+        .then((value) => ({ value }))
+        .catch(() => undefined),
+    BATCH_MS_MAX,
+  ).then(({ value }) => value);
