@@ -6,6 +6,7 @@ import type { ReadBalances } from './chain/connect-chains.ts';
 import { failed, type Read, type Reading } from './domain/read.ts';
 import { makeGiveUpPart } from './give-up-part.ts';
 import { makePartHandler } from './handle-part.ts';
+import { makeRunningChecks } from './running-checks.ts';
 import { makeSlicing } from './slice-work.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
@@ -60,7 +61,10 @@ function makeHandler() {
     publish: async (completed: BatchPartCompleted) => void published.push(completed),
     recordPart: () => undefined,
     recordFailure: () => undefined,
-    forEachInSlices: makeSlicing(() => performance.now()),
+    forEachInSlices: makeSlicing(
+      () => performance.now(),
+      () => false,
+    ),
     redisNowMs: () => NOW,
     evaluationMsMax: 30_000,
   };
@@ -164,7 +168,10 @@ test('a part that does not match its schema still ends each of its entries', asy
 
 test('long work runs in slices, and the event loop turns between them', async () => {
   let nowMs = 0;
-  const forEachInSlices = makeSlicing(() => nowMs);
+  const forEachInSlices = makeSlicing(
+    () => nowMs,
+    () => false,
+  );
   const seen: string[] = [];
   let turns = 0;
   const turn = () => {
@@ -180,4 +187,30 @@ test('long work runs in slices, and the event loop turns between them', async ()
   await Promise.all([work('a'), work('b')]);
   expect(seen.map((text) => text.split('@')[0])).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'a4', 'b3', 'b4']);
   expect(new Set(seen.map((text) => text.split('@')[1])).size).toBe(4);
+});
+
+test('long work pauses before each slice while a single check is evaluated, and not while one is parked', async () => {
+  const running = makeRunningChecks();
+  const check = Promise.withResolvers<void>();
+  const parked: string[] = [];
+  const counted = running.counted<string>(async (_, { park }) => {
+    park(() => undefined);
+    await check.promise;
+  });
+  const ended = counted('check', { ...aRecord(), park: () => void parked.push('check') });
+  expect([running.count(), parked]).toEqual([0, ['check']]);
+  const waits = running.counted<string>(() => check.promise)('check', aRecord());
+  expect(running.count()).toBe(1);
+  const order: string[] = [];
+  const forEachInSlices = makeSlicing(
+    () => performance.now(),
+    () => running.count() > 0,
+  );
+  const work = forEachInSlices(['slice'], (name) => void order.push(name));
+  setImmediate(() => order.push('tick'));
+  await work;
+  expect(order).toEqual(['tick', 'slice']);
+  check.resolve();
+  await Promise.all([ended, waits]);
+  expect(running.count()).toBe(0);
 });

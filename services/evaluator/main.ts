@@ -19,6 +19,7 @@ import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
+import { makeRunningChecks } from './running-checks.ts';
 import { makeProve } from './sign-proof.ts';
 import { makeSlicing } from './slice-work.ts';
 import { makeTickLimiter } from './tick-limiter.ts';
@@ -64,13 +65,14 @@ await runService(
       evaluationMsMax: config.evaluationMsMax,
       waitForTick: makeTickLimiter().waitForTick,
     };
+    const running = makeRunningChecks();
     // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the interactive window.
     const consume = (lane: Lane) =>
       kafka.consume({
         groupId: CONSUMER_GROUPS.lanes[lane],
         topics: [LANES[lane]],
         window: config.window,
-        handle: makeRequestHandler(dependencies, lane),
+        handle: running.counted(makeRequestHandler(dependencies, lane)),
         onAssignment: () => void pool.refresh(),
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
@@ -87,7 +89,10 @@ await runService(
           ...dependencies,
           ...metrics,
           publish: publishPart,
-          forEachInSlices: makeSlicing(() => performance.now()),
+          forEachInSlices: makeSlicing(
+            () => performance.now(),
+            () => running.count() > 0,
+          ),
         }),
         giveUp: makeGiveUpPart({ ...dependencies, ...metrics, publish: publishPart }),
       });

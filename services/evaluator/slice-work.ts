@@ -1,5 +1,7 @@
 /** How long one slice may hold the event loop: a sync check crosses the loop several times, and waits for a slice at each. */
 const SLICE_MS_MAX = 2;
+/** The pause before a slice while single checks are evaluated: batches then take at most a third of the event loop. */
+const PAUSE_MS = 4;
 
 /** Does some work for each item, in order, in slices. */
 export type ForEachInSlices = <T>(
@@ -9,16 +11,23 @@ export type ForEachInSlices = <T>(
 
 /**
  * Makes the function that cuts long work into slices of at most `SLICE_MS_MAX` (and one item), each in a tick of the event
- * loop of its own: of all long work of a process one slice runs between two looks at the network.
+ * loop of its own: of all long work of a process one slice runs between two looks at the network, and after a pause while
+ * somebody else needs the process.
  *
  * @example
- * const forEachInSlices = makeSlicing(() => performance.now());
+ * const forEachInSlices = makeSlicing(() => performance.now(), () => running.count() > 0);
  * await forEachInSlices(entries, (entry) => judge(entry));
  */
-export function makeSlicing(monotonicMs: () => number): ForEachInSlices {
+export function makeSlicing(monotonicMs: () => number, isNeeded: () => boolean): ForEachInSlices {
   let last: Promise<void> = Promise.resolve();
   const nextTick = (): Promise<void> => {
-    last = last.then(() => new Promise((resolve) => setImmediate(resolve)));
+    last = last.then(
+      () =>
+        new Promise((resolve) => {
+          if (isNeeded()) setTimeout(resolve, PAUSE_MS);
+          else setImmediate(resolve);
+        }),
+    );
     return last;
   };
   return async function forEachInSlices(items, work) {

@@ -157,7 +157,10 @@ export function connectTestChains(
         },
         recordPart: () => undefined,
         prove: () => undefined,
-        forEachInSlices: makeSlicing(() => performance.now()),
+        forEachInSlices: makeSlicing(
+          () => performance.now(),
+          () => false,
+        ),
         redisNowMs: Date.now,
         evaluationMsMax,
       });

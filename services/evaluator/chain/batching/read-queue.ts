@@ -7,7 +7,7 @@ import { type Batch, type Entry, type IsolatedReadBudget, join, leave, type Tick
 const CALLS_MAX = 4;
 /** Extra calls for the interactive lane, so that it never waits for a call of the bulk lane. */
 const URGENT_CALLS_MAX = 1;
-/** Calls of batches among these: they start only while single checks leave a call free and have no read waiting. */
+/** Calls of batches: the second only while no single check has one, so that both sides of the connection have time for it. */
 const BATCH_CALLS_MAX = 2;
 /** Extra calls for isolated reads, and the reads of one such call. */
 const ISOLATED_CALLS_MAX = 2;
@@ -160,6 +160,7 @@ export class ReadQueue {
 
   get #mayCallForBatches(): boolean {
     const { shared, batch } = this.#callCounts;
+    if (shared > 0 && batch > 0) return false;
     return batch < BATCH_CALLS_MAX && shared + batch < CALLS_MAX;
   }
 
