@@ -15,6 +15,8 @@ import { startChild } from './start-child.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const RULES = 3;
+/** As in `checks.ts`. */
+const RPC_LATENCY_MS = 20;
 const ENTRIES = 100_000;
 const WARM_UP_ENTRIES = 50_000;
 const ROUNDS = 3;
@@ -36,7 +38,7 @@ type Round = {
 
 /** What an entry of a batch costs all processes together, beside a server and a script without Rolecall. */
 export async function benchBatches(): Promise<Table> {
-  await using bench = await startBenchSystem();
+  await using bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
   const { chain, ready } = bench.system;
   const [apiKey = '', othersKey = ''] = await bench.makeApps(2);
   const url = ready.gateways[0] ?? '';
@@ -75,7 +77,7 @@ export async function benchBatches(): Promise<Table> {
     goal: { of: 'ratio', min },
   });
   return {
-    title: `batches: ${ENTRIES} entries of ${RULES} rules, one process of each service`,
+    title: `batches: ${ENTRIES} entries of ${RULES} rules, RPC latency ${RPC_LATENCY_MS} ms, one process of each service`,
     rows: [
       perCpu('Express + ethers, one check per account', Math.max(...plains), 20),
       perCpu('viem multicall of 100 in a script', viem.perCpuSecond / RULES, 3),

@@ -13,6 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';
 import { atMost, begunIn, type Span, timesBaseline } from '../measure.ts';
+import { createApp } from '../parts/create-app.ts';
 
 const ENTRIES = 20_000;
 const HOLDER_EVERY = 10;
@@ -26,7 +27,9 @@ export const f29Batches: Fault = {
   id: 'F29',
   title:
     'each process killed in the middle of a batch of 20 000 entries, broker and Redis too; one poisoned part',
-  async run({ system, app, ledger, seconds, rest, scope }) {
+  async run({ system, ledger, seconds, rest, scope }) {
+    // Of its own, because the load's app is charged for the load alone.
+    const app = await createApp(system, 'Batches');
     const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
     const client = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey: app.apiKey });
     const peace = await rest(seconds * 500);
