@@ -1,0 +1,302 @@
+import { execFile, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Webhook } from 'standardwebhooks';
+import { type ClientProject, findNode, makeClientProject } from '../support/client-project.ts';
+import { demoRules } from '../support/demo-rules.ts';
+import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// The client library as its users have it: packed, installed into an empty project, compiled by a strict TypeScript and
+// run by every supported Node against a running system; and its examples, as they stand.
+
+const run = promisify(execFile);
+let project: ClientProject;
+let system: StartedSystem;
+beforeAll(async () => {
+  [project, system] = await Promise.all([makeClientProject(), startSystem()]);
+});
+afterAll(async () => {
+  project?.[Symbol.dispose]();
+  await system?.[Symbol.asyncDispose]();
+});
+
+const envOfSystem = () => ({
+  ...process.env,
+  NODE_OPTIONS: '',
+  ROLECALL_URL: system.ready.gateways[0] ?? '',
+  ROLECALL_API_KEY: system.ready.app.apiKey,
+  ROLECALL_CLIENT_ID: system.ready.app.clientId,
+  ROLECALL_JWKS_URL: `${system.ready.gateways[0]}/.well-known/jwks.json`,
+  WEBHOOK_SECRET: system.ready.app.webhookSecret,
+  RULE_SET: 'holders',
+});
+
+const TYPED = `
+import { type CheckResult, foldRoles, Rolecall, RolecallError, requireRole, type Rule, verifyProof, verifyWebhook } from '@rolecall/client';
+
+const rolecall = new Rolecall({ baseUrl: 'https://api.example', apiKey: 'rck_live_…' });
+const rules: Rule[] = [
+  { type: 'NATIVE', chainId: 1, roleId: 'a' },
+  { type: 'ANY', roleId: 'b', rules: [{ type: 'ERC721', chainId: 1, contractAddress: '0x…' }] },
+];
+export const result: CheckResult = await rolecall.check({ account: '0x…', rules }, { timeoutMs: 1_000 });
+export const outcome: 'granted' | 'denied' | 'undetermined' | undefined = foldRoles(result).get('a');
+for await (const { ref, roles } of rolecall.batch({ entries: ['0x…', { account: '0x…', ref: 'm1' }], rules })) String([ref, roles]);
+export const gate = requireRole({ client: rolecall, account: (request) => request.user.wallet, rules });
+export const guard = requireRole.fetch({ client: rolecall, account: (request) => request.headers.get('x') ?? undefined, ruleSet: 'vip' });
+export const granted: readonly string[] = (await verifyProof('…', { jwks: 'https://api.example/', audience: 'app_1' })).granted;
+const message = await verifyWebhook({}, '', 'whsec_');
+if (message.type === 'roles.changed') String(message.sequence);
+else if (message.type === undefined) String(message.requestId);
+await rolecall.watches.put('w', { ruleSet: 'vip', callbackUrl: 'https://x.example/' });
+export const code = (error: RolecallError) => error.code === 'api-key-invalid';
+
+// @ts-expect-error a native coin has no contract
+export const wrong1: Rule = { type: 'NATIVE', chainId: 1, roleId: 'a', contractAddress: '0x…' };
+// @ts-expect-error an ERC20 has one
+export const wrong2: Rule = { type: 'ERC20', chainId: 1, roleId: 'a' };
+// @ts-expect-error ids are needed
+export const wrong3: Rule = { type: 'ERC1155', chainId: 1, roleId: 'a', contractAddress: '0x…' };
+// @ts-expect-error an amount is a text
+export const wrong4: Rule = { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 1 };
+// @ts-expect-error there is no such type
+export const wrong5: Rule = { type: 'ERC404', chainId: 1, roleId: 'a' };
+// @ts-expect-error either or
+await rolecall.check({ account: '0x…', accounts: ['0x…'], rules });
+// @ts-expect-error either or
+await rolecall.check({ account: '0x…', rules, ruleSet: 'vip' });
+// @ts-expect-error that is start
+await rolecall.check({ account: '0x…', rules, async: true });
+`;
+
+test('its types compile strictly without anything else installed, and refuse wrong rules', async () => {
+  project.write('typed.ts', TYPED);
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    module: 'nodenext',
+    target: 'es2023',
+    noEmit: true,
+    types: [],
+  };
+  project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['typed.ts'] }));
+  const compiler = join(__dirname, '../../node_modules/typescript/bin/tsc');
+  const compiled = run(process.execPath, [compiler, '-p', '.'], { cwd: project.folder });
+  await expect(
+    compiled.then(
+      () => 'no error',
+      ({ stdout }) => stdout,
+    ),
+  ).resolves.toBe('no error');
+});
+
+/** Uses every method, and prints what it found. */
+const PROGRAM = `
+import { createServer } from 'node:http';
+import { foldRoles, Rolecall, RolecallError, verifyProof, verifyWebhook } from '@rolecall/client';
+import { rolesOf } from './check.mjs';
+const { ROLECALL_URL, ROLECALL_API_KEY, ROLECALL_CLIENT_ID, ROLECALL_JWKS_URL, WEBHOOK_SECRET } = process.env;
+const { holder, stranger, rules } = JSON.parse(process.env.GIVEN);
+const rolecall = new Rolecall({ baseUrl: ROLECALL_URL, apiKey: ROLECALL_API_KEY });
+const found = {};
+
+found.rolesOf = await rolesOf(holder, rules);
+const checked = await rolecall.check({ account: stranger, rules, proof: true });
+found.check = Object.fromEntries(foldRoles(checked));
+const proven = { jwks: ROLECALL_JWKS_URL, audience: ROLECALL_CLIENT_ID };
+const claims = await verifyProof(checked.proof, proven);
+found.claims = { granted: claims.granted, denied: claims.denied, jti: claims.jti === checked.requestId };
+found.otherAudience = await verifyProof(checked.proof, { ...proven, audience: 'app_other' }).catch(({ code }) => code);
+
+const { promise: received, resolve } = Promise.withResolvers?.() ?? (() => { let r; return { promise: new Promise((f) => { r = f; }), resolve: (v) => r(v) }; })();
+const server = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  response.end();
+  resolve(await verifyWebhook(request.headers, body, WEBHOOK_SECRET).catch((error) => ({ error: error.code })));
+});
+await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+const callbackUrl = 'http://127.0.0.1:' + server.address().port + '/hook';
+const { requestId } = await rolecall.start({ account: holder, rules, callbackUrl });
+const [waited, webhook] = [await rolecall.wait(requestId), await received];
+found.webhook = JSON.stringify(waited) === JSON.stringify(webhook) && webhook.requestId === requestId;
+server.close();
+
+const put = await rolecall.ruleSets.put('by-node-' + process.versions.node.split('.')[0], { rules });
+found.ruleSet = (await rolecall.ruleSets.get(put.ruleSetId)).digest === put.digest;
+found.conflict = await rolecall.ruleSets.put(put.ruleSetId, { rules }, { ifMatch: 99 }).catch(({ code }) => code);
+found.listed = false;
+for await (const { ruleSetId } of rolecall.ruleSets.list()) if (ruleSetId === put.ruleSetId) found.listed = true;
+found.batch = [];
+for await (const line of rolecall.batch({ entries: [holder, { account: stranger, ref: 's' }], ruleSet: put.ruleSetId, proof: true })) {
+  const { jti } = await verifyProof(line.proof, proven);
+  found.batch.push([line.ref ?? null, Object.fromEntries(foldRoles(line)), jti.endsWith('.' + line.index)]);
+}
+await rolecall.ruleSets.delete(put.ruleSetId);
+found.gone = await rolecall.ruleSets.get(put.ruleSetId).catch((error) => error instanceof RolecallError && error.code);
+found.chains = (await rolecall.chains()).map(({ chainId }) => chainId);
+found.refused = await rolecall.check({ account: 'vitalik.eth', rules }).catch(({ code, errors }) => [code, errors[0].pointer]);
+console.log(JSON.stringify(found));
+`;
+
+test.each([20, 22, 24])('every method works on Node %d against a running system', async (major) => {
+  const node = await findNode(major);
+  if (node === undefined) {
+    process.stderr.write(`client library: Node ${major} cannot be had here, so it is not tried\n`);
+    return;
+  }
+  project.copy('services/developer-portal/page/snippets/check.mjs');
+  const program = project.write('use.mjs', PROGRAM);
+  const { holder, stranger } = system.chain;
+  const rules = [demoRules(system.chain).erc20({ roleId: 'gold', minToken: '1500.5' })];
+  const env = { ...envOfSystem(), GIVEN: JSON.stringify({ holder, stranger, rules }) };
+  const { stdout } = await run(node, [program], { cwd: project.folder, env });
+  expect(JSON.parse(stdout)).toEqual({
+    rolesOf: { held: ['gold'], unread: [] },
+    check: { gold: 'denied' },
+    claims: { granted: [], denied: ['gold'], jti: true },
+    otherAudience: 'proof-audience-mismatch',
+    webhook: true,
+    ruleSet: true,
+    conflict: 'version-conflict',
+    listed: true,
+    batch: [
+      [null, { gold: 'granted' }, true],
+      ['s', { gold: 'denied' }, true],
+    ],
+    gone: 'rule-set-not-found',
+    chains: [system.chain.chainId],
+    refused: ['account-format-unsupported', '/account'],
+  });
+});
+
+/** Starts an example that listens, and returns its address. */
+async function startExample(name: string, env: Record<string, string> = {}) {
+  const path = project.copy(`test/e2e/examples/${name}`);
+  const child = spawn(process.execPath, [path], {
+    cwd: project.folder,
+    env: { ...envOfSystem(), PORT: '0', HOST: '127.0.0.1', ...env },
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += chunk));
+  const port = await waitUntil('the example to listen', () => {
+    if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
+    return /listening on port (\d+)/.exec(printed)?.[1];
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  };
+}
+
+async function putRuleSet(): Promise<void> {
+  const rules = [demoRules(system.chain).erc20({ roleId: 'gold', minToken: '1500.5' })];
+  const response = await fetch(`${system.ready.gateways[0]}/access-control/rule-sets/holders`, {
+    method: 'PUT',
+    headers: { 'x-api-key': system.ready.app.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ rules }),
+  });
+  expect([200, 201]).toContain(response.status);
+}
+
+test('the Express example lets a holder in, refuses a stranger, and is not sure while Rolecall is away', async () => {
+  await putRuleSet();
+  const statusOf = async (url: string, headers: Record<string, string>) =>
+    (await fetch(`${url}/vip`, { headers })).status;
+  using example = await startExample('gate-express.mjs');
+  expect(await statusOf(example.url, { 'x-demo-wallet': system.chain.holder })).toBe(200);
+  expect(await statusOf(example.url, { 'x-demo-wallet': system.chain.stranger })).toBe(403);
+  expect(await statusOf(example.url, {})).toBe(401);
+  using lost = await startExample('gate-express.mjs', { ROLECALL_URL: 'http://127.0.0.1:1' });
+  expect(await statusOf(lost.url, { 'x-demo-wallet': system.chain.holder })).toBe(503);
+});
+
+test('the CSV example prints the outcome of every member', async () => {
+  await putRuleSet();
+  const path = project.copy('test/e2e/examples/recheck-csv.mjs');
+  const csv = project.write(
+    'members.csv',
+    `ref,account\r\nann,${system.chain.holder}\r\nbob,${system.chain.stranger}\r\n`,
+  );
+  const { stdout, stderr } = await run(process.execPath, [path, csv], {
+    cwd: project.folder,
+    env: envOfSystem(),
+  });
+  expect(stdout).toBe('ref,role,outcome\nann,gold,granted\nbob,gold,denied\n');
+  expect(stderr).toBe('');
+});
+
+/** A chat's API that remembers the roles of its members; it refuses as many changes as it is told. */
+async function startChat() {
+  const held = new Set<string>();
+  const changes: string[] = [];
+  let refusals = 0;
+  const server = createServer((request, response) => {
+    const [, member, role] = /^\/members\/([^/]+)\/roles\/([^/]+)$/.exec(request.url ?? '') ?? [];
+    if (refusals > 0) {
+      refusals--;
+      return response.writeHead(500).end();
+    }
+    changes.push(`${request.method} ${member} ${role}`);
+    if (request.method === 'PUT') held.add(`${member} ${role}`);
+    else held.delete(`${member} ${role}`);
+    return response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    held,
+    changes,
+    refuse: (count: number) => {
+      refusals = count;
+    },
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+test('the bot gives and takes roles once per event, in order, and leaves alone what is forged, late or unread', async () => {
+  using chat = await startChat();
+  using bot = await startExample('sync-roles.mjs', { CHAT_URL: chat.url });
+  const send = async (sequence: number, roles: readonly { id: string; granted: boolean }[], changes = {}) => {
+    const body = JSON.stringify({
+      type: 'roles.changed',
+      watchId: 'chat',
+      ref: 'ann',
+      addedAt: '2026-11-22T10:00:00.000Z',
+      sequence,
+      roles,
+      ...changes,
+    });
+    const at = new Date();
+    const signature = new Webhook(system.ready.app.webhookSecret).sign(`msg_${sequence}`, at, body);
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': `msg_${sequence}`,
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+      'webhook-signature': signature,
+    };
+    const post = (text: string) => fetch(`${bot.url}/roles`, { method: 'POST', headers, body: text });
+    return { body, post, status: (await post(body)).status };
+  };
+  const gold = (granted: boolean) => [{ id: 'gold', granted }];
+  const first = await send(1, gold(true));
+  expect(first.status).toBe(204);
+  expect([...chat.held]).toEqual(['ann gold']);
+  expect((await first.post(first.body.replace('true', 'false'))).status).toBe(401);
+  expect((await first.post(first.body)).status).toBe(204);
+  chat.refuse(1);
+  const refused = await send(3, gold(false));
+  expect(refused.status).toBe(500);
+  expect((await refused.post(refused.body)).status).toBe(204);
+  expect((await send(2, gold(true))).status).toBe(204);
+  expect([...chat.held]).toEqual([]);
+  // Removed and added again: the sequence begins anew.
+  expect((await send(1, gold(true), { addedAt: '2026-11-22T11:00:00.000Z' })).status).toBe(204);
+  expect(chat.changes).toEqual(['PUT ann gold', 'DELETE ann gold', 'PUT ann gold']);
+});

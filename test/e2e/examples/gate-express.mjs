@@ -1,0 +1,24 @@
+// An Express app with a route that only holders of every role of a rule set may use: npm install express @rolecall/client
+//   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders PORT=3000 node gate-express.mjs
+import { Rolecall, requireRole } from '@rolecall/client';
+import express from 'express';
+
+const rolecall = new Rolecall({ baseUrl: process.env.ROLECALL_URL, apiKey: process.env.ROLECALL_API_KEY });
+const app = express();
+
+// Stands for your sign-in: it must know the wallet that the visitor has proved to own, from the session.
+const walletOf = (request) => request.get('x-demo-wallet');
+
+// Denied is 403. What could not be read is 503 with Retry-After: the visitor may well hold the role.
+const holdersOnly = requireRole({
+  client: rolecall,
+  account: walletOf,
+  ruleSet: process.env.RULE_SET ?? 'holders',
+});
+app.get('/vip', holdersOnly, (_request, response) => {
+  response.send('Welcome');
+});
+
+const server = app.listen(Number(process.env.PORT ?? 3000), process.env.HOST ?? '127.0.0.1', () => {
+  process.stdout.write(`listening on port ${server.address().port}\n`);
+});
