@@ -10,6 +10,8 @@ import { Deliveries } from './app-deliveries.js';
 import { Delivery } from './app-delivery.js';
 import { Keys } from './app-keys.js';
 import { Overview } from './app-overview.js';
+import { RuleSet } from './app-rule-set.js';
+import { RuleSets } from './app-rule-sets.js';
 import { Scope } from './app-scope.js';
 import { Settings } from './app-settings.js';
 import { Snippets } from './app-snippets.js';
@@ -20,6 +22,7 @@ import { Missing } from './missing.js';
 const SECTIONS = [
   ['', 'Overview', Overview],
   ['keys', 'API keys', Keys],
+  ['rule-sets', 'Rule sets', RuleSets, RuleSet],
   ['checks', 'Checks', Checks, Check],
   ['webhooks', 'Webhooks', Deliveries, Delivery],
   ['scope', 'Scope', Scope],

@@ -1,0 +1,39 @@
+import { formatPlural } from '../core/format.js';
+import { html } from '../core/html.js';
+import { useQuery } from '../core/router.js';
+import { useApp } from '../core/session.js';
+import { useResource } from '../core/use-resource.js';
+import { PageHead } from '../parts/page-head.js';
+import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
+import { NEW } from './app-rule-set.js';
+
+/** The stored rule sets of the app, by id. */
+export function RuleSets() {
+  const { api, base } = useApp();
+  const [{ after }, setQuery] = useQuery({ after: '' });
+  const resource = useResource(`${api}/rule-sets${after ? `?after=${encodeURIComponent(after)}` : ''}`);
+  return html`
+    <${PageHead} title="Rule sets" aside=${html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
+      <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> in place of <code>rules</code>.</p>
+    <//>
+    <${Card}><${Loaded} resource=${resource}>${({ ruleSets, next }) => html`
+      ${
+        ruleSets.length === 0
+          ? html`<${Empty} title="No rule sets yet"><p>Store the rules of your roles once, and every check may name them.</p><//>`
+          : html`<ul class="rows">${ruleSets.map((data) => html`<${Row} key=${data.ruleSetId} data=${data} base=${base} />`)}</ul>`
+      }
+      <div class="actions">
+        ${after && html`<button type="button" onClick=${() => setQuery({ after: '' })}>First page</button>`}
+        ${next && html`<button type="button" onClick=${() => setQuery({ after: next })}>Next page</button>`}
+      </div>
+    `}<//><//>
+  `;
+}
+
+const Row = ({ data: { ruleSetId, version, name, ruleCount, updatedAt }, base }) => html`<li>
+  <div class="grow">
+    <p class="row-title break"><a href=${`${base}/rule-sets/${encodeURIComponent(ruleSetId)}`}>${ruleSetId}</a></p>
+    <p class="sub break">${name && `${name} · `}${formatPlural(ruleCount, 'rule')} · changed <${Time} at=${updatedAt} /></p>
+  </div>
+  <div class="badges"><${Badge}>Version ${version}<//></div>
+</li>`;
