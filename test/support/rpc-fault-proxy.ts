@@ -16,6 +16,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * - `altered-balance` adds one to every balance, as a liar would;
  * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
  * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
+ * - `no-logs` does not offer `eth_getLogs`; `ten-blocks-of-logs` refuses a range of more; `fewer-logs` leaves the logs of
+ *   the newest block out, as a node that has not indexed it yet; `foreign-logs` adds a log of another block;
  * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no Multicall3 either.
  */
 export type FaultKind =
@@ -38,6 +40,10 @@ export type FaultKind =
   | 'altered-balance'
   | 'parent-blocks'
   | 'hash-hangs'
+  | 'no-logs'
+  | 'ten-blocks-of-logs'
+  | 'fewer-logs'
+  | 'foreign-logs'
   | 'no-override'
   | 'plain-calls-only';
 
@@ -63,6 +69,7 @@ type Answer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: n
 const STALE_BLOCKS = 30;
 const ENDLESS_CHUNK = 'x'.repeat(64 * 1024);
 const FIRST_BLOCK = '0x1';
+const LOG_BLOCKS_MAX = 10;
 const MULTICALL3_ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11';
 
 /**
@@ -174,7 +181,12 @@ async function answer(
   if (isWithoutOverride && call.params.length > 2) return error('too many arguments, want at most 2');
   if (kind === 'plain-calls-only' && call.method === 'eth_getCode' && isMulticall3(call))
     return { jsonrpc: '2.0', id: call.id, result: '0x' };
+  if (kind === 'no-logs' && call.method === 'eth_getLogs')
+    return { jsonrpc: '2.0', id: call.id, error: { code: -32_601, message: 'method not found' } };
+  if (kind === 'ten-blocks-of-logs' && logRangeOf(call) > LOG_BLOCKS_MAX)
+    return error(`eth_getLogs is limited to a ${LOG_BLOCKS_MAX} blocks range`);
   const given = await forward(target, await altered(target, call, kind));
+  if (call.method === 'eth_getLogs') return { ...given, result: logsAltered(call, given.result, kind) };
   if (kind === 'wrong-id') return { ...given, id: 999_999_999 };
   if (kind === 'wrong-chain-id' && call.method === 'eth_chainId') return { ...given, result: '0x7b' };
   if (chainId !== undefined && call.method === 'eth_chainId')
@@ -184,6 +196,24 @@ async function answer(
   if (kind === 'altered-balance' && call.method === 'eth_call')
     return { ...given, result: liedAbout(given.result) };
   return given;
+}
+
+type LogFilter = { readonly fromBlock?: string; readonly toBlock?: string };
+
+/** The blocks that a call of `eth_getLogs` asks for; 0 of any other call. */
+function logRangeOf({ method, params: [filter] }: Call): number {
+  if (method !== 'eth_getLogs') return 0;
+  const { fromBlock, toBlock } = filter as LogFilter;
+  return Number(toBlock) - Number(fromBlock) + 1;
+}
+
+function logsAltered({ params: [filter] }: Call, result: unknown, kind: FaultKind): unknown {
+  if (!Array.isArray(result)) return result;
+  const { fromBlock, toBlock } = filter as LogFilter;
+  if (kind === 'fewer-logs') return result.filter(({ blockNumber }) => blockNumber !== toBlock);
+  if (kind === 'foreign-logs')
+    return result.map((log) => ({ ...log, blockNumber: `0x${(Number(fromBlock) - 1).toString(16)}` }));
+  return result;
 }
 
 const isMulticall3 = ({ params: [address] }: Call): boolean =>

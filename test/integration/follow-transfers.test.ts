@@ -1,0 +1,358 @@
+import type { ChainTransferred } from '#shared/contracts/watch.ts';
+import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
+import {
+  type FollowedContract,
+  makeFollowedContracts,
+  membersOfWalletKey,
+} from '#shared/redis/followed-contracts.ts';
+import { logLeaseKey } from '#shared/redis/log-positions.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { makeRegistry } from '#shared/telemetry/metrics.ts';
+import { type RunningChain, startChain } from '../../deploy/local/chain.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { startFollowingTransfers } from '../../services/evaluator/follow-transfers.ts';
+import { makeFollowingMetrics } from '../../services/evaluator/following-metrics.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
+import { connectTestRedis, testConfig, testContext } from '../support/connections.ts';
+import { makeDemoTransfers } from '../support/demo-transfers.ts';
+import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+// Scenario: an evaluator follows the tokens of a real chain, behind endpoints that misbehave on command, with its
+// position in a real Redis. Every transfer that names a watched wallet is published, whatever happens in between.
+
+const CHAIN_ID = 31_337;
+const lower = (address: string) => address.toLowerCase();
+/** A wallet that nobody else uses. */
+const aWallet = (): string =>
+  `0x${[...crypto.getRandomValues(new Uint8Array(20))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+
+let chain: RunningChain;
+let connection: RedisConnection;
+let transfers: ReturnType<typeof makeDemoTransfers>;
+let stack: AsyncDisposableStack;
+
+beforeAll(async () => {
+  const [port = 0] = await findFreePorts(1);
+  chain = await startChain({ port });
+  transfers = makeDemoTransfers(chain.rpc);
+  connection = await connectTestRedis(testConfig(15));
+});
+afterAll(async () => {
+  await connection[Symbol.asyncDispose]();
+  await chain.stop();
+});
+beforeEach(async () => {
+  stack = new AsyncDisposableStack();
+  await connection.redis.flushdb();
+  await connection.redis.set(GENERATION_KEY, 'test');
+});
+afterEach(() => stack.disposeAsync());
+
+const mine = (count: number) => callJsonRpc(chain.rpc, 'anvil_mine', [`0x${count.toString(16)}`]);
+const headNumber = async () => Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
+
+async function aProxy(fault: FaultKind = 'none'): Promise<RpcFaultProxy> {
+  const proxy = stack.use(await startRpcFaultProxy({ target: chain.rpc }));
+  await proxy.setFault(fault);
+  return proxy;
+}
+
+const contractsOf = (blockTag: FollowedContract['blockTag']): FollowedContract[] =>
+  [chain.erc20, chain.erc721, chain.erc1155].map((contract) => ({
+    chainId: CHAIN_ID,
+    contractAddress: lower(contract),
+    blockTag,
+  }));
+
+/** Lets a watch follow the demo's tokens, and makes these wallets its members'. */
+async function watch(wallets: readonly string[], blockTag: FollowedContract['blockTag'] = 'latest') {
+  await makeFollowedContracts(connection.redis).follow('uid', contractsOf(blockTag));
+  for (const wallet of wallets) await connection.redis.sadd(membersOfWalletKey(wallet), 'uid/member');
+}
+
+const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {
+  const known = await makeFollowedContracts(connection.redis).states('uid', contractsOf(blockTag));
+  return known.map(({ state, reason }) => reason ?? state);
+};
+const areLive = async () => (await states()).every((state) => state === 'live');
+
+/** An evaluator that follows, as far as that is concerned. */
+function anEvaluator(
+  urls: readonly string[] = [chain.rpc],
+  { quorum = 1, blockTimeMs = 1_000, redis = connection.redis } = {},
+) {
+  const published: ChainTransferred[] = [];
+  const broker = { isAway: false };
+  const chains = stack.use(connectTestChains([{ urls, quorum, blockTimeMs }], { attemptTimeoutMs: 500 }));
+  const following = startFollowingTransfers({
+    chains: chains.chains.followable,
+    redis,
+    async publish(_, message) {
+      if (broker.isAway) throw new Error('the broker is away');
+      published.push(message as ChainTransferred);
+    },
+    metrics: makeFollowingMetrics([makeRegistry('test')]),
+    log: makeSilentLogger(),
+    redisNowMs: Date.now,
+  });
+  stack.use(following);
+  const of = (wallet: string) => published.filter(({ account }) => account === wallet);
+  return {
+    published,
+    broker,
+    calls: chains.calls,
+    of,
+    untilPublished: (wallet: string) => waitUntil(`a transfer of ${wallet}`, () => of(wallet)[0]),
+    stop: () => following[Symbol.asyncDispose](),
+  };
+}
+
+test('transfers of each token type publish the watched wallets that they name, and no other', async () => {
+  const [member, stranger] = [aWallet(), aWallet()];
+  await watch([member]);
+  const evaluator = anEvaluator();
+  await waitUntil('following', areLive);
+  const first = (await headNumber()) + 1;
+  await transfers.erc20(member);
+  await transfers.erc721(member, 1);
+  await transfers.erc1155(member);
+  await transfers.erc1155Batch(member);
+  await transfers.erc20(stranger);
+  await waitUntil('four transfers', () => evaluator.of(member).length >= 4);
+  const [erc20, erc721, erc1155] = contractsOf('latest').map(({ contractAddress }) => contractAddress);
+  const common = { chainId: CHAIN_ID, account: member, blockTag: 'latest', dropped: false };
+  expect(evaluator.published).toEqual(
+    [erc20, erc721, erc1155, erc1155].map((contractAddress, index) => ({
+      ...common,
+      contractAddress,
+      blockNumber: first + index,
+      at: expect.any(String),
+    })),
+  );
+});
+
+test('a reorg of depth five publishes the wallets of dropped and of new transfers', async () => {
+  const [dropped, kept, added] = [aWallet(), aWallet(), aWallet()];
+  await watch([dropped, kept, added]);
+  const evaluator = anEvaluator();
+  await waitUntil('following', areLive);
+  await transfers.erc20(kept);
+  await mine(1);
+  const snapshot = await callJsonRpc(chain.rpc, 'evm_snapshot', []);
+  await transfers.erc20(dropped);
+  await mine(4);
+  const block = (await evaluator.untilPublished(dropped)).blockNumber;
+  const head = await headNumber();
+  await waitUntil('the head', async () => {
+    const readTo = await connection.redis.hget(`logs:position:${CHAIN_ID}:latest`, 'readTo');
+    return Number(readTo) === head;
+  });
+  await callJsonRpc(chain.rpc, 'evm_revert', [snapshot]);
+  await transfers.erc20(added);
+  await mine(6);
+  expect((await evaluator.untilPublished(added)).blockNumber).toBe(block);
+  await waitUntil('the dropped transfer', () => evaluator.of(dropped).length === 2);
+  expect(evaluator.of(dropped)[1]).toMatchObject({ dropped: true, blockNumber: block });
+  expect(evaluator.of(kept)).toHaveLength(1);
+});
+
+test('a process that stops renewing its lease is replaced, and no transfer in between is lost', async () => {
+  const [before, between] = [aWallet(), aWallet()];
+  await watch([before, between]);
+  const other = stack.use(await connectTestRedisAgain());
+  const first = anEvaluator([chain.rpc], { redis: other.redis });
+  await waitUntil('following', areLive);
+  await transfers.erc20(before);
+  await first.untilPublished(before);
+  const holder = await connection.redis.get(logLeaseKey(CHAIN_ID));
+  const second = anEvaluator();
+  // The first process is gone as if killed: it neither renews nor releases.
+  other.redis.disconnect();
+  await transfers.erc20(between);
+  await second.untilPublished(between);
+  expect(await connection.redis.get(logLeaseKey(CHAIN_ID))).not.toBe(holder);
+  expect(second.of(before)).toEqual([]);
+  expect(first.of(between)).toEqual([]);
+});
+
+test('a stopped process leaves its lease at once', async () => {
+  await watch([]);
+  const evaluator = anEvaluator();
+  await waitUntil('following', areLive);
+  await evaluator.stop();
+  expect(await connection.redis.exists(logLeaseKey(CHAIN_ID))).toBe(0);
+  expect(await states()).toEqual(Array(3).fill('No evaluator reads the logs of the chain yet.'));
+});
+
+test.each([
+  ['no-logs', 'No endpoint of the chain serves eth_getLogs.'],
+  ['rpc-error', 'No endpoint of the chain answered eth_getLogs.'],
+  ['http-500', 'No endpoint of the chain answered eth_getLogs.'],
+  ['malformed', 'No endpoint of the chain gave a correct answer to eth_getLogs.'],
+  ['foreign-logs', 'No endpoint of the chain gave a correct answer to eth_getLogs.'],
+  ['hang', 'No endpoint of the chain answered eth_getLogs in time.'],
+] as const)(
+  'while eth_getLogs fails by %s the contracts are swept only, and afterwards no transfer is missing',
+  async (kind, reason) => {
+    const [member, during] = [aWallet(), aWallet()];
+    await watch([member, during]);
+    const proxy = await aProxy();
+    const evaluator = anEvaluator([proxy.url]);
+    await waitUntil('following', areLive);
+    await proxy.setFault({ kind, methods: ['eth_getLogs'] });
+    await transfers.erc20(during);
+    await mine(20);
+    await transfers.erc20(during);
+    await waitUntil('the reason', async () => (await states()).every((state) => state === reason));
+    expect(evaluator.published).toEqual([]);
+    await proxy.setFault('none');
+    await waitUntil('following again', areLive);
+    await transfers.erc20(member);
+    await evaluator.untilPublished(member);
+    expect(evaluator.of(during)).toHaveLength(2);
+  },
+);
+
+test('an endpoint that is limited to ten blocks is followed, also over a long range', async () => {
+  const [first, last] = [aWallet(), aWallet()];
+  await watch([first, last]);
+  const proxy = await aProxy('ten-blocks-of-logs');
+  const evaluator = anEvaluator([proxy.url]);
+  await waitUntil('following', areLive);
+  await evaluator.stop();
+  await transfers.erc20(first);
+  await mine(100);
+  await transfers.erc20(last);
+  const next = anEvaluator([proxy.url]);
+  await next.untilPublished(first);
+  await next.untilPublished(last);
+  expect([evaluator.published, next.published.length]).toEqual([[], 2]);
+});
+
+test('a node that announces a block before it has its logs hides no transfer', async () => {
+  const member = aWallet();
+  await watch([member]);
+  const proxy = await aProxy('fewer-logs');
+  const evaluator = anEvaluator([proxy.url]);
+  await waitUntil('following', areLive);
+  await transfers.erc20(member);
+  const head = await headNumber();
+  await waitUntil('the head', async () => {
+    const readTo = await connection.redis.hget(`logs:position:${CHAIN_ID}:latest`, 'readTo');
+    return Number(readTo) === head;
+  });
+  expect(evaluator.published).toEqual([]);
+  await mine(1);
+  await evaluator.untilPublished(member);
+});
+
+test('with a quorum an endpoint that withholds logs hides no transfer', async () => {
+  const member = aWallet();
+  await watch([member]);
+  const proxy = await aProxy('fewer-logs');
+  const evaluator = anEvaluator([proxy.url, chain.rpc], { quorum: 2 });
+  await waitUntil('following', areLive);
+  await transfers.erc20(member);
+  await evaluator.untilPublished(member);
+});
+
+test('an endpoint that serves no logs is replaced by one that does, and still reads balances', async () => {
+  const member = aWallet();
+  await watch([member]);
+  const proxy = await aProxy('no-logs');
+  const evaluator = anEvaluator([proxy.url, chain.rpc]);
+  await waitUntil('following', areLive);
+  await transfers.erc20(member);
+  await evaluator.untilPublished(member);
+  expect(evaluator.calls.some((call) => call.startsWith(`${CHAIN_ID}/1/ok`))).toBe(true);
+});
+
+test('transfers that the broker did not acknowledge are published again', async () => {
+  const member = aWallet();
+  await watch([member]);
+  const evaluator = anEvaluator();
+  await waitUntil('following', areLive);
+  evaluator.broker.isAway = true;
+  await transfers.erc20(member);
+  await waitUntil('the reason', async () => (await states()).every((state) => state.includes('broker')));
+  evaluator.broker.isAway = false;
+  await evaluator.untilPublished(member);
+});
+
+test('a transfer is published for finalized watches when that block has reached it', async () => {
+  const member = aWallet();
+  await watch([member], 'finalized');
+  const evaluator = anEvaluator();
+  await waitUntil('following', async () => (await states('finalized')).every((state) => state === 'live'));
+  await transfers.erc20(member);
+  const block = await headNumber();
+  await mine(40);
+  await mine(40);
+  expect(await evaluator.untilPublished(member)).toMatchObject({ blockTag: 'finalized', blockNumber: block });
+  const finalized = (await callJsonRpc(chain.rpc, 'eth_getBlockByNumber', ['finalized', false])) as {
+    number: string;
+  };
+  expect(Number(finalized.number)).toBeGreaterThanOrEqual(block);
+});
+
+test('a position that is too old is given up, and all members of the contracts are due', async () => {
+  await watch([]);
+  // An hour is less than the smallest bound then, two windows of blocks.
+  const slow = { blockTimeMs: 3_600_000 };
+  const first = anEvaluator([chain.rpc], slow);
+  await waitUntil('following', areLive);
+  await first.stop();
+  await mine(300);
+  const second = anEvaluator([chain.rpc], slow);
+  await waitUntil('the gaps', () => second.published.length >= 3);
+  expect(second.published.map(({ account, contractAddress }) => ({ account, contractAddress }))).toEqual(
+    contractsOf('latest')
+      .map(({ contractAddress }) => ({ account: undefined, contractAddress }))
+      .toSorted((a, b) => (a.contractAddress < b.contractAddress ? -1 : 1)),
+  );
+});
+
+test('a position that Redis lost costs no transfer of the last blocks', async () => {
+  const member = aWallet();
+  await watch([member]);
+  const first = anEvaluator();
+  await waitUntil('following', areLive);
+  await first.stop();
+  await transfers.erc20(member);
+  await connection.redis.del(`logs:position:${CHAIN_ID}:latest`);
+  await anEvaluator().untilPublished(member);
+});
+
+test('a chain without followed contracts costs no call of an endpoint', async () => {
+  const proxy = await aProxy();
+  const evaluator = anEvaluator([proxy.url]);
+  await waitUntil('the probe of the endpoint', () => evaluator.calls.length >= 3);
+  await watch([]);
+  await waitUntil('following', areLive);
+  await makeFollowedContracts(connection.redis).follow('uid', []);
+  await waitUntil(
+    'the end of following',
+    async () => !(await connection.redis.exists(logLeaseKey(CHAIN_ID))),
+  );
+  const { requestCount } = proxy.calls;
+  await mine(3);
+  const looks = await lookCount();
+  await waitUntil('further looks at the followed contracts', async () => (await lookCount()) >= looks + 3);
+  expect(proxy.calls.requestCount).toBe(requestCount);
+  expect(await connection.redis.exists(`logs:position:${CHAIN_ID}:latest`)).toBe(0);
+});
+
+/** How often the followed contracts were read from this Redis. */
+async function lookCount(): Promise<number> {
+  const statistics = await connection.redis.info('commandstats');
+  return Number(/cmdstat_hkeys:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
+}
+
+/** A connection of its own to the same database, without emptying it. */
+async function connectTestRedisAgain(): Promise<RedisConnection> {
+  const config = testConfig(15);
+  return connectRedis({ ...config, ...config.redis }, testContext());
+}
