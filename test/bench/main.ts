@@ -23,6 +23,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
   batches: async () => (await import('./batches.ts')).benchBatches(),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
+  watches: async () => (await import('./watches.ts')).benchWatches(),
 };
 
 /** They write files of their own. */

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { z } from 'zod';
+import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import { connectRedis } from '#shared/redis/connect.ts';
+import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { startChain } from '../../deploy/local/chain.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { startFollowingTransfers } from '../../services/evaluator/follow-transfers.ts';
+import { makeFollowingMetrics } from '../../services/evaluator/following-metrics.ts';
+import { connectTestChains } from '../support/connect-test-chains.ts';
+import { testContext } from '../support/connections.ts';
+import { startOwnRedis } from '../support/own-parts.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import type { Row } from './row.ts';
+
+const CHAIN_ID = 31_337;
+const BLOCKS = 100;
+const TRANSFERS_PER_SECOND = 5;
+
+/** What following costs while no event names a member: calls of endpoints and CPU time per block of one second. */
+export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }> {
+  await using stack = new AsyncDisposableStack();
+  const [port = 0] = await findFreePorts(1);
+  const chain = stack.use(await startChain({ port }));
+  const ownRedis = stack.use(await startOwnRedis());
+  const config = commonConfig(
+    loadEnvironment(z.object(commonEnvironment), { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: ownRedis.url }),
+  );
+  const context = testContext();
+  const { redis } = stack.use(await connectRedis({ ...config, ...config.redis }, context));
+  await redis.set(GENERATION_KEY, 'bench');
+  const followed = makeFollowedContracts(redis);
+  const contracts = [chain.erc20, chain.erc721, chain.erc1155].map((contract) => ({
+    chainId: CHAIN_ID,
+    contractAddress: contract.toLowerCase(),
+    blockTag: 'latest' as const,
+  }));
+  await followed.follow('bench', contracts);
+  const chains = stack.use(connectTestChains([{ urls: [chain.rpc] }], { attemptTimeoutMs: 10_000 }));
+  let logCount = 0;
+  const metrics = makeFollowingMetrics([context.metrics]);
+  stack.use(
+    startFollowingTransfers({
+      chains: chains.chains.followable,
+      redis,
+      publish: () => Promise.reject(new Error('an event named a member')),
+      metrics: {
+        ...metrics,
+        observerOf: (chainId) => ({
+          ...metrics.observerOf(chainId),
+          onRead: (_, count) => {
+            logCount += count;
+          },
+        }),
+      },
+      log: context.log,
+      redisNowMs: Date.now,
+    }),
+  );
+  await waitUntil('following', async () =>
+    (await followed.states('bench', contracts)).every(({ state }) => state === 'live'),
+  );
+  await callJsonRpc(chain.rpc, 'evm_setAutomine', [false]);
+  await callJsonRpc(chain.rpc, 'evm_setIntervalMining', [1]);
+  const traffic = spawn(process.execPath, ['--eval', trafficOf(chain)], { stdio: 'ignore' });
+  stack.defer(async () => {
+    traffic.kill();
+    await once(traffic, 'exit');
+  });
+  const headNumber = async () => Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
+  const [firstBlock, callsBefore, cpuBefore] = [await headNumber(), chains.calls.length, process.cpuUsage()];
+  logCount = 0;
+  // A look of the harness itself costs CPU time that is counted here: one in five seconds.
+  const blockCount = await new Promise<number>((resolve, reject) => {
+    const timer = setInterval(() => {
+      headNumber().then((number) => {
+        if (number - firstBlock < BLOCKS) return;
+        clearInterval(timer);
+        resolve(number - firstBlock);
+      }, reject);
+    }, 5_000);
+  });
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return {
+    rows: [
+      {
+        what: 'RPC calls per block without a relevant event',
+        measured: (chains.calls.length - callsBefore) / blockCount,
+        unit: 'calls',
+        goal: { of: 'value', max: 2 },
+      },
+      {
+        what: 'CPU per block without a relevant event',
+        measured: (user + system) / 1_000 / blockCount,
+        unit: 'ms',
+        goal: { of: 'value', max: 5 },
+      },
+    ],
+    notes: [
+      `following: ${blockCount} blocks of 1 s, 3 contracts, ${TRANSFERS_PER_SECOND} transfers per block that name no member (${logCount} logs read); the CPU time is all of the evaluator's process, idle timers included`,
+    ],
+  };
+}
+
+/** A program that transfers between wallets that nobody watches. */
+const trafficOf = ({ rpc, erc20, holder }: { rpc: string; erc20: string; holder: string }): string => `
+  const word = (hex) => hex.padStart(64, '0');
+  let count = 0;
+  setInterval(async () => {
+    const calls = Array.from({ length: ${TRANSFERS_PER_SECOND} }, () => {
+      count += 1;
+      const data = '0xa9059cbb' + word('dead' + count.toString(16).padStart(8, '0')) + word('1');
+      const params = [{ from: '${holder}', to: '${erc20}', data, gas: '0x186a0' }];
+      return { jsonrpc: '2.0', id: count, method: 'eth_sendTransaction', params };
+    });
+    const body = JSON.stringify(calls);
+    await fetch('${rpc}', { method: 'POST', headers: { 'content-type': 'application/json' }, body }).catch(() => {});
+  }, 1000);
+`;
