@@ -69,6 +69,7 @@ test('the try options list chains by id, name and symbol, without their endpoint
     name: 'Demo chain',
     nativeSymbol: 'ETH',
     nativeDecimals: 18,
+    delegateRegistry: `0x${'0'.repeat(40)}`,
     blockTimeMs: 1_000,
     quorum: 1,
     endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],

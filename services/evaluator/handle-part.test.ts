@@ -54,6 +54,7 @@ function makeHandler() {
     readBalances,
     isConfigured: (chainId: number) => chainId === 1,
     nativeDecimals: () => 18,
+    delegateRegistry: () => `0x${'d'.repeat(40)}`,
     prove: (_: unknown, __: unknown, jti: string) => {
       proved.push(jti);
       return `signed ${jti}`;

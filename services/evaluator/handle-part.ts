@@ -18,6 +18,8 @@ type Dependencies = {
   readonly readBalances: ReadBalances;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
+  /** The delegation registry of a chain. */
+  readonly delegateRegistry: (chainId: number) => string;
   readonly publish: (completed: BatchPartCompleted, traceparent: string) => Promise<void>;
   readonly prove: Prove;
   readonly recordPart: (part: BatchPartRequested, tallies: readonly RuleTally[], seconds: number) => void;
@@ -101,7 +103,7 @@ const compress = promisify<string, { level: number }, Buffer>(gzip);
 async function planOrReject(part: BatchPartRequested, deps: Dependencies): Promise<PartPlan> {
   const plan = new PartPlan();
   await deps.forEachInSlices(part.entries, (entry, index) => {
-    const fault = plan.add(entry, part);
+    const fault = plan.add(entry, part, deps.delegateRegistry);
     if (fault !== undefined) throw new ServiceError('message-unreadable', `entry ${index}: ${fault.fault}`);
   });
   const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));

@@ -59,6 +59,7 @@ function makeHandler(readBalances: ReadBalances) {
       readBalances,
       isConfigured: (chainId) => chainId === 1,
       nativeDecimals: () => 18,
+      delegateRegistry: () => `0x${'d'.repeat(40)}`,
       prove: () => undefined,
       publish: async (completed) => void published.push(completed),
       recordMetrics: () => undefined,

@@ -8,6 +8,7 @@ import type { ReadBalances } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { blocksOf, composeResult, isRetryable } from './domain/compose-result.ts';
+import { explainRules } from './domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-rules.ts';
 import { planEnd } from './domain/plan-end.ts';
 import { planReads, type ReadPlan } from './domain/plan-reads.ts';
@@ -17,6 +18,8 @@ type Dependencies = {
   readonly readBalances: ReadBalances;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
+  /** The delegation registry of a chain. */
+  readonly delegateRegistry: (chainId: number) => string;
   readonly prove: Prove;
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
   readonly recordMetrics: (check: CheckRequested, verdicts: readonly Verdict[], seconds: number) => void;
@@ -56,14 +59,17 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     if (signal.aborted && deps.redisNowMs() < endAt && verdicts.some(isRetryable))
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
-    const completed = composeResult(check, verdicts, blocksOf(observed), evaluatedAt, deps.prove);
+    const details = check.explain
+      ? explainRules(check.rules, plan, readings, deps.nativeDecimals)
+      : undefined;
+    const completed = composeResult(check, verdicts, blocksOf(observed), evaluatedAt, deps.prove, details);
     await deps.publish(completed, traceparent);
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }
 
 function planOrReject(check: CheckRequested, readsMax: number, deps: Dependencies): ReadPlan {
-  const plan = planReads(check.account, check.rules, readsMax);
+  const plan = planReads(check, check.rules, { readsMax, delegateRegistry: deps.delegateRegistry });
   if ('fault' in plan) throw new ServiceError('message-unreadable', plan.fault);
   const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));
   if (unknown !== undefined)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { isAddressText } from './address.ts';
 import { knownChain } from './known-chains.ts';
 
 const Endpoint = z.strictObject({
@@ -10,6 +11,9 @@ const Endpoint = z.strictObject({
   requestsPerSecond: z.number().positive().max(1_000_000).optional(),
 });
 
+/** Where delegate.xyz deploys its registry, version 2. */
+const DELEGATE_REGISTRY = '0x00000000000000447e69651d841bd8d104bed493';
+
 const Chain = z.strictObject({
   chainId: z.number().int().positive(),
   name: z.string().min(1).max(100),
@@ -18,6 +22,12 @@ const Chain = z.strictObject({
   blockTimeMs: z.number().int().min(1).max(3_600_000).default(12_000),
   /** A head older than this makes every read `chain-stale`. Absent: no such check. */
   maxHeadAgeMs: z.number().int().min(1).optional(),
+  /** The registry that is asked whether a vault has delegated. */
+  delegateRegistry: z
+    .string()
+    .refine(isAddressText, 'must be an address: 0x and 40 hexadecimal digits')
+    .transform((address) => address.toLowerCase())
+    .default(DELEGATE_REGISTRY),
   quorum: z.number().int().min(1).max(10).default(1),
   endpoints: z.array(Endpoint).min(1).max(32),
 });

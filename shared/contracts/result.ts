@@ -42,6 +42,17 @@ export const UNDETERMINED_CAUSES = {
     message:
       "The minimum block is more than 10 seconds of blocks ahead of the chain's head, so it was not waited for. Ask for a lower block.",
   },
+  'block-past-head': {
+    code: 'block-unavailable',
+    retryable: true,
+    message: "The block asked for is past the chain's head: it is still to come.",
+  },
+  'state-unavailable': {
+    code: 'block-unavailable',
+    retryable: false,
+    message:
+      'No RPC endpoint of this chain has the state of the block asked for. Ask for a later block, or use an archive node.',
+  },
   'not-read-alone': {
     code: 'gas-exhausted',
     retryable: true,

@@ -223,3 +223,6 @@ export function encodeCall(fn: ViewFunction, args: readonly string[], account: s
     ? { ok: true, calldata }
     : { ok: false, detail: `must encode to at most ${CALLDATA_BYTES_MAX} bytes of calldata` };
 }
+
+/** A name for long calldata, equal exactly where the calldata is. */
+export const digestOfCalldata = (calldata: string): string => bytesToHex(keccak_256(calldata));

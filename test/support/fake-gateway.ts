@@ -244,6 +244,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
         name: 'Ethereum',
         nativeSymbol: 'ETH',
         nativeDecimals: 18,
+        delegateRegistry: `0x${'0'.repeat(40)}`,
         blockTimeMs: 12_000,
         quorum: 1,
         endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],

@@ -5,6 +5,7 @@ import { ReadQueue } from './batching/read-queue.ts';
 import { traceBatches, traceReads } from './batching/trace-reads.ts';
 import { type WaitingBounds, WaitingRoom } from './batching/waiting-room.ts';
 import { Heads } from './blocks/heads.ts';
+import { PastBlocks } from './blocks/past-blocks.ts';
 import type { ChainObserver } from './chain-observer.ts';
 import { Endpoint } from './endpoints/endpoint.ts';
 import { EndpointPool } from './endpoints/endpoint-pool.ts';
@@ -103,6 +104,13 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const heads = makeHeads((block) => pool.candidates(block));
   // The reader of logs has no check that waits: it must not cause the background calls that checks do.
   const headsAside = makeHeads((block) => pool.candidatesAside(block));
+  const pastBlocks = new PastBlocks({
+    pool,
+    quorum,
+    monotonicMs,
+    headNumber: (signal) => heads.newestNumber(signal),
+  });
+  scope.defer(() => pastBlocks.close());
   const quarantine = new Quarantine(monotonicMs);
   const isolatedReadSlots = new IsolatedReadSlots(options.poolSize, monotonicMs);
   const agreed = (observation: Observation) => options.agreeOn(observation, quorum);
@@ -137,6 +145,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   });
   const read = makeChainReader({
     heads,
+    pastBlocks,
     queue,
     quorum,
     agreed,

@@ -1,3 +1,4 @@
+import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
 import type { ChainObservations, Read, ReadLane } from '../domain/read.ts';
@@ -27,6 +28,8 @@ export type Chains = AsyncDisposable & {
   readonly readBalances: ReadBalances;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: (chainId: number) => number;
+  /** The delegation registry of a configured chain. */
+  readonly delegateRegistry: (chainId: number) => string;
   /** By chain id, what following its transfers needs. */
   readonly followable: ReadonlyMap<number, FollowableChain>;
 };
@@ -44,14 +47,21 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     isConfigured: (chainId) => byId.has(chainId),
     followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
+    delegateRegistry: (chainId) => byId.get(chainId)?.settings.delegateRegistry ?? ZERO_ADDRESS,
     async readBalances(reads, { consistency, ...context }) {
-      const { blockTag, minBlock } = consistency;
+      const { blockTag, minBlock, atBlock } = consistency;
       const isolatedReadBudget = newIsolatedReadBudget();
       // All start at once, and none ever rejects, so they can be awaited one after another.
       const reading = [...reads].map(([chainId, ofChain]) => {
         const chain = byId.get(chainId)?.chain;
         if (chain === undefined) throw new RangeError(`chain ${chainId} is not configured`);
-        const own = { ...context, isolatedReadBudget, blockTag, minBlock: minBlock[String(chainId)] ?? 0 };
+        const own = {
+          ...context,
+          isolatedReadBudget,
+          blockTag,
+          minBlock: minBlock[String(chainId)] ?? 0,
+          atBlock: atBlock?.[String(chainId)],
+        };
         return { chainId, observed: chain.read(ofChain, own) };
       });
       const observations = new Map<number, ChainObservations>();

@@ -20,6 +20,7 @@ function makeReader(observed: Observation[], quorum = 1) {
   const asked: { block: number; reads: number }[] = [];
   const read = makeChainReader({
     heads: { read: async ({ gone = [] }: Partial<HeadRequest>) => blockOf(1 + gone.length) } as never,
+    pastBlocks: { read: async () => blockOf(1) },
     queue: {
       read: async (block: Block, reads: readonly Read[]): Promise<Entry[]> => {
         asked.push({ block: block.number, reads: reads.length });
@@ -66,6 +67,7 @@ test('a block is proved by the reads that were answered, whatever became of the 
     { read: { key: 'b' }, observation: [failed('rpc-timeout')], isProved: false },
   ] as unknown as Entry[];
   const read = makeChainReader({
+    pastBlocks: { read: async () => blockOf(1) },
     ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
     ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
     room: new WaitingRoom({ perClientMax: 1, max: 1 }),

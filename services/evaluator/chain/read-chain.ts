@@ -16,6 +16,7 @@ import type { ReadQueue } from './batching/read-queue.ts';
 import type { WaitingRoom } from './batching/waiting-room.ts';
 import type { Block } from './blocks/block.ts';
 import type { Heads } from './blocks/heads.ts';
+import type { PastBlocks } from './blocks/past-blocks.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
 /** A token does not change its decimals. */
@@ -29,6 +30,8 @@ export type ChainReadContext = {
   readonly clientId: string;
   readonly blockTag: BlockTag;
   readonly minBlock: number;
+  /** Exactly this block is read, whatever the tag. */
+  readonly atBlock?: number | undefined;
   readonly isolatedReadBudget: IsolatedReadBudget;
   readonly traceparent?: string;
   /** Called, possibly several times, when the chain makes the check wait. */
@@ -38,7 +41,8 @@ export type ChainReadContext = {
 };
 
 export type ChainReaderOptions = {
-  readonly heads: Heads;
+  readonly heads: Pick<Heads, 'read'>;
+  readonly pastBlocks: Pick<PastBlocks, 'read'>;
   readonly queue: ReadQueue;
   readonly quorum: number;
   /** Reduces the answers of several endpoints to one read to one reading. */
@@ -65,23 +69,28 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
 
   /** Returns the observations, or the block that a reorg replaced meanwhile. */
   async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, gone: readonly Block[]) {
-    const { blockTag: tag, signal } = context;
-    const block = await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone });
+    const { blockTag: tag, signal, atBlock } = context;
+    const block =
+      atBlock === undefined
+        ? await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone })
+        : await options.pastBlocks.read({ number: atBlock, gone, signal });
     const known = new Map<string, Observation>();
     const open = reads.filter((read) => {
-      const observation = read.kind === 'decimals' ? decimals.get(read.key) : undefined;
+      // At another block a contract may have had other decimals.
+      const isKnown = read.kind === 'decimals' && atBlock === undefined;
+      const observation = isKnown ? decimals.get(read.key) : undefined;
       if (observation === undefined) return true;
       known.set(read.key, observation);
       options.onSaved('decimals');
       return false;
     });
-    const entries = await queue.read(block, open, context);
+    const entries = await queue.read(block, open, { ...context, isPast: atBlock !== undefined });
     const isLast = gone.length + 1 >= BLOCKS_MAX;
     if (!isLast && !signal.aborted && entries.some(isBlockGone)) return { gone: block };
     for (const entry of entries) {
       const observation = observationOf(entry);
       known.set(entry.read.key, observation);
-      if (entry.read.kind === 'decimals' && options.agreed(observation).ok)
+      if (entry.read.kind === 'decimals' && atBlock === undefined && options.agreed(observation).ok)
         decimals.set(entry.read.key, observation);
     }
     const answered = entries.filter((entry) => observationOf(entry).every(options.isAnswer));

@@ -1,5 +1,11 @@
 import type { UndeterminedCode } from '#shared/contracts/result.ts';
-import { type ChainObservations, failed, type Observation, type Reading } from './read.ts';
+import {
+  type ChainObservations,
+  failed,
+  type Observation,
+  REVERTED_WITH_DATA,
+  type Reading,
+} from './read.ts';
 
 /** Failures that the contract or the chain itself caused: another honest endpoint would return the same. */
 const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
@@ -28,6 +34,7 @@ export function agree(chains: Iterable<ChainObservations>): Readings {
  * Reduces the answers of one or several endpoints to one read to a single reading, by quorum:
  * - exactly one answer was given by at least `quorum` endpoints: that answer;
  * - no endpoint answered: the code of the last attempt;
+ * - a revert, of which fewer than `quorum` endpoints gave the data: a revert without data;
  * - too few equal answers, or two different answers that both reach the quorum: `rpc-disagreement`.
  *
  * @example
@@ -46,7 +53,10 @@ export function agreeOn(observation: Observation, quorum: number): Reading {
     if (first !== undefined && count >= quorum) decided.add(first);
   }
   const [reading] = decided;
-  return reading !== undefined && decided.size === 1 ? reading : failed('rpc-disagreement');
+  if (reading === undefined || decided.size > 1) return failed('rpc-disagreement');
+  if (reading.ok || reading.code !== 'call-reverted') return reading;
+  const withDataCount = answers.filter((answer) => !answer.ok && answer.hasRevertData).length;
+  return withDataCount >= quorum ? REVERTED_WITH_DATA : failed('call-reverted');
 }
 
 function isSame(one: Reading, other: Reading): boolean {

@@ -5,6 +5,7 @@ import {
   type CheckResult,
   describeUndetermined,
   isRefunded,
+  type RuleDetail,
   type RuleFault,
   type Undetermined,
 } from '#shared/contracts/result.ts';
@@ -45,6 +46,7 @@ export type Blocks = Readonly<Record<string, BlockReport>>;
  *
  * @param evaluatedAt ISO 8601, Redis's clock.
  * @param prove signs the result of a check that asked for a proof
+ * @param details why each rule ended as it did, where the check asked for it
  */
 export function composeResult(
   check: CheckRequested,
@@ -52,8 +54,15 @@ export function composeResult(
   blocks: Blocks,
   evaluatedAt: string,
   prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
+  details?: readonly RuleDetail[],
 ): CheckCompleted {
-  const result = { requestId: check.requestId, ...outcomeOf(check, verdicts), evaluatedAt, blocks };
+  const result: CheckResult = {
+    requestId: check.requestId,
+    ...outcomeOf(check, verdicts),
+    evaluatedAt,
+    blocks,
+    ...(details === undefined ? {} : { details: [...details] }),
+  };
   const proof = prove(check, result, check.requestId);
   return complete(check, proof === undefined ? result : { ...result, proof });
 }
@@ -74,7 +83,7 @@ export function outcomeOf(
       roles.push({ id: rule.roleId, granted: verdict.outcome === 'granted' });
       continue;
     }
-    errors.push(faultOf(nameRule(rule), ruleIndex, verdict));
+    errors.push(faultOf({ ...nameRule(rule), ...verdict.open }, ruleIndex, verdict));
     if (onUndetermined === 'deny') roles.push({ id: rule.roleId, granted: false });
   }
   const isFailed = roles.length === 0 || (onUndetermined === 'fail' && errors.length > 0);
@@ -108,7 +117,11 @@ function complete(
   };
 }
 
-function faultOf(rule: NamedRule, ruleIndex: number, undetermined: Undetermined): RuleFault {
+function faultOf(
+  rule: NamedRule & { readonly path?: string },
+  ruleIndex: number,
+  undetermined: Undetermined,
+): RuleFault {
   const { message, retryable } = describeUndetermined(undetermined);
   return {
     ruleIndex,
@@ -118,6 +131,7 @@ function faultOf(rule: NamedRule, ruleIndex: number, undetermined: Undetermined)
     retryable,
     chainId: rule.chainId,
     ...(rule.contractAddress === undefined ? {} : { contractAddress: rule.contractAddress }),
+    ...(rule.path === undefined ? {} : { path: `/rules/${ruleIndex}${rule.path}` }),
   };
 }
 

@@ -8,6 +8,7 @@ import { failed, type Read, type Reading } from './read.ts';
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
 const OWNER: Reading = { ok: true, value: BigInt(ACCOUNT) };
 const OTHER: Reading = { ok: true, value: 1n };
+const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
 const TOKEN = `0x${'bb'.repeat(20)}`;
 const aRule = (over: Partial<TokenRule>): TokenRule => ({
   type: 'ERC20',
@@ -20,7 +21,7 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
 
 /** Judges one rule where `answer` says what each of its reads gave. */
 function judge(rule: TokenRule, answer: (read: Read) => Reading | undefined): Verdict | undefined {
-  const plan = planReads(ACCOUNT, [rule]);
+  const plan = planReads({ account: ACCOUNT }, [rule], { delegateRegistry });
   if ('fault' in plan) throw new Error(plan.fault);
   const readings = new Map<string, Reading>();
   for (const read of [...plan.reads.values()].flat()) {

@@ -1,19 +1,35 @@
-import type { Undetermined, UndeterminedCode } from '#shared/contracts/result.ts';
-import { isTokenRule, type Rule, type TokenRule } from '#shared/contracts/rule.ts';
+import type { Undetermined } from '#shared/contracts/result.ts';
+import {
+  type ComposedCondition,
+  type Condition,
+  type ContractCondition,
+  isComposedRule,
+  type TokenCondition,
+} from '#shared/contracts/rule.ts';
 import type { Readings } from './agree.ts';
+import { judgeCall } from './judge-call.ts';
+import { isFinal, type Known, knownCount, knownSum, type ReadingOf } from './known-amount.ts';
+import { compose, type Outcome } from './outcome.ts';
 import type { ReadPlan, RuleNeeds } from './plan-reads.ts';
-import { type FailedReading, failed, type Read, type Reading } from './read.ts';
+import { type FailedReading, failed, type Read } from './read.ts';
 import { scaleTokenAmount } from './token-amount.ts';
+
+/** The simple rule inside of a composed one that left it open. */
+export type OpenRule = {
+  /** From the composed rule on, such as `/rules/2`. */
+  readonly path: string;
+  readonly chainId: number;
+  readonly contractAddress: string | undefined;
+};
 
 export type Verdict =
   | { readonly outcome: 'granted' | 'denied' }
-  | ({ readonly outcome: 'undetermined' } & Undetermined);
+  | ({ readonly outcome: 'undetermined'; readonly open?: OpenRule } & Undetermined);
 
 /** Native coin decimals by chain id. */
 export type NativeDecimals = (chainId: number) => number;
 
-/** The bounds of an amount, both inclusive. `fault` is the failed read that keeps the bounds apart. */
-type Known = { readonly least: bigint; readonly most: bigint | undefined; readonly fault?: FailedReading };
+export type JudgeContext = { readonly readingOf: ReadingOf; readonly nativeDecimals: NativeDecimals };
 
 const DECIMALS_MAX = 255n;
 
@@ -29,27 +45,72 @@ const DECIMALS_MAX = 255n;
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
  */
 export function judgeRules(
-  rules: readonly Rule[],
-  plan: ReadPlan,
+  rules: readonly Condition[],
+  plan: Pick<ReadPlan, 'needs'>,
   readings: Readings,
   nativeDecimals: NativeDecimals,
 ): Verdict[] {
-  const readingOf = (read: Read) => readings.get(read.key) ?? failed('internal');
-  return rules.map((rule, index) => {
-    const needs = plan.needs[index];
-    return needs === undefined || !isTokenRule(rule)
-      ? undetermined(failed('internal'))
-      : judgeRule(rule, needs, readingOf, nativeDecimals);
-  });
+  const context = judgeContextOf(readings, nativeDecimals);
+  return rules.map((rule, index) => judgeRule(rule, plan.needs[index], context));
 }
 
-type ReadingOf = (read: Read) => Reading;
+export const judgeContextOf = (readings: Readings, nativeDecimals: NativeDecimals): JudgeContext => ({
+  readingOf: (read: Read) => readings.get(read.key) ?? failed('internal'),
+  nativeDecimals,
+});
 
-function judgeRule(rule: TokenRule, needs: RuleNeeds, readingOf: ReadingOf, native: NativeDecimals): Verdict {
-  const known = knownAmount(needs, readingOf);
-  const decimals = decimalsOf(rule, needs, readingOf, native);
-  if (known.fault !== undefined && needs.kind === 'amount') return undetermined(known.fault);
-  if (typeof decimals !== 'number') return undetermined(decimals);
+export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
+  if (isComposedRule(rule)) return judgeComposed(rule, needs, context);
+  if (rule.type === 'CONTRACT') return judgeContract(rule, needs, context);
+  return judgeToken(rule, needs, context);
+}
+
+/**
+ * Judges the rules inside and composes their outcomes. An undetermined rule is told by the first simple rule inside
+ * that left it open: each undetermined rule inside of an undetermined one does, and none inside of a decided one.
+ */
+function judgeComposed(
+  rule: ComposedCondition,
+  needs: RuleNeeds | undefined,
+  context: JudgeContext,
+): Verdict {
+  const inside = needs?.kind === 'composed' ? needs.rules : [];
+  const verdicts = rule.rules.map((each, index) => judgeRule(each, inside[index], context));
+  const outcome: Outcome = compose(
+    rule,
+    verdicts.map((verdict) => verdict.outcome),
+  );
+  if (outcome !== 'undetermined') return { outcome };
+  for (const [index, verdict] of verdicts.entries()) {
+    const each = rule.rules[index];
+    if (verdict.outcome !== 'undetermined' || each === undefined) continue;
+    const place = `/rules/${index}`;
+    if (verdict.open !== undefined)
+      return { ...verdict, open: { ...verdict.open, path: place + verdict.open.path } };
+    if (!isComposedRule(each))
+      return {
+        ...verdict,
+        open: { path: place, chainId: each.chainId, contractAddress: each.contractAddress },
+      };
+  }
+  return undetermined(failed('internal'));
+}
+
+function judgeContract(
+  { wallets, onRevert }: ContractCondition,
+  needs: RuleNeeds | undefined,
+  { readingOf }: JudgeContext,
+): Verdict {
+  if (needs?.kind !== 'call') return undetermined(failed('internal'));
+  const { outcome, fault } = judgeCall(needs, { wallets, onRevert }, readingOf);
+  return outcome === 'undetermined' ? undetermined(fault ?? failed('internal')) : { outcome };
+}
+
+function judgeToken(rule: TokenCondition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
+  const known = knownOf(needs, context.readingOf);
+  if (needs === undefined || known === undefined) return undetermined(failed('internal'));
+  const decimals = decimalsOf(rule, needs, context);
+  if (typeof decimals !== 'number') return undetermined(known.fault ?? decimals);
   const least = scaleTokenAmount(rule.minToken, decimals, 'up');
   const most = rule.maxToken === undefined ? undefined : scaleTokenAmount(rule.maxToken, decimals, 'down');
   return judgeAmount(known, least, most);
@@ -66,66 +127,26 @@ function judgeAmount(known: Known, min: bigint, max: bigint | undefined): Verdic
   return known.fault === undefined ? { outcome: 'denied' } : undetermined(known.fault);
 }
 
-function knownAmount(needs: RuleNeeds, readingOf: ReadingOf): Known {
-  if (needs.kind === 'owned-ids') return knownCount(needs.owners, readingOf);
-  const balances = needs.kind === 'sum' ? needs.balances : [needs.balance];
-  let sum = 0n;
-  const faults: FailedReading[] = [];
-  for (const balance of balances) {
-    const reading = readingOf(balance);
-    if (reading.ok) sum += reading.value;
-    else faults.push(reading);
-  }
-  const fault = worstOf(faults);
-  return fault === undefined ? { least: sum, most: sum } : { least: sum, most: undefined, fault };
+/** What is known of the amount that a token rule is about. */
+export function knownOf(needs: RuleNeeds | undefined, readingOf: ReadingOf): Known | undefined {
+  if (needs?.kind === 'owned-ids') return knownCount(needs.ids, needs.accounts, readingOf);
+  return needs?.kind === 'amount' || needs?.kind === 'count'
+    ? knownSum(needs.holdings, readingOf)
+    : undefined;
 }
 
-/**
- * Counts the listed ids that the account owns. A revert means "not owned" only if another id of the list was readable,
- * which proves that the contract is an ERC721 (the chain layer has already asked the contract by ERC165).
- */
-function knownCount(owners: readonly Read[], readingOf: ReadingOf): Known {
-  const readings = owners.map(readingOf);
-  const isErc721 = readings.some((reading) => reading.ok);
-  let owned = 0n;
-  const faults: FailedReading[] = [];
-  for (const [index, reading] of readings.entries()) {
-    if (reading.ok) owned += reading.value === BigInt(owners[index]?.account ?? 0) ? 1n : 0n;
-    else if (reading.code !== 'call-reverted' || !isErc721) faults.push(reading);
-  }
-  const fault = worstOf(faults);
-  const most = owned + BigInt(faults.length);
-  return fault === undefined ? { least: owned, most: owned } : { least: owned, most, fault };
-}
-
-function decimalsOf(
-  rule: TokenRule,
+export function decimalsOf(
+  rule: TokenCondition,
   needs: RuleNeeds,
-  readingOf: ReadingOf,
-  native: NativeDecimals,
+  { readingOf, nativeDecimals }: JudgeContext,
 ): number | FailedReading {
   if (needs.kind !== 'amount') return 0;
-  if (needs.decimals === undefined) return native(rule.chainId);
+  if (needs.decimals === undefined) return nativeDecimals(rule.chainId);
   const reading = readingOf(needs.decimals);
   if (reading.ok)
     return reading.value <= DECIMALS_MAX ? Number(reading.value) : failed('decimals-unavailable');
   return isFinal(reading) && reading.code !== 'contract-not-found' ? failed('decimals-unavailable') : reading;
 }
-
-/** Failures that a retry will not fix. */
-const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
-  'contract-not-found',
-  'call-reverted',
-  'return-malformed',
-  'decimals-unavailable',
-  'gas-exhausted',
-]);
-
-const isFinal = ({ code, cause }: FailedReading): boolean => cause === undefined && FINAL_CODES.has(code);
-
-/** The failure to report for several failed reads: a failure that a retry will not fix comes first. */
-const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>
-  faults.find(isFinal) ?? faults[0];
 
 const undetermined = ({ code, cause }: FailedReading): Verdict => ({
   outcome: 'undetermined',

@@ -1,5 +1,5 @@
 import { type BatchEntry, type BatchPartRequested, ENTRY_READS_MAX } from '#shared/contracts/batch.ts';
-import { type PlanFault, planReads, type ReadPlan } from './plan-reads.ts';
+import { type PlanFault, type PlanOptions, planReads, type ReadPlan } from './plan-reads.ts';
 import type { Read } from './read.ts';
 
 /** Collects the plans of a part's entries; a read that several entries need is made once. */
@@ -11,8 +11,12 @@ export class PartPlan {
   readonly #keys = new Set<string>();
 
   /** Plans the next entry; returns why it must not be judged, if so. */
-  add(entry: BatchEntry, { rules }: Pick<BatchPartRequested, 'rules'>): PlanFault | undefined {
-    const plan = planReads(entry.account, rules, ENTRY_READS_MAX);
+  add(
+    entry: BatchEntry,
+    { rules }: Pick<BatchPartRequested, 'rules'>,
+    delegateRegistry: PlanOptions['delegateRegistry'],
+  ): PlanFault | undefined {
+    const plan = planReads(entry, rules, { readsMax: ENTRY_READS_MAX, delegateRegistry });
     if ('fault' in plan) return plan;
     this.plans.push(plan);
     for (const [chainId, reads] of plan.reads) {

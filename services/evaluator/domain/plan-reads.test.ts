@@ -4,6 +4,7 @@ import type { TokenRule } from '#shared/contracts/rule.ts';
 import { planReads, type ReadPlan } from './plan-reads.ts';
 
 const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
 const TOKEN = `0x${'ab'.repeat(20)}`;
 const aRule = (over: Partial<TokenRule>): TokenRule => ({
   type: 'ERC20',
@@ -16,7 +17,7 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
 const aNative = (chainId = 1): TokenRule => ({ type: 'NATIVE', chainId, roleId: 'r', minToken: '1' });
 
 function planned(rules: readonly TokenRule[]): ReadPlan {
-  const plan = planReads(ACCOUNT, rules);
+  const plan = planReads({ account: ACCOUNT }, rules, { delegateRegistry });
   if ('fault' in plan) throw new Error(plan.fault);
   return plan;
 }
@@ -82,7 +83,7 @@ test('an address means the same read whatever its case', () => {
 test('an owner and the decimals are the same read for every account', () => {
   const rules = [aRule({ type: 'ERC721', tokenId: '1' }), aRule({})];
   const keysFor = (account: string) => {
-    const plan = planReads(account, rules);
+    const plan = planReads({ account }, rules, { delegateRegistry });
     return 'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ kind, key }) => `${kind}: ${key}`);
   };
   const shared = keysFor(ACCOUNT).filter((key) => keysFor(`0x${'1'.repeat(40)}`).includes(key));
@@ -99,9 +100,13 @@ test.each<[string, TokenRule]>([
   ['a contract of the native coin', { ...aNative(), contractAddress: TOKEN }],
   ['ids of the native coin', { ...aNative(), tokenId: '1' }],
 ])('what the gateway would have refused is named and not planned: %s', (_, rule) => {
-  expect(planReads(ACCOUNT, [aNative(), rule])).toEqual({ fault: expect.stringContaining('rule 1: ') });
+  expect(planReads({ account: ACCOUNT }, [aNative(), rule], { delegateRegistry })).toEqual({
+    fault: expect.stringContaining('rule 1: '),
+  });
 });
 
 test('a malformed account is named and not planned', () => {
-  expect(planReads('vitalik.eth', [aNative()])).toEqual({ fault: 'the account is not an address' });
+  expect(planReads({ account: 'vitalik.eth' }, [aNative()], { delegateRegistry })).toEqual({
+    fault: 'the account is not an address',
+  });
 });

@@ -17,9 +17,24 @@ export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies re
  * - `balance`: `balanceOf(account)`, of ERC20 and ERC721 alike;
  * - `balance-of-id`: ERC1155 `balanceOf(account, id)`;
  * - `owner`: ERC721 `ownerOf(id)` as a number; 0 if the contract is an ERC721 but `ownerOf` fails for this id;
- * - `decimals`: `decimals()`.
+ * - `decimals`: `decimals()`;
+ * - `call`: one word of what any view function returns.
  */
-export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals';
+export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals' | 'call';
+
+/** A call of a view function, the same for all wallets but for the words that hold the wallet's address. */
+export type Call = {
+  /** Hex without `0x`, with the zero address in place of the wallet's. */
+  readonly calldata: string;
+  /** The inputs that are the wallet's address, by their index. */
+  readonly accountInputs: readonly number[];
+  /** The returned word that is read, from 0. */
+  readonly word: number;
+  /** A shorter answer is malformed; further words are ignored. */
+  readonly wordCount: number;
+  /** Equal exactly for equal calls. */
+  readonly id: string;
+};
 
 /** One read. Two reads with the same `key` are the same read at any one block. */
 export type Read = {
@@ -27,14 +42,24 @@ export type Read = {
   readonly kind: ReadKind;
   /** Lower case; the zero address for `native`. */
   readonly contract: string;
-  /** Lower case. Not part of the key of `owner` and `decimals`, whose answers do not depend on the account. */
+  /**
+   * Lower case. Not part of the key of `owner`, `decimals` and a `call` without inputs of the wallet's address, whose
+   * answers do not depend on the account.
+   */
   readonly account: string;
   readonly id: bigint;
+  /** Of a `call`. */
+  readonly call?: Call;
   readonly key: string;
 };
 
 /** One endpoint's answer to one read. Amounts are exact integers, never floating point. */
-export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Undetermined);
+export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Failure);
+
+type Failure = Undetermined & {
+  /** Of a `call` that the contract reverted and gave a reason for: it is no failure of gas, code or endpoint. */
+  readonly hasRevertData?: true;
+};
 
 /** The answers of all endpoints that were asked for one read, in order of arrival; never empty. */
 export type Observation = readonly Reading[];
@@ -57,6 +82,13 @@ const makeFailed = (code: UndeterminedCode): FailedReading => Object.freeze({ ok
 const makeCaused = (cause: UndeterminedCause): FailedReading =>
   Object.freeze({ ok: false, code: UNDETERMINED_CAUSES[cause].code, cause });
 
+/** The reading of a `call` that the contract reverted with data. */
+export const REVERTED_WITH_DATA: FailedReading = Object.freeze({
+  ok: false,
+  code: 'call-reverted',
+  hasRevertData: true,
+});
+
 /** One object per reason, so that a million failed reads cost no memory. */
 const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReading>> = {
   'rpc-unavailable': makeFailed('rpc-unavailable'),
@@ -75,5 +107,7 @@ const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReadin
   internal: makeFailed('internal'),
   'wrong-chain': makeCaused('wrong-chain'),
   'block-too-far-ahead': makeCaused('block-too-far-ahead'),
+  'block-past-head': makeCaused('block-past-head'),
+  'state-unavailable': makeCaused('state-unavailable'),
   'not-read-alone': makeCaused('not-read-alone'),
 };

@@ -27,3 +27,16 @@ export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' 
   const isExact = /^0*$/.test(fraction.slice(decimals));
   return isExact || rounding === 'down' ? kept : kept + 1n;
 }
+
+/**
+ * The exact amount in whole tokens, without trailing zeros.
+ *
+ * @example
+ * formatTokenAmount(1_500_500_000n, 6); // '1500.5'
+ */
+export function formatTokenAmount(amount: bigint, decimals: number): string {
+  const digits = String(amount).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}

@@ -3,9 +3,16 @@ import type { Block } from '../blocks/block.ts';
 import type { Entry } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
 
+/** Calldata of a call beyond this many bytes counts as further reads, so that no batch becomes too large to send. */
+const BYTES_PER_READ = 256;
+const weightOf = ({ read: { call } }: Entry): number =>
+  call === undefined ? 1 : Math.max(1, Math.ceil(call.calldata.length / 2 / BYTES_PER_READ));
+
 /** The reads of one block: all entries, and the queues of waiting ones. */
 export class BlockReads {
   readonly block: Block;
+  /** Whether only checks that named it by its number have requested it. */
+  isPast = true;
   readonly entries = new Map<string, Entry>();
   readonly waiting: Readonly<Record<ReadLane | 'isolated', FairQueue<Entry>>> = {
     interactive: new FairQueue(),
@@ -37,8 +44,9 @@ export class BlockReads {
   /** Takes at most `max` reads that are still wanted: the interactive lane first; within a lane, clients take turns. */
   takeShared(max: number): Entry[] {
     const wanted = this.#makeFilter();
-    const urgent = this.waiting.interactive.take(max, wanted);
-    return [...urgent, ...this.waiting.bulk.take(max - urgent.length, wanted)];
+    const urgent = this.waiting.interactive.take(max, wanted, weightOf);
+    const left = urgent.reduce((sum, entry) => sum - weightOf(entry), max);
+    return [...urgent, ...this.waiting.bulk.take(left, wanted, weightOf)];
   }
 
   /** Takes reads of batches; their clients take turns. */

@@ -20,18 +20,23 @@ export class FairQueue<T> {
     this.#size += 1;
   }
 
-  /** Takes at most `max` items that are still wanted; other items it meets are dropped. */
-  take(max: number, isWanted: (item: T) => boolean): T[] {
+  /**
+   * Takes items that are still wanted, of a total weight of at most `max`, but for the last one, which may weigh more;
+   * other items it meets are dropped.
+   */
+  take(max: number, isWanted: (item: T) => boolean, weightOf: (item: T) => number = () => 1): T[] {
     const taken: T[] = [];
-    while (taken.length < max && this.#size > 0) {
+    let weight = 0;
+    while (weight < max && this.#size > 0) {
       const [turn] = this.#byClient;
       if (turn === undefined) break;
       const [clientId, queue] = turn;
-      for (let quantum = 0; quantum < QUANTUM && taken.length < max && queue.next < queue.items.length; ) {
+      for (let quantum = 0; quantum < QUANTUM && weight < max && queue.next < queue.items.length; ) {
         const item = queue.items[queue.next++] as T;
         this.#size -= 1;
         if (!isWanted(item)) continue;
         taken.push(item);
+        weight += weightOf(item);
         quantum += 1;
       }
       this.#byClient.delete(clientId);

@@ -12,7 +12,9 @@ const BATCH_CALLS_MAX = 2;
 /** Extra calls for isolated reads, and the reads of one such call. */
 const ISOLATED_CALLS_MAX = 2;
 const ISOLATED_READS_MAX = 4;
-/** Blocks whose answers are cached for later checks. */
+/** Calls in flight for blocks that checks named by number: many of these must not delay the reads at the head. */
+const PAST_CALLS_MAX = 2;
+/** Blocks whose answers are cached for later checks: heads, and as many that checks named by number. */
 const BLOCKS_MAX = 4;
 /** Answers cached per block; further answers are delivered and not cached. */
 const ANSWERS_PER_BLOCK_MAX = 20_000;
@@ -39,6 +41,8 @@ export type ReadContext = {
   readonly traceparent?: string;
   /** Shared by all chains of the check. */
   readonly isolatedReadBudget: IsolatedReadBudget;
+  /** Whether the check named the block: such blocks have a share of their own of calls and of the cache. */
+  readonly isPast?: boolean;
   readonly signal: AbortSignal;
 };
 
@@ -62,7 +66,7 @@ export class ReadQueue {
   readonly #options: ReadQueueOptions;
   /** By block hash, so that a reorg cannot mix two blocks; the least recently requested first. */
   readonly #blocks = new Map<string, BlockReads>();
-  readonly #callCounts: Record<CallKind, number> = { shared: 0, batch: 0, isolated: 0 };
+  readonly #callCounts: Record<CallKind | 'past', number> = { shared: 0, batch: 0, isolated: 0, past: 0 };
   #isPumpDue = false;
 
   constructor(options: ReadQueueOptions) {
@@ -77,7 +81,7 @@ export class ReadQueue {
 
   /** Returns one entry per read, when all are answered or the signal is aborted. */
   async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
-    const ofBlock = this.#blockReads(block);
+    const ofBlock = this.#blockReads(block, context.isPast ?? false);
     const entries = reads.map((read) => this.#requestRead(ofBlock, read, context));
     await this.#wait(entries, context);
     this.#evict();
@@ -127,8 +131,9 @@ export class ReadQueue {
     for (const entry of open) if (entry.observation === undefined) leave(entry, ticket);
   }
 
-  #blockReads(block: Block): BlockReads {
+  #blockReads(block: Block, isPast = true): BlockReads {
     const known = this.#blocks.get(block.hash) ?? new BlockReads(block);
+    known.isPast &&= isPast;
     this.#blocks.delete(block.hash);
     this.#blocks.set(block.hash, known);
     return known;
@@ -136,9 +141,14 @@ export class ReadQueue {
 
   /** Evicts old blocks once no check waits for a read of them. */
   #evict(): void {
-    for (const [hash, block] of this.#blocks) {
-      if (this.#blocks.size <= BLOCKS_MAX) return;
-      if (block.waitingCount === 0) this.#blocks.delete(hash);
+    for (const isPast of [false, true]) {
+      const alike = [...this.#blocks].filter(([, block]) => block.isPast === isPast);
+      let excess = alike.length - BLOCKS_MAX;
+      for (const [hash, block] of alike)
+        if (excess > 0 && block.waitingCount === 0) {
+          this.#blocks.delete(hash);
+          excess -= 1;
+        }
     }
   }
 
@@ -178,7 +188,10 @@ export class ReadQueue {
   }
 
   #nextBatch(kind: CallKind): Batch | undefined {
-    const blocks = [...this.#blocks.values()];
+    // Heads first; among each, the block that was requested least recently.
+    const all = [...this.#blocks.values()];
+    const past = this.#callCounts.past < PAST_CALLS_MAX ? all.filter((block) => block.isPast) : [];
+    const blocks = [...all.filter((block) => !block.isPast), ...past];
     for (;;) {
       const ofBlock =
         blocks.find((block) => kind === 'shared' && block.waiting.interactive.size > 0) ??
@@ -200,13 +213,16 @@ export class ReadQueue {
   }
 
   async #run(batch: Batch, slot: CallKind): Promise<void> {
+    const pastCount = this.#blocks.get(batch.block.hash)?.isPast ? 1 : 0;
     this.#callCounts[slot] += 1;
+    this.#callCounts.past += pastCount;
     try {
       await this.#options.perform(batch);
     } catch {
       for (const entry of batch.entries) entry.observation ??= [failed('internal')];
     }
     this.#callCounts[slot] -= 1;
+    this.#callCounts.past -= pastCount;
     const ofBlock = this.#blockReads(batch.block);
     for (const entry of batch.entries) this.#settle(entry, ofBlock);
     this.#evict();

@@ -36,6 +36,19 @@ export function parseBlock(answer: unknown): Block {
 export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;
 
+/** The block of a number; `undefined` if the endpoint has none. @throws RpcFailure */
+export function findBlock(
+  endpoint: Endpoint,
+  number: number,
+  signal: AbortSignal,
+): Promise<Block | undefined> {
+  const request = { method: 'eth_getBlockByNumber', params: `["0x${number.toString(16)}",false]` };
+  return endpoint.use(signal, async (rpc) => {
+    const answer = await rpc.call(request, signal);
+    return answer === null ? undefined : parseBlock(answer);
+  });
+}
+
 /** @throws RpcFailure */
 export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
   const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };

@@ -6,6 +6,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, fetchBlock } from './block.ts';
+import { type Fetch, unlessAborted } from './unless-aborted.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
@@ -48,13 +49,7 @@ export type HeadRequest = {
 };
 
 type Breadth = 'narrowly' | 'widely';
-type Fetched = {
-  readonly startedMs: number;
-  readonly block: Promise<Block>;
-  arrived: Block | undefined;
-  /** Why its last attempt failed, for checks that must end before there is an answer. */
-  lastFailure: RpcFailure | undefined;
-};
+type Fetched = Fetch & { readonly startedMs: number; arrived: Block | undefined };
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
@@ -94,6 +89,12 @@ export class Heads {
     } finally {
       room.leave(waiter);
     }
+  }
+
+  /** The number of a newest block that is at most 500 ms old. @throws RpcFailure */
+  async newestNumber(signal: AbortSignal): Promise<number> {
+    const fetched = this.#fetch('latest', this.#options.monotonicMs() - HEAD_AGE_MS_MAX);
+    return (await unlessAborted(fetched, signal)).number;
   }
 
   /** Polls all endpoints until one has the block: a single lagging node says nothing about the chain. */
@@ -193,18 +194,5 @@ export class Heads {
     if (maxHeadAgeMs !== undefined && redisNowMs() - timestamp * 1_000 > maxHeadAgeMs)
       throw new RpcFailure('chain-stale');
     return block;
-  }
-}
-
-/** Stops waiting when the check must end; the fetch continues for other checks. */
-async function unlessAborted(fetched: Fetched, signal: AbortSignal): Promise<Block> {
-  if (signal.aborted) throw new RpcFailure('abandoned');
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(fetched.lastFailure ?? new RpcFailure('abandoned'));
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([fetched.block, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

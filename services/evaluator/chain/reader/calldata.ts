@@ -1,4 +1,4 @@
-import type { Read } from '../../domain/read.ts';
+import { type Call, failed, type Read, type Reading } from '../../domain/read.ts';
 
 const SELECTORS = {
   balanceOf: '70a08231',
@@ -9,7 +9,9 @@ const SELECTORS = {
 } as const;
 /** The interface ids of ERC721 by ERC165: the standard's, and the draft's, which the first collections answer to. */
 const ERC721_INTERFACES = ['80ac58cd', '9a20483d'] as const;
-const WORD_DIGITS = 64;
+const WORD_BYTES = 32;
+const WORD_DIGITS = 2 * WORD_BYTES;
+const SELECTOR_DIGITS = 8;
 
 const addressWord = (address: string): string => address.slice(2).padStart(WORD_DIGITS, '0');
 const numberWord = (value: bigint): string => value.toString(16).padStart(WORD_DIGITS, '0');
@@ -20,7 +22,7 @@ const numberWord = (value: bigint): string => value.toString(16).padStart(WORD_D
  * @example
  * calldataOf(read); // '70a08231000000000000000000000000…'
  */
-export function calldataOf({ kind, account, id }: Read): string | undefined {
+export function calldataOf({ kind, account, id, call }: Read): string | undefined {
   switch (kind) {
     case 'native':
       return undefined;
@@ -32,7 +34,38 @@ export function calldataOf({ kind, account, id }: Read): string | undefined {
       return SELECTORS.ownerOf + numberWord(id);
     case 'decimals':
       return SELECTORS.decimals;
+    case 'call':
+      return call && fillIn(call, account);
   }
+}
+
+/** Puts the wallet's address in the inputs that are to hold it. */
+function fillIn({ calldata, accountInputs }: Call, account: string): string {
+  let filled = calldata;
+  for (const index of accountInputs) {
+    const from = SELECTOR_DIGITS + WORD_DIGITS * index;
+    filled = filled.slice(0, from) + addressWord(account) + filled.slice(from + WORD_DIGITS);
+  }
+  return filled;
+}
+
+/** How many bytes of returned data a read must have, and from which on the word that is read begins. */
+const shapeOf = ({ call }: Read) => ({
+  bytesMin: WORD_BYTES * (call?.wordCount ?? 1),
+  bytesMax: call === undefined ? WORD_BYTES : Number.POSITIVE_INFINITY,
+  at: WORD_BYTES * (call?.word ?? 0),
+});
+
+/**
+ * The reading of what a call returned, hex without `0x`: the same bounds as in the reader contract.
+ *
+ * @example
+ * readReturned(read, '00…05'); // { ok: true, value: 5n }
+ */
+export function readReturned(read: Read, data: string): Reading {
+  const { bytesMin, bytesMax, at } = shapeOf(read);
+  if (data.length < 2 * bytesMin || data.length > 2 * bytesMax) return failed('return-malformed');
+  return { ok: true, value: BigInt(`0x${data.slice(2 * at, 2 * at + WORD_DIGITS)}`) };
 }
 
 /**

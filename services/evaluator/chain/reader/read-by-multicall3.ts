@@ -1,10 +1,10 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
-import { failed, type Read, type Reading } from '../../domain/read.ts';
+import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import { calldataOf, ERC721_PROOFS } from './calldata.ts';
+import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 import {
   type Aggregated,
   type AggregatedAnswer,
@@ -76,7 +76,7 @@ type Call = (calls: readonly Aggregated[]) => Promise<AggregatedAnswer[]>;
 
 async function readTogether(call: Call, reads: readonly Read[]): Promise<BatchReadings> {
   const answers = await call(reads.map(aggregatedOf));
-  const readings = answers.map(readingOf);
+  const readings = reads.map((read, index) => readingOf(read, answers[index]));
   const refused = reads.filter((_, index) => readings[index] === undefined);
   const confirmed = await confirmReverts(call, refused);
   return reads.map((read, index) => readings[index] ?? confirmed.get(read) ?? PERHAPS_OUT_OF_GAS);
@@ -93,7 +93,7 @@ async function readIsolated(
 ): Promise<Reading> {
   try {
     const [answer] = await call([aggregatedOf(read)]);
-    const reading = answer && readingOf(answer);
+    const reading = readingOf(read, answer);
     if (reading !== undefined) return reading;
   } catch (error) {
     if (!mayBeContractFault(toRpcFailure(error).kind)) throw error;
@@ -101,7 +101,7 @@ async function readIsolated(
   const explained = await explain(read);
   if (!explained.ok && explained.code !== 'call-reverted') return explained;
   // It answers its caller by who that is: no answer that another way of reading would get as well.
-  if (explained.ok && explained.value !== 0n) return failed('call-reverted');
+  if (explained.ok && (explained.value !== 0n || read.kind === 'call')) return failed('call-reverted');
   const confirmed = (await confirmReverts(call, [read])).get(read);
   return confirmed === undefined || 'suspected' in confirmed ? failed('gas-exhausted') : confirmed;
 }
@@ -134,7 +134,10 @@ async function confirmReverts(
       reads.map((read, index) => {
         const isRevert = again[index]?.success === false && again[reads.length + index]?.success === false;
         const isNotOwned = read.kind === 'owner' && isErc721.has(read.contract);
-        const revert: Reading = isNotOwned ? { ok: true, value: 0n } : failed('call-reverted');
+        const isReasoned =
+          read.kind === 'call' && again[index]?.data !== '' && again[reads.length + index]?.data !== '';
+        const failure = isReasoned ? REVERTED_WITH_DATA : failed('call-reverted');
+        const revert: Reading = isNotOwned ? { ok: true, value: 0n } : failure;
         return [read, isRevert ? revert : PERHAPS_OUT_OF_GAS];
       }),
     );
@@ -187,12 +190,8 @@ function verifyBlock([number, parentHash]: readonly AggregatedAnswer[], block: B
 }
 
 /** The answer of a successful call; nothing for a failed one. */
-function readingOf({ success, data }: AggregatedAnswer): Reading | undefined {
-  if (!success) return undefined;
-  return data.length === WORD_DIGITS ? { ok: true, value: BigInt(`0x${data}`) } : failed('return-malformed');
-}
+const readingOf = (read: Read, answer: AggregatedAnswer | undefined): Reading | undefined =>
+  answer?.success ? readReturned(read, answer.data) : undefined;
 
-function isTrue(answer: AggregatedAnswer | undefined): boolean {
-  const reading = answer && readingOf(answer);
-  return reading?.ok === true && reading.value === 1n;
-}
+const isTrue = (answer: AggregatedAnswer | undefined): boolean =>
+  answer?.success === true && answer.data.length === WORD_DIGITS && BigInt(`0x${answer.data}`) === 1n;

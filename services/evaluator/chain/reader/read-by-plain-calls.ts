@@ -1,13 +1,14 @@
-import { failed, type Read, type Reading } from '../../domain/read.ts';
+import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
-import { calldataOf, ERC721_PROOFS } from './calldata.ts';
+import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 
 /** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
 const CALLS_PER_BATCH_MAX = 100;
 const WORD = /^0x[0-9a-fA-F]{64}$/;
+const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
 /** What a single call may say about its contract; every other failure is the endpoint's. */
 const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
@@ -62,7 +63,9 @@ function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, isErc721: boo
   if (outcome === undefined) throw new RpcFailure('malformed');
   if (!outcome.ok) {
     const isNotOwned = read.kind === 'owner' && isErc721 && hasReverted(outcome);
-    return isNotOwned ? { ok: true, value: 0n } : outcome.failure.reading;
+    if (isNotOwned) return { ok: true, value: 0n };
+    const isReasoned = read.kind === 'call' && hasReverted(outcome) && outcome.failure.hasRevertData;
+    return isReasoned ? REVERTED_WITH_DATA : outcome.failure.reading;
   }
   const { result } = outcome;
   if (typeof result !== 'string') throw new RpcFailure('malformed');
@@ -70,7 +73,7 @@ function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, isErc721: boo
     if (!/^0x[0-9a-fA-F]{1,64}$/.test(result)) throw new RpcFailure('malformed');
     return { ok: true, value: BigInt(result) };
   }
-  return WORD.test(result) ? { ok: true, value: BigInt(result) } : failed('return-malformed');
+  return BYTES.test(result) ? readReturned(read, result.slice(2)) : failed('return-malformed');
 }
 
 const isTrue = (outcome: RpcOutcome | undefined): boolean =>

@@ -1,4 +1,4 @@
-import { failed, type Read } from '../../domain/read.ts';
+import { failed, REVERTED_WITH_DATA, type Read } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -46,7 +46,11 @@ export async function readByReader(
     verifyBlock(decoded, block);
     return decoded;
   });
-  return statuses.map((status, index) => toReading(status, values[index] ?? 0n, isIsolated));
+  return statuses.map((status, index) =>
+    status === READER_STATUS.reverted && reads[index]?.kind === 'call'
+      ? REVERTED_WITH_DATA
+      : toReading(status, values[index] ?? 0n, isIsolated),
+  );
 }
 
 /** The JSON of the parameters of an `eth_call` to the reader. */

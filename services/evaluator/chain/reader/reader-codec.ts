@@ -1,4 +1,5 @@
-import type { Read, ReadKind } from '../../domain/read.ts';
+import type { Call, Read, ReadKind } from '../../domain/read.ts';
+import { calldataOf } from './calldata.ts';
 
 /** The kinds as `reader.yul` counts them. */
 const KIND_BYTES: Readonly<Record<ReadKind, string>> = {
@@ -7,6 +8,7 @@ const KIND_BYTES: Readonly<Record<ReadKind, string>> = {
   'balance-of-id': '02',
   owner: '03',
   decimals: '04',
+  call: '05',
 };
 
 /** What became of one read inside the reader; see `reader.yul`. */
@@ -40,12 +42,24 @@ const NO_ID = '0'.repeat(WORD_DIGITS);
  */
 export function encodeReads(reads: readonly Read[], stipend: number, source: BlockSource): string {
   let text = `0x${source === 'evm' ? '00' : '01'}${stipend.toString(16).padStart(16, '0')}`;
-  for (const { kind, contract, account, id } of reads) {
+  for (const read of reads) {
+    const { kind, contract, account, id } = read;
     const idDigits = id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0');
-    text += KIND_BYTES[kind] + contract.slice(2) + account.slice(2) + idDigits;
+    text += KIND_BYTES[kind] + contract.slice(2) + account.slice(2);
+    text += read.call === undefined ? idDigits : encodeCallEntry(read, read.call);
   }
   return text;
 }
+
+/** In place of the id: word, number of words, length of the calldata, and the calldata after it. */
+function encodeCallEntry(read: Read, { word, wordCount }: Call): string {
+  const calldata = calldataOf(read) ?? '';
+  const size = calldata.length / 2;
+  const packed = byteDigits(word) + byteDigits(wordCount) + size.toString(16).padStart(4, '0');
+  return packed.padStart(WORD_DIGITS, '0') + calldata;
+}
+
+const byteDigits = (value: number): string => value.toString(16).padStart(2, '0');
 
 /** The reader's answer: the block it ran in, and a status and a value per read. */
 export type ReaderAnswer = {

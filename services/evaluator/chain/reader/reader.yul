@@ -5,50 +5,57 @@
 //
 // Calldata   byte 0        where the block's number and parent hash come from: 0 the EVM, 1 Arbitrum's ArbSys
 //            bytes 1-8     gas stipend of each call
-//            then per read, 73 bytes: kind (1), contract (20), account (20), id (32)
+//            then per read, 73 bytes: kind (1), contract (20), account (20), id (32); kind 5 has calldata after it
 // Answer     32 bytes block number, 32 bytes parent hash, then per read 33 bytes: status (1), value (32)
 //
 // kind       0 native balance of account       1 balanceOf(account)      2 balanceOf(account, id)
 //            3 ownerOf(id)                      4 decimals()
-// status     0 ok            1 no code at the address      2 reverted with data     3 not one 32-byte answer
+//            5 any calldata, whose length is in the last 2 bytes of the id (at most 1024); before them stand
+//              the index of the returned word that is read, and the number of words that there must be (1 each)
+// status     0 ok            1 no code at the address      2 reverted with data     3 not the words asked for
 //            4 the stipend was used up          5 not tried: too little gas left    6 failed without data
 //            7 ownerOf reverted, and the contract says by ERC165 that it is an ERC721
 //
-// Every call is static and gets the stipend alone, and at most 32 bytes of its answer are copied: an endless
+// Every call is static and gets the stipend alone, and 32 bytes of its answer at most are copied: an endless
 // loop or a return bomb costs its own read and no other. A call is tried only while there is gas for all of
 // it, so that a failure is never the batch's own doing.
 object "Reader" {
   code {
-    // Memory: 0x00 calldata of a call (68 bytes), 0x80 its answer, 0x100 the answer of the reader.
+    // Memory: 0x00 calldata of a call (1024 bytes), 0x400 its answer, 0x420 the answer of the reader.
     // Whether a call of the contract ended with exactly 32 bytes. Two steps, because arguments are evaluated
     // from the right: the size would be that of the call before.
     function answers(call_size, target, stipend) -> yes {
-      yes := staticcall(stipend, target, 0, call_size, 0x80, 32)
+      yes := staticcall(stipend, target, 0, call_size, 0x400, 32)
       yes := and(yes, eq(returndatasize(), 32))
     }
 
     let stipend := shr(192, calldataload(1))
     switch byte(0, calldataload(0))
     case 0 {
-      mstore(0x100, number())
-      mstore(0x120, blockhash(sub(number(), 1)))
+      mstore(0x420, number())
+      mstore(0x440, blockhash(sub(number(), 1)))
     }
     default {
       mstore(0, shl(224, 0xa3b1b31d)) // arbBlockNumber()
-      if answers(4, 0x64, gas()) { mstore(0x100, mload(0x80)) }
+      if answers(4, 0x64, gas()) { mstore(0x420, mload(0x400)) }
       mstore(0, shl(224, 0x2b407a82)) // arbBlockHash(uint256)
-      mstore(4, sub(mload(0x100), 1))
-      if answers(36, 0x64, gas()) { mstore(0x120, mload(0x80)) }
+      mstore(4, sub(mload(0x420), 1))
+      if answers(36, 0x64, gas()) { mstore(0x440, mload(0x400)) }
     }
 
-    let out := 0x140
-    for { let entry := 9 } lt(entry, calldatasize()) { entry := add(entry, 73) } {
+    let out := 0x460
+    let next
+    for { let entry := 9 } lt(entry, calldatasize()) { entry := next } {
+      next := add(entry, 73)
       let kind := byte(0, calldataload(entry))
       let target := shr(96, calldataload(add(entry, 1)))
       let account := shr(96, calldataload(add(entry, 21)))
       let id := calldataload(add(entry, 41))
       let status := 0
       let value := 0
+      // The word of the answer that is read, and how many there must be; for kind 5 there may be more.
+      let word_at := 0
+      let size_min := 32
       // What a call may use beside its stipend (a 64th stays behind), and what the entries still to come need.
       let reserve := add(add(shr(5, stipend), 60000), mul(8, sub(calldatasize(), entry)))
 
@@ -73,7 +80,14 @@ object "Reader" {
           mstore(4, id)
           call_size := 36
         }
-        default { mstore(0, shl(224, 0x313ce567)) }
+        case 4 { mstore(0, shl(224, 0x313ce567)) }
+        default {
+          call_size := and(id, 0xffff)
+          calldatacopy(0, next, call_size)
+          next := add(next, call_size)
+          word_at := shl(5, and(shr(24, id), 0xff))
+          size_min := shl(5, and(shr(16, id), 0xff))
+        }
 
         switch lt(gas(), add(stipend, reserve))
         case 1 { status := 5 }
@@ -83,12 +97,15 @@ object "Reader" {
           case 0 { status := 1 }
           default {
             let before := gas()
-            let ok := staticcall(stipend, target, 0, call_size, 0x80, 32)
+            let ok := staticcall(stipend, target, 0, call_size, 0, 0)
             let used := sub(before, gas())
             switch ok
             case 1 {
-              switch eq(returndatasize(), 32)
-              case 1 { value := mload(0x80) }
+              switch or(eq(returndatasize(), size_min), and(eq(kind, 5), gt(returndatasize(), size_min)))
+              case 1 {
+                returndatacopy(0x400, word_at, 32)
+                value := mload(0x400)
+              }
               default { status := 3 }
             }
             default {
@@ -108,10 +125,10 @@ object "Reader" {
           default {
             mstore(0, shl(224, 0x01ffc9a7)) // supportsInterface(bytes4)
             mstore(4, shl(224, 0x80ac58cd))
-            if answers(36, target, proof_stipend) { if eq(mload(0x80), 1) { status := 7 } }
+            if answers(36, target, proof_stipend) { if eq(mload(0x400), 1) { status := 7 } }
             if iszero(eq(status, 7)) {
               mstore(4, shl(224, 0x9a20483d)) // of the draft, which the first collections answer to
-              if answers(36, target, proof_stipend) { if eq(mload(0x80), 1) { status := 7 } }
+              if answers(36, target, proof_stipend) { if eq(mload(0x400), 1) { status := 7 } }
             }
           }
         }
@@ -121,6 +138,6 @@ object "Reader" {
       mstore(add(out, 1), value)
       out := add(out, 33)
     }
-    return(0x100, sub(out, 0x100))
+    return(0x420, sub(out, 0x420))
   }
 }

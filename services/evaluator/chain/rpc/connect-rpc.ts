@@ -38,7 +38,9 @@ export type RpcSettings = {
 const Answer = z.object({
   id: z.unknown().optional(),
   result: z.unknown().optional(),
-  error: z.object({ code: z.number().catch(0), message: z.string().catch('') }).nullish(),
+  error: z
+    .object({ code: z.number().catch(0), message: z.string().catch(''), data: z.unknown().optional() })
+    .nullish(),
 });
 
 /**
@@ -159,6 +161,12 @@ function parseRetryAfter(value: string | string[] | undefined): number | undefin
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
 }
 
+/** Whether an error holds bytes that a contract reverted with; some clients put words or an object around them. */
+function isRevertData(data: unknown): boolean {
+  const text = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
+  return typeof text === 'string' && /^(?:Reverted )?0x[0-9a-fA-F]{2}/.test(text);
+}
+
 /** An answer with another id belongs to another request and is rejected as malformed. */
 function outcomeOf(answer: unknown, id: number | undefined, classify = classifyRpcError): RpcOutcome {
   const parsed = Answer.safeParse(answer);
@@ -168,7 +176,11 @@ function outcomeOf(answer: unknown, id: number | undefined, classify = classifyR
     const kind = classify(error);
     return {
       ok: false,
-      failure: new RpcFailure(kind, kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined),
+      failure: new RpcFailure(
+        kind,
+        kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined,
+        kind === 'reverted' && isRevertData(error.data),
+      ),
     };
   }
   if (id === undefined || parsed.data.id !== id || result === undefined)

@@ -27,6 +27,10 @@ const FAILURES = {
   'over-rate': { reason: 'rpc-unavailable', strikes: 0 },
   'block-unavailable': { reason: 'block-unavailable', strikes: 0 },
   'block-mismatch': { reason: 'block-mismatch', strikes: 1 },
+  /** The block that a check named is later than the endpoints' heads. */
+  'block-past-head': { reason: 'block-past-head', strikes: 0 },
+  /** No endpoint has the state of the block that a check named. */
+  'state-unavailable': { reason: 'state-unavailable', strikes: 0 },
   'chain-stale': { reason: 'chain-stale', strikes: 0 },
   'min-block-not-reached': { reason: 'min-block-not-reached', strikes: 0 },
   /** The minimum block is so far ahead of the head that the check does not wait. */
@@ -72,11 +76,14 @@ export class RpcFailure extends Error {
   readonly kind: FailureKind;
   /** The endpoint's `Retry-After`, or its default. */
   readonly retryAfterMs: number | undefined;
+  /** Whether the contract gave data with its revert. */
+  readonly hasRevertData: boolean;
 
-  constructor(kind: FailureKind, retryAfterMs?: number) {
+  constructor(kind: FailureKind, retryAfterMs?: number, hasRevertData = false) {
     super(kind);
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
+    this.hasRevertData = hasRevertData;
   }
 
   get code(): UndeterminedCode {

@@ -1,0 +1,65 @@
+import { isValueOf } from '#shared/contracts/abi-type.ts';
+import type { ContractCondition } from '#shared/contracts/rule.ts';
+import { knownDelegation, type ReadingOf, worstOf } from './known-amount.ts';
+import { allOf, anyOf, not, type Outcome } from './outcome.ts';
+import { satisfies } from './plan-call.ts';
+import type { RuleNeeds, WalletCall } from './plan-reads.ts';
+import { type FailedReading, failed } from './read.ts';
+
+type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
+
+export type CallVerdict = {
+  readonly outcome: Outcome;
+  /** Why it is undetermined. */
+  readonly fault?: FailedReading | undefined;
+};
+
+/**
+ * Judges a `CONTRACT` rule for each wallet, and whether any or all of them satisfy it. A vault that has not delegated
+ * is none of the wallets.
+ */
+export function judgeCall(
+  needs: CallNeeds,
+  { wallets = 'any', onRevert }: Pick<ContractCondition, 'wallets' | 'onRevert'>,
+  readingOf: ReadingOf,
+): CallVerdict {
+  const verdicts = needs.wallets.map((wallet) => {
+    const called = judgeWallet(wallet, needs, onRevert, readingOf);
+    const delegated = judgeDelegation(wallet, readingOf);
+    const outcome =
+      wallets === 'any'
+        ? allOf([delegated.outcome, called.outcome])
+        : anyOf([not(delegated.outcome), called.outcome]);
+    return { outcome, fault: called.fault ?? delegated.fault };
+  });
+  const outcomes = verdicts.map(({ outcome }) => outcome);
+  const open = verdicts.filter(({ outcome }) => outcome === 'undetermined');
+  return {
+    outcome: wallets === 'any' ? anyOf(outcomes) : allOf(outcomes),
+    fault: worstOf(open.flatMap(({ fault }) => fault ?? [])),
+  };
+}
+
+/** Whether the output that a wallet got satisfies the rule. */
+export function judgeWallet(
+  { read, account }: WalletCall,
+  { comparison }: CallNeeds,
+  onRevert: ContractCondition['onRevert'],
+  readingOf: ReadingOf,
+): CallVerdict {
+  const reading = readingOf(read);
+  if (!reading.ok)
+    return reading.hasRevertData && onRevert === 'deny'
+      ? { outcome: 'denied' }
+      : { outcome: 'undetermined', fault: reading };
+  if (!isValueOf(comparison.type, reading.value))
+    return { outcome: 'undetermined', fault: failed('return-malformed') };
+  return { outcome: satisfies(comparison, reading.value, account) ? 'granted' : 'denied' };
+}
+
+function judgeDelegation({ delegations }: WalletCall, readingOf: ReadingOf): CallVerdict {
+  if (delegations === undefined) return { outcome: 'granted' };
+  const { least, most, fault } = knownDelegation(delegations, readingOf);
+  if (least > 0n) return { outcome: 'granted' };
+  return most === 0n ? { outcome: 'denied' } : { outcome: 'undetermined', fault };
+}

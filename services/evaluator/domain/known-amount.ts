@@ -1,0 +1,119 @@
+import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import type { Delegations } from './plan-delegations.ts';
+import type { Holding, OwnedId } from './plan-reads.ts';
+import { type FailedReading, failed, type Read, type Reading } from './read.ts';
+
+export type ReadingOf = (read: Read) => Reading;
+
+/**
+ * What is known of an amount: bounds, both inclusive; `most` is absent where nothing bounds it from above. `fault` is
+ * the failed read that keeps the bounds apart; without it they are equal.
+ */
+export type Known = {
+  readonly least: bigint;
+  readonly most: bigint | undefined;
+  readonly fault?: FailedReading | undefined;
+};
+
+const exactly = (amount: bigint): Known => ({ least: amount, most: amount });
+const unknown = (fault: FailedReading, most?: bigint): Known => ({ least: 0n, most, fault });
+const NOTHING = exactly(0n);
+
+const leastOf = (a: bigint, b: bigint): bigint => (a - b < 0n ? a : b);
+
+/** The amount that several wallets hold together. */
+export const knownSum = (holdings: readonly Holding[], readingOf: ReadingOf): Known =>
+  add(holdings.map((holding) => knownHolding(holding, readingOf)));
+
+function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf): Known {
+  const reading = readingOf(balance);
+  const held = reading.ok ? exactly(reading.value) : unknown(reading);
+  return delegations === undefined ? held : limit(held, knownDelegation(delegations, readingOf));
+}
+
+/** What a vault holds, as far as it is delegated. */
+function limit(held: Known, delegated: Known): Known {
+  const least = leastOf(held.least, delegated.least);
+  const most = held.most === undefined ? delegated.most : leastOf(held.most, delegated.most ?? held.most);
+  return least === most ? exactly(least) : { least, most, fault: held.fault ?? delegated.fault };
+}
+
+/** More than every balance. */
+const WITHOUT_LIMIT = 1n << 256n;
+
+/**
+ * How much of what a vault holds is delegated: the most that one of the accounts was given. A chain without the
+ * registry has no delegations.
+ */
+export function knownDelegation({ reads, isAmount }: Delegations, readingOf: ReadingOf): Known {
+  let most = 0n;
+  let least = 0n;
+  let fault: FailedReading | undefined;
+  for (const read of reads) {
+    const reading = readingOf(read);
+    if (reading.ok && (isAmount || reading.value < 2n)) {
+      const given = isAmount ? reading.value : reading.value * WITHOUT_LIMIT;
+      if (given > least) least = given;
+    } else if (reading.ok || reading.code !== 'contract-not-found') {
+      fault ??= reading.ok ? failed('return-malformed') : reading;
+      most = WITHOUT_LIMIT;
+    }
+  }
+  if (most < least) most = least;
+  return least === most ? exactly(least) : { least, most, fault };
+}
+
+/**
+ * Counts the listed ids that the accounts own, or a vault that has delegated the id. A revert means "not owned" only if
+ * another id of the list was readable, which proves that the contract is an ERC721 (the chain layer has already asked
+ * the contract by ERC165).
+ */
+export function knownCount(
+  ids: readonly OwnedId[],
+  accounts: ReadonlySet<bigint>,
+  readingOf: ReadingOf,
+): Known {
+  const readings = ids.map(({ owner }) => readingOf(owner));
+  const isErc721 = readings.some((reading) => reading.ok);
+  return add(
+    readings.map((reading, index): Known => {
+      if (!reading.ok) return reading.code === 'call-reverted' && isErc721 ? NOTHING : unknown(reading, 1n);
+      if (accounts.has(reading.value)) return exactly(1n);
+      const delegations = ids[index]?.delegations.get(reading.value);
+      return delegations === undefined
+        ? NOTHING
+        : limit(exactly(1n), knownDelegation(delegations, readingOf));
+    }),
+  );
+}
+
+function add(parts: readonly Known[]): Known {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  let least = 0n;
+  let most: bigint | undefined = 0n;
+  const faults: FailedReading[] = [];
+  for (const part of parts) {
+    least += part.least;
+    most = most === undefined || part.most === undefined ? undefined : most + part.most;
+    if (part.fault !== undefined) faults.push(part.fault);
+  }
+  const fault = worstOf(faults);
+  return fault === undefined ? exactly(least) : { least, most, fault };
+}
+
+/** Failures that a retry will not fix. */
+const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
+  'contract-not-found',
+  'call-reverted',
+  'return-malformed',
+  'decimals-unavailable',
+  'gas-exhausted',
+]);
+
+export const isFinal = ({ code, cause }: FailedReading): boolean =>
+  cause === undefined && FINAL_CODES.has(code);
+
+/** The failure to report for several failed reads: a failure that a retry will not fix comes first. */
+export const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>
+  faults.find(isFinal) ?? faults[0];

@@ -1,0 +1,100 @@
+import {
+  type AbiType,
+  ACCOUNT,
+  isInteger,
+  judgeArgument,
+  numberOf,
+  wordOf,
+} from '#shared/contracts/abi-type.ts';
+import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
+import type { ContractCondition, Operator } from '#shared/contracts/rule.ts';
+import {
+  digestOfCalldata,
+  encodeCall,
+  outputOf,
+  parseViewFunction,
+  type ViewFunction,
+} from '#shared/contracts/view-function.ts';
+import type { Call } from './read.ts';
+
+/** Longer calldata is known by its digest, so that a key of a read stays short. */
+const ID_DIGITS_MAX = 400;
+
+/** What a `CONTRACT` rule compares; the wallets' addresses are filled in later. */
+export type Comparison = {
+  readonly type: AbiType;
+  readonly operator: Operator;
+  /** As the client wrote it, or its default. */
+  readonly value: string;
+};
+
+/** Why a rule must not be judged. */
+export type PlanFault = { readonly fault: string };
+
+type PlannedCall = { readonly call: Call; readonly comparison: Comparison };
+
+/** A part of a batch plans each rule for hundreds of entries. */
+const planned = new WeakMap<ContractCondition, PlannedCall | PlanFault>();
+
+/** The call and the comparison that a `CONTRACT` rule stands for. */
+export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
+  const known = planned.get(rule) ?? planOnce(rule);
+  planned.set(rule, known);
+  return known;
+}
+
+function planOnce(rule: ContractCondition): PlannedCall | PlanFault {
+  const parsed = parseViewFunction(rule.function);
+  if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
+  const output = outputOf(parsed.fn, rule.returns);
+  if (output === undefined) return { fault: 'the function has no such output' };
+  const { type } = output;
+  const operator = rule.operator ?? (type.kind === 'bool' ? 'eq' : undefined);
+  const value = rule.value ?? (type.kind === 'bool' ? 'true' : undefined);
+  if (operator === undefined || value === undefined) return { fault: 'nothing to compare with' };
+  if (operator !== 'eq' && operator !== 'ne' && !isInteger(type))
+    return { fault: `the operator ${operator} is for integers` };
+  const wrong = judgeArgument(type, value);
+  if (wrong !== undefined) return { fault: `the value ${wrong}` };
+  const call = makeCall(parsed.fn, rule.args ?? [], output.index);
+  return 'fault' in call ? call : { call, comparison: { type, operator, value } };
+}
+
+/** The call of a function, with the inputs that are `$account` left open. */
+export function makeCall(fn: ViewFunction, args: readonly string[], word: number): Call | PlanFault {
+  const encoded = encodeCall(fn, args, ZERO_ADDRESS);
+  if (!encoded.ok) return { fault: `argument ${encoded.index ?? ''} ${encoded.detail}` };
+  const { calldata } = encoded;
+  const accountInputs = [...args.keys()].filter(
+    (index) => args[index] === ACCOUNT && fn.inputs[index]?.type.kind === 'address',
+  );
+  const wordCount = fn.outputs.length;
+  const text = calldata.length <= ID_DIGITS_MAX ? calldata : digestOfCalldata(calldata);
+  return {
+    calldata,
+    accountInputs,
+    word,
+    wordCount,
+    id: `${text}/${accountInputs.join()}/${word}/${wordCount}`,
+  };
+}
+
+/** Whether a returned word satisfies the comparison for the wallet that `$account` stands for. */
+export function satisfies({ type, operator, value }: Comparison, word: bigint, account: string): boolean {
+  const actual = numberOf(type, word);
+  const expected = numberOf(type, wordOf(type, value, account));
+  switch (operator) {
+    case 'eq':
+      return actual === expected;
+    case 'ne':
+      return actual !== expected;
+    case 'gt':
+      return actual > expected;
+    case 'gte':
+      return actual >= expected;
+    case 'lt':
+      return actual < expected;
+    case 'lte':
+      return actual <= expected;
+  }
+}

@@ -1,0 +1,56 @@
+import { parseViewFunction, type ViewFunction } from '#shared/contracts/view-function.ts';
+import { makeCall } from './plan-call.ts';
+import type { Read } from './read.ts';
+import type { ReadCollector } from './read-collector.ts';
+
+/** How the delegate.xyz v2 registry is asked; `amount` functions return a number, the others true or false. */
+const FUNCTIONS = {
+  all: 'function checkDelegateForAll(address to, address from, bytes32 rights) view returns (bool)',
+  contract:
+    'function checkDelegateForContract(address to, address from, address contract_, bytes32 rights) view returns (bool)',
+  'owned-id':
+    'function checkDelegateForERC721(address to, address from, address contract_, uint256 tokenId, bytes32 rights) view returns (bool)',
+  erc20:
+    'function checkDelegateForERC20(address to, address from, address contract_, bytes32 rights) view returns (uint256)',
+  erc1155:
+    'function checkDelegateForERC1155(address to, address from, address contract_, uint256 tokenId, bytes32 rights) view returns (uint256)',
+} as const;
+
+/** Delegations that are limited to some rights are not asked about. */
+const NO_RIGHTS = `0x${'0'.repeat(64)}`;
+
+export type DelegationScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'contract' | 'erc20'; readonly contract: string }
+  | { readonly kind: 'owned-id' | 'erc1155'; readonly contract: string; readonly id: bigint };
+
+/** The reads that tell whether, or how much, a vault has delegated to the accounts: one for each account. */
+export type Delegations = {
+  readonly reads: readonly Read[];
+  /** Whether they return an amount, or true or false. */
+  readonly isAmount: boolean;
+};
+
+export function needDelegations(
+  collector: ReadCollector,
+  chainId: number,
+  registry: string,
+  accounts: readonly string[],
+  vault: string,
+  scope: DelegationScope,
+): Delegations {
+  const reads = accounts.map((account) => {
+    const place = 'contract' in scope ? [scope.contract] : [];
+    const id = 'id' in scope ? [String(scope.id)] : [];
+    const call = makeCall(functionOf(scope.kind), [account, vault, ...place, ...id, NO_RIGHTS], 0);
+    if ('fault' in call) throw new RangeError(call.fault);
+    return collector.need(chainId, 'call', registry, { account, call });
+  });
+  return { reads, isAmount: scope.kind === 'erc20' || scope.kind === 'erc1155' };
+}
+
+function functionOf(kind: DelegationScope['kind']): ViewFunction {
+  const parsed = parseViewFunction(FUNCTIONS[kind]);
+  if (!parsed.ok) throw new RangeError(parsed.detail);
+  return parsed.fn;
+}
