@@ -52,6 +52,7 @@ type TestChain = {
   readonly blockTimeMs?: number;
   readonly maxHeadAgeMs?: number;
   readonly requestsPerSecond?: number;
+  readonly delegateRegistry?: string;
 };
 
 const chainFileOf = (chains: readonly TestChain[]): ChainFile =>

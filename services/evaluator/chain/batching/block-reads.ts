@@ -51,7 +51,7 @@ export class BlockReads {
 
   /** Takes reads of batches; their clients take turns. */
   takeBatch(max: number): Entry[] {
-    return this.waiting.batch.take(max, this.#makeFilter());
+    return this.waiting.batch.take(max, this.#makeFilter(), weightOf);
   }
 
   takeIsolated(max: number): Entry[] {
