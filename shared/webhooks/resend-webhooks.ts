@@ -1,5 +1,7 @@
+import { batchWebhookOf } from '#shared/contracts/batch-status.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { Batches } from '#shared/redis/batches.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
@@ -10,6 +12,7 @@ const CHUNK = 200;
 type Dependencies = {
   readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
   readonly results: Pick<Results, 'read'>;
+  readonly batches: Pick<Batches, 'readStatus'>;
   /** Publishes to `webhook.requested.v1`. */
   readonly publish: (message: WebhookRetry) => Promise<void>;
   /** Epoch ms, Redis's clock. */
@@ -32,13 +35,14 @@ export type ResendWebhooks = {
 
 /**
  * @example
- * const { resend } = makeResendWebhooks({ deliveries, results, now: clock.now,
+ * const { resend } = makeResendWebhooks({ deliveries, results, batches, now: clock.now,
  *   publish: (message) => kafka.publish(webhookRequested, message) });
  * await resend(requestId);
  */
-export function makeResendWebhooks({ deliveries, results, publish, now }: Dependencies): ResendWebhooks {
+export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
+  const { deliveries, publish, now } = deps;
   const tryResend = async (requestId: string, resendCount?: number): Promise<boolean> => {
-    const [view, resultJson] = await Promise.all([deliveries.read(requestId), results.read(requestId)]);
+    const [view, resultJson] = await Promise.all([deliveries.read(requestId), readBody(deps, requestId)]);
     if (view === undefined || resultJson === undefined) return false;
     await publish(
       resendOf(view, resendCount ?? view.resendCount + 1, resultJson, new Date(now()).toISOString()),
@@ -60,6 +64,17 @@ export function makeResendWebhooks({ deliveries, results, publish, now }: Depend
       return { count };
     },
   };
+}
+
+/** What was sent: the result of a check, or the status of a finished batch. */
+async function readBody(
+  { results, batches }: Pick<Dependencies, 'results' | 'batches'>,
+  requestId: string,
+): Promise<string | undefined> {
+  const resultJson = await results.read(requestId);
+  if (resultJson !== undefined) return resultJson;
+  const status = await batches.readStatus(requestId);
+  return status?.status === 'completed' ? batchWebhookOf(status) : undefined;
 }
 
 /** The record of a resend; it supersedes the delivery's earlier records once a dispatcher claims it. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { makeBatches } from '#shared/redis/batches.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
@@ -150,6 +151,7 @@ test('during a rotation both secrets verify, as soon as the change is announced,
   const { resend } = makeResendWebhooks({
     deliveries: fixture.deliveries,
     results: makeResults(fixture.redis),
+    batches: makeBatches(fixture.redis),
     publish: (message) => fixture.kafka.publish(webhookRequested, message),
     now: Date.now,
   });

@@ -8,6 +8,7 @@ import {
   webhookRetry,
 } from '#shared/contracts/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
+import { makeBatches } from '#shared/redis/batches.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
@@ -41,6 +42,7 @@ const resendWebhooks = () =>
   makeResendWebhooks({
     deliveries: fixture.deliveries,
     results: makeResults(fixture.redis),
+    batches: makeBatches(fixture.redis),
     publish: (message) => fixture.kafka.publish(webhookRequested, message),
     now: Date.now,
   });
