@@ -21,6 +21,7 @@ const PARTS: Readonly<Record<string, Bench>> = WHOLE;
 /** Asked for by name alone. */
 const FURTHER: Readonly<Record<string, Bench>> = {
   'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
+  proofs: async () => (await import('./proofs.ts')).benchProofs(),
   batches: async () => (await import('./batches.ts')).benchBatches(),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   watches: async () => (await import('./watches.ts')).benchWatches(),
