@@ -211,6 +211,8 @@ export const TryOptions = z
     chains: z.array(
       z.object({ chainId: z.number().int().positive(), name: z.string(), nativeSymbol: z.string() }),
     ),
+    /** Where developers reach the gateway. */
+    gatewayUrl: z.string(),
     /** On a system with a demo chain: a wallet that holds its tokens, one that does not, and the tokens. */
     demo: z
       .object({

@@ -77,12 +77,13 @@ test('the try options list chains by id, name and symbol, without their endpoint
   const { readTryOptions } = makeTryHandlers({
     readOwn: () => Promise.reject(new Error('not asked for')),
     gatewayUrl: '',
-    publicUrl: '',
+    publicUrl: 'https://api.example.com',
     fetch: () => Promise.reject(new Error('not asked for')),
     chains: [chain],
     demo: undefined,
   });
   expect(await readTryOptions({} as Call<'readTryOptions'>)).toEqual({
+    gatewayUrl: 'https://api.example.com',
     chains: [{ chainId: 31_337, name: 'Demo chain', nativeSymbol: 'ETH' }],
   });
 });

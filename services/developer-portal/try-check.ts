@@ -52,6 +52,7 @@ export function makeTryHandlers({
   const options = {
     // RPC endpoints are not exposed.
     chains: chains.map(({ chainId, name, nativeSymbol }) => ({ chainId, name, nativeSymbol })),
+    gatewayUrl: publicUrl,
     ...(demo && { demo }),
   };
   return {

@@ -114,6 +114,37 @@ test('a developer signs up, is approved, checks, sees usage and deliveries, rota
   expect(ada.faults).toEqual([]);
 });
 
+test('the quickstart notices the approval and the first check, which then is in the list of checks', async () => {
+  await using quin = await open();
+  const { page } = quin;
+  await signUp(quin, 'quin@example.com');
+  const app = await createApp(quin, 'Quick');
+  const sample = page.getByLabel('Sample', { exact: true });
+  expect(await sample.textContent()).toContain(app.apiKey);
+  await page.getByText('Python').click();
+  expect(await sample.textContent()).toContain(`${system.ready.gateways[0]}/access-control/check-roles`);
+  await using window = await open();
+  await signIn(window, { email: 'quin@example.com', password: PASSWORD });
+  await requestScope(window, app.path, 'A first try.');
+  await approveScope(operator, 'Quick');
+  await page.getByText('This app may make checks.').waitFor();
+  const client = clientOf(app);
+  const answer = await waitUntil('the scope to be in effect', async () => {
+    const found = await client.check(goodCheck());
+    return found.status === 200 && found;
+  });
+  await page.getByRole('link', { name: 'see its result' }).click();
+  await page.getByText(String(answer.body['requestId'])).first().waitFor();
+  await page.getByRole('heading', { name: 'Result' }).waitFor();
+  await expectNoBarrier(quin, 'a check');
+  await page.getByRole('link', { name: '← Checks' }).click();
+  await page.getByLabel('Outcome').selectOption('denied');
+  await page.getByText('None matches these filters.').waitFor();
+  await page.getByLabel('Outcome').selectOption('granted');
+  await page.getByRole('link', { name: String(answer.body['requestId']) }).waitFor();
+  expect(quin.faults).toEqual([]);
+});
+
 test('the form tries a check on a configured chain, with the demo wallets and the key that was just made', async () => {
   await using ida = await open();
   const { page } = ida;
@@ -177,8 +208,8 @@ test('everything up to the scope request can be done without a mouse', async () 
   await keyboard.press('Escape');
   await tabTo('button', 'I have stored them');
   await keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Overview');
+  await page.getByRole('heading', { name: 'Quickstart', level: 1 }).waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Quickstart');
   await tabTo('link', 'Scope');
   await keyboard.press('Enter');
   await tabTo('textbox', 'Purpose');
@@ -396,6 +427,7 @@ const PAGES = [
   '/apps',
   '/apps/{app}',
   '/apps/{app}/keys',
+  '/apps/{app}/quickstart',
   '/apps/{app}/checks',
   '/apps/{app}/webhooks',
   '/apps/{app}/webhooks/{request}',

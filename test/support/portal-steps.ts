@@ -42,7 +42,7 @@ export async function createApp({ visit, page }: Visitor, name: string): Promise
   await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).click();
   const made = await readMadeApp(page);
   await page.getByRole('button', { name: 'I have stored them' }).click();
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('heading', { name: 'Quickstart' }).waitFor();
   return made;
 }
 

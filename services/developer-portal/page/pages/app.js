@@ -10,6 +10,7 @@ import { Deliveries } from './app-deliveries.js';
 import { Delivery } from './app-delivery.js';
 import { Keys } from './app-keys.js';
 import { Overview } from './app-overview.js';
+import { Quickstart } from './app-quickstart.js';
 import { RuleSet } from './app-rule-set.js';
 import { RuleSets } from './app-rule-sets.js';
 import { Scope } from './app-scope.js';
@@ -21,6 +22,7 @@ import { Missing } from './missing.js';
 /** The app's pages in the order of the menu: path, name, component, component of one item. */
 const SECTIONS = [
   ['', 'Overview', Overview],
+  ['quickstart', 'Quickstart', Quickstart],
   ['keys', 'API keys', Keys],
   ['rule-sets', 'Rule sets', RuleSets, RuleSet],
   ['checks', 'Checks', Checks, Check],

@@ -74,7 +74,7 @@ function CreateApp({ onClose }) {
           ['Webhook secret', made.webhookSecret],
         ]}
         note="The client ID can be seen again at any time; key and secret cannot."
-        onDone=${() => navigate(`/apps/${encodeURIComponent(made.clientId)}`)} />
+        onDone=${() => navigate(`/apps/${encodeURIComponent(made.clientId)}/quickstart`)} />
     <//>`;
   return html`<${Dialog} key="ask" title="Create an app" onClose=${onClose}>
     <${Form} form=${form} submit="Create app" onCancel=${onClose}>
