@@ -12,7 +12,12 @@ const opened = {
     setTier: async (_actor: string, _id: string, tier: string) => ({ ...account, tier }),
   },
   clientApps: { read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined) },
-  deliveries: { list: async () => [] },
+  deliveries: { list: async () => [], read: async () => undefined },
+  batches: {
+    readStatus: async (id: string) =>
+      id === 'batch_1' ? { requestId: id, status: 'pending', done: 500 } : undefined,
+    readProgress: async () => ({ clientId: 'app_1', partCount: 3, storedPartCount: 1 }),
+  },
   resends: { resendFailed: async () => ({ count: 0 }) },
 } as unknown as OpenSystem;
 
@@ -41,6 +46,17 @@ test.each(['webhook list', 'webhook resend-failed --since 2026-11-21T00:00:00Z']
     expect(await run(`${command} app_1`)).toBeDefined();
   },
 );
+
+test('batch show prints the status of a batch with its parts, and refuses an id of no batch', async () => {
+  expect(await run('batch show batch_1')).toEqual({
+    requestId: 'batch_1',
+    status: 'pending',
+    done: 500,
+    clientId: 'app_1',
+    parts: { stored: 1, all: 3 },
+  });
+  await expect(run('batch show batch_2')).rejects.toMatchObject({ code: 'not-found' });
+});
 
 test('proof-key create prints entries that both rings take, and proof-key public derives one from the other', async () => {
   const created = (await run('proof-key create --number 7')) as Record<string, string>;

@@ -7,9 +7,11 @@ import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
 import * as accounts from './account-commands.ts';
 import * as apps from './app-commands.ts';
+import * as batches from './batch-commands.ts';
 import * as checks from './check-commands.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
+import { figure, figureUpTo, wholeNumber } from './parse-figures.ts';
 import { addProofKeys, type Print } from './proof-key-commands.ts';
 import { addRuleSets } from './rule-set-commands.ts';
 import * as system from './system-commands.ts';
@@ -19,23 +21,6 @@ import * as webhooks from './webhook-commands.ts';
 export type Work = (opened: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>;
 export type Run = (work: Work) => Promise<void>;
 
-const wholeNumber = (text: string): number => {
-  if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-};
-/** A limit of 0 would be a suspension. */
-const figure = (text: string): number => {
-  const count = wholeNumber(text);
-  if (count < 1) throw new InvalidArgumentError('It must be at least 1.');
-  return count;
-};
-const figureUpTo =
-  (max: number) =>
-  (text: string): number => {
-    const count = figure(text);
-    if (count > max) throw new InvalidArgumentError(`It must be at most ${max}.`);
-    return count;
-  };
 const liveKeys = figureUpTo(LIVE_KEYS_MAX);
 const ruleSets = figureUpTo(RULE_SETS_MAX);
 const instant = (text: string): number => {
@@ -271,6 +256,11 @@ function addChecks(program: Command, run: Run): void {
     .command('show <requestId>')
     .description('show the stored result of a check and the attempts of its webhook')
     .action((id) => run((opened) => checks.showCheck(opened, id)));
+  const batch = program.command('batch').description('batches');
+  batch
+    .command('show <requestId>')
+    .description('show the status of a batch, its stored parts and the attempts of its webhook')
+    .action((id) => run((opened) => batches.showBatch(opened, id)));
 }
 
 function addWebhooks(program: Command, run: Run): void {

@@ -214,6 +214,46 @@ describe('a batch', () => {
   });
 });
 
+describe('a batch by a rule set', () => {
+  it('carries the resolved rules and their version in every part', async () => {
+    const gateway = await start();
+    await gateway.send('PUT', '/access-control/rule-sets/vip', { rules: RULES });
+    expect((await gateway.postBatch({ entries: [ACCOUNT], ruleSet: 'vip' })).status).toBe(202);
+    expect(gateway.parts[0]).toMatchObject({
+      rules: [{ roleId: 'holder' }],
+      ruleSet: { id: 'vip', version: 1, digest: expect.stringContaining('sha-256=') },
+    });
+  });
+
+  it('is not published again under its old id once the rule set has changed', async () => {
+    const seeds: string[] = [];
+    const gateway: FakeGateway = await start({
+      admit: async (request) => {
+        if (!request.check || request.check.cost === undefined) return anAdmission(request);
+        const [seed = ''] = seeds;
+        const claim = { atMs: NOW_MS, seed, requestId: undefined, month: '2026-11' };
+        return anAdmission(request, { outcome: 'taken-over', claim });
+      },
+    });
+    seeds.push(gateway.ids.makeSeed());
+    const requestId = gateway.ids.makeId(seeds[0] ?? '', NOW_MS, 'batch', 'app_1');
+    await gateway.send('PUT', '/access-control/rule-sets/vip', { rules: RULES });
+    const status = {
+      requestId,
+      status: 'pending' as const,
+      entries: 1,
+      done: 0,
+      roles: [],
+      acceptedAt: new Date(NOW_MS).toISOString(),
+    };
+    gateway.storeBatch({ ...status, ruleSet: { id: 'vip', version: 7, digest: 'another' } }, []);
+    const retry = () => gateway.postBatch({ entries: [ACCOUNT], ruleSet: 'vip' }, { 'idempotency-key': 'k' });
+    const refused = await retry();
+    expect([refused.status, (await problemOf(refused))['code']]).toEqual([422, 'idempotency-key-reused']);
+    expect(gateway.parts).toEqual([]);
+  });
+});
+
 describe('the faults of a batch', () => {
   it('are listed by pointer, the first hundred, and refuse it whole', async () => {
     const gateway = await start();

@@ -16,7 +16,7 @@ import type { AdmittedCheck } from '../admit-check.ts';
 import type { Part } from '../domain/cut-parts.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { Problem } from '../problem.ts';
+import { invalidBody, Problem } from '../problem.ts';
 import { commonMembersOf, isSurelyNotPublished, PARTITION_SHARE } from '../publish-check.ts';
 import type { CollectedBatch } from './collect-batch.ts';
 
@@ -30,7 +30,7 @@ export type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
   readonly slots: LeasedSlots;
-  readonly batches: Pick<Batches, 'register'>;
+  readonly batches: Pick<Batches, 'register' | 'readStatus'>;
   readonly retentionMs: Retention;
   readonly metrics: Pick<GatewayMetrics, 'checksAccepted'>;
   readonly log: Logger;
@@ -75,6 +75,7 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
       void deps.admitter.release(charge).catch(logFailure('the charge of a batch could not be refunded'));
       toPublish.onRefund();
     };
+    if (admitted.kind === 'taken-over') await refuseOtherRules(deps, toPublish);
     const { unfinished } = BATCH_LIMITS[app.limits.tier];
     const slots = unfinishedBatchesKey(app.clientId);
     let hasSlot: boolean;
@@ -176,6 +177,23 @@ function messagesOf({ app, batch, admitted }: BatchToPublish, retentionMs: Reten
       entries: JSON.parse(entriesJson.toString()),
     }),
   };
+}
+
+/**
+ * A retry is the same batch even if its rule set has changed since, but its parts would not be the same: those that are
+ * stored were judged by the former rules.
+ *
+ * @throws Problem `idempotency-key-reused`
+ */
+async function refuseOtherRules(
+  { batches }: Pick<Dependencies, 'batches'>,
+  { batch, admitted }: BatchToPublish,
+): Promise<void> {
+  const digest = batch.common.ruleSet?.digest;
+  const stored = digest === undefined ? undefined : await batches.readStatus(admitted.requestId);
+  if (!stored || stored.ruleSet?.digest === digest) return;
+  const detail = 'The rule set has changed since the first request with this Idempotency-Key; use a new key.';
+  throw invalidBody([{ pointer: '/ruleSet', code: 'idempotency-key-reused', detail }]);
 }
 
 const limitReached = (max: number): Problem =>
