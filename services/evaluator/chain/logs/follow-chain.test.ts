@@ -1,0 +1,154 @@
+import type { LogPositionChange } from '#shared/redis/log-positions.ts';
+import type { Block } from '../blocks/block.ts';
+import type { ContractState } from './contract-states.ts';
+import { ChainFollower, type Transferred } from './follow-chain.ts';
+import { TooManyTransfers } from './read-logs.ts';
+import type { LogRange, TransferLog } from './transfer-log.ts';
+
+const [BUSY, CALM] = [`0x${'b1'.repeat(20)}`, `0x${'ca'.repeat(20)}`];
+const ALICE = `0x${'a1'.repeat(20)}`;
+const hashOf = (number: number) => `0x${number.toString(16).padStart(64, '0')}`;
+const logOf = (contract: string, blockNumber: number): TransferLog => ({
+  contract,
+  blockNumber,
+  blockHash: hashOf(blockNumber),
+  accounts: [ALICE],
+});
+
+/** A follower of a chain whose head is set, and of which one contract may have too many transfers. */
+function aFollower() {
+  const state = {
+    head: 200,
+    nowMs: 0,
+    isBusy: false,
+    isMine: true,
+    transfers: [] as TransferLog[],
+    published: [] as Transferred[],
+    saved: [] as LogPositionChange[],
+    states: new Map<string, ContractState>(),
+    ranges: [] as LogRange[],
+    isBrokerAway: false,
+  };
+  const follower = new ChainFollower({
+    blockTimeMs: 1_000,
+    readHead: async (): Promise<Block> => ({
+      number: state.head,
+      hash: hashOf(state.head),
+      parentHash: hashOf(state.head - 1),
+      timestamp: 0,
+    }),
+    logs: {
+      blocksMax: 16_000,
+      async read(range) {
+        state.ranges.push(range);
+        if (state.isBusy && range.contracts.includes(BUSY)) throw new TooManyTransfers(BUSY);
+        return state.transfers.filter(
+          ({ contract, blockNumber }) =>
+            range.contracts.includes(contract) &&
+            blockNumber >= range.fromBlock &&
+            blockNumber <= range.toBlock,
+        );
+      },
+      readHeader: async (number) => ({
+        number,
+        hash: hashOf(number),
+        parentHash: hashOf(number - 1),
+        timestamp: 0,
+      }),
+    },
+    load: async () => undefined,
+    async save(change) {
+      if (state.isMine) state.saved.push(change);
+      return state.isMine;
+    },
+    watchedAmong: async (accounts) => new Set(accounts),
+    async publish(transfers) {
+      if (state.isBrokerAway) throw new Error('the broker is away');
+      state.published.push(...transfers);
+    },
+    async setState(contract, next) {
+      state.states.set(contract, next);
+    },
+    observer: {
+      onRead: () => undefined,
+      onReorg: () => undefined,
+      onGap: () => undefined,
+      onBehind: () => undefined,
+      onError: () => undefined,
+    },
+    monotonicMs: () => state.nowMs,
+  });
+  const step = () => follower.step([BUSY, CALM], new AbortController().signal);
+  return { state, step };
+}
+
+test('a contract with too many transfers is left out, and the others are read in the same step', async () => {
+  const { state, step } = aFollower();
+  state.isBusy = true;
+  state.transfers = [logOf(CALM, 199)];
+  expect(await step()).toBe('ok');
+  expect(state.published).toMatchObject([{ contract: CALM, account: ALICE, blockNumber: 199 }]);
+  expect(state.states.get(CALM)).toEqual({ state: 'live' });
+  expect(state.states.get(BUSY)).toMatchObject({ state: 'sweeps-only', reason: expect.any(String) });
+  expect(state.saved.at(-1)?.gaps).toEqual([BUSY]);
+});
+
+test('a contract that was left out is live again within a minute, and then all its members are due', async () => {
+  const { state, step } = aFollower();
+  state.isBusy = true;
+  await step();
+  state.isBusy = false;
+  state.nowMs = 29_000;
+  state.head += 1;
+  await step();
+  expect(state.published).toEqual([]);
+  state.nowMs = 31_000;
+  state.head += 1;
+  await step();
+  expect(state.published).toEqual([
+    { contract: BUSY, account: undefined, blockNumber: state.head, isDropped: false },
+  ]);
+  expect(state.states.get(BUSY)).toEqual({ state: 'live' });
+  expect(state.saved.at(-1)?.gaps).toEqual([]);
+});
+
+test('a contract that still has too many transfers makes no member due', async () => {
+  const { state, step } = aFollower();
+  state.isBusy = true;
+  for (let at = 0; at < 5; at += 1) {
+    state.nowMs += 31_000;
+    state.head += 1;
+    await step();
+  }
+  expect(state.published).toEqual([]);
+});
+
+test('the position moves only after the broker has acknowledged the transfers', async () => {
+  const { state, step } = aFollower();
+  state.transfers = [logOf(CALM, 199)];
+  state.isBrokerAway = true;
+  expect(await step()).toBe('failed');
+  expect(state.saved).toEqual([]);
+  state.isBrokerAway = false;
+  expect(await step()).toBe('ok');
+  expect(state.published).toMatchObject([{ blockNumber: 199 }]);
+  expect(state.saved.at(-1)?.readTo).toBe(200);
+});
+
+test('a follower whose lease is lost ends', async () => {
+  const { state, step } = aFollower();
+  state.isMine = false;
+  expect(await step()).toBe('lost');
+});
+
+test('a head that is far below the window for long is followed as a chain that began anew', async () => {
+  const { state, step } = aFollower();
+  await step();
+  state.head = 20;
+  for (let at = 0; at < 10; at += 1) await step();
+  expect(state.ranges).toHaveLength(1);
+  state.transfers = [logOf(CALM, 20)];
+  await step();
+  expect(state.published).toMatchObject([{ blockNumber: 20 }]);
+  expect(state.saved.at(-1)?.readTo).toBe(20);
+});
