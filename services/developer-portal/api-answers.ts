@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
-import { UndeterminedCode } from '#shared/contracts/result.ts';
 import { OnUndetermined } from '#shared/contracts/rule.ts';
 import { DELIVERY_STATES } from './api.ts';
 
@@ -169,37 +167,6 @@ export const DeliveryAnswer = z
     ),
   })
   .meta({ id: 'Delivery' });
-
-const LoggedCheckFacts = {
-  requestId: z.string(),
-  mode: z.enum(MODES),
-  status: z.enum(STATUSES),
-  acceptedAt: instant,
-  /** From acceptance to the end of the evaluation. */
-  durationMs: z.number(),
-  /** Rules by outcome. */
-  granted: count,
-  denied: count,
-  undetermined: count,
-  /** The codes in `errors`, each once. */
-  codes: z.array(UndeterminedCode),
-};
-export const CheckPage = z
-  .object({
-    checks: z.array(z.object(LoggedCheckFacts).meta({ id: 'LoggedCheck' })),
-    /** Given where there are more: the next page's `before`. */
-    next: z.string().optional(),
-  })
-  .meta({ id: 'CheckPage' });
-export const CheckAnswer = z
-  .object({
-    ...LoggedCheckFacts,
-    /** The result as clients read it; absent once its retention has ended. */
-    result: z.record(z.string(), z.unknown()).optional(),
-    /** Of a check with a callback URL. */
-    delivery: DeliveryAnswer.optional(),
-  })
-  .meta({ id: 'Check' });
 
 export const RequestIdAnswer = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
 export const CountAnswer = z.object({ count }).meta({ id: 'AcceptedCount' });

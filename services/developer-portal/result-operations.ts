@@ -1,5 +1,6 @@
 import * as api from './api.ts';
 import * as answers from './api-answers.ts';
+import * as checks from './check-answers.ts';
 import type { Operation } from './operation.ts';
 
 const APP = '/api/apps/:clientId';
@@ -13,7 +14,7 @@ export const RESULT_OPERATIONS = {
     summary: 'The newest 1 000 checks that have a result, newest first',
     query: api.ChecksQuery,
     status: 200,
-    answer: answers.CheckPage,
+    answer: checks.CheckPage,
     codes: ['not-found'],
   },
   readCheck: {
@@ -22,7 +23,7 @@ export const RESULT_OPERATIONS = {
     access: 'session',
     summary: 'One of these checks with its result and its webhook',
     status: 200,
-    answer: answers.CheckAnswer,
+    answer: checks.CheckAnswer,
     codes: ['not-found'],
   },
   listDeliveries: {

@@ -62,10 +62,10 @@ function snippets(files: readonly (readonly [file: string, language: string, nam
     .join('\n\n');
 }
 
-/** The newest part of the changelog. */
+/** The newest part of the changelog; its links into the source tree become text. */
 function changelog(): string {
   const [, pending = ''] = readFileSync(CHANGELOG, 'utf8').split(/^## .*$/m);
-  return pending.trim();
+  return pending.trim().replace(/\[([^\]]+)\]\((?!https:)[^)]*\)/g, '$1');
 }
 
 /** The text of a page with its generated parts and the gateway's own address. */
