@@ -21,6 +21,7 @@ import { makeDeliveryHandlers } from './handle-deliveries.ts';
 import { makeInsightHandlers } from './handle-insight.ts';
 import { makeOperatorHandlers } from './handle-operator.ts';
 import { makeRuleSetHandlers } from './handle-rule-sets.ts';
+import { makeWatchHandlers } from './handle-watches.ts';
 import { makeIdempotency } from './idempotency.ts';
 import { makeWork } from './make-work.ts';
 import { makeMetrics } from './metrics.ts';
@@ -70,6 +71,7 @@ await runService(
         now,
       }),
       ...makeCheckHandlers({ ...store, readOwn }),
+      ...makeWatchHandlers({ ...store, ...work, readOwn }),
       ...makeInsightHandlers({
         ...store,
         readOwn,

@@ -1,9 +1,12 @@
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import { makeWatchWrites } from '#shared/documents/write-watches.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
+import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { makeThrottle } from '#shared/redis/throttle.ts';
+import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { SecretBox } from '#shared/secret-box.ts';
 import type { openViews } from '#shared/views/open-views.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
@@ -28,6 +31,16 @@ export function makeWork({ redis, store, publish, box, now }: Dependencies) {
   const slots = makeLeasedSlots(redis);
   const apps = makeClientAppWork({ ...store, slots, writes, box, now });
   return {
+    watchWrites: makeWatchWrites({
+      ...store,
+      members: store.watchMembers,
+      sweeps: makeWatchSweeps(redis),
+      followed: makeFollowedContracts(redis),
+      slots: makeLeasedSlots(redis),
+      throttle: makeThrottle(redis),
+      publish,
+      now,
+    }),
     writes,
     apps,
     accountWork: makeAccountWork({ ...store, apps, writes, now }),

@@ -5,6 +5,7 @@ import type { Operation } from './operation.ts';
 import { OPERATOR_OPERATIONS } from './operator-operations.ts';
 import { RESULT_OPERATIONS } from './result-operations.ts';
 import { RULE_SET_OPERATIONS } from './rule-set-operations.ts';
+import { WATCH_OPERATIONS } from './watch-operations.ts';
 
 const APP = '/api/apps/:clientId';
 
@@ -176,6 +177,7 @@ export const OPERATIONS = {
   },
   ...RESULT_OPERATIONS,
   ...RULE_SET_OPERATIONS,
+  ...WATCH_OPERATIONS,
   readTryOptions: {
     method: 'get',
     path: '/api/try-options',

@@ -15,6 +15,7 @@ import { figure, figureUpTo, wholeNumber } from './parse-figures.ts';
 import { addProofKeys, type Print } from './proof-key-commands.ts';
 import { addRuleSets } from './rule-set-commands.ts';
 import * as system from './system-commands.ts';
+import { addWatches } from './watch-commands.ts';
 import * as webhooks from './webhook-commands.ts';
 
 /** A subcommand's work on an open system; its value is printed. */
@@ -70,6 +71,7 @@ export function makeProgram(run: Run, print: Print, env: Environment, isJson = f
   addChecks(program, run);
   addWebhooks(program, run);
   addRuleSets(program, run);
+  addWatches(program, run);
   addProofKeys(program, print, env);
   return program;
 }

@@ -2,7 +2,8 @@ import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import { storageLimitsOf } from '#shared/contracts/tiers.ts';
-import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { presentMember } from '#shared/documents/present-member.ts';
 import { type ChangeMembers, memberIdOfText } from '#shared/documents/write-watch-members.ts';
 import type { WatchSettings, WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
 import { etagOf, meetsPreconditions, type Preconditions } from '#shared/http/preconditions.ts';
@@ -182,30 +183,6 @@ const makeReadMember = (deps: Dependencies) =>
       throw new Problem('member-not-found', 'This watch has no member with this ref or account.');
     sendJson(response, 200, JSON.stringify(presentMember(member)));
   };
-
-/** A member as clients see it. */
-export function presentMember(member: WatchMember): Record<string, unknown> {
-  const { account, accounts, vaults, ref, roles, sequence, addedAt, checkedAt, blockNumbers, errors } =
-    member;
-  const since = roles.reduce((latest, role) => [role.since, latest].sort().at(-1) ?? '', '');
-  return {
-    ...(accounts === undefined ? { account } : { accounts }),
-    ...(vaults === undefined ? {} : { vaults }),
-    ...(ref === undefined ? {} : { ref }),
-    roles: roles.map(({ id, granted, since, withheld }) => ({
-      id,
-      granted,
-      since,
-      ...(withheld === undefined ? {} : { revocationHeld: true }),
-    })),
-    sequence,
-    addedAt,
-    ...(since === '' ? {} : { since }),
-    ...(checkedAt === undefined ? {} : { checkedAt }),
-    blockNumbers,
-    errors,
-  };
-}
 
 type Asked = { readonly id: string; readonly preconditions: Preconditions };
 

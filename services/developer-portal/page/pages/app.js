@@ -17,6 +17,8 @@ import { Scope } from './app-scope.js';
 import { Settings } from './app-settings.js';
 import { Snippets } from './app-snippets.js';
 import { Try } from './app-try.js';
+import { Watch } from './app-watch.js';
+import { Watches } from './app-watches.js';
 import { Missing } from './missing.js';
 
 /** The app's pages in the order of the menu: path, name, component, component of one item. */
@@ -26,6 +28,7 @@ const SECTIONS = [
   ['keys', 'API keys', Keys],
   ['rule-sets', 'Rule sets', RuleSets, RuleSet],
   ['checks', 'Checks', Checks, Check],
+  ['watches', 'Watches', Watches, Watch],
   ['webhooks', 'Webhooks', Deliveries, Delivery],
   ['scope', 'Scope', Scope],
   ['try', 'Try it', Try],

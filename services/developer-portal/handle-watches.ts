@@ -1,0 +1,60 @@
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { presentMember } from '#shared/documents/present-member.ts';
+import type { WatchWrites } from '#shared/documents/write-watches.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import type { Call, Handlers } from './call.ts';
+import type { ReadOwn } from './handle-apps.ts';
+import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
+
+/** Watches that are listed; only enterprise accounts may have more. */
+const LISTED_MAX = 1_000;
+
+export type Dependencies = {
+  readonly readOwn: ReadOwn;
+  readonly watches: Pick<Watches, 'read' | 'list'>;
+  readonly watchMembers: Pick<WatchMembers, 'list'>;
+  readonly watchWrites: Pick<WatchWrites, 'present' | 'release'>;
+};
+
+type Ids = keyof typeof WATCH_OPERATIONS;
+
+/** The watches of a developer's apps. */
+export function makeWatchHandlers({
+  readOwn,
+  watches,
+  watchMembers,
+  watchWrites,
+}: Dependencies): Handlers<Ids> {
+  const present = async (watch: Watch) => (await watchWrites.present(watch)) as WatchAnswer;
+  const ownWatch = async ({ account, param }: Pick<Call<Ids>, 'account' | 'param'>): Promise<Watch> => {
+    const { clientId } = await readOwn(account, param('clientId'));
+    const watch = await watches.read(clientId, param('watchId'));
+    if (!watch) throw new ServiceError('not-found', 'there is no such watch');
+    return watch;
+  };
+  return {
+    async listWatches({ account, param }) {
+      const { clientId } = await readOwn(account, param('clientId'));
+      const found = await watches.list(clientId, { countMax: LISTED_MAX });
+      return { watches: await Promise.all(found.map(present)) };
+    },
+    readWatch: async (call) => present(await ownWatch(call)),
+    async listWatchMembers(call) {
+      const { after, limit } = call.query;
+      const page = { countMax: limit + 1, ...(after === undefined ? {} : { after }) };
+      const found = await watchMembers.list(watchUid(await ownWatch(call)), page);
+      const shown = found.slice(0, limit);
+      const next = found.length > shown.length ? shown.at(-1)?.memberId : undefined;
+      return {
+        members: shown.map((member) => presentMember(member) as WatchMemberAnswer),
+        ...(next === undefined ? {} : { next }),
+      };
+    },
+    async releaseWatch(call) {
+      const { clientId, accountId, watchId } = await ownWatch(call);
+      return present(await watchWrites.release({ clientId, accountId, watchId, actor: call.account.email }));
+    },
+  };
+}
