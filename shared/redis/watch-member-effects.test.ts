@@ -1,0 +1,40 @@
+import type { MemberRole, WatchMember } from '#shared/contracts/watch.ts';
+import { effectsOf } from './watch-member-effects.ts';
+
+const AT = '2026-11-22T10:00:00.000Z';
+const aMember = (...roles: MemberRole[]) => ({ sequence: 2, roles }) as unknown as WatchMember;
+const granted = (withheld?: MemberRole['withheld']): MemberRole => ({
+  id: 'gold',
+  granted: true,
+  since: AT,
+  ...(withheld === undefined ? {} : { withheld }),
+});
+
+test('a withheld revocation is counted once, whether its write is repeated or not', () => {
+  const found = aMember(granted({ sweep: 7 }));
+  expect(effectsOf(aMember(granted()), found)).toMatchObject({
+    figures: {},
+    sweep: 7,
+    tally: { 'revocations/gold': 1 },
+  });
+  expect(effectsOf(found, found).tally).toEqual({});
+});
+
+test('a role that is granted again leaves the tally of its sweep', () => {
+  expect(effectsOf(aMember(granted({ sweep: 7 })), aMember(granted())).tally).toEqual({
+    'revocations/gold': -1,
+  });
+});
+
+test('a held revocation that is released is held no more, and its holder is one less', () => {
+  const released = aMember({ id: 'gold', granted: false, since: AT });
+  expect(effectsOf(aMember(granted({})), released)).toMatchObject({
+    figures: { 'holders/gold': -1, 'held/gold': -1 },
+    revoked: [['gold', Date.parse(AT)]],
+  });
+});
+
+test('a removed member takes its figures along', () => {
+  const removed = { ...aMember(granted()), removedAt: AT };
+  expect(effectsOf(aMember(granted()), removed).figures).toEqual({ members: -1, 'holders/gold': -1 });
+});
