@@ -143,12 +143,8 @@ export class ReadQueue {
   #evict(): void {
     for (const isPast of [false, true]) {
       const alike = [...this.#blocks].filter(([, block]) => block.isPast === isPast);
-      let excess = alike.length - BLOCKS_MAX;
-      for (const [hash, block] of alike)
-        if (excess > 0 && block.waitingCount === 0) {
-          this.#blocks.delete(hash);
-          excess -= 1;
-        }
+      const idle = alike.filter(([, block]) => block.waitingCount === 0);
+      for (const [hash] of idle.slice(0, Math.max(0, alike.length - BLOCKS_MAX))) this.#blocks.delete(hash);
     }
   }
 
