@@ -136,6 +136,15 @@ export function makeTendWatches(deps: Dependencies) {
     await deps.members.forget(uid);
   };
 
+  /** Removes what a deleted watch with the same id has left. */
+  const endFormer = async ({ formerCreatedAt, ...watch }: Watch): Promise<void> => {
+    if (formerCreatedAt === undefined) return;
+    const former = { ...watch, createdAt: formerCreatedAt };
+    await end(former);
+    if ((await deps.members.figures(watchUid(former))).members === 0)
+      await change(watch, ({ formerCreatedAt: _, ...rest }) => rest);
+  };
+
   /** Ends the watches of an app that was deleted. */
   const endWithApp = async (watch: Watch): Promise<boolean> => {
     const app = await deps.clientApps.read(watch.clientId);
@@ -149,6 +158,7 @@ export function makeTendWatches(deps: Dependencies) {
       await end(watch);
       return { overdueMs: 0, members: 0, isHeld: false };
     }
+    await endFormer(watch);
     await publishHeldEvent(watch);
     const figures = await deps.members.figures(watchUid(watch));
     await tendHeld(watch, figures);

@@ -66,6 +66,8 @@ export const Watch = z.object({
   massRevocation: z.object({ share: z.number().positive().max(1), atLeast: z.number().int().positive() }),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
+  /** When the deleted watch with the same id was made, until its members are removed. */
+  formerCreatedAt: z.iso.datetime().optional(),
   paused: z.object({ reason: PauseReason, at: z.iso.datetime() }).optional(),
   held: z.array(HeldRole),
   /** When the client last asked for the held revocations. */

@@ -234,6 +234,7 @@ function nextOf(
       ...settings,
       version: (current?.version ?? 0) + 1,
       settingsVersion: (current?.settingsVersion ?? 0) + 1,
+      ...(current === undefined ? {} : { formerCreatedAt: current.createdAt }),
       createdAt: at,
       updatedAt: at,
       held: [],
