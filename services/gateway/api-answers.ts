@@ -217,6 +217,49 @@ export const OPERATION_CODES = {
   },
 } as const satisfies Record<string, Codes>;
 
+/** Every problem of the operations on watches. */
+export const WATCH_CODES = {
+  listWatches: { ...ON_EVERY_OPERATION, 422: ['validation-failed'] },
+  readWatch: { ...ON_EVERY_OPERATION, 404: ['watch-not-found', 'route-not-found'] },
+  putWatch: {
+    ...ON_EVERY_OPERATION,
+    400: ['malformed-json', 'malformed-request'],
+    404: ['route-not-found'],
+    409: ['limit-reached'],
+    412: ['version-conflict'],
+    413: ['body-too-large'],
+    415: ['media-type-unsupported'],
+    422: ['validation-failed', 'rule-set-unknown', 'callback-url-refused'],
+  },
+  deleteWatch: {
+    ...ON_EVERY_OPERATION,
+    404: ['route-not-found'],
+    412: ['version-conflict'],
+    422: ['validation-failed'],
+  },
+  actOnWatch: {
+    ...ON_EVERY_OPERATION,
+    404: ['watch-not-found', 'route-not-found'],
+    412: ['version-conflict'],
+  },
+  changeMembers: {
+    ...ON_EVERY_OPERATION,
+    400: ['malformed-json', 'malformed-request'],
+    404: ['watch-not-found', 'route-not-found'],
+    408: ['body-timeout', 'request-timeout'],
+    409: ['limit-reached'],
+    413: ['body-too-large'],
+    415: ['media-type-unsupported'],
+    422: ['validation-failed'],
+  },
+  listMembers: {
+    ...ON_EVERY_OPERATION,
+    404: ['watch-not-found', 'route-not-found'],
+    422: ['validation-failed'],
+  },
+  readMember: { ...ON_EVERY_OPERATION, 404: ['watch-not-found', 'member-not-found', 'route-not-found'] },
+} as const satisfies Record<string, Codes>;
+
 /** A sentence for a status: the titles of its codes. */
 export const describeCodes = (codes: readonly ProblemCode[]): string =>
   codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');

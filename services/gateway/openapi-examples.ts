@@ -171,3 +171,37 @@ export const BATCH_LINES_EXAMPLE = `${JSON.stringify({
   errors: [],
   blockNumbers: { '1': 21_000_000 },
 })}\n`;
+
+const WATCH_SETTINGS = { ruleSet: 'holders', callbackUrl: 'https://hooks.example.com/rolecall' } as const;
+
+export const WATCH_EXAMPLES = {
+  daily: { summary: 'Sweep once a day, follow transfers', value: WATCH_SETTINGS },
+  hourly: {
+    summary: 'Sweep every hour, hold back more than a tenth',
+    value: { ...WATCH_SETTINGS, everySeconds: 3_600, massRevocation: { share: 0.1, atLeast: 10 } },
+  },
+} as const;
+
+export const WATCH_EXAMPLE = {
+  watchId: 'members',
+  version: 1,
+  state: 'active',
+  held: [],
+  members: 1_200,
+  following: [{ chainId: 1, contractAddress: TOKEN, state: 'live' }],
+  ...WATCH_SETTINGS,
+  everySeconds: 86_400,
+  follow: true,
+  blockTag: 'latest',
+  quotaShare: 0.5,
+  massRevocation: { share: 0.2, atLeast: 20 },
+  createdAt: '2026-11-21T10:00:00.000Z',
+  updatedAt: '2026-11-21T10:00:00.000Z',
+} as const;
+
+export const MEMBER_CHANGES_EXAMPLE = {
+  both: {
+    summary: 'Add one member, remove another',
+    value: { add: [{ account: ACCOUNT, ref: 'discord:42' }], remove: ['discord:7'] },
+  },
+} as const;

@@ -80,3 +80,17 @@ export const REPLAYED = header(
   { type: 'string' },
   false,
 );
+
+export const ETAG = {
+  ETag: header('The version in quotes, for `If-Match`.', { type: 'string', pattern: '^"[0-9]+"$' }),
+};
+export const PRECONDITIONS = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({ description: 'Write only over this version, else 412.', example: '"3"' }),
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({ description: '`*` writes only if there is none, else 412.', example: '*' }),
+});

@@ -6,23 +6,10 @@ import { RuleSetBody } from '#shared/rules/validate-rule-set.ts';
 import { OPERATION_CODES, RuleSetAnswer, RuleSetList } from './api-answers.ts';
 import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from './openapi-examples.ts';
-import { header, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
+import { ETAG, header, PRECONDITIONS, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
 
 const RuleSetId = z.string().meta({ pattern: RULE_SET_ID.source, example: 'holders' });
 const path = z.object({ id: RuleSetId });
-const ETAG = {
-  ETag: header('The version in quotes, for `If-Match`.', { type: 'string', pattern: '^"[0-9]+"$' }),
-};
-const PRECONDITIONS = z.object({
-  'If-Match': z
-    .string()
-    .optional()
-    .meta({ description: 'Write only over this version, else 412.', example: '"3"' }),
-  'If-None-Match': z
-    .string()
-    .optional()
-    .meta({ description: '`*` writes only if there is none, else 412.', example: '*' }),
-});
 const answer = (description: string, headers = {}) => ({
   description,
   headers: { ...SUCCESS_HEADERS, ...ETAG, ...headers },

@@ -12,7 +12,6 @@ import {
   Result,
 } from './api-answers.ts';
 import { BATCH_PATHS, BatchCompleted } from './openapi-batches.ts';
-import { COMPONENTS, withoutUnusedOutputs } from './openapi-components.ts';
 import { BATCH_STATUS_EXAMPLE, CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
 import {
   header,
@@ -24,6 +23,8 @@ import {
   SUCCESS_HEADERS,
 } from './openapi-parts.ts';
 import { RULE_SET_PATHS } from './openapi-rule-sets.ts';
+import { withoutUnusedOutputs } from './openapi-unused.ts';
+import { WATCH_PATHS, WATCH_WEBHOOKS } from './openapi-watches.ts';
 
 const checkRoles: ZodOpenApiOperationObject = {
   operationId: 'checkRoles',
@@ -145,6 +146,23 @@ const listChains: ZodOpenApiOperationObject = {
 
 export const OPENAPI_PATH = '/openapi.json';
 
+const readKeys: ZodOpenApiOperationObject = {
+  operationId: 'readKeys',
+  summary: 'Read the public keys of signed verdicts',
+  description: 'A JWK set (RFC 7517). It needs no API key; keep it for 5 minutes.',
+  security: [],
+  responses: {
+    200: {
+      description: 'The keys.',
+      content: {
+        'application/json': {
+          schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }).meta({ id: 'KeySet' }),
+        },
+      },
+    },
+  },
+};
+
 /**
  * The OpenAPI 3.1 document, made of the schemas that validate requests and answers.
  *
@@ -166,7 +184,7 @@ export function makeOpenApi(publicBaseUrl: string) {
       security: [{ apiKey: [] }],
       components: {
         securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
-        schemas: { RequestId, ...COMPONENTS },
+        schemas: { RequestId },
       },
       paths: {
         [CHECK_PATH]: { post: checkRoles },
@@ -174,8 +192,14 @@ export function makeOpenApi(publicBaseUrl: string) {
         ...BATCH_PATHS,
         [CHAINS_PATH]: { get: listChains },
         ...RULE_SET_PATHS,
+        ...WATCH_PATHS,
+        '/.well-known/jwks.json': { get: readKeys },
       },
-      webhooks: { checkCompleted: { post: checkCompleted }, batchCompleted: { post: batchCompleted } },
+      webhooks: {
+        checkCompleted: { post: checkCompleted },
+        batchCompleted: { post: batchCompleted },
+        ...WATCH_WEBHOOKS,
+      },
     },
     { override: openAnswers },
   );

@@ -450,6 +450,18 @@ export type RuleSetBody = {
   readonly onUndetermined?: 'omit' | 'deny' | 'fail' | undefined;
 };
 
+export type WatchBody = {
+  readonly ruleSet: string;
+  readonly callbackUrl: string;
+  readonly everySeconds?: number | undefined;
+  readonly follow?: boolean | undefined;
+  readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
+  readonly quotaShare?: number | undefined;
+  readonly massRevocation?:
+    | { readonly share?: number | undefined; readonly atLeast?: number | undefined }
+    | undefined;
+};
+
 /** One shape for sync, poll and webhook. A rule that could not be read is in `errors` and not in `roles`. Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is in `errors`, and otherwise not held. */
 export type CheckResult = {
   readonly requestId: string;
@@ -525,67 +537,33 @@ export type BatchCompleted = {
   readonly type: 'batch.completed';
 };
 
-/** Opaque and URL-safe. */
-export type RequestId = string;
-
-export type Watch = {
+/** All decided roles of a member, changed ones first. */
+export type RolesChanged = {
+  readonly type: 'roles.changed';
   readonly watchId: string;
-  readonly version: number;
-  readonly state: 'active' | 'paused' | 'held';
-
-  /** Roles whose revocations are held back. */
-  readonly held: readonly string[];
-  readonly members: number;
-  readonly following: readonly {
-    readonly chainId: number;
-    readonly contractAddress: string;
-    readonly state: 'live' | 'sweeps-only';
-    readonly reason?: string | undefined;
-  }[];
-  readonly ruleSet: string;
-  readonly callbackUrl: string;
-  readonly everySeconds?: number | undefined;
-  readonly follow?: boolean | undefined;
-  readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-  readonly quotaShare?: number | undefined;
-  readonly massRevocation?: { readonly share: number; readonly atLeast: number } | undefined;
-};
-
-export type WatchMember = {
   readonly account?: string | undefined;
   readonly accounts?: readonly string[] | undefined;
   readonly ref?: string | undefined;
-  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
-  readonly sequence: number;
   readonly addedAt: string;
-  readonly since?: string | undefined;
-  readonly checkedAt?: string | undefined;
-  readonly blockNumbers: Readonly<Record<string, number>>;
-  readonly errors: readonly {
-    readonly ruleIndex: number;
-    readonly roleId: string;
-    readonly code:
-      | 'rpc-unavailable'
-      | 'rpc-timeout'
-      | 'rpc-disagreement'
-      | 'chain-stale'
-      | 'block-mismatch'
-      | 'block-unavailable'
-      | 'min-block-not-reached'
-      | 'contract-not-found'
-      | 'call-reverted'
-      | 'return-malformed'
-      | 'decimals-unavailable'
-      | 'gas-exhausted'
-      | 'deadline-exceeded'
-      | 'internal';
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly chainId: number;
-    readonly contractAddress?: string | undefined;
-    readonly path?: string | undefined;
+  readonly sequence: number;
+  readonly roles: readonly {
+    readonly id: string;
+    readonly granted: boolean;
+    readonly before: boolean | null;
   }[];
+  readonly cause: 'first' | 'transfer' | 'schedule' | 'rule-set' | 'release';
+  readonly blockNumbers: Readonly<Record<string, number>>;
+  readonly evaluatedAt: string;
 };
+
+export type WatchHeld = {
+  readonly type: 'watch.held';
+  readonly watchId: string;
+  readonly roles: readonly { readonly id: string; readonly holders: number; readonly revocations: number }[];
+};
+
+/** Opaque and URL-safe. */
+export type RequestId = string;
 
 export type Acknowledgement = { readonly requestId: RequestId };
 
@@ -692,17 +670,83 @@ export type RuleSet = {
   readonly updatedAt: string;
 };
 
-export type WatchBody = {
+export type WatchList = { readonly watches: readonly Watch[]; readonly next?: string | undefined };
+
+export type Watch = {
+  readonly watchId: string;
+  readonly version: number;
+  readonly state: 'active' | 'paused' | 'held';
+
+  /** Roles whose revocations are held back. */
+  readonly held: readonly string[];
+  readonly members: number;
+  readonly following: readonly {
+    readonly chainId: number;
+    readonly contractAddress: string;
+    readonly state: 'live' | 'sweeps-only';
+    readonly reason?: string | undefined;
+  }[];
   readonly ruleSet: string;
   readonly callbackUrl: string;
-  readonly everySeconds?: number | undefined;
-  readonly follow?: boolean | undefined;
-  readonly blockTag?: 'latest' | 'safe' | 'finalized' | undefined;
-  readonly quotaShare?: number | undefined;
-  readonly massRevocation?: { readonly share: number; readonly atLeast: number } | undefined;
+  readonly everySeconds: number;
+  readonly follow: boolean;
+  readonly blockTag: 'latest' | 'safe' | 'finalized';
+  readonly quotaShare: number;
+  readonly massRevocation: { readonly share: number; readonly atLeast: number };
+
+  /** Why the watch is paused. */
+  readonly reason?: string | undefined;
+  readonly createdAt: string;
+  readonly updatedAt: string;
 };
 
-export type WatchList = { readonly watches: readonly Watch[]; readonly next?: string | undefined };
+export type MemberList = { readonly members: readonly WatchMember[]; readonly next?: string | undefined };
+
+export type WatchMember = {
+  readonly account?: string | undefined;
+  readonly accounts?: readonly string[] | undefined;
+  readonly ref?: string | undefined;
+  readonly vaults?: readonly string[] | undefined;
+  readonly roles: readonly {
+    readonly id: string;
+    readonly granted: boolean;
+
+    /** Since when the role has this verdict. */
+    readonly since: string;
+
+    /** A revocation of this role is held back. */
+    readonly revocationHeld?: boolean | undefined;
+  }[];
+  readonly sequence: number;
+  readonly addedAt: string;
+  readonly since?: string | undefined;
+  readonly checkedAt?: string | undefined;
+  readonly blockNumbers: Readonly<Record<string, number>>;
+  readonly errors: readonly {
+    readonly ruleIndex: number;
+    readonly roleId: string;
+    readonly code:
+      | 'rpc-unavailable'
+      | 'rpc-timeout'
+      | 'rpc-disagreement'
+      | 'chain-stale'
+      | 'block-mismatch'
+      | 'block-unavailable'
+      | 'min-block-not-reached'
+      | 'contract-not-found'
+      | 'call-reverted'
+      | 'return-malformed'
+      | 'decimals-unavailable'
+      | 'gas-exhausted'
+      | 'deadline-exceeded'
+      | 'internal';
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly chainId: number;
+    readonly contractAddress?: string | undefined;
+    readonly path?: string | undefined;
+  }[];
+};
 
 export type MemberChanges = {
   readonly added: number;
@@ -711,32 +755,7 @@ export type MemberChanges = {
   readonly members: number;
 };
 
-export type MemberList = { readonly members: readonly WatchMember[]; readonly next?: string | undefined };
-
-/** All decided roles of a member, changed ones first. */
-export type RolesChanged = {
-  readonly type: 'roles.changed';
-  readonly watchId: string;
-  readonly account?: string | undefined;
-  readonly accounts?: readonly string[] | undefined;
-  readonly ref?: string | undefined;
-  readonly addedAt: string;
-  readonly sequence: number;
-  readonly roles: readonly {
-    readonly id: string;
-    readonly granted: boolean;
-    readonly before: boolean | null;
-  }[];
-  readonly cause: 'first' | 'transfer' | 'schedule' | 'rule-set' | 'release';
-  readonly blockNumbers: Readonly<Record<string, number>>;
-  readonly evaluatedAt: string;
-};
-
-export type WatchHeld = {
-  readonly type: 'watch.held';
-  readonly watchId: string;
-  readonly roles: readonly { readonly id: string; readonly holders: number; readonly revocations: number }[];
-};
+export type KeySet = { readonly keys: readonly Readonly<Record<string, unknown>>[] };
 
 /** The codes of all problems that the API answers with. */
 export type ProblemCode =
@@ -761,6 +780,7 @@ export type ProblemCode =
   | 'malformed-json'
   | 'malformed-request'
   | 'media-type-unsupported'
+  | 'member-not-found'
   | 'min-token-zero'
   | 'monthly-quota-exceeded'
   | 'overloaded'
@@ -778,4 +798,5 @@ export type ProblemCode =
   | 'too-many-entries'
   | 'too-many-reads'
   | 'validation-failed'
-  | 'version-conflict';
+  | 'version-conflict'
+  | 'watch-not-found';

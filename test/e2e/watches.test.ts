@@ -2,6 +2,8 @@
 // Too many revocations at once are held, survive an emptied Redis, and are sent by a release.
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { makeOpenApi } from '../../services/gateway/openapi.ts';
+import { faultOf, type OpenApiDocument } from '../support/openapi-validator.ts';
 import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -41,7 +43,10 @@ async function transfer(from: string, to: string): Promise<void> {
   await callJsonRpc(system.chain.rpc, 'eth_sendTransaction', [{ from, to: system.chain.erc20, data }]);
 }
 
+const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as OpenApiDocument;
+
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+/** Every answer is held against the OpenAPI document. */
 async function call(method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(`${system.ready.gateways[0]}${path}`, {
     method,
@@ -49,7 +54,13 @@ async function call(method: string, path: string, body?: unknown): Promise<Answe
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+  const json = text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>);
+  const { status, headers } = response;
+  const [pathname = ''] = path.split('?');
+  const asked = { method: method.toLowerCase(), path: pathname };
+  const fault = faultOf(document, { ...asked, status, type: headers.get('content-type'), body: json });
+  if (fault !== undefined) throw new Error(`${fault}\n${text}`);
+  return { status, body: json ?? {} };
 }
 
 type Event = {
@@ -174,4 +185,20 @@ test('a rule set in use cannot be deleted; a deleted watch is gone', async () =>
   const gone = await call('GET', `${WATCHES_PATH}/held`);
   expect([gone.status, gone.body['code']]).toEqual([404, 'watch-not-found']);
   expect((await call('DELETE', '/access-control/rule-sets/holders')).status).toBe(204);
+});
+
+test('members are listed with their roles, alone and in pages, as the OpenAPI document says', async () => {
+  await watchMembers('listed');
+  const path = `${WATCHES_PATH}/listed/members`;
+  const first = await call('GET', `${path}?limit=4`);
+  const second = await call('GET', `${path}?limit=4&after=${first.body['next']}`);
+  const refs = [first, second].flatMap(({ body }) =>
+    (body['members'] as { ref: string }[]).map(({ ref }) => ref),
+  );
+  expect(refs).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5']);
+  expect((await call('GET', `${path}/m3`)).body).toMatchObject({ ref: 'm3', sequence: 1, errors: [] });
+  expect((await call('GET', `${path}/nobody`)).status).toBe(404);
+  expect((await call('GET', WATCHES_PATH)).body['watches']).toContainEqual(
+    expect.objectContaining({ watchId: 'listed', members: MEMBERS.length }),
+  );
 });

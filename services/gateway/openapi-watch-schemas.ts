@@ -8,7 +8,7 @@ import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 /** Rules of an answer are as they were sent, so all of these are of the input kind. */
 const INPUT = { unusedIO: 'input' } as const;
 const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
-const Id = z.string().regex(RULE_SET_ID);
+export const Id = z.string().regex(RULE_SET_ID);
 const Instant = z.iso.datetime();
 
 /** Who an event is about. */
@@ -18,18 +18,13 @@ const Member = {
   ref: z.string().optional(),
 };
 const watchSettings = {
-  everySeconds: z.number().int().min(60).max(604_800).optional(),
-  follow: z.boolean().optional(),
-  blockTag: BlockTag.optional(),
-  quotaShare: z.number().positive().max(1).optional(),
-  massRevocation: z
-    .strictObject({ share: z.number().positive().max(1), atLeast: z.number().int().positive() })
-    .optional(),
+  everySeconds: z.number().int(),
+  follow: z.boolean(),
+  blockTag: BlockTag,
+  quotaShare: z.number(),
+  massRevocation: z.object({ share: z.number(), atLeast: z.number().int() }),
 };
-const WatchBody = z
-  .strictObject({ ruleSet: Id, callbackUrl: z.string(), ...watchSettings })
-  .meta({ ...INPUT, id: 'WatchBody' });
-const Watch = z
+export const Watch = z
   .object({
     watchId: Id,
     version: z.number().int().positive(),
@@ -47,12 +42,15 @@ const Watch = z
     ruleSet: Id,
     callbackUrl: z.string(),
     ...watchSettings,
+    reason: z.string().optional().meta({ description: 'Why the watch is paused.' }),
+    createdAt: Instant,
+    updatedAt: Instant,
   })
   .meta({ ...INPUT, id: 'Watch' });
-const WatchList = z
+export const WatchList = z
   .object({ watches: z.array(Watch), next: Id.optional() })
   .meta({ ...INPUT, id: 'WatchList' });
-const MemberChanges = z
+export const MemberChanges = z
   .object({
     added: z.number().int().nonnegative(),
     replaced: z.number().int().nonnegative(),
@@ -60,10 +58,19 @@ const MemberChanges = z
     members: z.number().int().nonnegative(),
   })
   .meta({ ...INPUT, id: 'MemberChanges' });
-const WatchMember = z
+export const WatchMember = z
   .object({
     ...Member,
-    roles: z.array(RoleVerdict),
+    vaults: z.array(z.string()).optional(),
+    roles: z.array(
+      RoleVerdict.extend({
+        since: Instant.meta({ description: 'Since when the role has this verdict.' }),
+        revocationHeld: z
+          .boolean()
+          .optional()
+          .meta({ description: 'A revocation of this role is held back.' }),
+      }),
+    ),
     sequence: z.number().int().nonnegative(),
     addedAt: Instant,
     since: Instant.optional(),
@@ -72,10 +79,10 @@ const WatchMember = z
     errors: z.array(RuleFault),
   })
   .meta({ ...INPUT, id: 'WatchMember' });
-const MemberList = z
+export const MemberList = z
   .object({ members: z.array(WatchMember), next: z.string().optional() })
   .meta({ ...INPUT, id: 'MemberList' });
-const RolesChanged = z
+export const RolesChanged = z
   .object({
     type: z.literal('roles.changed'),
     watchId: Id,
@@ -88,7 +95,7 @@ const RolesChanged = z
     evaluatedAt: Instant,
   })
   .meta({ ...INPUT, id: 'RolesChanged', description: 'All decided roles of a member, changed ones first.' });
-const WatchHeld = z
+export const WatchHeld = z
   .object({
     type: z.literal('watch.held'),
     watchId: Id,
@@ -101,38 +108,3 @@ const WatchHeld = z
     ),
   })
   .meta({ ...INPUT, id: 'WatchHeld' });
-
-export const COMPONENTS = {
-  WatchBody,
-  Watch,
-  WatchList,
-  MemberChanges,
-  WatchMember,
-  MemberList,
-  RolesChanged,
-  WatchHeld,
-};
-
-type Schemas = Record<string, unknown>;
-
-/** Leaves out the schemas that the generator made a second time, for answers, and that nothing refers to. */
-export function withoutUnusedOutputs<Document extends { components?: { schemas?: object } }>(
-  document: Document,
-): Document {
-  const schemas = (document.components?.schemas ?? {}) as Schemas;
-  const isSecond = (name: string) => name.endsWith('Output') && name.slice(0, -'Output'.length) in schemas;
-  const kept = new Set(Object.keys(schemas).filter((name) => !isSecond(name)));
-  const roots: unknown = { ...document, components: {} };
-  for (const found of [roots, ...[...kept].map((name) => schemas[name])])
-    keepReferenced(found, schemas, kept);
-  const named = Object.fromEntries(Object.entries(schemas).filter(([name]) => kept.has(name)));
-  return { ...document, components: { ...document.components, schemas: named } };
-}
-
-function keepReferenced(value: unknown, schemas: Schemas, kept: Set<string>): void {
-  for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-    if (kept.has(name)) continue;
-    kept.add(name);
-    keepReferenced(schemas[name], schemas, kept);
-  }
-}
