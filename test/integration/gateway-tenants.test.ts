@@ -77,6 +77,64 @@ async function writeTheirs(method: 'PUT' | 'DELETE', headers: Record<string, str
   return answer.status;
 }
 
+const BATCH = '/access-control/check-roles/batch';
+const A_BATCH = { entries: [A_LOCAL_CHECK.account], rules: A_LOCAL_CHECK.rules };
+const theirBatch = async (): Promise<string> =>
+  requestIdOf(await gateway.send(owner, 'POST', BATCH, A_BATCH));
+/** The stranger learns as little of the owner's batch as of one that never was. */
+async function expectNoBatch(pathOf: (requestId: string) => string, headers = {}): Promise<void> {
+  const answers = [
+    await gateway.get(stranger, pathOf(await theirBatch()), headers),
+    await gateway.get(stranger, pathOf('unknown'), headers),
+  ];
+  const [foreign, invented] = await Promise.all(answers.map(tellTales));
+  expect(foreign).toMatchObject({ status: 404, body: { code: 'request-not-found' } });
+  expect(foreign).toEqual(invented);
+}
+
+const WATCHES = '/access-control/watches';
+const SECRET_CALLBACK = 'https://hooks.example.com/of-the-owner';
+/** A watch of the owner with one member, called `theirs`. */
+async function theirWatch(): Promise<void> {
+  await putTheirs('theirs');
+  const watch = { ruleSet: 'theirs', callbackUrl: SECRET_CALLBACK };
+  expect([200, 201]).toContain((await gateway.send(owner, 'PUT', `${WATCHES}/theirs`, watch)).status);
+  const add = [{ account: A_LOCAL_CHECK.account, ref: 'their-member' }];
+  expect((await gateway.send(owner, 'POST', `${WATCHES}/theirs/members`, { add })).status).toBe(200);
+}
+/** The stranger is told the same of the owner's watch and of one that never was, and neither changes. */
+async function expectNoWatch(method: string, rest = '', body?: unknown): Promise<void> {
+  await theirWatch();
+  const before = await (await gateway.get(owner, `${WATCHES}/theirs`)).text();
+  const ask = (id: string) =>
+    method === 'GET'
+      ? gateway.get(stranger, `${WATCHES}/${id}${rest}`)
+      : gateway.send(stranger, method, `${WATCHES}/${id}${rest}`, body);
+  const [foreign, invented] = await Promise.all([await ask('theirs'), await ask('unknown')].map(tellTales));
+  expect(foreign).toMatchObject({ status: 404, body: { code: 'watch-not-found' } });
+  // The detail may repeat the id that the stranger sent.
+  expect(JSON.stringify(foreign).replace('theirs', 'unknown')).toBe(JSON.stringify(invented));
+  expect(await (await gateway.get(owner, `${WATCHES}/theirs`)).text()).toBe(before);
+}
+/** A write of the stranger under the same id is a write of a watch of their own. */
+async function writeTheirWatch(method: 'PUT' | 'DELETE', headers: Record<string, string> = {}) {
+  await theirWatch();
+  await gateway.send(stranger, 'PUT', `${RULE_SETS}/mine`, { rules: A_LOCAL_CHECK.rules });
+  await gateway.send(stranger, 'DELETE', `${WATCHES}/theirs`);
+  const body =
+    method === 'PUT' ? { ruleSet: 'mine', callbackUrl: 'https://hooks.example.com/mine' } : undefined;
+  const answer = await gateway.send(stranger, method, `${WATCHES}/theirs`, body, headers);
+  const after = await gateway.get(owner, `${WATCHES}/theirs`);
+  expect(await after.json()).toMatchObject({ callbackUrl: SECRET_CALLBACK, members: 1 });
+  return answer.status;
+}
+async function expectNothingListed(path: string): Promise<void> {
+  await theirWatch();
+  const text = await (await gateway.get(stranger, path)).text();
+  expect(text).not.toContain(SECRET_CALLBACK);
+  expect(text).not.toContain('their-member');
+}
+
 /** For every place where an operation takes a name: what happens when the name is another client app's. */
 const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   'GET /access-control/check-roles/responses/{requestId} path requestId': async () => {
@@ -142,6 +200,50 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
     expect(await writeTheirs('DELETE', { 'if-match': '"1"' })).toBe(412),
   'DELETE /access-control/rule-sets/{id} header If-None-Match': async () =>
     expect(await writeTheirs('DELETE', { 'if-none-match': '*' })).toBe(204),
+  [`GET ${BATCH}/{requestId} path requestId`]: () => expectNoBatch((id) => `${BATCH}/${id}`),
+  // At once: a wait would tell that there is something to wait for.
+  [`GET ${BATCH}/{requestId} header Prefer`]: () =>
+    expectNoBatch((id) => `${BATCH}/${id}`, { prefer: 'wait=20' }),
+  [`GET ${BATCH}/{requestId}/results path requestId`]: () => expectNoBatch((id) => `${BATCH}/${id}/results`),
+  [`GET ${BATCH}/{requestId}/results query from`]: () =>
+    expectNoBatch((id) => `${BATCH}/${id}/results?from=1000000`),
+  [`GET ${BATCH}/{requestId}/results query limit`]: () =>
+    expectNoBatch((id) => `${BATCH}/${id}/results?limit=1`),
+  async [`POST ${BATCH} header Idempotency-Key`]() {
+    const headers = { 'idempotency-key': randomUUID() };
+    const theirs = await requestIdOf(await gateway.send(owner, 'POST', BATCH, A_BATCH, headers));
+    const same = await gateway.send(stranger, 'POST', BATCH, A_BATCH, headers);
+    expect(same.headers.get('idempotency-replayed')).toBeNull();
+    expect(await requestIdOf(same)).not.toBe(theirs);
+  },
+  [`GET ${WATCHES} query limit`]: () => expectNothingListed(`${WATCHES}?limit=200`),
+  [`GET ${WATCHES} query after`]: () => expectNothingListed(`${WATCHES}?after=theirr`),
+  [`GET ${WATCHES}/{id} path id`]: () => expectNoWatch('GET'),
+  [`PUT ${WATCHES}/{id} path id`]: async () => expect(await writeTheirWatch('PUT')).toBe(201),
+  [`PUT ${WATCHES}/{id} header If-Match`]: async () =>
+    expect(await writeTheirWatch('PUT', { 'if-match': '"1"' })).toBe(412),
+  [`PUT ${WATCHES}/{id} header If-None-Match`]: async () =>
+    expect(await writeTheirWatch('PUT', { 'if-none-match': '*' })).toBe(201),
+  [`DELETE ${WATCHES}/{id} path id`]: async () => expect(await writeTheirWatch('DELETE')).toBe(204),
+  [`DELETE ${WATCHES}/{id} header If-Match`]: async () =>
+    expect(await writeTheirWatch('DELETE', { 'if-match': '"1"' })).toBe(412),
+  [`DELETE ${WATCHES}/{id} header If-None-Match`]: async () =>
+    expect(await writeTheirWatch('DELETE', { 'if-none-match': '*' })).toBe(204),
+  ...Object.fromEntries(
+    ['pause', 'resume', 'check', 'release'].map((action) => [
+      `POST ${WATCHES}/{id}/${action} path id`,
+      () => expectNoWatch('POST', `/${action}`),
+    ]),
+  ),
+  [`POST ${WATCHES}/{id}/members path id`]: () =>
+    expectNoWatch('POST', '/members', { remove: ['their-member'] }),
+  [`GET ${WATCHES}/{id}/members path id`]: () => expectNoWatch('GET', '/members'),
+  [`GET ${WATCHES}/{id}/members query limit`]: () =>
+    expectNothingListed(`${WATCHES}/theirs/members?limit=200`),
+  [`GET ${WATCHES}/{id}/members query after`]: () => expectNothingListed(`${WATCHES}/theirs/members?after=a`),
+  [`GET ${WATCHES}/{id}/members/{member} path id`]: () => expectNoWatch('GET', '/members/their-member'),
+  [`GET ${WATCHES}/{id}/members/{member} path member`]: () =>
+    expectNothingListed(`${WATCHES}/theirs/members/their-member`),
 };
 
 type Operation = { readonly parameters?: readonly { readonly name: string; readonly in: string }[] };
