@@ -1,6 +1,6 @@
 import { newTraceparent } from '#shared/telemetry/traceparent.ts';
 import { LOCAL_CHAIN_ID as CHAIN_ID } from '../../deploy/local/chain.ts';
-import type { Read } from '../../services/evaluator/domain/read.ts';
+import type { Call, Read } from '../../services/evaluator/domain/read.ts';
 import type { TestChains } from '../support/connect-test-chains.ts';
 
 /** Checks that a backlog keeps open. */
@@ -27,26 +27,46 @@ export async function atOnce<T>(
   await Promise.all(Array.from({ length: workers }, worker));
 }
 
+/** The same balance as a token rule reads it, and as a rule on a view function does. */
+export const READS = {
+  balance: (contract: string, account: string): Read => ({
+    chainId: CHAIN_ID,
+    kind: 'balance',
+    contract,
+    account,
+    id: 0n,
+    key: `${CHAIN_ID}/balance/${contract}/${account}`,
+  }),
+  call: (contract: string, account: string): Read => ({
+    chainId: CHAIN_ID,
+    kind: 'call',
+    contract,
+    account,
+    id: 0n,
+    call: BALANCE_OF,
+    key: `${CHAIN_ID}/call/${contract}/${BALANCE_OF.id}/${account}`,
+  }),
+} as const;
+const BALANCE_OF: Call = {
+  calldata: `70a08231${'0'.repeat(64)}`,
+  accountInputs: [0],
+  word: 0,
+  wordCount: 1,
+  id: 'balanceOf',
+};
+
 /** Our chain layer, asked as checks ask it: many at once, each for a few balances. The sum of all. */
 export async function readByRolecall(
   chains: TestChains,
   token: string,
   accounts: string[],
   perCheck: number,
+  kind: keyof typeof READS = 'balance',
 ): Promise<bigint> {
   let sum = 0n;
   const checks: Read[][] = [];
   for (let from = 0; from < accounts.length; from += perCheck)
-    checks.push(
-      accounts.slice(from, from + perCheck).map((account) => ({
-        chainId: CHAIN_ID,
-        kind: 'balance',
-        contract: token,
-        account,
-        id: 0n,
-        key: `${CHAIN_ID}/balance/${token}/${account}`,
-      })),
-    );
+    checks.push(accounts.slice(from, from + perCheck).map((account) => READS[kind](token, account)));
   const traceparent = newTraceparent();
   await atOnce(checks, CHECKS_AT_ONCE, async (reads) => {
     const observed = await chains.chains.readBalances(new Map([[CHAIN_ID, reads]]), {

@@ -135,6 +135,7 @@ export async function benchChain(): Promise<Table> {
   const small = await ours(1_000, 3);
   const three = await ours(BALANCES, 3);
   const hundred = await ours(100_000, 100);
+  const calls = await measure(100_000, (accounts) => readByRolecall(chains, token, accounts, 100, 'call'));
   const viemBest =
     theirs.viem100.perCpuSecond > theirs.viemDefault.perCpuSecond ? theirs.viem100 : theirs.viemDefault;
   const row = (what: string, own: Measured, than: string, other: Measured, min?: number): Row => ({
@@ -153,6 +154,13 @@ export async function benchChain(): Promise<Table> {
       row('checks of 3', three, 'viem multicall, 100 a batch', theirs.viem100),
       row('checks of 100', hundred, 'ethers, one call each', theirs.oneByOne, 40),
       row('checks of 100', hundred, "viem's best", viemBest, 6),
+      {
+        what: 'a `CONTRACT` read, checks of 100',
+        measured: 1e6 / calls.perCpuSecond,
+        unit: 'µs CPU',
+        against: { what: 'the same balance by an ERC20 rule', measured: 1e6 / hundred.perCpuSecond },
+        goal: { of: 'ratio', max: 1.5 },
+      },
       row('only 1 000, checks of 3', small, 'ethers, one call each', theirs.oneByOne),
       {
         what: 'balances, checks of 3',

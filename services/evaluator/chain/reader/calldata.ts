@@ -13,7 +13,8 @@ const WORD_BYTES = 32;
 const WORD_DIGITS = 2 * WORD_BYTES;
 const SELECTOR_DIGITS = 8;
 
-const addressWord = (address: string): string => address.slice(2).padStart(WORD_DIGITS, '0');
+const ADDRESS_PADDING = '0'.repeat(WORD_DIGITS - 40);
+const addressWord = (address: string): string => ADDRESS_PADDING + address.slice(2);
 const numberWord = (value: bigint): string => value.toString(16).padStart(WORD_DIGITS, '0');
 
 /**
@@ -39,15 +40,21 @@ export function calldataOf({ kind, account, id, call }: Read): string | undefine
   }
 }
 
-/** Puts the wallet's address in the inputs that are to hold it. */
-function fillIn({ calldata, accountInputs }: Call, account: string): string {
-  let filled = calldata;
-  for (const index of accountInputs) {
-    const from = SELECTOR_DIGITS + WORD_DIGITS * index;
-    filled = filled.slice(0, from) + addressWord(account) + filled.slice(from + WORD_DIGITS);
-  }
-  return filled;
+/** The calldata between the words that hold the wallet's address, cut once for all wallets. */
+const piecesByCall = new WeakMap<Call, readonly string[]>();
+
+function piecesOf(call: Call): readonly string[] {
+  const known = piecesByCall.get(call);
+  if (known) return known;
+  const places = call.accountInputs.map((index) => SELECTOR_DIGITS + WORD_DIGITS * index);
+  const starts = [0, ...places.map((place) => place + WORD_DIGITS)];
+  const pieces = starts.map((start, i) => call.calldata.slice(start, places[i]));
+  piecesByCall.set(call, pieces);
+  return pieces;
 }
+
+/** Puts the wallet's address in the inputs that are to hold it. */
+const fillIn = (call: Call, account: string): string => piecesOf(call).join(addressWord(account));
 
 /** How many bytes of returned data a read must have, and from which on the word that is read begins. */
 const shapeOf = ({ call }: Read) => ({

@@ -44,19 +44,27 @@ export function encodeReads(reads: readonly Read[], stipend: number, source: Blo
   let text = `0x${source === 'evm' ? '00' : '01'}${stipend.toString(16).padStart(16, '0')}`;
   for (const read of reads) {
     const { kind, contract, account, id } = read;
-    const idDigits = id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0');
     text += KIND_BYTES[kind] + contract.slice(2) + account.slice(2);
-    text += read.call === undefined ? idDigits : encodeCallEntry(read, read.call);
+    if (read.call !== undefined) text += encodeCallEntry(read, read.call);
+    else text += id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0');
   }
   return text;
 }
 
 /** In place of the id: word, number of words, length of the calldata, and the calldata after it. */
-function encodeCallEntry(read: Read, { word, wordCount }: Call): string {
-  const calldata = calldataOf(read) ?? '';
-  const size = calldata.length / 2;
-  const packed = byteDigits(word) + byteDigits(wordCount) + size.toString(16).padStart(4, '0');
-  return packed.padStart(WORD_DIGITS, '0') + calldata;
+const encodeCallEntry = (read: Read, call: Call): string => headOf(call) + (calldataOf(read) ?? '');
+
+const headByCall = new WeakMap<Call, string>();
+
+/** The same for all wallets. */
+function headOf(call: Call): string {
+  const known = headByCall.get(call);
+  if (known !== undefined) return known;
+  const { word, wordCount, calldata } = call;
+  const size = (calldata.length / 2).toString(16).padStart(4, '0');
+  const head = (byteDigits(word) + byteDigits(wordCount) + size).padStart(WORD_DIGITS, '0');
+  headByCall.set(call, head);
+  return head;
 }
 
 const byteDigits = (value: number): string => value.toString(16).padStart(2, '0');
