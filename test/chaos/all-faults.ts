@@ -28,6 +28,7 @@ import { f26HostileToken } from './faults/f26-hostile-token.ts';
 import { f27DeadChainClient } from './faults/f27-dead-chain-client.ts';
 import { f28RewindRedis } from './faults/f28-rewind-redis.ts';
 import { f29Batches } from './faults/f29-batches.ts';
+import { f31Watches } from './faults/f31-watches.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
 
 /** The matrix, without its soak. */
@@ -61,6 +62,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f27DeadChainClient,
   f28RewindRedis,
   f29Batches,
+  f31Watches,
   f35HostileClient,
 ];
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
+import { findFreePorts } from '../../deploy/local/ports.ts';
 import { type ClientProject, findNode, makeClientProject } from '../support/client-project.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
@@ -135,6 +136,20 @@ for await (const line of rolecall.batch({ entries: [holder, { account: stranger,
   const { jti } = await verifyProof(line.proof, proven);
   found.batch.push([line.ref ?? null, Object.fromEntries(foldRoles(line)), jti.endsWith('.' + line.index)]);
 }
+const { watches } = rolecall;
+const watch = await watches.put(put.ruleSetId, { ruleSet: put.ruleSetId, callbackUrl, follow: false });
+const added = await watches.addMembers(watch.watchId, [{ account: holder, ref: 'a' }, { account: stranger, ref: 'b' }]);
+const { removed, members } = await watches.removeMembers(watch.watchId, ['b']);
+found.watch = [watch.state, added.added, removed, members];
+found.members = [];
+for await (const { ref } of watches.members(watch.watchId)) found.members.push(ref);
+found.states = [];
+for (const name of ['pause', 'resume', 'check', 'release']) found.states.push((await watches[name](watch.watchId)).state);
+found.watchListed = false;
+for await (const { watchId } of watches.list()) if (watchId === watch.watchId) found.watchListed = true;
+found.inUse = await rolecall.ruleSets.delete(put.ruleSetId).catch(({ code }) => code);
+await watches.delete(watch.watchId);
+found.watchGone = await watches.get(watch.watchId).catch(({ code }) => code);
 await rolecall.ruleSets.delete(put.ruleSetId);
 found.gone = await rolecall.ruleSets.get(put.ruleSetId).catch((error) => error instanceof RolecallError && error.code);
 found.chains = (await rolecall.chains()).map(({ chainId }) => chainId);
@@ -167,6 +182,12 @@ test.each([20, 22, 24])('every method works on Node %d against a running system'
       [null, { gold: 'granted' }, true],
       ['s', { gold: 'denied' }, true],
     ],
+    watch: ['active', 2, 1, 1],
+    members: ['a'],
+    states: ['paused', 'active', 'active', 'active'],
+    watchListed: true,
+    inUse: 'rule-set-in-use',
+    watchGone: 'watch-not-found',
     gone: 'rule-set-not-found',
     chains: [system.chain.chainId],
     refused: ['account-format-unsupported', '/account'],
@@ -230,11 +251,12 @@ test('the CSV example prints the outcome of every member', async () => {
 });
 
 /** A chat's API that remembers the roles of its members; it refuses as many changes as it is told. */
-async function startChat() {
+async function startChat(members: readonly object[] = []) {
   const held = new Set<string>();
   const changes: string[] = [];
   let refusals = 0;
   const server = createServer((request, response) => {
+    if (request.url === '/members') return response.end(JSON.stringify(members));
     const [, member, role] = /^\/members\/([^/]+)\/roles\/([^/]+)$/.exec(request.url ?? '') ?? [];
     if (refusals > 0) {
       refusals--;
@@ -299,4 +321,18 @@ test('the bot gives and takes roles once per event, in order, and leaves alone w
   // Removed and added again: the sequence begins anew.
   expect((await send(1, gold(true), { addedAt: '2026-11-22T11:00:00.000Z' })).status).toBe(204);
   expect(chat.changes).toEqual(['PUT ann gold', 'DELETE ann gold', 'PUT ann gold']);
+});
+
+test('the bot sets up a watch of its members, and follows what the watch reports', async () => {
+  await putRuleSet();
+  const { holder, stranger } = system.chain;
+  using chat = await startChat([
+    { account: holder, ref: 'ann' },
+    { account: stranger, ref: 'bob' },
+  ]);
+  const [port = 0] = await findFreePorts(1);
+  const env = { CHAT_URL: chat.url, PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` };
+  using _bot = await startExample('sync-roles.mjs', env);
+  await waitUntil('the first events of both members', () => chat.changes.length === 2);
+  expect(chat.changes.toSorted()).toEqual(['DELETE bob gold', 'PUT ann gold']);
 });

@@ -107,6 +107,23 @@ test('a sweep tells of the member whose role changed, and of nobody else', async
   ]);
 });
 
+test('members are listed with their roles, alone and in pages, as the OpenAPI document says', async () => {
+  await watchMembers('listed', { follow: false });
+  const path = `${WATCHES_PATH}/listed/members`;
+  const first = await call('GET', `${path}?limit=4`);
+  const second = await call('GET', `${path}?limit=4&after=${first.body['next']}`);
+  const refs = [first, second].flatMap(({ body }) =>
+    (body['members'] as { ref: string }[]).map(({ ref }) => ref),
+  );
+  expect(refs).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5']);
+  expect((await call('GET', `${path}/m3`)).body).toMatchObject({ ref: 'm3', sequence: 1, errors: [] });
+  expect((await call('GET', `${path}/nobody`)).status).toBe(404);
+  expect((await call('GET', WATCHES_PATH)).body['watches']).toContainEqual(
+    expect.objectContaining({ watchId: 'listed', members: MEMBERS.length }),
+  );
+  expect((await call('DELETE', `${WATCHES_PATH}/listed`)).status).toBe(204);
+});
+
 test('a transfer is told without a sweep', async () => {
   await watchMembers('followed');
   await waitUntil('the contract to be followed', async () => {
@@ -185,20 +202,4 @@ test('a rule set in use cannot be deleted; a deleted watch is gone', async () =>
   const gone = await call('GET', `${WATCHES_PATH}/held`);
   expect([gone.status, gone.body['code']]).toEqual([404, 'watch-not-found']);
   expect((await call('DELETE', '/access-control/rule-sets/holders')).status).toBe(204);
-});
-
-test('members are listed with their roles, alone and in pages, as the OpenAPI document says', async () => {
-  await watchMembers('listed');
-  const path = `${WATCHES_PATH}/listed/members`;
-  const first = await call('GET', `${path}?limit=4`);
-  const second = await call('GET', `${path}?limit=4&after=${first.body['next']}`);
-  const refs = [first, second].flatMap(({ body }) =>
-    (body['members'] as { ref: string }[]).map(({ ref }) => ref),
-  );
-  expect(refs).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5']);
-  expect((await call('GET', `${path}/m3`)).body).toMatchObject({ ref: 'm3', sequence: 1, errors: [] });
-  expect((await call('GET', `${path}/nobody`)).status).toBe(404);
-  expect((await call('GET', WATCHES_PATH)).body['watches']).toContainEqual(
-    expect.objectContaining({ watchId: 'listed', members: MEMBERS.length }),
-  );
 });

@@ -9,17 +9,21 @@ const tokens = new Interface([
   'function safeBatchTransferFrom(address from, address to, uint256[] ids, uint256[] amounts, bytes data)',
 ]);
 
-/** Transfers of the demo tokens from the demo's holder, each in a block of its own unless the chain mines otherwise. */
-export function makeDemoTransfers(rpcUrl: string) {
-  const { holder, erc20, erc721, erc1155 } = demoTokens;
+/**
+ * Transfers of the demo tokens, each in a block of its own unless the chain mines otherwise.
+ *
+ * @param from whose tokens: the demo's holder, or a wallet that the chain impersonates
+ */
+export function makeDemoTransfers(rpcUrl: string, from: string = demoTokens.holder) {
+  const { erc20, erc721, erc1155 } = demoTokens;
   const send = (to: string, name: string, args: readonly unknown[]) =>
     callJsonRpc(rpcUrl, 'eth_sendTransaction', [
-      { from: holder, to, data: tokens.encodeFunctionData(name, args), gas: '0x4c4b40' },
+      { from, to, data: tokens.encodeFunctionData(name, args), gas: '0x4c4b40' },
     ]);
   return {
     erc20: (to: string) => send(erc20, 'transfer', [to, 1]),
-    erc721: (to: string, id: number) => send(erc721, 'transferFrom', [holder, to, id]),
-    erc1155: (to: string) => send(erc1155, 'safeTransferFrom', [holder, to, 7, 1, '0x']),
-    erc1155Batch: (to: string) => send(erc1155, 'safeBatchTransferFrom', [holder, to, [7, 8], [1, 1], '0x']),
+    erc721: (to: string, id: number) => send(erc721, 'transferFrom', [from, to, id]),
+    erc1155: (to: string) => send(erc1155, 'safeTransferFrom', [from, to, 7, 1, '0x']),
+    erc1155Batch: (to: string) => send(erc1155, 'safeBatchTransferFrom', [from, to, [7, 8], [1, 1], '0x']),
   };
 }
