@@ -145,6 +145,44 @@ test('the quickstart notices the approval and the first check, which then is in 
   expect(quin.faults).toEqual([]);
 });
 
+test('the form builds a rule of rules and a call of a contract over two wallets, and shows what was compared', async () => {
+  await using eli = await open();
+  const { page } = eli;
+  await signUp(eli, 'eli@example.com');
+  const app = await createApp(eli, 'Rich');
+  await requestScope(eli, app.path, 'Trying.');
+  await approveScope(operator, 'Rich');
+  await eli.visit(`${app.path}/try`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByLabel('Wallet').fill(system.chain.stranger);
+  await page.getByLabel('Type').selectOption('AT_LEAST');
+  await page.getByRole('button', { name: 'Add to rule 1' }).click();
+  const [first, second] = [page.locator('.rule .rule').nth(0), page.locator('.rule .rule').nth(1)];
+  await first.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
+  await first.getByLabel('At least').fill('1500.6');
+  await second.getByLabel('Type').selectOption('CONTRACT');
+  await second.getByRole('textbox', { name: 'Contract' }).fill(system.chain.erc20);
+  await second.getByLabel('Function').fill('function balanceOf(address who) view returns (uint256)');
+  await second.getByLabel('Arguments').fill('$account\n7');
+  await second.getByLabel('Comparison').selectOption('gte');
+  await second.getByLabel('Value').fill('1500500000');
+  await page.getByText('More options').click();
+  await page.getByLabel('Other addresses').fill(system.chain.holder);
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await second.locator('.fault').getByText('one text per input of balanceOf').waitFor();
+  await second.getByLabel('Arguments').fill('$account');
+  await page.getByRole('button', { name: 'Run check' }).click();
+  await page.locator('.verdicts', { hasText: 'granted' }).waitFor();
+  const why = await page.locator('.why').first().textContent();
+  for (const words of [
+    'at least 1 of these',
+    'balance 1500.5, needs ≥ 1500.6',
+    'balanceOf 1500500000 ≥ 1500500000',
+  ])
+    expect(why).toContain(words);
+  await expectNoBarrier(eli, 'a check of rules inside of rules');
+});
+
 test('the form tries a check on a configured chain, with the demo wallets and the key that was just made', async () => {
   await using ida = await open();
   const { page } = ida;

@@ -58,8 +58,7 @@ function Details({ details, rules, blocks, path = '' }) {
   return html`<ul class="why">${details.map((detail, place) => {
     const at = detail.ruleIndex ?? place;
     const rule = rules[at];
-    return html`<li key=${at}><span>Rule ${numberOf(`${path}/${at}`)}</span> <strong class=${detail.outcome}>${detail.outcome}</strong>
-      <span class="break">${describeDetail(detail, rule, blocks)}</span>
+    return html`<li key=${at}><span>Rule ${numberOf(`${path}/${at}`)}</span> <strong class=${detail.outcome}>${detail.outcome}</strong>${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
       <${Details} details=${detail.rules} rules=${rule.rules} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
   })}</ul>`;
 }
