@@ -8,22 +8,33 @@ export type Dependencies = {
   readonly applyLimits: ApplyLimits;
 };
 
+/** A caller whose request is charged to the rate. */
+export type Admitted = Caller & {
+  /** The limiter's clock, epoch ms. */
+  readonly nowMs: number;
+};
+
 /**
- * Admits a request that reads: key → rate → scope.
+ * Admits a request before anything of its content is read: key → rate → scope.
  *
  * @throws Problem of the first that refuses it
  */
-export async function admitRead(
+export async function admitFirst(
   { authenticate, applyLimits }: Dependencies,
   request: Request,
   response: Response,
-): Promise<Caller> {
+  bucket: 'per-second' | 'per-second-poll',
+): Promise<Admitted> {
   const caller = await authenticate(request, request.ip ?? '');
-  await applyLimits({ app: caller.app, bucket: 'per-second-poll' }, response);
+  const { nowMs } = await applyLimits({ app: caller.app, bucket }, response);
   const denied = accessProblemOf(caller.app);
   if (denied) throw denied;
-  return caller;
+  return { ...caller, nowMs };
 }
+
+/** Admits a request that reads. */
+export const admitRead = (deps: Dependencies, request: Request, response: Response): Promise<Admitted> =>
+  admitFirst(deps, request, response, 'per-second-poll');
 
 /** What a write asks for, or its first problem. */
 export type Parsed<T> =

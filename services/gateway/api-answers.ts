@@ -123,27 +123,37 @@ const ON_EVERY_OPERATION: Codes = {
   503: ['dependency-unavailable', 'overloaded'],
 };
 
+/** What can be wrong with rules, wherever they are sent. */
+const RULE_CODES = [
+  'rule-type-unsupported',
+  'function-unsupported',
+  'chain-unsupported',
+  'min-token-zero',
+  'too-many-reads',
+] as const;
+/** What can be wrong with a check, alone or as the head of a batch. */
+const CHECK_CODES = [
+  ...RULE_CODES,
+  'account-format-unsupported',
+  'rule-set-unknown',
+  'proof-unavailable',
+  'callback-url-refused',
+  'idempotency-key-reused',
+] as const;
+/** What can be wrong with a body before it is looked at. */
+const BODY_CODES = {
+  400: ['malformed-json', 'malformed-request'],
+  413: ['body-too-large'],
+  415: ['media-type-unsupported'],
+} as const;
+
 /** Every problem of the operations: the tests reach each of them. */
 export const OPERATION_CODES = {
   checkRoles: {
     ...ON_EVERY_OPERATION,
-    400: ['malformed-json', 'malformed-request'],
+    ...BODY_CODES,
     409: ['idempotency-key-in-use'],
-    413: ['body-too-large'],
-    415: ['media-type-unsupported'],
-    422: [
-      'validation-failed',
-      'account-format-unsupported',
-      'rule-type-unsupported',
-      'function-unsupported',
-      'rule-set-unknown',
-      'chain-unsupported',
-      'min-token-zero',
-      'too-many-reads',
-      'proof-unavailable',
-      'callback-url-refused',
-      'idempotency-key-reused',
-    ],
+    422: ['validation-failed', ...CHECK_CODES],
     429: ['rate-limited', 'monthly-quota-exceeded'],
     503: ['evaluation-unavailable', 'dependency-unavailable', 'overloaded'],
     504: ['deadline-exceeded'],
@@ -155,26 +165,10 @@ export const OPERATION_CODES = {
   },
   startBatch: {
     ...ON_EVERY_OPERATION,
-    400: ['malformed-json', 'malformed-request'],
+    ...BODY_CODES,
     408: ['body-timeout', 'request-timeout'],
     409: ['idempotency-key-in-use', 'limit-reached'],
-    413: ['body-too-large'],
-    415: ['media-type-unsupported'],
-    422: [
-      'validation-failed',
-      'too-many-entries',
-      'batch-too-large',
-      'account-format-unsupported',
-      'rule-type-unsupported',
-      'function-unsupported',
-      'rule-set-unknown',
-      'chain-unsupported',
-      'min-token-zero',
-      'too-many-reads',
-      'proof-unavailable',
-      'callback-url-refused',
-      'idempotency-key-reused',
-    ],
+    422: ['validation-failed', 'too-many-entries', 'batch-too-large', ...CHECK_CODES],
     429: ['rate-limited', 'monthly-quota-exceeded'],
   },
   readBatch: {
@@ -193,20 +187,11 @@ export const OPERATION_CODES = {
   readRuleSet: { ...ON_EVERY_OPERATION, 404: ['rule-set-not-found', 'route-not-found'] },
   putRuleSet: {
     ...ON_EVERY_OPERATION,
-    400: ['malformed-json', 'malformed-request'],
+    ...BODY_CODES,
     404: ['route-not-found'],
     409: ['limit-reached'],
     412: ['version-conflict'],
-    413: ['body-too-large'],
-    415: ['media-type-unsupported'],
-    422: [
-      'validation-failed',
-      'rule-type-unsupported',
-      'function-unsupported',
-      'chain-unsupported',
-      'min-token-zero',
-      'too-many-reads',
-    ],
+    422: ['validation-failed', ...RULE_CODES],
   },
   deleteRuleSet: {
     ...ON_EVERY_OPERATION,
@@ -223,12 +208,10 @@ export const WATCH_CODES = {
   readWatch: { ...ON_EVERY_OPERATION, 404: ['watch-not-found', 'route-not-found'] },
   putWatch: {
     ...ON_EVERY_OPERATION,
-    400: ['malformed-json', 'malformed-request'],
+    ...BODY_CODES,
     404: ['route-not-found'],
     409: ['limit-reached'],
     412: ['version-conflict'],
-    413: ['body-too-large'],
-    415: ['media-type-unsupported'],
     422: ['validation-failed', 'rule-set-unknown', 'callback-url-refused'],
   },
   deleteWatch: {
@@ -244,12 +227,10 @@ export const WATCH_CODES = {
   },
   changeMembers: {
     ...ON_EVERY_OPERATION,
-    400: ['malformed-json', 'malformed-request'],
+    ...BODY_CODES,
     404: ['watch-not-found', 'route-not-found'],
     408: ['body-timeout', 'request-timeout'],
     409: ['limit-reached'],
-    413: ['body-too-large'],
-    415: ['media-type-unsupported'],
     422: ['validation-failed'],
   },
   listMembers: {

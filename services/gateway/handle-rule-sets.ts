@@ -2,7 +2,7 @@ import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import { storageLimitsOf } from '#shared/contracts/tiers.ts';
 import type { RuleSetContent, RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
-import { etagOf, meetsPreconditions, type Preconditions } from '#shared/http/preconditions.ts';
+import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
@@ -15,11 +15,11 @@ import {
 } from './admit-request.ts';
 import type { Caller } from './authenticate.ts';
 import type { RuleSetCache } from './cache-rule-sets.ts';
-import { parsePage } from './domain/parse-page.ts';
 import { type Request, type Response, sendJson, sendNothing } from './exchange.ts';
-import { parsePreconditions } from './parse-preconditions.ts';
+import { type Asked, idOf, pageOf, parseAsked } from './parse-document-request.ts';
 import { invalidBody, Problem } from './problem.ts';
 
+const COLLECTION = { path: RULE_SETS_PATH, exampleId: 'holders' } as const;
 /** One segment and nothing after it; the handler decodes it, once the key is known to be right. */
 const RULE_SET_PATH = /^\/access-control\/rule-sets\/[^/]+$/;
 
@@ -44,9 +44,7 @@ export const ruleSetRoutes = (deps: Dependencies): Route[] => [
 const makeList = (deps: Dependencies) =>
   async function listRuleSets(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
-    const query = new URL(request.originalUrl, 'http://gateway').searchParams;
-    const { page, faults } = parsePage(query, (text) => RULE_SET_ID.test(text));
-    if (faults.length > 0) throw invalidBody(faults);
+    const page = pageOf(request, (text) => RULE_SET_ID.test(text));
     const { ruleSets, hasMore } = await deps.ruleSets.list(app.clientId, page);
     const next = hasMore ? { next: ruleSets.at(-1)?.id } : {};
     sendJson(response, 200, JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), ...next }));
@@ -55,7 +53,7 @@ const makeList = (deps: Dependencies) =>
 const makeRead = (deps: Dependencies) =>
   async function readRuleSet(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
-    const id = idOf(request);
+    const id = idOf(request, COLLECTION);
     const found = id === undefined ? undefined : await deps.ruleSets.read(app.clientId, id);
     if (!found) throw new Problem('rule-set-not-found', 'This client app has no rule set with this id.');
     send(response, 200, found);
@@ -76,13 +74,13 @@ const makePut = (deps: Dependencies) =>
 
 const makeRemove = (deps: Dependencies) =>
   async function removeRuleSet(request: Request, response: Response): Promise<void> {
-    const { caller, asked } = await admitWrite(deps, request, response, async () => parseRemove(request));
+    const { caller, asked } = await admitWrite(deps, request, response, async () =>
+      parseAsked(request, COLLECTION),
+    );
     await deps.ruleSetWrites.remove(writeOf(caller, asked));
     deps.ruleSetCache.forget(ruleSetKey(caller.app.clientId, asked.id));
     sendNothing(response);
   };
-
-type Asked = { readonly id: string; readonly preconditions: Preconditions };
 
 async function parsePut(
   { rules }: Pick<Dependencies, 'rules'>,
@@ -92,32 +90,12 @@ async function parsePut(
 ): Promise<Parsed<Asked & { readonly content: RuleSetContent }>> {
   const body = await readBody();
   if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
-  const id = idOf(request);
-  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
+  const asked = parseAsked(request, COLLECTION);
   const validated: RuleSetValidation = validateRuleSet(body.json, { ...rules, isEnterprise });
-  const faults = [
-    ...(id === undefined ? [MALFORMED_ID] : []),
-    ...headerFaults,
-    ...(validated.ok ? [] : validated.faults),
-  ];
-  if (id === undefined || !validated.ok || faults.length > 0)
-    return { ok: false, problem: invalidBody(faults) };
-  return { ok: true, value: { id, preconditions, content: validated.content } };
+  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, content: validated.content } };
+  const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
+  return { ok: false, problem: invalidBody(faults) };
 }
-
-function parseRemove(request: Request): Parsed<Asked> {
-  const id = idOf(request);
-  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
-  const faults = [...(id === undefined ? [MALFORMED_ID] : []), ...headerFaults];
-  if (id === undefined || faults.length > 0) return { ok: false, problem: invalidBody(faults) };
-  return { ok: true, value: { id, preconditions } };
-}
-
-const MALFORMED_ID = {
-  pointer: '',
-  code: 'id-malformed',
-  detail: `The id in the path must match ${RULE_SET_ID.source}, such as "holders".`,
-} as const;
 
 const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): RuleSetWrite => ({
   clientId: app.clientId,
@@ -127,22 +105,6 @@ const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): RuleSetW
   limits: storageLimitsOf(app.limits),
   mayWrite: (version) => meetsPreconditions(preconditions, version),
 });
-
-/** The id in the path; nothing where it cannot be one. */
-function idOf({ path }: Request): string | undefined {
-  const id = path.slice(RULE_SETS_PATH.length + 1);
-  // An id needs no percent-escape: a text that has one is none, or the escape of a plain character.
-  const plain = id.includes('%') ? decode(id) : id;
-  return RULE_SET_ID.test(plain) ? plain : undefined;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
-}
 
 const send = (response: Response, status: 200 | 201, ruleSet: RuleSet, headers = {}): void =>
   sendJson(response, status, JSON.stringify(presentRuleSet(ruleSet)), {

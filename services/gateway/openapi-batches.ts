@@ -10,11 +10,11 @@ import { OPERATION_CODES, RequestId } from './api-answers.ts';
 import { RESULTS_MAX } from './batches/parse-range.ts';
 import { BATCH_EXAMPLES, BATCH_LINES_EXAMPLE, BATCH_STATUS_EXAMPLE } from './openapi-examples.ts';
 import {
+  acceptedHeaders,
   header,
   IDEMPOTENCY_KEY,
   PREFER,
   problems,
-  REPLAYED,
   RETRY_AFTER,
   SUCCESS_HEADERS,
 } from './openapi-parts.ts';
@@ -104,12 +104,7 @@ const startBatch: ZodOpenApiOperationObject = {
   responses: {
     202: {
       description: 'The batch is accepted: all in-sync replicas of the broker have every part of it.',
-      headers: {
-        ...SUCCESS_HEADERS,
-        ...RETRY_AFTER,
-        Location: header('Where its status is.'),
-        'Idempotency-Replayed': REPLAYED,
-      },
+      headers: acceptedHeaders('Where its status is.'),
       content: { 'application/json': { schema: BatchAcknowledgement } },
     },
     ...problems(OPERATION_CODES.startBatch),

@@ -94,3 +94,11 @@ export const PRECONDITIONS = z.object({
     .optional()
     .meta({ description: '`*` writes only if there is none, else 412.', example: '*' }),
 });
+
+/** The headers of an acknowledgement. */
+export const acceptedHeaders = (location: string) => ({
+  ...SUCCESS_HEADERS,
+  ...RETRY_AFTER,
+  Location: header(location),
+  'Idempotency-Replayed': REPLAYED,
+});

@@ -14,6 +14,7 @@ import {
 import { BATCH_PATHS, BatchCompleted } from './openapi-batches.ts';
 import { BATCH_STATUS_EXAMPLE, CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
 import {
+  acceptedHeaders,
   header,
   IDEMPOTENCY_KEY,
   PREFER,
@@ -48,12 +49,7 @@ const checkRoles: ZodOpenApiOperationObject = {
     },
     202: {
       description: 'The check is accepted: all in-sync replicas of the broker have it.',
-      headers: {
-        ...SUCCESS_HEADERS,
-        ...RETRY_AFTER,
-        Location: header('Where the result will be.'),
-        'Idempotency-Replayed': REPLAYED,
-      },
+      headers: acceptedHeaders('Where the result will be.'),
       content: { 'application/json': { schema: Acknowledgement } },
     },
     ...problems(OPERATION_CODES.checkRoles),

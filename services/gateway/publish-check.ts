@@ -42,6 +42,10 @@ export type CheckToPublish = {
 
 export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
+/** The idempotency claim of an admitted check or batch; nothing without a key. */
+export const claimOf = ({ clientId }: AppAccess, { idempotency, seed }: AdmittedCheck) =>
+  idempotency && { clientId, keyHash: idempotency.keyHash, seed };
+
 export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 
 /**
@@ -55,11 +59,7 @@ export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 export function makePublishCheck(deps: Dependencies): PublishCheck {
   return async function publishCheck(toPublish) {
     const { app, check, admitted, delivery } = toPublish;
-    const claim = admitted.idempotency && {
-      clientId: app.clientId,
-      keyHash: admitted.idempotency.keyHash,
-      seed: admitted.seed,
-    };
+    const claim = claimOf(app, admitted);
     const traceId = traceIdOf(toPublish.traceparent);
     const logFailure = (error: unknown) =>
       deps.log.warn(

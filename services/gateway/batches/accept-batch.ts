@@ -5,8 +5,7 @@ import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { AdmitCheck } from '../admit-check.ts';
-import type { ApplyLimits } from '../apply-limits.ts';
-import { type Authenticator, accessProblemOf } from '../authenticate.ts';
+import { type Dependencies as AdmitDependencies, admitFirst } from '../admit-request.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../exchange.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../parse-request.ts';
 import { invalidBody, Problem } from '../problem.ts';
@@ -18,9 +17,7 @@ import { type CollectedBatch, collectBatch } from './collect-batch.ts';
 import type { PublishBatch } from './publish-batch.ts';
 import { formatOf, receiveBatch } from './receive-batch.ts';
 
-export type Dependencies = {
-  readonly authenticate: Authenticator['authenticate'];
-  readonly applyLimits: ApplyLimits;
+export type Dependencies = AdmitDependencies & {
   readonly admitCheck: AdmitCheck;
   readonly publishBatch: PublishBatch;
   /** Opens a client app's body; the request leaves the requests in flight until `resume`. */
@@ -40,10 +37,9 @@ export type Dependencies = {
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
-    const { app } = await deps.authenticate(request, request.ip ?? '');
-    await deps.applyLimits({ app, bucket: 'per-second' }, response);
-    const refused = accessProblemOf(app) ?? overloadOf(deps);
-    if (refused) throw refused;
+    const { app } = await admitFirst(deps, request, response, 'per-second');
+    const overload = overloadOf(deps);
+    if (overload) throw overload;
     const format = formatOf(request);
     const { idempotencyKey, faults } = readIdempotencyKey(request);
     if (faults.length > 0) throw invalidBody(faults);

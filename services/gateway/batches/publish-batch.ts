@@ -17,7 +17,7 @@ import type { Part } from '../domain/cut-parts.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';
-import { commonMembersOf, isSurelyNotPublished, PARTITION_SHARE } from '../publish-check.ts';
+import { claimOf, commonMembersOf, isSurelyNotPublished, PARTITION_SHARE } from '../publish-check.ts';
 import type { CollectedBatch } from './collect-batch.ts';
 
 /** For all parts of a batch; below the lease of its slot. */
@@ -60,11 +60,7 @@ export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
 export function makePublishBatch(deps: Dependencies): PublishBatch {
   return async function publishBatch(toPublish) {
     const { app, batch, admitted, traceparent } = toPublish;
-    const claim = admitted.idempotency && {
-      clientId: app.clientId,
-      keyHash: admitted.idempotency.keyHash,
-      seed: admitted.seed,
-    };
+    const claim = claimOf(app, admitted);
     const logFailure = (message: string) => (error: unknown) =>
       deps.log.warn({ traceId: traceIdOf(traceparent), error: describeError(error) }, message);
     const refund = () => {

@@ -1,23 +1,21 @@
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Batches } from '#shared/redis/batches.ts';
-import type { ApplyLimits } from '../apply-limits.ts';
-import { type Authenticator, accessProblemOf } from '../authenticate.ts';
+import { type Dependencies as AdmitDependencies, admitRead } from '../admit-request.ts';
 import { type Request, type Response, sendJson } from '../exchange.ts';
 import { findIssued, longPoll, type Dependencies as PollDependencies } from '../poll-request.ts';
 import { dependencyUnavailable, type Problem } from '../problem.ts';
 import { parseRange } from './parse-range.ts';
 import type { StreamResults } from './stream-results.ts';
 
-export type Dependencies = PollDependencies & {
-  readonly authenticate: Authenticator['authenticate'];
-  readonly applyLimits: ApplyLimits;
-  readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished'>;
-  readonly streamResults: StreamResults;
-  /** Waits for a batch to be completed: its status document, as text. */
-  readonly batchWaiters: PollDependencies['waiters'];
-  readonly publicBaseUrl: string;
-};
+export type Dependencies = PollDependencies &
+  AdmitDependencies & {
+    readonly batches: Pick<Batches, 'readStatus' | 'readPart' | 'countFinished'>;
+    readonly streamResults: StreamResults;
+    /** Waits for a batch to be completed: its status document, as text. */
+    readonly batchWaiters: PollDependencies['waiters'];
+    readonly publicBaseUrl: string;
+  };
 
 /** One segment; the handler decodes it. */
 export const BATCH_STATUS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+$/;
@@ -75,10 +73,7 @@ export const readCompleted =
 
 /** key → limits → scope → the batch of the path, which this client app has started and whose results are kept. */
 async function findBatch(deps: Dependencies, request: Request, response: Response) {
-  const { app } = await deps.authenticate(request, request.ip ?? '');
-  const { nowMs } = await deps.applyLimits({ app, bucket: 'per-second-poll' }, response);
-  const denied = accessProblemOf(app);
-  if (denied) throw denied;
+  const { app, nowMs } = await admitRead(deps, request, response);
   const [segment = ''] = request.path.slice(BATCH_PATH.length + 1).split('/');
   const requestId = findIssued(deps, {
     segment,

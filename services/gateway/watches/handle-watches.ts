@@ -6,28 +6,29 @@ import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import { presentMember } from '#shared/documents/present-member.ts';
 import { type ChangeMembers, memberIdOfText } from '#shared/documents/write-watch-members.ts';
 import type { WatchSettings, WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
-import { etagOf, meetsPreconditions, type Preconditions } from '#shared/http/preconditions.ts';
+import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import {
   type Dependencies as AdmitDependencies,
+  admitFirst,
   admitRead,
   admitWrite,
   type Parsed,
 } from '../admit-request.ts';
-import { accessProblemOf, type Caller } from '../authenticate.ts';
+import type { Caller } from '../authenticate.ts';
 import type { BatchBody } from '../batches/batch-bodies.ts';
 import { formatOf, parseJsonBytes } from '../batches/receive-batch.ts';
-import { parsePage } from '../domain/parse-page.ts';
 import { splitLines } from '../domain/split-lines.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../exchange.ts';
-import { parsePreconditions } from '../parse-preconditions.ts';
+import { type Asked, decodeSegment, idOf, pageOf, parseAsked } from '../parse-document-request.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { collectJson, collectLine, MemberCollector } from './collect-members.ts';
 import { validateWatch } from './validate-watch.ts';
 
+const COLLECTION = { path: WATCHES_PATH, exampleId: 'members' } as const;
 const WATCH_PATH = /^\/access-control\/watches\/[^/]+$/;
 const ACTION_PATH = /^\/access-control\/watches\/[^/]+\/(pause|resume|check|release)$/;
 const MEMBERS_PATH = /^\/access-control\/watches\/[^/]+\/members$/;
@@ -63,7 +64,7 @@ export const watchRoutes = (deps: Dependencies): Route[] => [
 const watchNotFound = () => new Problem('watch-not-found', 'This client app has no watch with this id.');
 
 async function readWatch({ watches }: Dependencies, clientId: string, request: Request): Promise<Watch> {
-  const id = idOf(request);
+  const id = idOf(request, COLLECTION);
   const found = id === undefined ? undefined : await watches.read(clientId, id);
   if (!found) throw watchNotFound();
   return found;
@@ -98,24 +99,25 @@ const makePut = (deps: Dependencies) =>
 
 const makeRemove = (deps: Dependencies) =>
   async function removeWatch(request: Request, response: Response): Promise<void> {
-    const { caller, asked } = await admitWrite(deps, request, response, async () => parseId(request));
+    const { caller, asked } = await admitWrite(deps, request, response, async () =>
+      parseAsked(request, COLLECTION),
+    );
     await deps.watchWrites.remove(writeOf(caller, asked));
     sendNothing(response);
   };
 
 const makeAct = (deps: Dependencies) =>
   async function actOnWatch(request: Request, response: Response): Promise<void> {
-    const { caller, asked } = await admitWrite(deps, request, response, async () => parseId(request));
+    const { caller, asked } = await admitWrite(deps, request, response, async () =>
+      parseAsked(request, COLLECTION),
+    );
     const action = request.path.slice(request.path.lastIndexOf('/') + 1) as 'pause';
     await send(deps, response, 200, await deps.watchWrites[action](writeOf(caller, asked)));
   };
 
 const makeChange = (deps: Dependencies) =>
   async function changeMembers(request: Request, response: Response): Promise<void> {
-    const { app } = await deps.authenticate(request, request.ip ?? '');
-    await deps.applyLimits({ app, bucket: 'per-second' }, response);
-    const denied = accessProblemOf(app);
-    if (denied) throw denied;
+    const { app } = await admitFirst(deps, request, response, 'per-second');
     const format = formatOf(request);
     const watch = await readWatch(deps, app.clientId, request);
     using body = deps.openBatchBody(request, response, app.clientId);
@@ -177,14 +179,12 @@ const makeReadMember = (deps: Dependencies) =>
   async function readMember(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
     const watch = await readWatch(deps, app.clientId, request);
-    const memberId = memberIdOfText(decode(request.path.slice(request.path.lastIndexOf('/') + 1)));
+    const memberId = memberIdOfText(decodeSegment(request.path.slice(request.path.lastIndexOf('/') + 1)));
     const [member] = await deps.watchMembers.readMany(watchUid(watch), [memberId]);
     if (!member || member.removedAt !== undefined)
       throw new Problem('member-not-found', 'This watch has no member with this ref or account.');
     sendJson(response, 200, JSON.stringify(presentMember(member)));
   };
-
-type Asked = { readonly id: string; readonly preconditions: Preconditions };
 
 async function parsePut(
   { rules }: Pick<Dependencies, 'rules'>,
@@ -193,27 +193,12 @@ async function parsePut(
 ): Promise<Parsed<Asked & { readonly settings: WatchSettings }>> {
   const body = await readBody();
   if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
-  const asked = parseId(request);
+  const asked = parseAsked(request, COLLECTION);
   const validated = validateWatch(body.json, rules.callback);
   if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, settings: validated.settings } };
   const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
   return { ok: false, problem: invalidBody(faults) };
 }
-
-function parseId(request: Request) {
-  const id = idOf(request);
-  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
-  const faults = [...(id === undefined ? [MALFORMED_ID] : []), ...headerFaults];
-  if (id === undefined || faults.length > 0)
-    return { ok: false, problem: invalidBody(faults), faults } as const;
-  return { ok: true, value: { id, preconditions } } as const;
-}
-
-const MALFORMED_ID = {
-  pointer: '',
-  code: 'id-malformed',
-  detail: `The id in the path must match ${RULE_SET_ID.source}, such as "members".`,
-} as const;
 
 const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): WatchWrite => ({
   clientId: app.clientId,
@@ -223,28 +208,6 @@ const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): WatchWri
   limits: storageLimitsOf(app.limits),
   mayWrite: (version) => meetsPreconditions(preconditions, version),
 });
-
-function pageOf(request: Request, isId: (text: string) => boolean) {
-  const query = new URL(request.originalUrl, 'http://gateway').searchParams;
-  const { page, faults } = parsePage(query, isId);
-  if (faults.length > 0) throw invalidBody(faults);
-  return page;
-}
-
-/** The id in the path; nothing where it cannot be one. */
-function idOf({ path }: Request): string | undefined {
-  const [segment = ''] = path.slice(WATCHES_PATH.length + 1).split('/');
-  const id = decode(segment);
-  return RULE_SET_ID.test(id) ? id : undefined;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
-}
 
 async function send(
   { watchWrites }: Pick<Dependencies, 'watchWrites'>,

@@ -1,0 +1,65 @@
+import type { Fault } from '#shared/contracts/fault.ts';
+import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
+import type { Preconditions } from '#shared/http/preconditions.ts';
+import { type Page, parsePage } from './domain/parse-page.ts';
+import type { Request } from './exchange.ts';
+import { parsePreconditions } from './parse-preconditions.ts';
+import { invalidBody, type Problem } from './problem.ts';
+
+/** What a write of a stored document names beside its content. */
+export type Asked = { readonly id: string; readonly preconditions: Preconditions };
+
+/** Where the documents of a kind are. */
+export type Collection = {
+  readonly path: string;
+  /** An id, for the fault of a malformed one. */
+  readonly exampleId: string;
+};
+
+/** The id in the path, the first segment behind the collection's; nothing where it cannot be one. */
+export function idOf({ path }: Request, collection: Pick<Collection, 'path'>): string | undefined {
+  const [segment = ''] = path.slice(collection.path.length + 1).split('/');
+  const id = decodeSegment(segment);
+  return RULE_SET_ID.test(id) ? id : undefined;
+}
+
+/** A segment of a path as text; empty for an invalid percent escape. */
+export function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
+}
+
+/** Reads id and preconditions of a write; every fault of both. */
+export function parseAsked(
+  request: Request,
+  collection: Collection,
+):
+  | { readonly ok: true; readonly value: Asked }
+  | { readonly ok: false; readonly faults: readonly Fault[]; readonly problem: Problem } {
+  const id = idOf(request, collection);
+  const { preconditions, faults: headerFaults } = parsePreconditions(request.headers);
+  const faults = [...(id === undefined ? [malformedId(collection)] : []), ...headerFaults];
+  if (id === undefined || faults.length > 0) return { ok: false, faults, problem: invalidBody(faults) };
+  return { ok: true, value: { id, preconditions } };
+}
+
+const malformedId = ({ exampleId }: Collection): Fault => ({
+  pointer: '',
+  code: 'id-malformed',
+  detail: `The id in the path must match ${RULE_SET_ID.source}, such as "${exampleId}".`,
+});
+
+/**
+ * The page that a list's query asks for.
+ *
+ * @throws Problem `validation-failed` with every fault
+ */
+export function pageOf(request: Request, isId: (text: string) => boolean): Page {
+  const query = new URL(request.originalUrl, 'http://gateway').searchParams;
+  const { page, faults } = parsePage(query, isId);
+  if (faults.length > 0) throw invalidBody(faults);
+  return page;
+}
