@@ -65,7 +65,7 @@ test('each entry of a part is a check, and a part that stands twice counts once'
   expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 104 }]);
 });
 
-test('the refunded entries of a part are given back once', () => {
+test('the entries of a part are refunded once', () => {
   const count = new ChargeCount();
   count.addTotal(aTotal(100, 30));
   const part = aBatchPartCompleted('app_1', { chargedMonth: '2026-11', refundCount: 2 });

@@ -49,7 +49,7 @@ export class ChargeCount {
     if (!result.decided) this.#refund(result, result.requestId, 1, publishedAtMs);
   }
 
-  /** Takes the results of a part: its refunded entries were given back, once. */
+  /** Takes the results of a part: its undecided entries are refunded, once. */
   addPartResult(part: BatchPartCompleted, publishedAtMs: number): void {
     if (part.refundCount > 0) this.#refund(part, batchCompleted.keyOf(part), part.refundCount, publishedAtMs);
   }

@@ -68,6 +68,6 @@ test('a wiped Redis gets the batches back: lines, counts, slots, claims and char
   expect(await batches.readStatus(other)).toMatchObject({ status: 'pending', entries: 4, done: 0 });
   expect(await connection.redis.zrange(unfinishedBatchesKey(APP), '0', '-1')).toEqual([other]);
   expect(await connection.redis.hget(claimKey(APP, idempotency.keyHash), 'id')).toBe(requestId);
-  // Six entries were charged, and two of the finished ones were given back.
+  // Six entries were charged, and two of the finished ones were refunded.
   expect(await connection.redis.get(monthCounterKey(APP, MONTH))).toBe('4');
 });

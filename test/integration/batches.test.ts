@@ -91,7 +91,7 @@ test('lines are found by the place of an entry, and nothing is found for one tha
   expect(await batches.readPart(first.requestId, 4)).toBeUndefined();
 });
 
-test('the entries of a part are given back to their month once, and never below zero', async () => {
+test('the entries of a part are refunded to their month once, and never below zero', async () => {
   const [first] = twoParts({ refundCount: 2, chargedMonth: '2026-11' });
   const counter = monthCounterKey(APP, '2026-11');
   await connection.redis.set(counter, 5);

@@ -93,7 +93,7 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
         refund();
         await deps.slots
           .give(slots, admitted.requestId)
-          .catch(logFailure('the slot of a batch could not be given back'));
+          .catch(logFailure('the slot of a batch could not be freed'));
       }
       throw error;
     }
