@@ -17,7 +17,7 @@ const schema = z.object({
   SECRET: z.string().min(1),
 });
 
-test('what is not set has its default', () => {
+test('an unset variable has its default', () => {
   expect(loadEnvironment(schema, { SECRET: 's' })).toEqual({
     COUNT: 5,
     SCALE: 1,

@@ -55,12 +55,12 @@ export const commaList = (fallback: string) =>
 
 /** A text that must pass a parser; the fault names the variable and never repeats the text. */
 export const parsedBy =
-  <T>(parse: (text: string) => T, what: string) =>
+  <T>(parse: (text: string) => T, form: string) =>
   (text: string, context: z.RefinementCtx) => {
     try {
       return parse(text);
     } catch {
-      context.addIssue({ code: 'custom', message: `not ${what}` });
+      context.addIssue({ code: 'custom', message: `not ${form}` });
       return z.NEVER;
     }
   };
@@ -102,7 +102,7 @@ function areCidrs(blocks: readonly string[]): boolean {
 }
 
 /**
- * Parses what a process needs of its environment.
+ * Parses the variables that a process needs.
  *
  * @throws ServiceError `config-invalid` that names every wrong variable and never a value.
  */
@@ -122,8 +122,8 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
   );
 }
 
-/** Beyond what any work may take by itself: to wait for a broker that is away, twice a minute, is no stall. */
-export const LIVENESS_STALL_MS_MIN = 150_000;
+/** Added to the longest allowed work: two waits of a minute each for an absent broker are no stall. */
+const LIVENESS_STALL_MS_MIN = 150_000;
 
 /**
  * Refuses a liveness bound that would take the longest work of a process for a standstill.

@@ -1,5 +1,5 @@
 /**
- * What may be done about each failure inside the system: the one place where that is decided.
+ * The internal error codes: the one place that decides which failures are retried.
  *
  * `retriable` says that the same work may succeed later without a change of it, so a consumer holds its
  * offset and a gateway answers 503. Everything else would fail again: a consumer dead-letters it.
@@ -26,7 +26,7 @@ const ERRORS = {
   'version-conflict': { retriable: false },
   /** A watch refers to the rule set. */
   'rule-set-in-use': { retriable: false },
-  /** What is asked for does not fit the state that it is asked of. */
+  /** The request does not fit the current state. */
   conflict: { retriable: false },
   /** The person who signed up with this address has not shown that it is theirs. */
   'account-unverified': { retriable: false },

@@ -42,7 +42,7 @@ export async function runService<C extends CommonConfig>(
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(1);
       log.info({ signal }, 'stopping');
-      setTimeout(() => fail(new Error('the stop took too long')), config.shutdownTimeoutMs).unref();
+      setTimeout(() => fail(new Error('shutdown timed out')), config.shutdownTimeoutMs).unref();
       stop.abort(signal);
     });
   }
@@ -76,7 +76,7 @@ async function runScope<C extends CommonConfig>(
     return state.started || 'starting';
   });
   await using scope = new AsyncDisposableStack();
-  // First, because an open listener is what holds the event loop while all else is still connecting.
+  // First, because only an open listener keeps the event loop alive while all else is still connecting.
   const ops = scope.use(await startOpsServer({ ...config.ops, readiness, liveness, metrics }));
   if (config.otlpEndpoint) scope.use(await startTracing(name, process.log));
   await start(scope, { ...process, metrics, readiness, liveness }, config);
@@ -85,7 +85,7 @@ async function runScope<C extends CommonConfig>(
   if (!process.stopping.aborted) await once(process.stopping, 'abort');
 }
 
-/** A wrong configuration is told in words, without a stack: its reader is the person who can correct it. */
+/** A wrong configuration is reported without a stack: its reader is the operator who corrects it. */
 function loadOrExit<C>(name: string, load: () => C): C {
   try {
     return load();

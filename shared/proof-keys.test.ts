@@ -15,7 +15,7 @@ test('matches the key and the thumbprint of RFC 8037', () => {
   expect(kidOfSeed(SEED)).toBe(THUMBPRINT);
 });
 
-test('the public ring verifies what the private ring signs and holds none of its seeds', () => {
+test('the public ring verifies signatures of the private ring and holds none of its seeds', () => {
   const ring = publicRingOf(`${RING},9?:${Buffer.alloc(32, 9).toString('base64')}`);
   expect(ring).not.toContain(SEED.toString('base64'));
   const { keys } = jwksOf(parseKeyRing(ring));

@@ -32,7 +32,7 @@ const kidOf = (publicBytes: Buffer): string => {
 export const kidOfSeed = (seed: Buffer): string => kidOf(publicBytesOf(seed));
 
 /**
- * The public halves of a ring as a ring's text: what the gateway reads, which holds no signing key.
+ * The public halves of a ring as a ring's text, for the gateway, which holds no signing key.
  *
  * @example
  * publicRingOf(process.env.ROLECALL_PROOF_KEYS); // '1:<base64 of the public key>'

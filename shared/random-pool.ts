@@ -4,7 +4,7 @@ const POOL_BYTES = 4_096;
 
 /**
  * Deals out cryptographic randomness in pieces of `lengthBytes`, as hex. It is drawn from the system a pool at a
- * time: a system call for every piece costs more than what is done with it.
+ * time: a system call for every piece costs more than the use of the piece.
  *
  * @example
  * const spanId = makeRandomHex(8);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { ServiceError } from './errors.ts';
 
-/** What a TLS client brings along, as PEM texts. The key is a secret: never logged. */
+/** The certificates and the key of a TLS client, as PEM texts. The key is a secret: never logged. */
 export type TlsSettings = {
-  /** Whom to trust instead of the system's authorities. */
+  /** Authorities to trust instead of the system's. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;

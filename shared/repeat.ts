@@ -3,13 +3,15 @@ export type RepeatOptions = {
   readonly intervalMs: number;
   /** Whether the first run starts at once. Default: after the first interval. */
   readonly startsAtOnce?: boolean;
-  /** Called when a run fails; the next run comes all the same. Default: the failure is ignored. */
+  /** Called when a run fails; the next run starts nevertheless. Default: the failure is ignored. */
   readonly onError?: (error: unknown) => void;
 };
 
 export type Repetition = AsyncDisposable & {
   /** Runs once now, in addition; never throws. */
   readonly run: () => Promise<void>;
+  /** Starts no further run; the same as disposal, for an owner that is disposed synchronously. */
+  readonly stop: () => void;
 };
 
 /**
@@ -37,11 +39,9 @@ export function startRepeating(
   };
   if (startsAtOnce) void run().then(schedule);
   else schedule();
-  return {
-    run,
-    async [Symbol.asyncDispose]() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
+  const stop = () => {
+    isStopped = true;
+    clearTimeout(timer);
   };
+  return { run, stop, [Symbol.asyncDispose]: async () => stop() };
 }

@@ -28,7 +28,7 @@ test('a secret that is sealed anew opens without the key before, and not a secon
   expect(() => both.reseal(sealed, 'b')).toThrow();
 });
 
-test('a key that waits opens what others sealed with it, and seals nothing', () => {
+test('a key that is not yet active decrypts secrets that other processes encrypted with it, and encrypts none', () => {
   const waiting = makeSecretBox(parseKeyRing(`${first},${second.replace(':', '?:')}`));
   const sealed = makeSecretBox(parseKeyRing(`${first},${second}`)).seal('s', 'a');
   expect(waiting.open(sealed, 'a')).toBe('s');

@@ -39,12 +39,12 @@ export function parseKeyRing(text: string): KeyRing {
 export type SecretBox = {
   readonly seal: (plain: string, associated: string) => string;
   readonly open: (sealed: string, associated: string) => string;
-  /** The same secret sealed with the key that seals now; as it is where that one sealed it. */
+  /** The same secret sealed with the newest active key; unchanged if that key sealed it. */
   readonly reseal: (sealed: string, associated: string) => string;
 };
 
 /**
- * Encrypts secrets at rest by AES-256-GCM. What was sealed for one owner (`associated`) opens for no other.
+ * Encrypts secrets at rest by AES-256-GCM. A secret sealed for one owner (`associated`) opens for no other.
  *
  * @example
  * const box = makeSecretBox(parseKeyRing(`1:${'A'.repeat(43)}=`));

@@ -12,7 +12,7 @@ const REMIND_MS = 5_000;
  *   or the error is not retriable
  */
 export async function waitFor<T>(
-  what: string,
+  awaited: string,
   reach: () => Promise<T>,
   boundMs: number,
   { log, stopping }: { readonly log: Pick<Logger, 'warn'>; readonly stopping: AbortSignal },
@@ -26,12 +26,12 @@ export async function waitFor<T>(
       const isPermanent = error instanceof ServiceError && !isRetriable(error);
       if (isPermanent || stopping.aborted) throw error;
       if (waitedMs > boundMs)
-        throw new ServiceError('broker-unavailable', `${what} did not come within ${boundMs} ms`, {
+        throw new ServiceError('broker-unavailable', `${awaited} did not come within ${boundMs} ms`, {
           cause: error,
         });
       if (Date.now() - remindedAt > REMIND_MS) {
         remindedAt = Date.now();
-        log.warn({ waitedMs, boundMs, error: describeError(error) }, `waiting for ${what}`);
+        log.warn({ waitedMs, boundMs, error: describeError(error) }, `waiting for ${awaited}`);
       }
       await delay(RETRY_MS, undefined, { signal: stopping }).catch(() => undefined);
     }

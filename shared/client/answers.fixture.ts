@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the server does with one request; a check that it accepts counts by its idempotency key, as at the gateway. */
+/** How the server answers one request; it counts an accepted check by its idempotency key, as the gateway does. */
 export type Step =
   | {
       readonly do: 'answer';

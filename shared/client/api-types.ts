@@ -537,6 +537,16 @@ export type BatchCompleted = {
   readonly type: 'batch.completed';
 };
 
+export type QuotaAlert = {
+  readonly type: 'quota.threshold';
+  readonly clientId: string;
+  readonly month: string;
+  readonly threshold: 80 | 100;
+  readonly used: number;
+  readonly quota: number;
+  readonly at: string;
+};
+
 /** All decided roles of a member, changed ones first. */
 export type RolesChanged = {
   readonly type: 'roles.changed';

@@ -1,4 +1,4 @@
-/** Bytes over memory of their own: what WebCrypto takes. */
+/** Bytes over an `ArrayBuffer` that is not shared, as WebCrypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Bytes of base64 or base64url text, padded or not; `undefined` if it is neither. */

@@ -34,7 +34,7 @@ export function makeDocuments<Body, Kept>(
         ...(ifMatch === undefined ? {} : { 'if-match': etagOf(ifMatch) }),
         ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
       };
-      // After a lost answer, the condition would refuse what has already been written.
+      // The answer to a write may be lost: then the condition would refuse the repeated write.
       const isRepeatable = ifMatch === undefined && ifNoneMatch === undefined;
       return parseAnswer(await send(id, { method: 'PUT', body, headers, isRepeatable, ...options })) as Kept;
     },

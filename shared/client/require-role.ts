@@ -5,7 +5,7 @@ import { RolecallError } from './rolecall-error.ts';
 
 type Rules = Extract<SyncCheck, { readonly rules?: unknown }>['rules'];
 
-/** What must hold, and for whom. */
+/** The roles to require, and the accounts that must hold them. */
 export type RequireRoleOptions<Request> = {
   readonly client: Pick<Rolecall, 'check'>;
   /** The wallet, several wallets of one person, or how a request tells them; none is answered 401. */
@@ -30,7 +30,7 @@ export type NodeResponse = {
   end(body: string): unknown;
 };
 
-/** What a request is answered instead of being passed on. */
+/** The answer to a request that is not passed on. */
 type Refusal = {
   readonly status: 401 | 403 | 503;
   readonly code: 'account-missing' | 'role-denied' | 'role-undetermined';

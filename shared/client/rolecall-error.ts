@@ -42,7 +42,7 @@ export type RolecallErrorOptions = {
 export class RolecallError extends Error {
   override readonly name = 'RolecallError';
   readonly code: ErrorCode;
-  /** What is wrong, and what to do about it. */
+  /** Names the fault and its remedy. */
   readonly detail: string;
   /** The HTTP status, if there was an answer. */
   readonly status: number | undefined;

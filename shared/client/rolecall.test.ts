@@ -140,7 +140,7 @@ describe('an error', () => {
         body: JSON.stringify(resultOf('x', { roles: [{ id: 'holder' }] })),
       },
     ],
-  ])('of %s is no verdict, and names what to check', async (_name, step) => {
+  ])('of %s is no verdict, and names the settings to check', async (_name, step) => {
     const rolecall = await start(step);
     const error = await errorOf(rolecall.check(CHECK));
     expect(error.code).toBe('unexpected-answer');

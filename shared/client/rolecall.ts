@@ -31,9 +31,9 @@ export type SyncCheck = Without<CheckRequest, 'async' | 'callbackUrl'>;
 export type AsyncCheck = Without<CheckRequest, 'async'>;
 
 const CHECK_PATH = '/access-control/check-roles';
-/** What the gateway allows at most; a call asks for less when its own time ends before. */
+/** The longest wait that the gateway allows; a call asks for less when its own timeout ends before. */
 const LONG_POLL_SECONDS = 20;
-/** What an answer may take beyond its long poll. */
+/** How long an answer may take beyond its long poll. */
 const POLL_MARGIN_MS = 5_000;
 /** Bounds the polls of one call; the call's time ends it long before. */
 const POLLS_MAX = 100_000;

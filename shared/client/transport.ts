@@ -157,7 +157,7 @@ function bodyOf({ body, lines }: ApiRequest): { body?: string } {
 const backoffMs = (attempts: number): number =>
   Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempts - 1)) * (1 - Math.random() / 2);
 
-/** The answer's problem; one that is none of Rolecall's names what answered instead. */
+/** The answer's problem document; for an answer that is not Rolecall's, an error that names the sender. */
 function errorOf(response: ApiResponse, url: string): RolecallError {
   const { status, headers, text } = response;
   const isProblem = headers.get('content-type')?.startsWith('application/problem+json');
@@ -175,10 +175,10 @@ function errorOf(response: ApiResponse, url: string): RolecallError {
 
 function describeStranger({ status, headers }: ApiResponse, url: string): string {
   const location = headers.get('location');
-  const what = location
+  const sender = location
     ? `${url} redirects to ${location}`
     : `${url} answered ${status} with ${headers.get('content-type') ?? 'no content type'}`;
-  return `${what}, which is no answer of Rolecall: check baseUrl, and any proxy before the gateway.`;
+  return `${sender}, which is no answer of Rolecall: check baseUrl, and any proxy before the gateway.`;
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -202,7 +202,7 @@ export function parseAnswer({ status, headers, text }: ApiResponse): Readonly<Re
   throw unexpectedAnswer(`The gateway answered ${status} with ${type} instead of JSON.`, status);
 }
 
-export const unexpectedAnswer = (what: string, status?: number): RolecallError =>
-  new RolecallError('unexpected-answer', `${what} Check baseUrl, and any proxy before the gateway.`, {
+export const unexpectedAnswer = (fault: string, status?: number): RolecallError =>
+  new RolecallError('unexpected-answer', `${fault} Check baseUrl, and any proxy before the gateway.`, {
     status,
   });

@@ -13,7 +13,7 @@ const jwksOfSeeds = (...fills: readonly number[]): Jwks =>
 const JWKS = jwksOfSeeds(1, 2);
 const NOW = Math.floor(Date.now() / 1_000);
 
-/** Signed by `jose`: any library may make one, and what is checked here is the verifier alone. */
+/** Signed by `jose`: these tests check the verifier alone. */
 const sign = (claims: object = {}, header: object = {}, fill = 1): Promise<string> =>
   new SignJWT({
     iss: 'urn:rolecall',
@@ -53,7 +53,7 @@ test.each([
   });
 });
 
-test('refuses what was changed, cut or never signed', async () => {
+test('refuses a proof that was changed, cut or never signed', async () => {
   const proof = await sign();
   const [header = '', payload = '', signature = ''] = proof.split('.');
   const forged = Buffer.from(

@@ -26,7 +26,7 @@ test.each([
   ],
   ['a rotation at the sender', sign([OTHER, SECRET]), SECRET],
   ['a rotation at the receiver', sign([SECRET]), [OTHER, SECRET]],
-])('accepts what was signed: %s', async (_name, headers, secret) => {
+])('accepts a signed webhook: %s', async (_name, headers, secret) => {
   expect(await verifyWebhook(headers, BODY, secret)).toEqual(JSON.parse(BODY));
   expect(await verifyWebhook(headers, Buffer.from(BODY), secret)).toEqual(JSON.parse(BODY));
 });

@@ -1,16 +1,17 @@
-import type { BatchCompleted, CheckResult, RolesChanged, WatchHeld } from './api-types.ts';
+import type { BatchCompleted, CheckResult, QuotaAlert, RolesChanged, WatchHeld } from './api-types.ts';
 import { type Bytes, bytesOfBase64, bytesOfText } from './base64.ts';
 import { RolecallError } from './rolecall-error.ts';
 
 /** Headers as `fetch` or Node's `request.headers` has them. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What a callback URL gets; a check's result has no `type`. */
+/** The body of a webhook; a check's result has no `type`. */
 export type WebhookMessage =
   | (CheckResult & { readonly type?: undefined })
   | BatchCompleted
   | RolesChanged
-  | WatchHeld;
+  | WatchHeld
+  | QuotaAlert;
 
 export type VerifyWebhookOptions = {
   /** How far `webhook-timestamp` may be from now, either way; default 300. */

@@ -1,8 +1,8 @@
 import { hasValidChecksum, isAddressText, toChecksumAddress } from './address.ts';
 
 /** Most bytes of a `string` or `bytes` argument. */
-export const DYNAMIC_BYTES_MAX = 256;
-/** The text that stands for the wallet that is checked. */
+const DYNAMIC_BYTES_MAX = 256;
+/** The placeholder for the wallet that is checked. */
 export const ACCOUNT = '$account';
 
 const WORD_BITS = 256;
@@ -98,8 +98,8 @@ const hexOf = (bytes: Uint8Array): string =>
 /**
  * The word that a static value is encoded as.
  *
- * @param account what `$account` stands for
- * @param text one that `judgeArgument` found no fault in
+ * @param account the wallet that replaces `$account`
+ * @param text a text in which `judgeArgument` found no fault
  */
 export function wordOf(type: AbiType, text: string, account: string): bigint {
   switch (type.kind) {
@@ -148,14 +148,14 @@ export function isValueOf(type: AbiType, word: bigint): boolean {
   }
 }
 
-/** The number that a word of an integer type stands for; the word itself for every other type. */
+/** The number that a word of an integer type encodes; the word itself for every other type. */
 export const numberOf = ({ kind }: AbiType, word: bigint): bigint =>
   kind === 'int' ? BigInt.asIntN(WORD_BITS, word) : word;
 
 /**
  * The canonical text of a value, in the form of an argument.
  *
- * @param word one that `isValueOf` accepted
+ * @param word a word that `isValueOf` accepted
  * @example
  * textOfWord({ kind: 'bool' }, 1n); // 'true'
  */

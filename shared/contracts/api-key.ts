@@ -63,14 +63,14 @@ export function isWellFormedApiKey(text: string): boolean {
 }
 
 /**
- * SHA-256 of a key, hex: what is stored in its place. A key holds 178 random bits, so no slow hash is needed.
+ * SHA-256 of a key, hex; only this hash is stored. A key holds 178 random bits, so no slow hash is needed.
  *
  * @example
  * hashApiKey(key); // 64 hex digits
  */
 export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');
 
-/** What may be shown of a key afterwards: its first 13 characters and its last four. */
+/** The part of a key that may be shown after its creation: its first 13 characters and its last four. */
 export const displayPartsOf = (key: string): { prefix: string; lastFour: string } => ({
   prefix: key.slice(0, PREFIX.length + 4),
   lastFour: key.slice(-4),

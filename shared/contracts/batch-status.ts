@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RoleCounts } from './batch.ts';
 import { RuleSetReference } from './rule.ts';
 
-/** How far a batch is: what a poll is answered with, and what the webhook of a finished batch holds. */
+/** The progress of a batch: the answer to a poll, and the body of the webhook of a finished batch. */
 export const BatchStatus = z.object({
   requestId: z.string(),
   status: z.enum(['pending', 'completed']),
@@ -19,6 +19,15 @@ export const BatchStatus = z.object({
 });
 export type BatchStatus = z.infer<typeof BatchStatus>;
 
-/** The body of a batch's webhook. It follows from the stored parts alone, so it is the same however often it is made. */
-export const batchWebhookOf = (status: BatchStatus): string =>
+/**
+ * As stored, for operators and the portal. `abandoned`: never accepted, because not all of it could be published; its
+ * entries without results are refunded.
+ */
+export const StoredBatchStatus = BatchStatus.extend({
+  status: z.enum(['pending', 'completed', 'abandoned']),
+});
+export type StoredBatchStatus = z.infer<typeof StoredBatchStatus>;
+
+/** The body of a batch's webhook. It follows from the stored parts alone, so every call returns the same bytes. */
+export const batchWebhookOf = (status: StoredBatchStatus): string =>
   JSON.stringify({ type: 'batch.completed', ...status });

@@ -61,7 +61,7 @@ export const BatchPartRequested = z.object({
   onUndetermined: OnUndetermined,
   consistency: Consistency,
   proof: ProofRequest.optional(),
-  /** SHA-256 (hex) of the idempotency key and of the validated body: what rebuilds a lost claim. */
+  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from them. */
   idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
 });
 export type BatchPartRequested = z.infer<typeof BatchPartRequested>;
@@ -87,6 +87,8 @@ export const BatchPartCompleted = z.object({
   /** Entries that ended as `failed`. */
   failedCount: z.number().int().nonnegative(),
   evaluatedAt: z.iso.datetime(),
+  /** For the watcher. By chain id, when an endpoint was asked for the head that was read, epoch ms of Redis's clock. */
+  headTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and served. */
   linesGzip: z.string(),
 });
@@ -98,6 +100,10 @@ const keyOf = ({ requestId, part }: { requestId: string; part: number }): string
 export const roleIdsOf = (rules: readonly { readonly roleId: string }[]): string[] => [
   ...new Set(rules.map(({ roleId }) => roleId)),
 ];
+
+/** The last part is published after all others: where it is, the batch is published as a whole. */
+export const isLastPart = ({ part, partCount }: Pick<BatchPartRequested, 'part' | 'partCount'>): boolean =>
+  part === partCount - 1;
 
 export const checkRequestedBatch = defineTopic({
   name: 'check.requested.batch.v1',

@@ -6,7 +6,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A block of addresses: the base address and the length of its prefix in bits. */
 export type Cidr = readonly [base: Address, prefixBits: number];
 
-/** Why an address or a host is refused. Safe to show: it never tells what a name resolved to. */
+/** Why an address or a host is refused. Safe to show: it never tells the addresses of a name. */
 export type RefusalReason =
   | 'malformed-host'
   | 'local-name'

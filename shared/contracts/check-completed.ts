@@ -9,12 +9,20 @@ import { defineTopic } from './topic.ts';
 export const CheckCompleted = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The API key of the request; absent in records of older versions. */
+  keyId: z.string().optional(),
   delivery: Delivery,
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
   /** Whether the check is charged: `false` gives it back to `chargedMonth`, as `isRefunded` of its result says. */
   decided: z.boolean(),
   chargedMonth: z.string().optional(),
+  /** When the evaluation began, Redis's clock; absent in records of older versions. */
+  startedAt: z.iso.datetime().optional(),
+  /** The position of the request in the topic of its lane; absent in records of older versions. */
+  request: z
+    .object({ partition: z.number().int().nonnegative(), offset: z.number().int().nonnegative() })
+    .optional(),
   /** A `CheckResult` as JSON text: these very characters are stored, polled and delivered. */
   resultJson: z.string(),
 });

@@ -1,4 +1,4 @@
-import { type LoggedCheck, lineOfCheck, parseCheckLine } from './check-log.ts';
+import { type LoggedCheck, lineOfCheck, parseCheckLine, roleTagOf } from './check-log.ts';
 
 const CHECK: LoggedCheck = {
   requestId: 'AQIBofwEwmibyuoaXYj9AIDX34EW0VVy3Lod1f4H',
@@ -10,12 +10,31 @@ const CHECK: LoggedCheck = {
   denied: 1,
   undetermined: 2,
   codes: ['rpc-timeout', 'contract-not-found'],
+  keyId: 'key_1',
+  roleTags: [roleTagOf('holder'), roleTagOf('a role, with a comma')],
+  request: { partition: 23, offset: 9_007_199_254 },
+  waitedMs: 3,
+  storedMs: 14,
 };
 
 test('a logged check is the same after it was written as a line', () => {
   expect(parseCheckLine(lineOfCheck(CHECK))).toEqual(CHECK);
-  const withoutErrors = { ...CHECK, undetermined: 0, codes: [] };
+  const { keyId: _, request: __, waitedMs: ___, storedMs: ____, ...withoutKey } = CHECK;
+  const withoutErrors = { ...withoutKey, undetermined: 0, codes: [], roleTags: [] };
   expect(parseCheckLine(lineOfCheck(withoutErrors))).toEqual(withoutErrors);
+});
+
+test('lines of the versions without keys and roles, and without the request, are read', () => {
+  const { keyId, request: _, waitedMs: __, storedMs: ___, ...check } = CHECK;
+  const cut = (fieldCount: number) => lineOfCheck(CHECK).split(' ').slice(0, fieldCount).join(' ');
+  expect(parseCheckLine(cut(9))).toEqual({ ...check, roleTags: [] });
+  expect(parseCheckLine(cut(11))).toEqual({ ...check, keyId });
+});
+
+test('a role id of any length and with any characters has a short tag of its own', () => {
+  const tags = ['holder', 'holder ', 'a,b c', '\ud800', 'x'.repeat(10_000)].map(roleTagOf);
+  expect(new Set(tags).size).toBe(tags.length);
+  for (const tag of tags) expect(tag).toMatch(/^[\w-]{8}$/);
 });
 
 test('a line of another version is ignored', () => {
@@ -24,6 +43,7 @@ test('a line of another version is ignored', () => {
     'r sync',
     `${lineOfCheck(CHECK)} more`,
     lineOfCheck(CHECK).replace('webhook', 'fax'),
+    lineOfCheck(CHECK).replace('23/', '23'),
   ])
     expect(parseCheckLine(line)).toBeUndefined();
 });

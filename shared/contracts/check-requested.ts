@@ -16,7 +16,7 @@ export const Wallets = z.object({
 });
 export type Wallets = z.infer<typeof Wallets>;
 
-/** What a signed verdict needs beside the result. */
+/** The data that a signed verdict needs beside the result. */
 export const ProofRequest = z.object({
   seconds: z.number().int().min(30).max(86_400),
   /** As `RuleSetReference.digest`, with the `onUndetermined` in effect. */
@@ -24,10 +24,12 @@ export const ProofRequest = z.object({
 });
 export type ProofRequest = z.infer<typeof ProofRequest>;
 
-/** Gateway → evaluator: judge each rule against what the wallets hold. */
+/** Gateway → evaluator: judge each rule against the holdings of the wallets. */
 export const CheckRequested = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The API key of the request; absent in records of older gateways. */
+  keyId: z.string().optional(),
   ...Wallets.shape,
   rules: z.array(Rule).min(1).max(1000),
   /** Where the rules came from, if not from the request itself. */
@@ -44,7 +46,7 @@ export const CheckRequested = z.object({
   deadlineAt: z.iso.datetime().optional(),
   /** The stored result is kept until then. */
   retainUntil: z.iso.datetime(),
-  /** SHA-256 (hex) of the idempotency key and of the validated body: what rebuilds a lost claim. */
+  /** SHA-256 (hex) of the idempotency key and of the validated body; a lost claim is rebuilt from them. */
   idempotency: z.object({ keyHash: z.string(), bodyHash: z.string() }).optional(),
   /** The calendar month (UTC, `2026-11`) whose quota was charged. */
   chargedMonth: z.string().optional(),

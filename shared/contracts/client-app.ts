@@ -10,6 +10,19 @@ const version = z.number().int().positive();
 /** API keys of an app that may be live at a time, whatever its tier. */
 export const LIVE_KEYS_MAX = 1_000;
 
+/** Recovery codes of an account at a time. */
+export const RECOVERY_CODES_MAX = 10;
+
+/** The second factor of an account: time-based one-time passwords (RFC 6238). */
+export const TwoFactor = z.object({
+  /** The shared secret, encrypted. */
+  encrypted: z.string(),
+  enabledAt: z.iso.datetime(),
+  /** SHA-256 of each recovery code that was not used yet, hex. */
+  recoveryCodes: z.array(z.string()).max(RECOVERY_CODES_MAX),
+});
+export type TwoFactor = z.infer<typeof TwoFactor>;
+
 /** An account of the developer portal: the whole document, keyed by its id. */
 export const Account = z.object({
   accountId: z.string(),
@@ -32,6 +45,8 @@ export const Account = z.object({
     .optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
   passwordHash: z.string().optional(),
+  /** Absent where the password alone signs in. */
+  twoFactor: TwoFactor.optional(),
   /**
    * Whether an operator made the account or vouched for it. Signing up proves nothing about an address. Documents
    * from before this member lack it; see `isVerified`.
@@ -75,7 +90,7 @@ export const WebhookSecretRecord = z.object({
 });
 export type WebhookSecretRecord = z.infer<typeof WebhookSecretRecord>;
 
-/** What the limiter needs to know of an app. */
+/** The fields of an app that the limiter needs. */
 export const AppLimits = z.object({
   tier: Tier,
   requestsPerSecond: z.number().int().positive(),
@@ -91,6 +106,32 @@ export type AppLimits = z.infer<typeof AppLimits>;
 /** Keys that an app's document may hold, revoked and expired ones included: it stays below a message's largest size. */
 export const KEYS_MAX = 1_200;
 
+/** What a member of an app's team may do; the app's own account may do everything. */
+export const MemberRole = z.enum(['viewer', 'developer', 'admin']);
+export type MemberRole = z.infer<typeof MemberRole>;
+
+export const MEMBERS_MAX = 50;
+/** Removed members in the document, the newest: an index of the view forgets them, and their audit entries keep their names. */
+export const FORMER_MEMBERS_MAX = 100;
+export const INVITATIONS_MAX = 20;
+
+/** An account that may use an app of another account. */
+export const Member = z.object({ accountId: z.string(), role: MemberRole, addedAt: z.iso.datetime() });
+export type Member = z.infer<typeof Member>;
+
+/** A link by which an account becomes a member, once. */
+export const Invitation = z.object({
+  invitationId: z.string(),
+  /** SHA-256 of the link's token, hex. */
+  tokenHash: z.string(),
+  role: MemberRole,
+  /** The only account that may accept it; absent where the link is enough. */
+  email: z.string().optional(),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
+export type Invitation = z.infer<typeof Invitation>;
+
 /** A client app: the whole document, keyed by its id. */
 export const ClientApp = z.object({
   clientId: z.string(),
@@ -99,7 +140,7 @@ export const ClientApp = z.object({
   name: z.string(),
   scope: z.enum(['none', 'requested', 'approved', 'rejected']),
   scopeReason: z.string().optional(),
-  /** What the developer wants the scope for. */
+  /** The developer's purpose for the scope. */
   scopePurpose: z.string().optional(),
   scopeRequestedAt: z.iso.datetime().optional(),
   suspended: z.boolean(),
@@ -109,15 +150,21 @@ export const ClientApp = z.object({
    */
   limits: AppLimits,
   keys: z.array(ApiKeyRecord).max(KEYS_MAX),
+  /** Where the app is told that its month's quota is nearly used up; absent where it is not told. */
+  alertUrl: z.string().optional(),
   /** Newest first; at most three are live at a time. */
   webhookSecrets: z.array(WebhookSecretRecord).max(10),
+  members: z.array(Member).max(MEMBERS_MAX).optional(),
+  /** Account ids of removed members, the last removed first. */
+  formerMembers: z.array(z.string()).max(FORMER_MEMBERS_MAX).optional(),
+  invitations: z.array(Invitation).max(INVITATIONS_MAX).optional(),
   createdAt: z.iso.datetime(),
   /** Set once: the app is gone, its keys are revoked, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),
 });
 export type ClientApp = z.infer<typeof ClientApp>;
 
-/** What the gateway keeps of an app: a few hundred bytes, however many keys the app has. */
+/** The fields of an app that the gateway caches: a few hundred bytes, however many keys the app has. */
 export const AppAccess = ClientApp.pick({
   clientId: true,
   accountId: true,

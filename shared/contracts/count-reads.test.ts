@@ -1,4 +1,4 @@
-import { countReads, needsMoreReads } from './count-reads.ts';
+import { countReads, makeReadCounter, needsMoreReads } from './count-reads.ts';
 import type { Condition } from './rule.ts';
 
 const address = (place: number) => `0x${String(place).padStart(40, '0')}`;
@@ -61,4 +61,13 @@ it('tells a check that needs too many reads at its bound', () => {
   expect(needsMoreReads({ account: ONE }, rules, 2_000)).toBe(false);
   expect(needsMoreReads({ account: ONE }, [...rules, erc20], 2_000)).toBe(true);
   expect(needsMoreReads({ account: ONE, accounts: [ONE, TWO] }, rules, 2_000)).toBe(true);
+});
+
+it('stops at the bound, and tells a larger count as one above it', () => {
+  const rules = Array.from(
+    { length: 1_000 },
+    (_, index): Condition => ({ ...sums, contractAddress: address(index) }),
+  );
+  expect(needsMoreReads({ account: ONE }, rules, 30)).toBe(true);
+  expect(makeReadCounter(rules, 30)({ account: ONE })).toBe(33);
 });

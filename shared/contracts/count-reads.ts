@@ -7,6 +7,8 @@ import { encodeCall, outputOf, parseViewFunction } from './view-function.ts';
 /** Most reads a check may plan after deduplication: one a balance or an owner, `decimals()` not counted. */
 export const READS_MAX = { interactive: 2_000, bulk: 10_000 } as const;
 
+const NO_WALLETS: readonly string[] = [];
+
 export type WalletGroup = {
   readonly account: string;
   readonly accounts?: readonly string[] | undefined;
@@ -20,13 +22,18 @@ export type WalletGroup = {
  * @example
  * distinctWallets({ account: '0xAB…', vaults: ['0xab…', '0xcd…'] }); // { accounts: ['0xab…'], vaults: ['0xcd…'] }
  */
-export function distinctWallets({ account, accounts = [account], vaults = [] }: WalletGroup): {
+export function distinctWallets({ account, accounts, vaults }: WalletGroup): {
   readonly accounts: readonly string[];
   readonly vaults: readonly string[];
 } {
+  if (accounts === undefined && vaults === undefined)
+    return { accounts: [account.toLowerCase()], vaults: NO_WALLETS };
   const lowerCase = (wallets: readonly string[]) => new Set(wallets.map((wallet) => wallet.toLowerCase()));
-  const own = lowerCase(accounts);
-  return { accounts: [...own], vaults: [...lowerCase(vaults)].filter((vault) => !own.has(vault)) };
+  const own = lowerCase(accounts ?? [account]);
+  return {
+    accounts: [...own],
+    vaults: [...lowerCase(vaults ?? NO_WALLETS)].filter((vault) => !own.has(vault)),
+  };
 }
 
 /**
@@ -34,6 +41,12 @@ export function distinctWallets({ account, accounts = [account], vaults = [] }: 
  * that a vault may have given to an account.
  */
 type Times = 'once' | 'wallet' | 'delegation';
+
+/** The read of one token id. */
+const READ_OF_AN_ID: Readonly<Record<'ERC721' | 'ERC1155', readonly [key: string, times: Times]>> = {
+  ERC721: ['owner', 'once'],
+  ERC1155: ['balance', 'wallet'],
+};
 
 /** The reads that a rule needs: keys that are equal exactly where the reads are the same, but for the wallets. */
 function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
@@ -55,7 +68,7 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
     ];
   const ids = rule.tokenId === undefined ? undefined : parseTokenIds(rule.tokenId);
   if (!ids?.ok) return [[`${at}/balance`, 'wallet'], asContract];
-  const [kind, times]: [string, Times] = rule.type === 'ERC721' ? ['owner', 'once'] : ['balance', 'wallet'];
+  const [kind, times] = READ_OF_AN_ID[rule.type];
   return ids.ids.flatMap((id): [string, Times][] => [
     [`${at}/${kind}/${id}`, times],
     [`${at}/delegate-${rule.type.toLowerCase()}/${id}`, 'delegation'],
@@ -90,14 +103,26 @@ export const countReads = (wallets: WalletGroup, rules: readonly Condition[]): n
 /**
  * `countReads` for many persons and the same rules.
  *
+ * @param max where counting may stop, so that no list of ids costs more than is allowed: a greater count is only known
+ *   to be greater
  * @example
  * const countReadsOf = makeReadCounter(rules);
  * entries.map(countReadsOf);
  */
-export function makeReadCounter(rules: readonly Condition[]): (wallets: WalletGroup) => number {
-  const reads = new Map(distinct(rules.flatMap(simpleRulesOf)).flatMap(readsOf));
+export function makeReadCounter(
+  rules: readonly Condition[],
+  max = Number.POSITIVE_INFINITY,
+): (wallets: WalletGroup) => number {
+  const counted = new Set<string>();
   const counts = { once: 0, wallet: 0, delegation: 0 } satisfies Record<Times, number>;
-  for (const times of reads.values()) counts[times] += 1;
+  for (const rule of distinct(rules.flatMap(simpleRulesOf))) {
+    for (const [key, times] of readsOf(rule)) {
+      if (!counted.has(key)) counts[times] += 1;
+      counted.add(key);
+    }
+    // Everybody has at least one wallet.
+    if (counts.once + counts.wallet > max) break;
+  }
   return (wallets) => {
     if (wallets.accounts === undefined && wallets.vaults === undefined) return counts.once + counts.wallet;
     const { accounts, vaults } = distinctWallets(wallets);
@@ -133,5 +158,5 @@ export function needsMoreReads(wallets: WalletGroup, rules: readonly Condition[]
     wallets.vaults === undefined &&
     rules.length <= max &&
     rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && rule.tokenId !== undefined));
-  return !isCommon && countReads(wallets, rules) > max;
+  return !isCommon && makeReadCounter(rules, max)(wallets) > max;
 }

@@ -1,13 +1,18 @@
 import { z } from 'zod';
+import type { BatchPartCompleted } from './batch.ts';
 import type { CheckCompleted } from './check-completed.ts';
-import type { LoggedCheck } from './check-log.ts';
+import { LOGGED_ROLES_MAX, type LoggedCheck, roleTagOf } from './check-log.ts';
 import { UndeterminedCode } from './result.ts';
 
 /**
- * What one client app did on one day (UTC), as counters by name:
+ * The activity of one client app on one day (UTC), as counters by name:
  *
  *   `<mode>.<status>.<bucket>`             checks, by how long they took
+ *   `batch.<status>`                       entries of batches
  *   `granted`, `denied`, `undetermined`    rules
+ *   `undetermined.client`                  of these, because of the rule itself: a wrong contract, say
+ *   `undetermined.service`                 of these, because an endpoint or a part of the service failed
+ *   `key.<keyId>`                          checks by API key
  *   `refused`                              requests answered 429
  *
  * A check is counted on the day of its acceptance, once, when its first result is saved.
@@ -17,17 +22,24 @@ export type DayFigures = Readonly<Record<string, number>>;
 export const MODES = ['sync', 'poll', 'webhook'] as const;
 export const STATUSES = ['completed', 'failed'] as const;
 
+/** Before the id of an API key in the name of a figure. */
+export const KEY_FIGURE = 'key.';
+/** The checks of further keys, once a day has `DAY_FIGURES_MAX` figures. */
+export const OTHER_KEYS_FIGURE = `${KEY_FIGURE}other`;
+/** A client may make keys and revoke them all day, and each would be a figure that is kept for weeks. About 190 figures are not of keys. */
+export const DAY_FIGURES_MAX = 400;
+
 /** Upper ends of the buckets in ms, inclusive; the last bucket has none. */
 export const BUCKET_ENDS_MS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000,
   7_000, 10_000, 15_000, 30_000, 60_000, 300_000, 3_600_000,
 ] as const;
 
-/** Of a result, only what is counted: it was checked when it was published. */
+/** The counted fields of a result; the whole result was validated when it was published. */
 const CountedResult = z.object({
   status: z.enum(STATUSES),
-  roles: z.array(z.object({ granted: z.boolean() })),
-  errors: z.array(z.object({ code: z.string() }).partial()),
+  roles: z.array(z.object({ id: z.string(), granted: z.boolean() })),
+  errors: z.array(z.object({ code: z.string(), roleId: z.string(), retryable: z.boolean() }).partial()),
   evaluatedAt: z.iso.datetime(),
 });
 
@@ -39,13 +51,16 @@ export type CountedCheck = {
 };
 
 /**
- * What a completed check adds to its day; nothing where its result is not one of this version.
+ * The counts that a completed check adds to its day; nothing if its result has another version.
  *
  * @example
  * countCheck(message)?.figures; // { 'sync.completed.7': 1, granted: 2 }
  */
 export function countCheck(
-  message: Pick<CheckCompleted, 'requestId' | 'acceptedAt' | 'delivery' | 'resultJson'>,
+  message: Pick<
+    CheckCompleted,
+    'requestId' | 'keyId' | 'acceptedAt' | 'delivery' | 'resultJson' | 'startedAt' | 'request'
+  >,
 ): CountedCheck | undefined {
   const parsed = CountedResult.safeParse(JSON.parse(message.resultJson));
   if (!parsed.success) return undefined;
@@ -61,7 +76,8 @@ export function countCheck(
       [`${mode}.${status}.${bucketOf(durationMs)}`]: 1,
       ...(granted > 0 && { granted }),
       ...(denied > 0 && { denied }),
-      ...(errors.length > 0 && { undetermined: errors.length }),
+      ...(errors.length > 0 && { undetermined: errors.length, ...causesOf(errors) }),
+      ...(message.keyId !== undefined && { [`${KEY_FIGURE}${message.keyId}`]: 1 }),
     },
     logged: {
       requestId: message.requestId,
@@ -73,7 +89,64 @@ export function countCheck(
       denied,
       undetermined: errors.length,
       codes: [...new Set(errors.flatMap(({ code }) => UndeterminedCode.safeParse(code).data ?? []))],
+      ...(message.keyId !== undefined && { keyId: message.keyId }),
+      roleTags: roleTagsOf([...roles.map(({ id }) => id), ...errors.flatMap(({ roleId }) => roleId ?? [])]),
+      ...(message.request && { request: message.request }),
+      ...(message.startedAt !== undefined && {
+        waitedMs: Math.max(0, Date.parse(message.startedAt) - acceptedAtMs),
+      }),
     },
+  };
+}
+
+/**
+ * Whose fault it is that a rule could not be read. What another try will not change is about the rule: its contract or
+ * its block. So is a minimum block that the chain has not reached.
+ */
+function causesOf(
+  errors: readonly { readonly code?: string | undefined; readonly retryable?: boolean | undefined }[],
+) {
+  const byClient = errors.filter(
+    ({ code, retryable }) => retryable === false || code === 'min-block-not-reached',
+  ).length;
+  const byService = errors.length - byClient;
+  return {
+    ...(byClient > 0 && { 'undetermined.client': byClient }),
+    ...(byService > 0 && { 'undetermined.service': byService }),
+  };
+}
+
+const roleTagsOf = (roleIds: readonly string[]): string[] =>
+  [...new Set(roleIds)].slice(0, LOGGED_ROLES_MAX).map(roleTagOf);
+
+/**
+ * What the results of a part add to the day of their batch. An entry counts once for each role, and how long it took
+ * does not count: it waits for single checks.
+ *
+ * @example
+ * countPart(part).figures; // { 'batch.completed': 500, granted: 120, denied: 380 }
+ */
+export function countPart({
+  acceptedAt,
+  lineCount,
+  failedCount,
+  roles,
+}: Pick<BatchPartCompleted, 'acceptedAt' | 'lineCount' | 'failedCount' | 'roles'>): {
+  readonly date: string;
+  readonly figures: DayFigures;
+} {
+  const sumOf = (outcome: 'granted' | 'denied' | 'undetermined') =>
+    roles.reduce((sum, role) => sum + role[outcome], 0);
+  const figures = {
+    'batch.completed': lineCount - failedCount,
+    'batch.failed': failedCount,
+    granted: sumOf('granted'),
+    denied: sumOf('denied'),
+    undetermined: sumOf('undetermined'),
+  };
+  return {
+    date: acceptedAt.slice(0, 10),
+    figures: Object.fromEntries(Object.entries(figures).filter(([, count]) => count > 0)),
   };
 }
 

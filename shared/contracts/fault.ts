@@ -18,6 +18,19 @@ export type Fault = {
 export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
+/**
+ * The fault of a member that nobody knows. Its detail is a predicate, and names the members that would be right.
+ *
+ * @param known the members of the object that holds it, where that is certain
+ * @example
+ * unknownMember('/entries/0/address', ['account', 'ref']).detail; // 'is not a known member; known: account, ref'
+ */
+export const unknownMember = (pointer: string, known?: Iterable<string>): Fault => ({
+  pointer,
+  code: 'unknown-member',
+  detail: `is not a known member${known ? `; known: ${[...known].join(', ')}` : ''}`,
+});
+
 type FaultAt = (pointer: string, path: readonly PropertyKey[]) => Fault;
 /** How to tell of unknown and of missing members, which every schema can have. */
 export type MemberFaults = { readonly unknown: FaultAt; readonly missing: FaultAt };

@@ -17,7 +17,7 @@ test.each([
   ['ftp://e.com/', LOCAL, 'The URL must begin with https:// or http://, not with "ftp:".'],
   ['http://e.com/', PUBLIC, 'The scheme must be https, not http.'],
   ['https://e.com:22/', PUBLIC, 'Port 22 is not allowed.'],
-])('the words for %s say what is wrong with it and what would be right', (url, policy, detail) => {
+])('the error for %s names the fault and an acceptable URL', (url, policy, detail) => {
   expect(judgeCallbackUrl(url, policy)).toMatchObject({ fault: { detail } });
 });
 

@@ -1,9 +1,9 @@
 import { type Cidr, refuseCallbackHost } from './callback-address.ts';
 
-/** What the operator allows beyond public https addresses. */
+/** Addresses that the operator allows beyond public https addresses. */
 export type CallbackPolicy = { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
 
-/** What is wrong with a URL: not an absolute URL, or an address to which no webhook is sent. */
+/** The fault of a URL: not an absolute URL, or an address to which no webhook is sent. */
 export type CallbackFault = {
   readonly code: 'malformed' | 'callback-url-refused';
   /** A sentence for its writer. */
@@ -26,7 +26,7 @@ const BLANK = /[\u0000-\u0020\u007f]/;
 /**
  * Judges a callback URL without DNS.
  *
- * @returns the URL as the WHATWG standard writes it, or what is wrong: `malformed` if it is no absolute URL,
+ * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is no absolute URL,
  *   otherwise `callback-url-refused`.
  * @example
  * judgeCallbackUrl('https://hooks.example.com/x', { allowHttp: false, allowedCidrs: [] });
@@ -44,6 +44,7 @@ export function judgeCallbackUrl(
 }
 
 const NOT_ABSOLUTE = 'This is not an absolute URL.';
+const HOSTS_ALLOWED = 'It must be reachable from the public internet.';
 const SUCH_AS = 'Write it like https://example.com/hooks.';
 
 /** Everything that is wrong, so that nobody fixes one thing only to be told of the next. */
@@ -59,6 +60,6 @@ function refusalsOf(url: URL, text: string, { allowHttp, allowedCidrs }: Callbac
     (USER_INFO.test(text) || url.username !== '' || url.password !== '') && 'User info is not allowed.',
     text.includes('#') && 'A fragment is not allowed.',
     url.port !== '' && BLOCKED_PORTS.has(Number(url.port)) && `Port ${url.port} is not allowed.`,
-    host !== undefined && `The host is refused: ${host}.`,
+    host !== undefined && `The host is refused: ${host}. ${HOSTS_ALLOWED}`,
   ].filter((reason) => reason !== false);
 }

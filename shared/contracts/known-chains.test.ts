@@ -18,7 +18,7 @@ test('a chain is found by its id, and an unknown one is not', () => {
   expect(knownChain(31_337)).toBeUndefined();
 });
 
-test('the chain file needs to tell only what nobody else can know, and what it tells wins', () => {
+test('a known chain needs only URLs in the chain file, and the chain file overrides the known values', () => {
   const aChain = (over: object) => ({
     name: 'X',
     nativeSymbol: 'X',

@@ -1,4 +1,4 @@
-/** What is the same for everybody who runs a chain: an operator needs to add URLs only. */
+/** Facts of public chains that do not depend on the operator, who adds URLs only. */
 export type KnownChain = {
   readonly chainId: number;
   readonly name: string;
@@ -59,7 +59,7 @@ export const KNOWN_CHAINS: readonly KnownChain[] = [
 const BY_ID = new Map(KNOWN_CHAINS.map((known) => [known.chainId, known]));
 
 /**
- * What is known of a chain.
+ * The known facts of a chain.
  *
  * @example
  * knownChain(8453)?.blockTimeMs; // 2000

@@ -17,9 +17,18 @@ export const UNDETERMINED = {
     message: 'No RPC endpoint has reached the minimum block yet: it is still to come.',
   },
   'contract-not-found': { retryable: false, message: 'There is no contract at this address.' },
-  'call-reverted': { retryable: false, message: 'The contract reverted the call.' },
-  'return-malformed': { retryable: false, message: 'The contract did not answer with one 32-byte value.' },
-  'decimals-unavailable': { retryable: false, message: 'The contract does not tell its decimals.' },
+  'call-reverted': {
+    retryable: false,
+    message: 'The contract reverted the call: it may lack the function that this rule reads.',
+  },
+  'return-malformed': {
+    retryable: false,
+    message: 'The contract did not answer with one 32-byte value: it may be of another type than the rule.',
+  },
+  'decimals-unavailable': {
+    retryable: false,
+    message: 'The contract has no readable decimals(): it may not be an ERC20 contract.',
+  },
   'gas-exhausted': { retryable: false, message: 'The contract used up the gas of the call.' },
   'deadline-exceeded': { retryable: true, message: 'The check had to end before this rule was read.' },
   internal: { retryable: true, message: 'Something went wrong on our side.' },
@@ -66,7 +75,7 @@ export type UndeterminedCause = keyof typeof UNDETERMINED_CAUSES;
 export type Undetermined = { readonly code: UndeterminedCode; readonly cause?: UndeterminedCause };
 
 /**
- * What a client is told of a rule that could not be read.
+ * The error that a client gets for a rule that could not be read.
  *
  * @example
  * describeUndetermined({ code: 'gas-exhausted' }).retryable; // false
@@ -111,7 +120,7 @@ export type BlockReport = z.infer<typeof BlockReport>;
 export type RuleDetail = {
   readonly ruleIndex?: number | undefined;
   readonly outcome: 'granted' | 'denied' | 'undetermined';
-  /** What was compared, exact; absent if it could not be read. */
+  /** The exact value that was compared; absent if it could not be read. */
   readonly observed?: string | undefined;
   readonly required?:
     | {

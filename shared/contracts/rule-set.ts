@@ -11,7 +11,7 @@ export const RuleSet = z.object({
   id: z.string(),
   /** Of the document: it counts every write, and never goes back. */
   version: z.number().int().positive(),
-  /** What clients see: it counts changes of `rules` and `onUndetermined`. */
+  /** The version that clients see: it counts changes of `rules` and `onUndetermined`. */
   rulesVersion: z.number().int().positive(),
   /** See `digestOfRules`. */
   digest: z.string(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Rules about what a wallet holds. */
+/** Rules about the holdings of a wallet. */
 export const TokenRuleType = z.enum(['ERC20', 'ERC721', 'ERC1155', 'NATIVE']);
 export type TokenRuleType = z.infer<typeof TokenRuleType>;
 
@@ -12,7 +12,7 @@ export type ComposedRuleType = z.infer<typeof ComposedRuleType>;
 export const RuleType = z.enum([...TokenRuleType.options, 'CONTRACT', ...ComposedRuleType.options]);
 export type RuleType = z.infer<typeof RuleType>;
 
-/** What to do with a rule that nobody could read. */
+/** How to treat a rule that could not be read. */
 export const OnUndetermined = z.enum(['omit', 'deny', 'fail']);
 export type OnUndetermined = z.infer<typeof OnUndetermined>;
 
@@ -58,7 +58,7 @@ const ContractCondition = z.object({
 });
 export type ContractCondition = z.infer<typeof ContractCondition>;
 
-/** What must hold, without the role that it grants: a rule, or a rule inside of a composed one. */
+/** A condition without the role that it grants: a rule, or a rule inside of a composed rule. */
 export type Condition = TokenCondition | ContractCondition | ComposedCondition;
 export type ComposedCondition = {
   readonly type: ComposedRuleType;
@@ -101,7 +101,7 @@ export const isComposedRule = <R extends Condition>(
   rule: R,
 ): rule is Extract<R, { type: ComposedRuleType }> => 'rules' in rule;
 
-/** A rule that is not made of others: what a composed rule has at its leaves. */
+/** A simple rule: a leaf of a composed rule, or a rule by itself. */
 export type SimpleCondition = Exclude<Condition, ComposedCondition>;
 
 /** The simple rules inside of a rule, in the order in which the client wrote them; a simple rule is its only one. */

@@ -2,6 +2,10 @@ import { type Account, type AppLimits, LIVE_KEYS_MAX, type Tier } from './client
 
 /** Rule sets of one app, whatever its tier. */
 export const RULE_SETS_MAX = 10_000;
+/** Watches of one app, whatever its tier. */
+export const WATCHES_MAX = 10_000;
+/** Members of all the watches of one app, whatever its tier. */
+export const WATCH_MEMBERS_MAX = 10_000_000;
 
 export type TierLimits = {
   readonly requestsPerSecond: number;
@@ -19,7 +23,7 @@ export type TierLimits = {
   readonly writesPerDay: number;
 };
 
-/** What each tier allows; an enterprise account may have figures of its own. */
+/** The limits of each tier; an enterprise account may have limits of its own. */
 const TIERS: Record<Tier, TierLimits> = {
   free: {
     requestsPerSecond: 10,
@@ -66,7 +70,7 @@ export function limitsOf({ tier, limits }: Pick<Account, 'tier' | 'limits'>): Ti
 }
 
 /**
- * An enterprise account's own figures, what is left out by the tier's default.
+ * An enterprise account's own limits; an absent limit has the tier's default.
  *
  * @example
  * figuresWith({ clientApps: 3 }).requestsPerSecond; // 500
@@ -80,7 +84,7 @@ export function figuresWith(
   return { ...TIERS.enterprise, ...known };
 }
 
-/** What the gateway needs to know of an account: the limits of each of its apps, and an enterprise account's own figures. */
+/** The fields of an account that the gateway needs: the limits of each of its apps, and an enterprise account's own. */
 export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimits {
   const { requestsPerSecond, requestsPerMonth } = limitsOf(account);
   const { ruleSets, watches, watchMembers, writesPerDay } =
@@ -98,7 +102,7 @@ export function appLimitsOf(account: Pick<Account, 'tier' | 'limits'>): AppLimit
 
 export type StorageLimits = Pick<TierLimits, 'ruleSets' | 'watches' | 'watchMembers' | 'writesPerDay'>;
 
-/** What an app may store, by its limits; the tier decides where they say nothing. */
+/** How much an app may store: its own limits, or else those of the tier. */
 export function storageLimitsOf({
   tier,
   ruleSets = TIERS[tier].ruleSets,

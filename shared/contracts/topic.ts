@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 
 export type Cleanup = 'delete' | 'compact' | 'compact,delete';
 
-/** What a topic is, declared once: `admin topics apply` creates it so, every process verifies it at its start. */
+/** The declaration of a topic: `admin topics apply` creates it so, every process verifies it at its start. */
 export type TopicSpec = {
   readonly name: string;
   readonly partitionCount: number;
@@ -29,7 +29,7 @@ export type Topic<M> = TopicSpec & {
   readonly partitionOf?: (message: M) => number;
 };
 
-/** What somebody waits for: it goes to the broker before all that waits in the same process. */
+/** A record that a client waits for: it goes to the broker before all others that wait in the same process. */
 export type Urgent<M> = {
   /** The same for every message of a key: a key has one partition. */
   readonly is: (message: M) => boolean;
@@ -74,6 +74,15 @@ export function defineTopic<M>(options: TopicOptions<M>): Topic<M> {
     messageBytesMax: (options.messageMibMax ?? 1) * MIB,
   };
 }
+
+/**
+ * Whether a partition is reserved for urgent messages.
+ *
+ * @example
+ * isForUrgent(checkCompleted, 23); // true: a result of a sync check, if anything
+ */
+export const isForUrgent = <M>({ partitionCount, urgent }: Topic<M>, partition: number): boolean =>
+  partition >= partitionCount - (urgent?.partitionCount ?? 0);
 
 /** The dead-letter topic of a topic: 30 days, and room for twice its largest message. */
 export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {

@@ -8,10 +8,10 @@ export const Usage = z.object({
   hour: z.string(),
   accepted: z.number().int().nonnegative(),
   refused: z.number().int().nonnegative(),
-  /** The calendar month (UTC) of `asOf`, and its counter then: what a rebuild of the counters begins from. */
+  /** The calendar month (UTC) of `asOf`, and its counter then: the start value when the counters are rebuilt. */
   month: z.string(),
   monthTotal: z.number().int().nonnegative(),
-  /** What was counted of the hour's whole day until `asOf`, by the names of `day-figures.ts`. */
+  /** The counters of the hour's whole day until `asOf`, by the names of `day-figures.ts`. */
   day: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** Redis's clock at the moment the figures were read. */
   asOf: z.iso.datetime(),

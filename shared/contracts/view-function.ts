@@ -13,10 +13,10 @@ import {
 } from './abi-type.ts';
 
 /** Bounds of the API's section 1.8. */
-export const SIGNATURE_LENGTH_MAX = 512;
-export const INPUTS_MAX = 8;
-export const OUTPUTS_MAX = 16;
-export const CALLDATA_BYTES_MAX = 1_024;
+const SIGNATURE_LENGTH_MAX = 512;
+const INPUTS_MAX = 8;
+const OUTPUTS_MAX = 16;
+const CALLDATA_BYTES_MAX = 1_024;
 
 export type Parameter = { readonly type: AbiType; readonly name: string | undefined };
 
@@ -114,15 +114,18 @@ class Tokens {
 }
 
 function parseTokens(tokens: Tokens): ViewFunction {
-  if (!tokens.takeIf('function')) throw new Refusal('must begin with "function"');
+  if (!tokens.takeIf('function'))
+    throw new Refusal(
+      'must begin with "function", such as "function balanceOf(address) view returns (uint256)"',
+    );
   const name = requireName(tokens.take(), 'a function');
   tokens.require('(', 'after the name of the function');
   const inputs = parseParameters(tokens, 'input');
   parseModifiers(tokens);
-  if (!tokens.takeIf('returns')) throw new Refusal('must say what it returns: "returns (uint256)"');
+  if (!tokens.takeIf('returns')) throw new Refusal('must name its return types, as in "returns (uint256)"');
   tokens.require('(', 'after "returns"');
   const outputs = parseParameters(tokens, 'output');
-  if (tokens.peek !== undefined) throw new Refusal('must end after what it returns');
+  if (tokens.peek !== undefined) throw new Refusal('must end after its return types');
   if (inputs.length > INPUTS_MAX) throw new Refusal(`must have at most ${INPUTS_MAX} inputs`);
   if (outputs.length === 0 || outputs.length > OUTPUTS_MAX)
     throw new Refusal(`must have 1 to ${OUTPUTS_MAX} outputs`);
@@ -196,7 +199,7 @@ export type EncodedCall =
 /**
  * Encodes a call of the function.
  *
- * @param account what `$account` stands for
+ * @param account the wallet that replaces `$account`
  * @example
  * encodeCall(fn, ['$account', '7'], '0x…'); // { ok: true, calldata: '1c2d…' }
  */

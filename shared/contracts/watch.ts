@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { BatchPartCompleted } from './batch.ts';
 import { Wallets } from './check-requested.ts';
@@ -52,7 +52,7 @@ export const Watch = z.object({
   watchId: z.string(),
   /** Of the document. */
   version,
-  /** What clients see: it counts changes of the settings. */
+  /** The version that clients see: it counts changes of the settings. */
   settingsVersion: version,
   accountId: z.string(),
   ruleSet: z.string(),
@@ -81,7 +81,7 @@ export const Watch = z.object({
 });
 export type Watch = z.infer<typeof Watch>;
 
-/** What is known of one role of a member. */
+/** The last verdict on one role of a member, and what follows from it. */
 export const MemberRole = z.object({
   id: z.string(),
   /** The last verdict that was sent, or would have been if it had changed anything. */
@@ -115,11 +115,17 @@ export const WatchMember = z.object({
   sequence: count,
   roles: z.array(MemberRole),
   checkedAt: z.iso.datetime().optional(),
+  /** Since when checks of it could not read a chain; its next check is due the later, the longer that lasts. */
+  unreadSince: z.iso.datetime().optional(),
   blockNumbers: BlockNumbers,
+  /** By chain id, when the head of that block was asked for, epoch ms. */
+  headTimes: z.record(z.string(), count).optional(),
+  /** By chain id, the block of a transfer at which it could not be read yet: its next check reads that one or a later one. */
+  awaitedBlocks: BlockNumbers.optional(),
   errors: z.array(RuleFault),
   /** The rules of the last check, and since when: checks by others that were asked for before are of no use. */
   rules: z.object({ name: z.string(), askedAt: z.iso.datetime() }).optional(),
-  /** When it was last checked after a reorg: earlier evaluations may be of blocks that are gone. */
+  /** When it was last checked after a reorg: the topic must know the blocks that were read then. */
   reorgedAt: z.iso.datetime().optional(),
   /** The last event, where it may not be published yet. */
   event: WatchEvent.optional(),
@@ -142,6 +148,8 @@ export const CheckContext = z.object({
   sweep: count.optional(),
   /** By chain id, the first block that a reorg dropped. */
   reorgFrom: BlockNumbers.optional(),
+  /** By chain id, the least block that was asked for. */
+  minBlock: BlockNumbers.optional(),
 });
 export type CheckContext = z.infer<typeof CheckContext>;
 
@@ -156,9 +164,9 @@ const command = {
   at: z.iso.datetime(),
 };
 
-/** What the owner of a partition is to do with withheld revocations. */
+/** An order to the owner of a partition about withheld revocations. */
 export const WatchCommand = z.discriminatedUnion('command', [
-  /** The sweep has ended: send what it found, but hold these roles. */
+  /** The sweep has ended: send its changes, but withhold those of these roles. */
   z.object({
     command: z.literal('settle'),
     ...command,
@@ -166,7 +174,7 @@ export const WatchCommand = z.discriminatedUnion('command', [
     cause: CheckCause,
     holdRoles: z.array(z.string()),
   }),
-  /** Send what is held. */
+  /** Send the withheld changes. */
   z.object({ command: z.literal('release'), ...command }),
 ]);
 export type WatchCommand = z.infer<typeof WatchCommand>;
@@ -194,6 +202,8 @@ export const ChainTransferred = z.object({
   blockNumber: count,
   /** A reorg took the event away. */
   dropped: z.boolean(),
+  /** A reorg brought the event: members may have been checked at higher blocks, which are gone. */
+  afterReorg: z.boolean().optional(),
   at: z.iso.datetime(),
 });
 export type ChainTransferred = z.infer<typeof ChainTransferred>;
@@ -220,7 +230,7 @@ export const uidOfMember = ({ watchCreatedAt: createdAt, ...member }: WatchMembe
 
 /** The partition that a member belongs to: all that concerns it happens in the order of that partition. */
 export const partitionOfMember = (uid: string, memberId: string): number =>
-  createHash('sha1').update(`${uid}/${memberId}`).digest().readUInt32BE(0) % MEMBER_PARTITIONS;
+  Number.parseInt(hash('sha1', `${uid}/${memberId}`).slice(0, 8), 16) % MEMBER_PARTITIONS;
 
 /** The partition whose owner starts and ends the sweeps of a watch. */
 export const partitionOfWatch = (uid: string): number => {

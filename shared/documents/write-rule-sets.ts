@@ -4,26 +4,16 @@ import { type RuleSet, ruleSet, ruleSetKey, tombstoneOf } from '#shared/contract
 import { digestOfRules } from '#shared/contracts/rules-digest.ts';
 import type { TierLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { AuditTrail } from '#shared/redis/audit-trail.ts';
-import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import { type RuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
 import { makeRecordAudit } from './record-audit.ts';
-import { makeWriteDocument, type WriteTimeouts } from './write-document.ts';
+import type { WriteDependencies } from './write-dependencies.ts';
+import { makeWriteDocument } from './write-document.ts';
 
 /** How often a write begins anew because another writer was faster. */
 const ATTEMPTS_MAX = 20;
 
-type Dependencies = {
+type Dependencies = WriteDependencies & {
   readonly ruleSets: Pick<RuleSets, 'documents' | 'isUsed'>;
-  readonly slots: LeasedSlots;
-  readonly throttle: Pick<Throttle, 'take'>;
-  readonly auditTrail: Pick<AuditTrail, 'record'>;
-  readonly publish: KafkaConnection['publish'];
-  readonly timeoutsMs?: WriteTimeouts;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
 };
 
 /** Whose rule set is written, and by whom. */

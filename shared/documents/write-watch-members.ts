@@ -3,26 +3,44 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchEntry } from '#shared/contracts/batch.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
 import { type Watch, type WatchMember, watchMember, watchUid } from '#shared/contracts/watch.ts';
-import { ServiceError } from '#shared/errors.ts';
+import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import { publishNewer } from './publish-newer.ts';
+import { makeRecordAudit } from './record-audit.ts';
 import { writeOfDay } from './write-rule-sets.ts';
 
-/** Longer than the writes of one request take. */
+/** Renewed with every chunk of writes, and longer than one of them takes. */
 const LOCK_MS = 30_000;
 const LOCK_WAIT_MS_MAX = 3_000;
 const LOCK_RETRY_MS = 50;
-const CHUNK = 500;
+/** Members read at a time. */
+const READ_CHUNK = 500;
+/** Members written at a time: what one command to Redis carries, so that none waits behind another. */
+const WRITE_CHUNK = 128;
 const TRIES_MAX = 20;
+/** A chunk that Redis or the broker does not answer is written again for this long. */
+const CHUNK_MS_MAX = 10_000;
+const CHUNK_RETRY_MS = 200;
 const PUBLISH_TIMEOUT_MS = 8_000;
 
 type Dependencies = {
   readonly members: Pick<
     WatchMembers,
-    'readMany' | 'write' | 'markSent' | 'countOfApp' | 'figures' | 'lock' | 'unlock'
+    | 'readMany'
+    | 'readNewer'
+    | 'write'
+    | 'markSent'
+    | 'countOfApp'
+    | 'figures'
+    | 'lock'
+    | 'keepLock'
+    | 'unlock'
   >;
   readonly throttle: Pick<Throttle, 'take'>;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly publish: KafkaConnection['publish'];
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -41,13 +59,17 @@ export type MembersChanged = {
   readonly members: number;
 };
 
-export type ChangeMembers = (
-  watch: Watch,
-  limits: StorageLimits,
-  changes: MemberChanges,
-) => Promise<MembersChanged>;
+/** Whose members are changed, and by whom. */
+export type MembersWrite = {
+  readonly watch: Watch;
+  /** In the audit log. */
+  readonly actor: string;
+  readonly limits: StorageLimits;
+};
 
-/** What identifies a member: its ref, or its account in lower case. */
+export type ChangeMembers = (write: MembersWrite, changes: MemberChanges) => Promise<MembersChanged>;
+
+/** The identifier of a member: its ref, or its account in lower case. */
 export const memberIdOf = ({ ref, account }: Pick<BatchEntry, 'ref' | 'account'>): string =>
   ref ?? account.toLowerCase();
 
@@ -57,12 +79,22 @@ export const memberIdOfText = (text: string): string =>
 
 /**
  * Adds, replaces and removes members of a watch. Returns once all of it is durable. The writes of one app's members come
- * one request after another, so that its limit is exact.
+ * one request after another, so that its limit is exact. A repetition changes nothing that was changed already.
  *
- * @throws ServiceError `limit-reached` (nothing is changed), `rate-limited`, `overloaded`, and the errors of a write
+ * @throws ServiceError `limit-reached`, `rate-limited`, `overloaded`, `store-unavailable`: nothing is changed.
+ *   `publish-unknown`: some of it may be changed
  */
 export function makeChangeMembers(deps: Dependencies): ChangeMembers {
   const { members: view, now } = deps;
+
+  const recordAudit = makeRecordAudit(deps);
+
+  const publishOne = async (member: WatchMember): Promise<void> => {
+    await deps.publish(watchMember, member, { timeoutMs: PUBLISH_TIMEOUT_MS });
+    // The event of a check, which its own writer has not published yet, stays in the outbox.
+    const isNewest = member.event === undefined && (await view.markSent(member));
+    if (!isNewest) await publishNewer(deps, member);
+  };
 
   const writeOne = async (
     uid: string,
@@ -73,66 +105,112 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     for (let [tries, before] = [0, read]; tries < TRIES_MAX; tries++) {
       const nowMs = now();
       const next = by(before, nowMs);
-      if (next === undefined) return;
-      const after = { ...next, version: Math.max(nowMs, (before?.version ?? 0) + 1) };
-      const dueAtMs = after.removedAt === undefined ? nowMs : undefined;
-      if (await view.write(before, after, nowMs, { dueAtMs })) {
-        await deps.publish(watchMember, after, { timeoutMs: PUBLISH_TIMEOUT_MS });
-        // The event of a check, which its own writer has not published yet, stays in the outbox.
-        if (after.event === undefined) await view.markSent(after);
+      if (next === undefined) {
+        // Written by a request that failed before it could publish it, perhaps.
+        if (before && isUnchecked(before)) await publishOne(before);
         return;
       }
+      const after = { ...next, version: Math.max(nowMs, (before?.version ?? 0) + 1) };
+      const dueAtMs = after.removedAt === undefined ? nowMs : undefined;
+      if (await view.write(before, after, nowMs, { dueAtMs })) return publishOne(after);
       [before] = await view.readMany(uid, [memberId]);
     }
     throw new ServiceError('overloaded', 'a member is being written by too many');
   };
 
-  const carryOut = async (watch: Watch, limits: StorageLimits, changes: MemberChanges) => {
+  /** Which of these members there are. */
+  const liveOf = async (uid: string, ids: readonly string[]): Promise<Set<string>> => {
+    const live = new Set<string>();
+    for (let at = 0; at < ids.length; at += READ_CHUNK)
+      for (const member of await view.readMany(uid, ids.slice(at, at + READ_CHUNK)))
+        if (member && member.removedAt === undefined) live.add(member.memberId);
+    return live;
+  };
+
+  const writeChunk = async (
+    watch: Watch,
+    ids: readonly string[],
+    added: ReadonlyMap<string, BatchEntry>,
+  ): Promise<void> => {
     const uid = watchUid(watch);
-    const added = new Map(changes.add.map((entry) => [memberIdOf(entry), entry]));
-    const ids = [...added.keys(), ...changes.remove.map(memberIdOfText)];
-    const known = new Map<string, WatchMember | undefined>();
-    for (let i = 0; i < ids.length; i += CHUNK) {
-      const some = ids.slice(i, i + CHUNK);
-      for (const [index, found] of (await view.readMany(uid, some)).entries())
-        known.set(some[index] ?? '', found);
-    }
-    const isLive = (id: string) => known.get(id) !== undefined && known.get(id)?.removedAt === undefined;
+    const known = await view.readMany(uid, ids);
+    await Promise.all(
+      ids.map((id, index) => {
+        const entry = added.get(id);
+        return writeOne(uid, id, known[index], (before, nowMs) =>
+          entry ? withWallets(watch, id, entry, before, nowMs) : removedFrom(before, nowMs),
+        );
+      }),
+    );
+  };
+
+  const writeAll = async (
+    watch: Watch,
+    holder: string,
+    ids: readonly string[],
+    added: ReadonlyMap<string, BatchEntry>,
+  ): Promise<void> => {
+    for (let at = 0; at < ids.length; at += WRITE_CHUNK)
+      for (const beganMs = performance.now(); ; await delay(CHUNK_RETRY_MS))
+        try {
+          if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
+            throw new ServiceError('conflict', 'another request changes the members of this client app');
+          await writeChunk(watch, ids.slice(at, at + WRITE_CHUNK), added);
+          break;
+        } catch (cause) {
+          if (!isRetriable(cause) || performance.now() - beganMs > CHUNK_MS_MAX)
+            throw new ServiceError('publish-unknown', 'some of the members may not be changed', { cause });
+        }
+  };
+
+  const carryOut = async (
+    { watch, actor, limits }: MembersWrite,
+    { add, remove }: MemberChanges,
+    holder: string,
+  ): Promise<MembersChanged> => {
+    const { clientId, watchId, accountId } = watch;
+    const uid = watchUid(watch);
+    const added = new Map(add.map((entry) => [memberIdOf(entry), entry]));
+    const removed = remove.map(memberIdOfText);
+    const ids = [...added.keys(), ...removed];
+    const live = await liveOf(uid, ids);
+    const replacedCount = [...added.keys()].filter((id) => live.has(id)).length;
     const counts = {
-      added: [...added.keys()].filter((id) => !isLive(id)).length,
-      replaced: [...added.keys()].filter(isLive).length,
-      removed: changes.remove.filter((text) => isLive(memberIdOfText(text))).length,
+      added: added.size - replacedCount,
+      replaced: replacedCount,
+      removed: removed.filter((id) => live.has(id)).length,
     };
-    const total = (await view.countOfApp(watch.clientId)) + counts.added - counts.removed;
+    const total = (await view.countOfApp(clientId)) + counts.added - counts.removed;
     if (counts.added > 0 && total > limits.watchMembers)
       throw new ServiceError(
         'limit-reached',
         `this client app may have ${limits.watchMembers} members in all its watches; nothing was added`,
       );
-    await deps.throttle.take([writeOfDay(watch.clientId, limits, Math.max(1, ids.length))]);
-    for (let i = 0; i < ids.length; i += CHUNK)
-      await Promise.all(
-        ids.slice(i, i + CHUNK).map((id) => {
-          const entry = added.get(id);
-          return writeOne(uid, id, known.get(id), (before, nowMs) =>
-            entry ? withWallets(watch, id, entry, before, nowMs) : removedFrom(before, nowMs),
-          );
-        }),
-      );
-    return { ...counts, members: (await view.figures(uid)).members };
+    await deps.throttle.take([writeOfDay(clientId, limits, Math.max(1, ids.length))]);
+    await writeAll(watch, holder, ids, added);
+    const subject = `${watchId}: ${counts.added} added, ${counts.replaced} replaced, ${counts.removed} removed`;
+    try {
+      await recordAudit({ accountId, clientId, actor, action: 'watch-members-changed', subject });
+      return { ...counts, members: (await view.figures(uid)).members };
+    } catch (cause) {
+      throw new ServiceError('publish-unknown', 'the members are changed; the audit entry may be missing', {
+        cause,
+      });
+    }
   };
 
-  return async function changeMembers(watch, limits, changes) {
+  return async function changeMembers(write, changes) {
+    const { clientId } = write.watch;
     const holder = randomUUID();
-    for (const beganMs = performance.now(); !(await view.lock(watch.clientId, holder, LOCK_MS)); ) {
+    for (const beganMs = performance.now(); !(await view.lock(clientId, holder, LOCK_MS)); ) {
       if (performance.now() - beganMs > LOCK_WAIT_MS_MAX)
         throw new ServiceError('overloaded', 'another request changes the members of this client app');
       await delay(LOCK_RETRY_MS);
     }
     try {
-      return await carryOut(watch, limits, changes);
+      return await carryOut(write, changes, holder);
     } finally {
-      await view.unlock(watch.clientId, holder);
+      await view.unlock(clientId, holder);
     }
   };
 }
@@ -171,6 +249,10 @@ function withWallets(
     errors: [],
   };
 }
+
+/** Whether no check has published the member as it is now. */
+const isUnchecked = ({ removedAt, checkedAt, walletsAt }: WatchMember): boolean =>
+  removedAt !== undefined || checkedAt === undefined || checkedAt < walletsAt;
 
 function removedFrom(before: WatchMember | undefined, nowMs: number): WatchMember | undefined {
   if (before === undefined || before.removedAt !== undefined) return undefined;

@@ -9,32 +9,22 @@ import {
   watchUid,
 } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
-import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/redis/watches.ts';
 import { makeRecordAudit } from './record-audit.ts';
-import { makeWriteDocument, type WriteTimeouts } from './write-document.ts';
+import type { WriteDependencies } from './write-dependencies.ts';
+import { makeWriteDocument } from './write-document.ts';
 import { writeOfDay } from './write-rule-sets.ts';
 
-type Dependencies = {
+type Dependencies = WriteDependencies & {
   readonly watches: Pick<Watches, 'documents' | 'read'>;
   readonly members: Pick<WatchMembers, 'figures'>;
   readonly sweeps: Pick<WatchSweeps, 'setNext'>;
   readonly followed: Pick<FollowedContracts, 'follow' | 'states'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly slots: LeasedSlots;
-  readonly throttle: Pick<Throttle, 'take'>;
-  readonly auditTrail: Pick<AuditTrail, 'record'>;
-  readonly publish: KafkaConnection['publish'];
-  readonly timeoutsMs?: WriteTimeouts;
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
 };
 
 /** Whose watch is written, and by whom. */
@@ -157,7 +147,7 @@ export function makeWatchWrites(deps: Dependencies) {
       await sweepNow(watch);
       return watch;
     },
-    /** Has every partition send what it holds; the order first, so that a crash leaves nothing half said. */
+    /** Has every partition send its withheld changes. Publishes the order first: a crash leaves nothing half done. */
     async release(request: WatchWrite): Promise<Watch> {
       const { clientId, watchId } = request;
       const watch = await deps.watches.read(clientId, watchId);

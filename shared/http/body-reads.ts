@@ -8,18 +8,18 @@ type Options = {
   readonly countMax: number;
   /** For one body, from the beginning of its reading. */
   readonly timeoutMs: number;
-  /** What the reader of such a body gets. */
+  /** The handle that the reader of such a body gets. */
   readonly fail: (fault: BodyFault) => Error;
 };
 
 type Reading = { readonly stop: (fault: BodyFault) => void };
 
 /**
- * Bounds the bodies that are being read, which cost memory and no work: a client that sends them slowly, or never to
- * the end, takes no place of requests that are being answered.
+ * Bounds the bodies that are being read, apart from the requests that are being answered: a body costs memory and no
+ * work, and a client may send it slowly or never to the end.
  *
- * An owner may have as many as are free. When it has, its oldest gives way to its newest: a client that shares an owner with
- * an attacker still gets through, because an honest body is there within milliseconds.
+ * An owner may hold every free slot. When none is free, its newest body displaces its oldest: a client that shares an
+ * owner with an attacker still gets through, because an honest body is complete within milliseconds.
  *
  * @example
  * const bodies = new BodyReads({ countMax: 512, timeoutMs: 10_000, fail });
@@ -43,7 +43,7 @@ export class BodyReads {
   /**
    * Reads a body within the bounds.
    *
-   * @throws what `fail` makes, where the body gives way, takes too long, or finds no place
+   * @throws the error of `fail`, if the body is displaced, takes too long, or finds no free slot
    */
   async read<T>(owner: string, read: () => Promise<T>): Promise<T> {
     const { timeoutMs, fail } = this.#options;

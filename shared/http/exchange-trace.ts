@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 
-/** Kept in the place that Express has for what belongs to one exchange. */
+/** Kept in `response.locals`, where Express keeps the data of one exchange. */
 const localsOf = (response: Response): { traceparent?: string } => response.locals;
 
 /** Gives the exchange its trace: our own, never the client's. */

@@ -24,7 +24,7 @@ export const HTTP_TIMEOUTS_MS = {
   keepAlive: 72_000,
 } as const;
 const HEADERS_MAX = 100;
-/** How often connections are looked at for what is late, at most. */
+/** The longest interval between two checks for connections that are late. */
 const SWEEP_MS_MAX = 1_000;
 const IDLE_SWEEP_MS = 50;
 
@@ -43,7 +43,7 @@ export type HttpServerOptions = {
   readonly timeoutsMs?: { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
   /** How long readiness has to fail before the listener closes, so that no balancer sends to a closed door. */
   readonly readinessLeadMs: number;
-  /** The answer to what never became a request: its headers, and its body. */
+  /** The answer to bytes that are no HTTP request: its headers, and its body. */
   readonly describeClientError: (fault: ClientFault) => ClientErrorAnswer;
 };
 
@@ -111,7 +111,7 @@ export async function startHttpServer(
   };
 }
 
-/** Cuts what an address opens beyond its share, so that no single one takes all connections. */
+/** Closes connections that an address opens beyond its share, so that no address takes all connections. */
 function boundByAddress(server: Server, countMax: number): void {
   const shares = new FairShares(countMax);
   server.on('connection', (socket: Socket) => {
@@ -121,7 +121,7 @@ function boundByAddress(server: Server, countMax: number): void {
   });
 }
 
-/** What never became a request: malformed HTTP, too large headers, a client that was too slow. */
+/** Bytes that are no HTTP request: malformed HTTP, too large headers, a client that was too slow. */
 function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,

@@ -1,4 +1,4 @@
-/** True while the part makes progress, otherwise what is wrong with it. */
+/** True while the part makes progress, otherwise the fault. */
 export type LiveCheck = () => true | string;
 
 /**
@@ -13,7 +13,7 @@ export class Liveness {
     this.#checks.set(name, check);
   }
 
-  /** What is wrong, by the names of the checks; nothing while the process is well. */
+  /** The faults, by the names of the checks; nothing while the process is well. */
   faults(): Record<string, string> {
     const answers = [...this.#checks].map(([name, check]) => [name, check()] as const);
     return Object.fromEntries(answers.filter((answer): answer is [string, string] => answer[1] !== true));

@@ -29,7 +29,7 @@ test('a process is live while no check of it finds a fault, and names the fault'
   expect(await answer.json()).toEqual({ live: false, faults: { consumer: 'it stands still' } });
 });
 
-test('what a process needs of others makes it not ready, and leaves it live', async () => {
+test('a dependency that is away makes the process not ready, and leaves it live', async () => {
   await using ops = await start();
   ops.readiness.add('redis', () => 'Redis is away');
   const ready = await ops.ask('/readyz');

@@ -6,7 +6,7 @@ import type { Liveness } from './liveness.ts';
 /** True when well, otherwise the reason why not. */
 export type ReadyCheck = () => true | string;
 
-/** What must be well for the process to take work. A check is cheap: it looks at state, it does no I/O. */
+/** Conditions under which the process takes work. A check is cheap: it looks at state and does no I/O. */
 export class Readiness {
   readonly #checks = new Map<string, ReadyCheck>();
 
@@ -33,7 +33,7 @@ type Options = {
 
 /**
  * Serves `/livez`, `/readyz` and `/metrics`: for operators, on a port that the public never sees. An event loop that
- * is stuck answers nothing at all, which a probe with a timeout takes for what it is.
+ * is stuck answers nothing at all, which a probe with a timeout counts as a failure.
  */
 export async function startOpsServer({
   host,

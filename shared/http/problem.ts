@@ -7,7 +7,7 @@ export type ProblemTable = Readonly<Record<string, { readonly status: number; re
 /** The problems that every HTTP service of Rolecall can answer with. */
 export const COMMON_PROBLEMS = {
   'malformed-json': { status: 400, title: 'The body is not JSON' },
-  'route-not-found': { status: 404, title: 'There is nothing at this path' },
+  'route-not-found': { status: 404, title: 'The path does not exist' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'body-too-large': { status: 413, title: 'The body is too large' },

@@ -32,7 +32,8 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
   const type = request.headers['content-type'];
   if (hasBody || type !== undefined) {
-    if (!isJsonType(type ?? '')) return refused('media-type-unsupported', 'Send application/json in UTF-8.');
+    if (!isJsonType(type ?? ''))
+      return refused('media-type-unsupported', 'Send the header content-type: application/json (UTF-8).');
     if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       return refused('media-type-unsupported', 'Send the body without a content-encoding.');
   }
@@ -43,9 +44,25 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
   if (!isUtf8(bytes)) return refused('malformed-json', 'The body is not UTF-8.');
   try {
     return { ok: true, json: JSON.parse(bytes.toString('utf8')) };
-  } catch {
-    return refused('malformed-json', 'The body is not JSON.');
+  } catch (error) {
+    return refused('malformed-json', describeJsonError('The body', error));
   }
+}
+
+/** The engine's reason and place, without the text around the place, which it quotes for some faults. */
+const JSON_ERROR = /^(.+?)(?: in JSON)? at position (\d+)/;
+
+/**
+ * What is wrong with a text that `JSON.parse` refused.
+ *
+ * @example
+ * describeJsonError('The body', error); // 'The body is not JSON: Expected double-quoted property name at position 7.'
+ */
+export function describeJsonError(subject: string, error: unknown): string {
+  const message = error instanceof Error ? error.message : '';
+  const [, reason, position] = JSON_ERROR.exec(message) ?? [];
+  if (reason !== undefined) return `${subject} is not JSON: ${reason} at position ${position}.`;
+  return `${subject} is not JSON${message.startsWith('Unexpected end') ? ': it ends too early' : ''}.`;
 }
 
 const refused = (code: Extract<JsonBody, { ok: false }>['code'], detail: string): JsonBody => ({

@@ -15,7 +15,7 @@ export type Route = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** A RegExp where the handler itself decodes a segment. */
   readonly path: string | RegExp;
-  /** What metrics and spans call it. */
+  /** The route's name in metrics and spans. */
   readonly name: string;
   readonly handle: Handle;
 };
@@ -31,12 +31,12 @@ export type RoutingProblems = {
 export type ServeOptions = {
   readonly routes: readonly Route[];
   readonly problems: RoutingProblems;
-  /** Runs before the route is looked up. @throws what refuses the request */
+  /** Runs before the route is looked up. @throws the error that refuses the request */
   readonly enter: (request: Request, response: Response) => void;
   /** Called when a request begins; the result is called when its answer has ended. */
   readonly startTimer: (route: string) => (response: Response, status: string) => void;
   readonly sendProblem: (response: Response, problem: BaseProblem<string>) => void;
-  /** Mounts what is no route of the API, behind all routes. */
+  /** Mounts handlers that are no routes of the API, behind all routes. */
   readonly mountOthers?: (app: Express) => void;
   /** `X-Forwarded-*` is trusted only from these addresses. */
   readonly trustedProxies: readonly string[];
@@ -111,7 +111,7 @@ function notAllowed(entries: readonly Route[], { methodNotAllowed }: RoutingProb
   };
 }
 
-/** Runs a handler inside a trace of our own, linked to the client's, and turns what it throws into a problem. */
+/** Runs a handler inside a trace of our own, linked to the client's, and turns its error into a problem document. */
 function answered(options: ServeOptions, route: string, handle: Handle): Handle {
   return async (request, response) => {
     const stop = options.startTimer(route);
@@ -134,7 +134,7 @@ function answered(options: ServeOptions, route: string, handle: Handle): Handle 
   };
 }
 
-/** What the metrics say of a client that went away before it had an answer. */
+/** The metrics' status of a client that went away before it had an answer. */
 const statusOf = (response: Response): string => (response.headersSent ? String(response.statusCode) : '499');
 
 function fail({ log, problems, sendProblem }: ServeOptions, response: Response, error: unknown): void {

@@ -24,7 +24,7 @@ const LONG_MS = 60_000;
 const values = (batch: ProducerBatch) =>
   batch.topicMessages?.flatMap(({ messages }) => messages.map(({ value }) => String(value))) ?? [];
 
-test('what is published while requests are in flight goes out together in the next one', async () => {
+test('records published while requests are in flight go out together in the next request', async () => {
   const broker = makeBroker();
   const producer = new BatchingProducer(broker, makeSilentLogger());
   const first = producer.send('a', { value: '1' }, LONG_MS);
@@ -40,7 +40,7 @@ test('what is published while requests are in flight goes out together in the ne
   await Promise.all([second, ...rest]);
 });
 
-test('what is urgent goes before all that waits', async () => {
+test('an urgent record goes out before all waiting records', async () => {
   const broker = makeBroker();
   const producer = new BatchingProducer(broker, makeSilentLogger());
   const publish = (value: string, isUrgent = false) => producer.send('a', { value }, LONG_MS, isUrgent);
@@ -48,7 +48,7 @@ test('what is urgent goes before all that waits', async () => {
   await broker.requests(1);
   all.push(publish('2'));
   await broker.requests(2);
-  // More than one request carries: what is urgent is in the next one all the same.
+  // More than one request carries: the urgent record is in the next request all the same.
   all.push(...Array.from({ length: 1_500 }, (_, i) => publish(`backlog ${i}`)), publish('now', true));
   broker.sent[0]?.answer();
   await broker.requests(3);

@@ -20,7 +20,7 @@ export const PUBLISH_FAILURES = [
 ] as const satisfies readonly ErrorCode[];
 export type PublishFailure = (typeof PUBLISH_FAILURES)[number];
 
-/** What the producer needs of kafkajs. */
+/** The part of kafkajs that the producer uses. */
 export type SendBatch = Pick<Producer, 'sendBatch'>;
 
 type Item = {

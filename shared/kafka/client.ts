@@ -60,7 +60,7 @@ export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): K
   });
 }
 
-/** Asks a broker by a client of its own, which neither tries again nor logs what fails. */
+/** Asks a broker by a client of its own, which neither retries nor logs a failure. */
 async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
     ...reach(config),
@@ -91,7 +91,7 @@ export async function probeBroker(config: KafkaConfig): Promise<void> {
 /**
  * Waits until the coordinator of a group is ready for members. A new cluster makes its offsets topic when it is first
  * asked for a coordinator, and a broker that has just started loads it; a consumer that joins meanwhile logs errors and
- * crashes, and is restarted by kafkajs. After 10 s the consumer joins anyway, so that what is wrong then is logged.
+ * crashes, and is restarted by kafkajs. After 10 s the consumer joins anyway, so that kafkajs logs the fault.
  */
 export async function waitForCoordinator(
   config: KafkaConfig,

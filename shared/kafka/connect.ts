@@ -11,6 +11,7 @@ import { makeKafka, probeBroker } from './client.ts';
 import { type ConsumeOptions, startConsumer } from './consumer/start-consumer.ts';
 import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange } from './fair-partitioner.ts';
 import { makeKafkaInstruments } from './instruments.ts';
+import { readRecord } from './read-record.ts';
 import { readTopic } from './read-topic.ts';
 import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
@@ -48,6 +49,10 @@ export type KafkaConnection = AsyncDisposable & {
   readonly readTopic: (
     options: Omit<Parameters<typeof readTopic>[0], 'kafka'>,
   ) => ReturnType<typeof readTopic>;
+  /** Reads one record; see `readRecord`. */
+  readonly readRecord: (
+    options: Omit<Parameters<typeof readRecord>[0], 'kafka'>,
+  ) => ReturnType<typeof readRecord>;
   readonly admin: Admin;
   readonly observeLag: (topic: string, lagByPartition: readonly number[]) => void;
   /** Messages that wait for the broker's acknowledgement. */
@@ -98,6 +103,7 @@ export async function connectKafka(
     publishRecord,
     consume: (options) => startConsumer(connection, options),
     readTopic: (options) => readTopic({ ...options, kafka }),
+    readRecord: (options) => readRecord({ ...options, kafka }),
     admin,
     observeLag: (topic, lag) => fair.observeLag(topic, lag),
     pendingCount: () => batching.pendingCount,

@@ -5,14 +5,14 @@ import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
 /** A record of a topic. */
 export type TopicRecord = KafkaMessage;
 
-const GROUP_PREFIX = 'rolecall.reader.';
+export const READER_GROUP_PREFIX = 'rolecall.reader.';
 /** A reader's group without members that is older than this belongs to a dead process. */
 const STALE_GROUP_MS = 600_000;
 
 type Options = {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** Called in offset order within a partition; the reader waits for it. What it throws has the records read again. */
+  /** Called in offset order within a partition; the reader waits for it. If it throws, the records are read again. */
   readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
   /** Where to begin, by partition; the beginning where nothing is said, or where the topic does not reach so far. */
   readonly from?: ReadonlyMap<number, number>;
@@ -38,7 +38,7 @@ export async function readTopic({
   signal,
 }: Options): Promise<ReadonlyMap<number, number>> {
   const admin = kafka.admin();
-  const groupId = `${GROUP_PREFIX}${Date.now()}.${randomUUID()}`;
+  const groupId = `${READER_GROUP_PREFIX}${Date.now()}.${randomUUID()}`;
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: 10_000,
@@ -94,17 +94,17 @@ export async function readTopic({
     return ends;
   } finally {
     await consumer.disconnect().catch(() => undefined);
-    await sweep(admin, groupId);
+    await deleteReaderGroup(admin, groupId);
     await admin.disconnect();
   }
 }
 
 /** Deletes this reader's group and the groups of dead readers. Kafka refuses to delete a group with members. */
-async function sweep(admin: ReturnType<Kafka['admin']>, own: string): Promise<void> {
+export async function deleteReaderGroup(admin: ReturnType<Kafka['admin']>, own: string): Promise<void> {
   const { groups } = await admin.listGroups().catch(() => ({ groups: [] }));
   const isStale = (id: string) =>
-    id.startsWith(GROUP_PREFIX) &&
-    Number(id.slice(GROUP_PREFIX.length).split('.')[0]) < Date.now() - STALE_GROUP_MS;
+    id.startsWith(READER_GROUP_PREFIX) &&
+    Number(id.slice(READER_GROUP_PREFIX.length).split('.')[0]) < Date.now() - STALE_GROUP_MS;
   const stale = groups.map(({ groupId }) => groupId).filter((id) => id === own || isStale(id));
   if (stale.length > 0) await admin.deleteGroups(stale).catch(() => undefined);
 }

@@ -16,6 +16,8 @@ const RETRY_MS = 100;
 export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map<number, PartitionOffsets>> {
   for (let tries = 1; ; tries++) {
     try {
+      // Makes kafkajs forget the leaders that it knows.
+      if (tries > 1) await admin.fetchTopicMetadata({ topics: [topic] });
       const offsets = await admin.fetchTopicOffsets(topic);
       return new Map(offsets.map((o) => [o.partition, { low: Number(o.low), high: Number(o.high) }]));
     } catch (error) {
@@ -23,7 +25,6 @@ export async function readTopicOffsets(admin: Admin, topic: string): Promise<Map
       const retriable = error instanceof TypeError || (error as { retriable?: boolean }).retriable === true;
       if (!retriable || tries >= TRIES_MAX) throw error;
       await delay(RETRY_MS);
-      await admin.fetchTopicMetadata({ topics: [topic] });
     }
   }
 }

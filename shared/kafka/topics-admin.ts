@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, ITopicConfig } from 'kafkajs';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -6,6 +7,8 @@ const APPLY_TIMEOUT_MS = 60_000;
 /** Room for the framing of a record batch that holds one message of the largest size. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
 const CREATE_BATCH_MAX = 100;
+const SERVED_RETRY_MS = 100;
+const SERVED_TRIES_MAX = APPLY_TIMEOUT_MS / SERVED_RETRY_MS;
 
 export type TopicsApplied = {
   readonly created: string[];
@@ -34,7 +37,11 @@ export async function applyTopics(
   const missing = topics.filter(({ name }) => !existing.has(name));
   for (let i = 0; i < missing.length; i += CREATE_BATCH_MAX) {
     const batch = missing.slice(i, i + CREATE_BATCH_MAX).map((topic) => creationOf(topic, replicationFactor));
-    await admin.createTopics({ topics: batch, timeout: APPLY_TIMEOUT_MS, waitForLeaders: true });
+    await admin.createTopics({ topics: batch, timeout: APPLY_TIMEOUT_MS, waitForLeaders: false });
+    await waitUntilServed(
+      admin,
+      batch.map(({ topic }) => topic),
+    );
   }
   const present = topics.filter(({ name }) => existing.has(name));
   const grown = await addPartitions(admin, present);
@@ -55,6 +62,25 @@ export async function applyTopics(
     changed: [...changed],
     unchanged: present.length - changed.size,
   };
+}
+
+/**
+ * Returns when a broker knows the leader of every partition of new topics. kafkajs's own wait fails at once where the
+ * broker that it asks has not heard of a topic yet, which happens as soon as there are several brokers.
+ *
+ * @throws the broker's error if it lasts for 60 s, or is not about the topics' age
+ */
+async function waitUntilServed(admin: Pick<Admin, 'fetchTopicMetadata'>, topics: string[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await admin.fetchTopicMetadata({ topics });
+      return;
+    } catch (error) {
+      const isRetriable = (error as { readonly retriable?: boolean }).retriable === true;
+      if (!isRetriable || tries >= SERVED_TRIES_MAX) throw error;
+      await delay(SERVED_RETRY_MS);
+    }
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Account } from '#shared/contracts/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/tiers.ts';
 import type { Redis } from './connect.ts';
-import { makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
+import { type DocumentScan, makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
 import type { ViewAccess } from './view.ts';
 
 /** Announces a changed account; the message is its id. */
@@ -15,10 +15,12 @@ export type Accounts = {
   /** Deleted ones included: their document stays as a tombstone. */
   readonly read: (accountId: string) => Promise<Account | undefined>;
   readonly lease: VersionedDocuments<Account>['lease'];
-  /** Announces the change: what apps may do follows from their account. */
+  /** Announces the change, since the permissions of apps follow from their account. */
   readonly project: (account: Account, access?: ViewAccess) => Promise<boolean>;
   /** All that are not deleted, by e-mail address. */
   readonly list: () => Promise<Account[]>;
+  /** A step through all accounts, deleted ones included. */
+  readonly scan: DocumentScan<Account>;
 };
 
 /**
@@ -26,7 +28,7 @@ export type Accounts = {
  * const account = await makeAccounts(redis).findByEmail('dev@example.com');
  */
 export function makeAccounts(redis: Redis): Accounts {
-  const { read, find, lease, project, list } = makeVersionedDocuments(redis, {
+  const { read, find, lease, project, list, scan } = makeVersionedDocuments(redis, {
     key: ACCOUNTS_KEY,
     parse: (json) => Account.parse(json),
     idOf: ({ accountId }) => accountId,
@@ -39,6 +41,7 @@ export function makeAccounts(redis: Redis): Accounts {
     read,
     lease,
     project,
+    scan,
     async findByEmail(email) {
       const found = await find(email.toLowerCase());
       return found?.deletedAt === undefined ? found : undefined;

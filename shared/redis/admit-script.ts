@@ -22,8 +22,8 @@ end
 `;
 
 /** Keys and arguments of one admission; a call carries several. */
-export const ADMISSION_KEYS = 5;
-export const ADMISSION_ARGUMENTS = 9;
+const ADMISSION_KEYS = 5;
+const ADMISSION_ARGUMENTS = 9;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
@@ -45,7 +45,7 @@ export const ADMISSION_ARGUMENTS = 9;
  * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
  * them; or `failed`.
  *
- * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many were: what tells the
+ * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many were: they tell the
  * checks that a Redis has counted from those that it lost.
  *
  * The log is exact at every rate: requests of one millisecond share an entry, so it never holds more than 1 001.
@@ -54,7 +54,7 @@ export const ADMISSION_ARGUMENTS = 9;
  */
 export const ADMIT_LUA = `${REQUIRE_VIEW}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
-local COUNTER_KEPT, USAGE_KEPT = 40 * 86400000, 3 * 3600000
+local COUNTER_KEPT, USAGE_KEPT, HOUR_KEPT = 40 * 86400000, 3 * 3600000, 50 * 3600000
 local time = redis.call('TIME')
 local clock = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -129,6 +129,8 @@ local function admit(k, a)
     if member == 'refused' then
       local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)
       if redis.call('HINCRBY', day, member, times) == times then redis.call('PEXPIRE', day, COUNTER_KEPT) end
+      local ofHour = 'usage-hour:{' .. client .. '}:' .. hour
+      if redis.call('HINCRBY', ofHour, member, times) == times then redis.call('PEXPIRE', ofHour, HOUR_KEPT) end
     end
   end
 

@@ -8,7 +8,7 @@ import { EVERYDAY, GENERATION_KEY } from './view.ts';
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC, `2026-11`). */
 export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
 
-/** What of an app's quota is used in a month. */
+/** The used part of an app's quota in a month. */
 export const readMonthUsed = (redis: Redis, clientId: string, month: string): Promise<number> =>
   inStore(async () => Number((await redis.get(monthCounterKey(clientId, month))) ?? 0));
 
@@ -39,7 +39,7 @@ export type AdmitRequest = {
   readonly isPaid?: boolean;
   /** A valid check. Without it only the rate counts. */
   readonly check?: {
-    /** What the id will be made of; stored with a claim, so that a replay gets the same id. */
+    /** The seed of the id; stored with a claim, so that a replay gets the same id. */
     readonly seed: string;
     /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
     readonly cost?: number;
@@ -70,7 +70,7 @@ export type Claim = {
 };
 
 /**
- * What became of a request.
+ * The decision on a request.
  *
  * | outcome | meaning | in the log | charged |
  * |---|---|---|---|

@@ -15,7 +15,7 @@ type Call<Q, A> = {
 type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTimeout };
 
 /**
- * Gathers calls of one kind into few: what is asked while a call is unanswered goes out together in the next one, in
+ * Gathers calls of one kind into few: requests made while a call is unanswered go out together in the next call, in
  * order. An idle caller waits for nobody. Each answer costs Redis the same, but the two processes far less.
  *
  * A call ends within `COMMAND_TIMEOUT_MS` of being made; one that has failed by then may still be carried out.

@@ -1,4 +1,6 @@
 import { DAY_MS } from '#shared/contracts/durations.ts';
+import { LUA_LIST_BATCH } from './batch-list.ts';
+import { LUA_COUNT_DAY } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
 // The scripts of stored batches; `batches.ts` calls them.
@@ -8,20 +10,43 @@ const ENDS_SOON_MS = 600_000;
 /** How long it is remembered then that it was saved. */
 const SAVED_KEPT_MS = DAY_MS;
 
+/** A batch whose parts are still being published, or may never be, is abandoned so long after the last attempt. */
+export const ABANDONED_AFTER_MS = 600_000;
+
 /**
- * Registers a batch unless it is registered. A batch of which all parts are stored is not unfinished, however late its
- * registration is written.
+ * Registers a batch unless it is registered. Its last part is published after all others, so a batch of which the last
+ * part is known is published as a whole: it is accepted, and keeps a slot of its app until all parts are stored. Until then
+ * its slot is the lease of the gateway that publishes it, and it is among those that may be abandoned.
+ *
+ * A batch of which all parts are stored is not unfinished, however late its registration is written.
  */
-export const LUA_REGISTER_BATCH = `
-local function registerBatch(batchKey, ofAppKey, unfinishedKey, batch)
+export const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}
+local function nowMs()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, listKey, batch)
   if redis.call('HEXISTS', batchKey, 'parts') == 0 then
     redis.call('HSET', batchKey, 'clientId', batch.clientId, 'entries', batch.entries, 'parts', batch.parts,
       'acceptedAt', batch.acceptedAt, 'ruleSet', batch.ruleSet)
+    listBatch(listKey, batch.requestId, batch.retainUntilMs)
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
   redis.call('PEXPIREAT', batchKey, batch.retainUntilMs)
+  if batch.isAccepted ~= '1' then
+    if redis.call('HEXISTS', batchKey, 'accepted') == 0 and redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
+      redis.call('ZADD', publishingKey, 'NX', nowMs(), batch.requestId)
+    end
+    return
+  end
+  redis.call('HSET', batchKey, 'accepted', '1')
+  redis.call('HDEL', batchKey, 'abandoned')
+  redis.call('ZREM', publishingKey, batch.requestId)
   local stored = tonumber(redis.call('HGET', batchKey, 'partsDone') or '0')
-  if stored >= tonumber(batch.parts) then return end
+  if stored >= tonumber(batch.parts) then
+    redis.call('ZREM', ofAppKey, batch.requestId)
+    return
+  end
   redis.call('ZADD', ofAppKey, batch.retainUntilMs, batch.requestId)
   redis.call('PEXPIREAT', ofAppKey, batch.retainUntilMs, 'NX')
   redis.call('PEXPIREAT', ofAppKey, batch.retainUntilMs, 'GT')
@@ -29,34 +54,96 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, batch)
 end
 local function batchOf(ARGV)
   return { requestId = ARGV[2], clientId = ARGV[3], entries = ARGV[4], parts = ARGV[5], acceptedAt = ARGV[6],
-    acceptedAtMs = ARGV[7], retainUntilMs = ARGV[8], ruleSet = ARGV[9], roleIds = ARGV[10] }
+    acceptedAtMs = ARGV[7], retainUntilMs = ARGV[8], ruleSet = ARGV[9], roleIds = ARGV[10], isAccepted = ARGV[11] }
 end
 `;
 
-/** KEYS: marker, batch, the app's unfinished batches, all unfinished batches. */
+/** KEYS: marker, batch, the app's unfinished batches, all unfinished batches, those being published, the app's list. */
 export const REGISTER = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
-registerBatch(KEYS[2], KEYS[3], KEYS[4], batchOf(ARGV))
+registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batchOf(ARGV))
 return 1
 `;
 
 /**
- * KEYS: those of a registration, then lines, index, those who want to hear of the batch, the month's counter.
- * ARGV: those of a registration, then part, first index, line count, evaluated at, lines, refund ('0' for none),
- * and for each role its id and how many entries were granted, denied and undetermined.
+ * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV: those of a registration,
+ * then the month, and how many checks it may be charged for.
+ *
+ * A batch that is published again after it was abandoned is charged again for what was refunded: 0 if the month has
+ * not so much left.
+ */
+export const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
+local batch = batchOf(ARGV)
+local isNew = redis.call('EXISTS', KEYS[2]) == 0
+if not isNew and ARGV[12] ~= '' then
+  local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or batch.entries)
+  local owed = tonumber(batch.entries) - charged
+  if owed > 0 then
+    if tonumber(redis.call('GET', KEYS[7]) or '0') + owed > tonumber(ARGV[13]) then return 0 end
+    redis.call('INCRBY', KEYS[7], owed)
+    redis.call('HSET', KEYS[2], 'charged', batch.entries)
+  end
+end
+redis.call('HDEL', KEYS[2], 'abandoned')
+registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
+if isNew and ARGV[12] ~= '' then redis.call('HSET', KEYS[2], 'charged', batch.entries, 'month', ARGV[12]) end
+if redis.call('ZSCORE', KEYS[5], batch.requestId) then redis.call('ZADD', KEYS[5], nowMs(), batch.requestId) end
+return 1
+`;
+
+/** KEYS: those of a registration. ARGV: access, the id. Nothing of a batch is left of which no part was published. */
+export const WITHDRAW = `${REQUIRE_VIEW}
+redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('ZREM', KEYS[5], ARGV[2])
+redis.call('ZREM', KEYS[6], ARGV[2])
+redis.call('DEL', KEYS[2])
+return 1
+`;
+
+/**
+ * KEYS: marker, batches being published. ARGV: access, ms since the last attempt, how many at most.
+ *
+ * The entries without results are refunded. Those that were published all the same are charged again with their part.
+ */
+export const ABANDON = `${REQUIRE_VIEW}
+local time = redis.call('TIME')
+local before = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
+local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', before, 'LIMIT', 0, ARGV[3])
+for _, requestId in ipairs(due) do
+  redis.call('ZREM', KEYS[2], requestId)
+  local key = 'batch:' .. requestId
+  local clientId, charged, month, done = unpack(redis.call('HMGET', key, 'clientId', 'charged', 'month', 'done'))
+  if clientId then
+    redis.call('HSET', key, 'abandoned', '1')
+    local refund = tonumber(charged or '0') - tonumber(done or '0')
+    if month and refund > 0 then
+      local counter = 'quota:{' .. clientId .. '}:' .. month
+      local used = tonumber(redis.call('GET', counter) or '0')
+      if used > 0 then redis.call('DECRBY', counter, math.min(refund, used)) end
+      redis.call('HSET', key, 'charged', charged - refund)
+    end
+  end
+end
+return #due
+`;
+
+/**
+ * KEYS: those of a registration, then lines, index, those who want to hear of the batch, the month's counter, the
+ * figures of the day and of the hour. ARGV: those of a registration, then part, first index, line count, evaluated at, lines, refund ('0' for
+ * none), what to add to the day, and for each role its id and how many entries were granted, denied and undetermined.
  *
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether all parts are stored.
  */
-export const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
-local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[11], tonumber(ARGV[13]), ARGV[14]
-registerBatch(KEYS[2], KEYS[3], KEYS[4], batch)
+export const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}
+local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[12], tonumber(ARGV[14]), ARGV[15]
+registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
 local function isComplete()
   return tonumber(redis.call('HGET', KEYS[2], 'partsDone') or '0') >= tonumber(batch.parts) and 1 or 0
 end
-if redis.call('HSETNX', KEYS[5], part, ARGV[15]) == 0 then return { 0, isComplete() } end
-redis.call('ZADD', KEYS[6], ARGV[12], part .. ':' .. lineCount)
+if redis.call('HSETNX', KEYS[7], part, ARGV[16]) == 0 then return { 0, isComplete() } end
+redis.call('ZADD', KEYS[8], ARGV[13], part .. ':' .. lineCount)
 redis.call('HINCRBY', KEYS[2], 'partsDone', 1)
-redis.call('HINCRBY', KEYS[2], 'done', lineCount)
-for i = 17, #ARGV, 4 do
+local done = redis.call('HINCRBY', KEYS[2], 'done', lineCount)
+for i = 19, #ARGV, 4 do
   for j, outcome in ipairs({ 'granted', 'denied', 'undetermined' }) do
     local count = tonumber(ARGV[i + j])
     if count > 0 then redis.call('HINCRBY', KEYS[2], outcome .. ':' .. ARGV[i], count) end
@@ -69,16 +156,21 @@ local complete = isComplete()
 if complete == 1 then
   redis.call('ZREM', KEYS[3], batch.requestId)
   redis.call('ZREM', KEYS[4], batch.requestId)
-  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[7])) do redis.call('PUBLISH', channel, batch.requestId) end
+  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[9])) do redis.call('PUBLISH', channel, batch.requestId) end
 end
-for i = 5, 6 do redis.call('PEXPIREAT', KEYS[i], batch.retainUntilMs) end
-local time = redis.call('TIME')
-if tonumber(batch.retainUntilMs) - time[1] * 1000 < ${ENDS_SOON_MS}
+for i = 7, 8 do redis.call('PEXPIREAT', KEYS[i], batch.retainUntilMs) end
+local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or done)
+if done > charged then
+  redis.call('INCRBY', KEYS[10], done - charged)
+  redis.call('HSET', KEYS[2], 'charged', done)
+end
+if tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS}
   and not redis.call('SET', 'saved:' .. batch.requestId .. '/' .. part, '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then
   return { 0, complete }
 end
-local refund = math.min(tonumber(ARGV[16]), tonumber(redis.call('GET', KEYS[8]) or '0'))
-if refund > 0 then redis.call('DECRBY', KEYS[8], refund) end
+local refund = math.min(tonumber(ARGV[17]), tonumber(redis.call('GET', KEYS[10]) or '0'))
+if refund > 0 then redis.call('DECRBY', KEYS[10], refund) end
+countDay(KEYS[11], KEYS[12], ARGV[18])
 return { 1, complete }
 `;
 

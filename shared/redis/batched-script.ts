@@ -23,7 +23,7 @@ return answers
 type Call = { readonly keys: readonly string[]; readonly args: readonly (string | number | Buffer)[] };
 
 /**
- * Makes a Lua script callable as `makeScript` does, but sends what is called while one command is unanswered as
+ * Makes a Lua script callable as `makeScript` does, but sends all calls made while one command is unanswered as
  * one command: many of their own cost client and Redis more than the script.
  *
  * Each call must have the same number of keys, at least one, and of arguments; the script must answer (`false` for

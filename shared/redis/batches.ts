@@ -1,16 +1,26 @@
-import type { BatchPartCompleted, RoleCounts } from '#shared/contracts/batch.ts';
-import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import { RuleSetReference } from '#shared/contracts/rule.ts';
+import { type BatchPartCompleted, isLastPart, type RoleCounts } from '#shared/contracts/batch.ts';
+import type { StoredBatchStatus } from '#shared/contracts/batch-status.ts';
+import { countPart } from '#shared/contracts/day-figures.ts';
 import { DAY_MS } from '../contracts/durations.ts';
 import { monthCounterKey } from './admit.ts';
-import { COUNT_FINISHED, READ_PART, READ_STATUS, REGISTER, SAVE_PART } from './batch-scripts.ts';
+import { batchKey, batchListKey, parseSummary } from './batch-list.ts';
+import {
+  ABANDON,
+  ABANDONED_AFTER_MS,
+  BEGIN,
+  COUNT_FINISHED,
+  READ_PART,
+  READ_STATUS,
+  REGISTER,
+  SAVE_PART,
+  WITHDRAW,
+} from './batch-scripts.ts';
 import { inStore, type Redis } from './connect.ts';
 import { wantedKey } from './results.ts';
 import { makeBinaryScript, makeScript } from './script.ts';
+import { dayOfDate, hourOf, textOfFigures, usageDayKey, usageHourKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 
-/** The batch as a whole: what was accepted, and the counts of its stored parts. */
-export const batchKey = (requestId: string): string => `batch:${requestId}`;
 /** The compressed lines of each stored part, by the part's number. */
 const linesKey = (requestId: string): string => `batch:${requestId}:lines`;
 /** The stored parts in the order of their entries: `<part>:<line count>`, scored by the place of the first entry. */
@@ -18,11 +28,13 @@ const indexKey = (requestId: string): string => `batch:${requestId}:index`;
 /** A client app's unfinished batches, each scored by when it no longer counts (epoch ms). */
 export const unfinishedBatchesKey = (clientId: string): string => `places:batches:{${clientId}}`;
 /** All unfinished batches, scored by their acceptance (epoch ms). */
-export const UNFINISHED_BATCHES_KEY = 'batches:unfinished';
+const UNFINISHED_BATCHES_KEY = 'batches:unfinished';
+/** Batches that were begun and are not accepted yet, scored by the last attempt (epoch ms). */
+const PUBLISHING_KEY = 'batches:publishing';
 /** An unfinished batch whose results are no longer kept is none. */
 const UNFINISHED_MS_MAX = 8 * DAY_MS;
 
-/** A batch as it was accepted. */
+/** A batch as it is accepted. */
 export type AcceptedBatch = Pick<
   BatchPartCompleted,
   'requestId' | 'clientId' | 'entryCount' | 'partCount' | 'acceptedAt' | 'retainUntil' | 'ruleSet'
@@ -30,6 +42,9 @@ export type AcceptedBatch = Pick<
   /** In the order in which the rules name the roles first. */
   readonly roleIds: readonly string[];
 };
+
+/** The quota that a batch is charged to. */
+export type BatchCharge = { readonly month: string; readonly checksMax: number };
 
 export type SavedPart = {
   /** False for a copy: the part was stored before. */
@@ -53,20 +68,40 @@ export type BatchProgress = {
   readonly storedPartCount: number;
 };
 
-/** Stored batches: what result-store writes and the gateway reads. Keys, counts and time to live are decided here. */
+/** Stored batches: result-store writes, the gateway reads. Keys, counts and time to live are decided here. */
 export type Batches = {
-  /** Registers an accepted batch, unless it is registered. */
-  readonly register: (batch: AcceptedBatch, access?: ViewAccess) => Promise<void>;
   /**
-   * Stores a part unless it is stored, and counts it. The first save also gives its `refundCount` back to the month,
-   * unless `isRefunded` is false; the last part ends the batch: it frees the app's slot and wakes who waits for it.
+   * Notes that a batch is being published, so that it is abandoned unless it is accepted in time.
+   *
+   * @param charge what its entries were charged to; nothing where nothing was charged
+   * @returns false if it was abandoned meanwhile, and the month has not enough left to charge its entries again
+   */
+  readonly begin: (batch: AcceptedBatch, charge: BatchCharge | undefined) => Promise<boolean>;
+  /** Undoes `begin` for a batch of which surely no part was published, and frees its slot. */
+  readonly withdraw: (batch: Pick<AcceptedBatch, 'requestId' | 'clientId'>) => Promise<void>;
+  /**
+   * Registers a batch, unless it is registered.
+   *
+   * @param isAccepted whether all of its parts are published
+   */
+  readonly register: (batch: AcceptedBatch, isAccepted: boolean, access?: ViewAccess) => Promise<void>;
+  /**
+   * Abandons batches that were begun and not accepted for so long: refunds their entries without results, and says so in
+   * the status. Parts that come later are stored and charged all the same, and a retry publishes the batch again.
+   *
+   * @returns how many, at most `countMax`
+   */
+  readonly abandon: (countMax: number, idleMs?: number) => Promise<number>;
+  /**
+   * Stores a part unless it is stored, and counts it. The first save also gives its `refundCount` back to the month and
+   * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and wakes who waits for it.
    */
   readonly savePart: (
     part: BatchPartCompleted,
-    options?: { readonly access?: ViewAccess; readonly isRefunded?: boolean },
+    options?: { readonly access?: ViewAccess; readonly isTallied?: boolean },
   ) => Promise<SavedPart>;
   /** Nothing where the batch was never registered, or is no longer kept. */
-  readonly readStatus: (requestId: string) => Promise<BatchStatus | undefined>;
+  readonly readStatus: (requestId: string) => Promise<StoredBatchStatus | undefined>;
   /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
   readonly readProgress: (requestId: string) => Promise<BatchProgress | undefined>;
   /** The stored part that holds the entry at this place; nothing while it is not finished. */
@@ -84,18 +119,35 @@ export type Batches = {
  * const lines = await batches.readPart(requestId, 500); // the part of entry 500
  */
 export function makeBatches(redis: Redis): Batches {
+  const begin = makeScript<number>(redis, 'beginBatch', BEGIN);
+  const withdraw = makeScript<number>(redis, 'withdrawBatch', WITHDRAW);
   const register = makeScript<number>(redis, 'registerBatch', REGISTER);
+  const abandon = makeScript<number>(redis, 'abandonBatches', ABANDON);
   const save = makeScript<[number, number]>(redis, 'saveBatchPart', SAVE_PART);
   const countFinished = makeScript<number>(redis, 'countFinishedEntries', COUNT_FINISHED);
   const readStatus = makeScript<string[]>(redis, 'readBatchStatus', READ_STATUS);
   const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, 'readBatchPart', READ_PART);
   return {
-    async register(batch, access = EVERYDAY) {
-      await register(registrationKeysOf(batch), registrationArgumentsOf(batch, access));
+    async begin(batch, charge) {
+      const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
+      const isBegun = await begin(
+        [...registrationKeysOf(batch), counter],
+        [...registrationArgumentsOf(batch, false, EVERYDAY), charge?.month ?? '', charge?.checksMax ?? 0],
+      );
+      return isBegun === 1;
     },
-    async savePart(part, { access = EVERYDAY, isRefunded = true } = {}) {
+    async withdraw(batch) {
+      await withdraw(registrationKeysOf(batch), [EVERYDAY, batch.requestId]);
+    },
+    async register(batch, isAccepted, access = EVERYDAY) {
+      await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted, access));
+    },
+    abandon: (countMax, idleMs = ABANDONED_AFTER_MS) =>
+      abandon([GENERATION_KEY, PUBLISHING_KEY], [EVERYDAY, idleMs, countMax]),
+    async savePart(part, { access = EVERYDAY, isTallied = true } = {}) {
       const { requestId, clientId, chargedMonth, roles } = part;
-      const refundCount = isRefunded && chargedMonth !== undefined ? part.refundCount : 0;
+      const refundCount = isTallied && chargedMonth !== undefined ? part.refundCount : 0;
+      const { date, figures } = countPart(part);
       const monthKey = monthCounterKey(clientId, chargedMonth ?? 'none');
       const [isFirst, isComplete] = await save(
         [
@@ -104,15 +156,22 @@ export function makeBatches(redis: Redis): Batches {
           indexKey(requestId),
           wantedKey(requestId),
           monthKey,
+          usageDayKey(clientId, dayOfDate(date)),
+          usageHourKey(clientId, hourOf(Date.parse(part.acceptedAt))),
         ],
         [
-          ...registrationArgumentsOf({ ...part, roleIds: roles.map(({ id }) => id) }, access),
+          ...registrationArgumentsOf(
+            { ...part, roleIds: roles.map(({ id }) => id) },
+            isLastPart(part),
+            access,
+          ),
           part.part,
           part.firstIndex,
           part.lineCount,
           part.evaluatedAt,
           Buffer.from(part.linesGzip, 'base64'),
           refundCount,
+          isTallied ? textOfFigures(figures) : '',
           ...roles.flatMap(({ id, granted, denied, undetermined }) => [id, granted, denied, undetermined]),
         ],
       );
@@ -148,7 +207,7 @@ export function makeBatches(redis: Redis): Batches {
 }
 
 /** As `LUA_REGISTER_BATCH` expects them, behind the marker. */
-export const registrationKeysOf = ({
+const registrationKeysOf = ({
   requestId,
   clientId,
 }: Pick<AcceptedBatch, 'requestId' | 'clientId'>): string[] => [
@@ -156,9 +215,15 @@ export const registrationKeysOf = ({
   batchKey(requestId),
   unfinishedBatchesKey(clientId),
   UNFINISHED_BATCHES_KEY,
+  PUBLISHING_KEY,
+  batchListKey(clientId),
 ];
 
-export const registrationArgumentsOf = (batch: AcceptedBatch, access: ViewAccess): (string | number)[] => [
+const registrationArgumentsOf = (
+  batch: AcceptedBatch,
+  isAccepted: boolean,
+  access: ViewAccess,
+): (string | number)[] => [
   access,
   batch.requestId,
   batch.clientId,
@@ -169,6 +234,7 @@ export const registrationArgumentsOf = (batch: AcceptedBatch, access: ViewAccess
   Date.parse(batch.retainUntil),
   batch.ruleSet === undefined ? '' : JSON.stringify(batch.ruleSet),
   JSON.stringify(batch.roleIds),
+  isAccepted ? 1 : 0,
 ];
 
 /** The reply of HGETALL as a map. */
@@ -178,14 +244,11 @@ function fieldsOf(flat: readonly string[]): Map<string, string> {
   return fields;
 }
 
-function parseStatus(requestId: string, flat: readonly string[]): BatchStatus | undefined {
+function parseStatus(requestId: string, flat: readonly string[]): StoredBatchStatus | undefined {
   const fields = fieldsOf(flat);
-  const [acceptedAt, ruleSet, evaluatedAt] = ['acceptedAt', 'ruleSet', 'evaluatedAt'].map((name) =>
-    fields.get(name),
-  );
-  if (acceptedAt === undefined) return undefined;
+  const summary = parseSummary(requestId, (name) => fields.get(name));
+  if (!summary) return undefined;
   const countOf = (name: string) => Number(fields.get(name) ?? 0);
-  const isComplete = countOf('partsDone') >= countOf('parts');
   const roleIds = JSON.parse(fields.get('roleIds') ?? '[]') as string[];
   const roles = roleIds.map(
     (id): RoleCounts => ({
@@ -195,14 +258,7 @@ function parseStatus(requestId: string, flat: readonly string[]): BatchStatus | 
       undetermined: countOf(`undetermined:${id}`),
     }),
   );
-  return {
-    requestId,
-    status: isComplete ? 'completed' : 'pending',
-    entries: countOf('entries'),
-    done: countOf('done'),
-    roles,
-    acceptedAt,
-    ...(isComplete && evaluatedAt !== undefined && { completedAt: evaluatedAt }),
-    ...(ruleSet && { ruleSet: RuleSetReference.parse(JSON.parse(ruleSet)) }),
-  };
+  const { requestId: _, status, entries, done, ...rest } = summary;
+  // In the order of the members that webhooks were signed with before.
+  return { requestId, status, entries, done, roles, ...rest };
 }

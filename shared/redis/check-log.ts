@@ -1,5 +1,6 @@
 import { CHECK_LOG_COUNT_MAX, type LoggedCheck, parseCheckLine } from '#shared/contracts/check-log.ts';
 import { DAY_MS } from '../contracts/durations.ts';
+import { issuedAtOf } from '../contracts/request-id.ts';
 import { inStore, type Redis } from './connect.ts';
 
 /** A log without new checks ends after this time; the results of its checks end earlier. */
@@ -26,6 +27,8 @@ end
 export type CheckLog = {
   /** Newest first; at most `CHECK_LOG_COUNT_MAX`. */
   readonly list: (clientId: string) => Promise<LoggedCheck[]>;
+  /** One check of the log, found by the time in its id. */
+  readonly find: (clientId: string, requestId: string) => Promise<LoggedCheck | undefined>;
 };
 
 /**
@@ -37,5 +40,13 @@ export const makeCheckLog = (redis: Redis): CheckLog => ({
     inStore(async () => {
       const lines = await redis.zrevrange(checkLogKey(clientId), 0, CHECK_LOG_COUNT_MAX - 1);
       return lines.flatMap((line) => parseCheckLine(line) ?? []);
+    }),
+  find: (clientId, requestId) =>
+    inStore(async () => {
+      const atMs = issuedAtOf(requestId);
+      if (atMs === undefined) return undefined;
+      const lines = await redis.zrangebyscore(checkLogKey(clientId), atMs, atMs);
+      const line = lines.find((one) => one.startsWith(`${requestId} `));
+      return line === undefined ? undefined : parseCheckLine(line);
     }),
 });

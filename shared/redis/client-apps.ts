@@ -3,9 +3,10 @@ import { ACCOUNTS_KEY } from './accounts.ts';
 import { appTrailKey } from './audit-trail.ts';
 import { inStore, type Redis } from './connect.ts';
 import { keyUseKey } from './key-use.ts';
-import { marketplaceKeysKey, ownedAppsKey } from './leased-slots.ts';
+import { marketplaceKeysKey, memberAppsKey, ownedAppsKey } from './leased-slots.ts';
 import { makeScript } from './script.ts';
 import {
+  type DocumentScan,
   keysOf,
   makeVersionedDocuments,
   type SetEntry,
@@ -15,11 +16,11 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 
 /** Announces a changed client app; the message is its id. */
 export const CLIENT_APP_CHANGED = 'client-app:changed';
-export const CLIENT_APPS_KEY = 'client-apps:3';
+const CLIENT_APPS_KEY = 'client-apps:3';
 /** Deleted apps by when the last of their secrets ends. */
 const ENDED_APPS_KEY = `${CLIENT_APPS_KEY}:ended`;
 
-/** A key that is not revoked, and what its app may do: a few hundred bytes, however many keys the app has. */
+/** A key that is not revoked, and the permissions of its app: a few hundred bytes, however many keys the app has. */
 export type KeyHolder = {
   readonly keyId: string;
   /** Epoch ms; `Infinity` where it does not expire. */
@@ -29,22 +30,26 @@ export type KeyHolder = {
 
 /** The view of the client apps. */
 export type ClientApps = {
-  /** Deleted ones included, until their secrets have ended: the tombstone signs what is still under way. */
+  /** Deleted ones included, until their secrets have ended: the tombstone signs webhooks that are still in progress. */
   readonly read: (clientId: string) => Promise<ClientApp | undefined>;
-  /** What a key's SHA-256 (hex) opens; nothing where the key is unknown or revoked. Expired keys are found. */
+  /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are found. */
   readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
   readonly lease: VersionedDocuments<ClientApp>['lease'];
   /** Puts a document in; false where the view has the same or a newer version. Announces the change. */
   readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
   /** All that are not deleted, oldest first. */
   readonly list: () => Promise<ClientApp[]>;
+  /** A step through all apps, deleted ones included. */
+  readonly scan: DocumentScan<ClientApp>;
   /** Those of one account. */
   readonly listOwned: (accountId: string) => Promise<ClientApp[]>;
+  /** Those of others that an account is a member of. */
+  readonly listShared: (accountId: string) => Promise<ClientApp[]>;
   /**
    * Takes deleted apps out of the view whose secrets have all ended, with all that is kept of them; how many they were.
    * The topic keeps their tombstones, so no older document comes back with a rebuild.
    *
-   * @param endOwned ends what else belongs to an app, before the app is taken out
+   * @param endOwned deletes the app's other data, before the app itself is deleted
    */
   readonly dropEnded: (
     nowMs: number,
@@ -72,7 +77,7 @@ return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or 
 export function makeClientApps(redis: Redis): ClientApps {
   const findKey = makeScript<[string, string, string] | null>(redis, 'findKey', FIND_KEY);
   const { index, summaries } = keysOf(CLIENT_APPS_KEY);
-  const { read, lease, project, remove, list, listSet } = makeVersionedDocuments(redis, {
+  const { read, lease, project, remove, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
@@ -99,8 +104,13 @@ export function makeClientApps(redis: Redis): ClientApps {
       };
     },
     project,
+    scan,
     list: async () => shown(await list()),
     listOwned: async (accountId) => shown(await listSet(ownedAppsKey(accountId))),
+    listShared: async (accountId) =>
+      shown(await listSet(memberAppsKey(accountId))).filter(({ members = [] }) =>
+        members.some((member) => member.accountId === accountId),
+      ),
     async dropEnded(nowMs, countMax, endOwned) {
       const ids = await inStore(() =>
         redis.zrangebyscore(ENDED_APPS_KEY, '-inf', nowMs, 'LIMIT', 0, countMax),
@@ -108,7 +118,7 @@ export function makeClientApps(redis: Redis): ClientApps {
       for (const clientId of ids) {
         await endOwned?.(clientId);
         await inStore(() => redis.del(appTrailKey(clientId), keyUseKey(clientId)));
-        // Last: what failed before it is tried again.
+        // Last, so that a failure before it has everything tried again.
         await remove(clientId, [ENDED_APPS_KEY]);
       }
       return ids.length;
@@ -141,17 +151,20 @@ function endsAtMs({ deletedAt, webhookSecrets }: ClientApp): number | undefined 
   return Math.max(Date.parse(deletedAt), ...ends);
 }
 
-/** What the app counts for: itself, and each of its marketplace keys as long as it can be used. */
+/** The index entries of the app: itself, and each of its marketplace keys as long as the key can be used. */
 function setsOf(app: ClientApp): SetEntry[] {
-  const { clientId, accountId, deletedAt, keys } = app;
+  const { clientId, accountId, deletedAt, keys, members = [], formerMembers = [] } = app;
+  const untilMs = deletedAt === undefined ? Infinity : undefined;
   const marketplace = keys.filter((key) => key.marketplace);
   return [
     { set: ENDED_APPS_KEY, member: clientId, untilMs: endsAtMs(app) },
     {
       set: ownedAppsKey(accountId),
       member: clientId,
-      untilMs: deletedAt === undefined ? Infinity : undefined,
+      untilMs,
     },
+    ...formerMembers.map((id) => ({ set: memberAppsKey(id), member: clientId, untilMs: undefined })),
+    ...members.map((member) => ({ set: memberAppsKey(member.accountId), member: clientId, untilMs })),
     ...marketplace.map(({ keyId, expiresAt, revokedAt, replacedBy }) => ({
       set: marketplaceKeysKey(accountId),
       member: keyId,

@@ -9,9 +9,9 @@ import { startPatientTimeout } from './patient-timeout.ts';
 
 export type { Redis };
 
-/** What takes longer has failed: nobody hangs on a store that is away. */
+/** A command that takes longer has failed, so no caller hangs while Redis is away. */
 export const COMMAND_TIMEOUT_MS = 400;
-/** The same for what takes many round trips, or brings much. */
+/** The same for commands with many round trips or large answers. */
 export const LISTING_TIMEOUT_MS = 2_000;
 /** A command that nobody waits for any more is forgotten, so that the next ones are sent. */
 const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
@@ -55,7 +55,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
   const redis = open('commands', FORGET_MS);
   fenceEachConnection(redis, (error) => {
     const { message } = describeError(error);
-    context.log.warn({ message }, 'Redis cannot be looked at, and is connected to again');
+    context.log.warn({ message }, 'Redis INFO failed: reconnecting');
   });
   try {
     await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
@@ -92,7 +92,7 @@ async function connectOnce(redis: Redis): Promise<void> {
 /** A script touches keys of several slots, so a cluster would refuse most of them, one request after another. */
 async function refuseCluster(redis: Redis, { log }: Pick<Context, 'log'>): Promise<void> {
   const cluster = await redis.info('cluster').catch((error: unknown) => {
-    log.warn({ error: describeError(error) }, 'Redis must allow INFO, or a failover is found late');
+    log.warn({ error: describeError(error) }, 'Redis refuses INFO, so a failover is detected late');
     return '';
   });
   if (/cluster_enabled:1/.test(cluster))
@@ -102,7 +102,7 @@ async function refuseCluster(redis: Redis, { log }: Pick<Context, 'log'>): Promi
     );
 }
 
-/** A Redis that drops what it finds too much drops results that were accepted. */
+/** A Redis that evicts keys when its memory is full would lose results of accepted checks. */
 async function warnOfEviction(redis: Redis, { log }: Pick<Context, 'log'>): Promise<void> {
   // An ACL may forbid the question.
   const memory = await redis.info('memory').catch(() => '');
@@ -130,7 +130,7 @@ function logConnection(redis: Redis, role: string, { log }: Context): void {
 /**
  * Runs Redis commands, turning every failure of theirs into one of the store's errors.
  *
- * Ends within `boundMs`; what has failed by then may still be carried out. (ioredis counts a command's time from when
+ * Ends within `boundMs`; a command that failed so may still be executed. (ioredis counts a command's time from when
  * it is sent, and sends nothing while an automatic pipeline is unanswered.)
  *
  * @throws ServiceError `view-rebuilding` where a script found no generation marker, else `store-unavailable`
@@ -147,11 +147,11 @@ export async function inStore<T>(work: () => Promise<T>, boundMs = COMMAND_TIMEO
   }
 }
 
-/** What is said of a Redis that did not answer in time. */
+/** The message for a Redis that did not answer in time. */
 export const answerMissing = (): ServiceError =>
   new ServiceError('store-unavailable', 'Redis did not answer in time');
 
-/** The store's error for what Redis or its client said. */
+/** The `store-unavailable` error for an error of Redis or its client. */
 export function storeErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (describeError(error).message.includes('VIEW_REBUILDING'))

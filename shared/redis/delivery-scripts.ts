@@ -67,9 +67,9 @@ export const CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}
 return claim(KEYS, ARGV)
 `;
 
-/** KEYS: those of a claim, then of saving: the result, its waiters, the day, the month, the app's log. */
+/** KEYS: those of a claim, then of saving: the result, its waiters, the day, the month, the app's log, the hour. */
 export const SAVE_AND_CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
-local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10],
+local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11],
   ARGV[13], ARGV[14], ARGV[15], ARGV[16], ARGV[17])
 return { claim(KEYS, ARGV), stored }
 `;

@@ -5,6 +5,7 @@ import { inStore, type Redis } from './connect.ts';
 import { logLeaseKey } from './log-positions.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { makeWalletIndex } from './wallet-index.ts';
 
 /** A contract whose transfers concern a watch; the address in lower case. */
 export type FollowedContract = {
@@ -23,13 +24,6 @@ export type FollowingState = z.infer<typeof FollowingState>;
 
 const chainKey = (chainId: number | string): string => `followed:${chainId}`;
 const stateKey = (chainId: number | string): string => `following:${chainId}`;
-/**
- * Exists while a wallet belongs to a member of any watch. Kept by the watcher, with its view of the members, as a set of
- * the wallet's members (`<uid>/<member id>`).
- */
-export const membersOfWalletKey = (account: string): string => `members-of:${account}`;
-/** Wallets looked up at once. */
-const WALLETS_MAX = 1_000;
 const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
 
 /**
@@ -94,17 +88,7 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
     },
     list: (chainId) =>
       inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
-    async watchedAmong(accounts) {
-      const watched = new Set<string>();
-      for (let at = 0; at < accounts.length; at += WALLETS_MAX) {
-        const part = accounts.slice(at, at + WALLETS_MAX);
-        const found = await inStore(() =>
-          Promise.all(part.map((account) => redis.exists(membersOfWalletKey(account)))),
-        );
-        for (const [index, account] of part.entries()) if (found[index] === 1) watched.add(account);
-      }
-      return watched;
-    },
+    watchedAmong: makeWalletIndex(redis).watchedAmong,
     setState: (contract, state) =>
       inStore(
         async () =>
@@ -117,7 +101,7 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
           contracts.map(async (contract) => {
             const { chainId, contractAddress } = contract;
             if (!followed.has(nameOf(contract))) return { chainId, contractAddress, ...TOO_MANY };
-            // Without a reader of logs, nobody corrects what the last one wrote.
+            // Without a reader of logs, nothing corrects the last one's entries.
             const [isRead, stored] = await Promise.all([
               redis.exists(logLeaseKey(chainId)),
               redis.hget(stateKey(chainId), fieldOf(contract)),

@@ -3,7 +3,7 @@ import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
 
 /** A process that dies is replaced after this time. */
-export const LOG_LEASE_MS = 5_000;
+const LOG_LEASE_MS = 5_000;
 
 /**
  * How far the transfer logs of a chain were read, and the last blocks, in which a reorg may be found.
@@ -20,7 +20,7 @@ export type LogPosition = {
   readonly gaps: readonly string[];
 };
 
-/** What a read changes; `undefined` in place of a block removes it. */
+/** The changes of a read; `undefined` in place of a block removes it. */
 export type LogPositionChange = Omit<LogPosition, 'blocks'> & {
   readonly blocks: ReadonlyMap<number, string | undefined>;
 };

@@ -16,7 +16,7 @@ describe('a patient timeout', () => {
     }
   });
 
-  it('lets what arrived while the process stood still be read before it ends', async () => {
+  it('lets data that arrived while the process was suspended be read before it ends', async () => {
     const order: string[] = [];
     await new Promise<void>((resolve) => {
       const timeout = startPatientTimeout(200, () => resolve(void order.push('expired')));

@@ -1,4 +1,4 @@
-/** One wait for a timer: what was read meanwhile is worked before the next. */
+/** One wait for a timer: data read meanwhile is processed before the next wait. */
 const SLICE_MS = 100;
 
 export type PatientTimeout = { readonly clear: () => void };
@@ -6,7 +6,7 @@ export type PatientTimeout = { readonly clear: () => void };
 /**
  * A timeout that does not take this process's own standing still for somebody else's: a timer that comes late runs
  * before the answers that arrived meanwhile are read. So the time is counted in slices, each of them once however late
- * it ends, and between two of them the event loop reads what there is.
+ * it ends, and between two of them the event loop reads the arrived data.
  *
  * @example
  * const timeout = startPatientTimeout(400, () => reject(new Error('no answer in time')));

@@ -32,10 +32,10 @@ export type PartitionOffset = {
 export const positionName = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 /**
- * Makes what notes how far a topic is in the views, before the same offsets are committed: so Redis never says less
- * than Kafka, unless it has lost writes, and what it says is where to read from again.
+ * Makes the function that stores in Redis up to which offset a topic is applied to the views, before the same offset
+ * is committed in Kafka. So Redis is behind Kafka only if it has lost writes; its offsets then say where to read again.
  *
- * @throws ServiceError `view-rebuilding` where it has, and everybody holds from then on
+ * @throws ServiceError `view-rebuilding` if Redis has lost writes; from then on all processes wait for the rebuild
  * @example
  * const savePositions = makeSavePositions(redis);
  * await savePositions([{ topic: 'check.completed.v1', partition: 3, offset: 42 }]);
@@ -53,7 +53,7 @@ export function makeSavePositions(redis: Redis): (positions: readonly PartitionO
       await save([GENERATION_KEY, VIEW_KEYS.positions, VIEW_KEYS.outdated], [EVERYDAY, ...args]);
       for (const { name, offset } of named) acknowledged.set(name, offset);
     } catch (error) {
-      // Told once: what is there after the repair is right.
+      // Told once: the position is right after the repair.
       acknowledged.clear();
       throw error;
     }

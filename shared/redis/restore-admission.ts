@@ -23,9 +23,13 @@ redis.call('PEXPIREAT', KEYS[2], ARGV[6])
 return 1
 `;
 
-/** KEYS: marker, the month's counter. */
+/**
+ * KEYS: marker, the month's counter. A counter is never lowered: in a rolling upgrade gateways of the older version charge
+ * while the views are rebuilt, and their charges are later than those that were read from the topics.
+ */
 const RESTORE_COUNTER = `${REQUIRE_VIEW}
-redis.call('SET', KEYS[2], ARGV[2], 'PXAT', ARGV[3])
+local charged = math.max(tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[2]) or '0'))
+redis.call('SET', KEYS[2], string.format('%.0f', charged), 'PXAT', ARGV[3])
 return 1
 `;
 
@@ -69,7 +73,7 @@ export type LostCharges = AppHour & {
   readonly last: AdmittedAt;
 };
 
-/** Puts back what admission keeps, for a rebuilder. */
+/** Restores the counters and claims of admission, for a rebuild. */
 export type RestoreAdmission = {
   /** Nothing is done for a claim that would have expired by `nowMs`. */
   readonly claim: (claim: RestoredClaim, nowMs: number, access: ViewAccess) => Promise<void>;
@@ -77,6 +81,7 @@ export type RestoreAdmission = {
   readonly lastAdmitted: (appHour: AppHour, access: ViewAccess) => Promise<AdmittedAt | undefined>;
   /** Adds charges behind `before`, once. */
   readonly addCharges: (charges: LostCharges, access: ViewAccess) => Promise<void>;
+  /** Raises the month's counter to `count`; a higher one stays. */
   readonly counter: (clientId: string, month: string, count: number, access: ViewAccess) => Promise<void>;
 };
 

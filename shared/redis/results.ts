@@ -7,7 +7,7 @@ import { makeBatchedScript } from './batched-script.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { DAY_KEPT_MS, dayOfDate, usageDayKey } from './usage-days.ts';
+import { dayOfDate, hourOf, LUA_COUNT_DAY, textOfFigures, usageDayKey, usageHourKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
@@ -21,12 +21,13 @@ const ENDS_SOON_MS = 600_000;
 const SAVED_KEPT_MS = DAY_MS;
 
 /**
- * The first stored result wins, byte for byte: returns it where it differs from what was to be stored, else false.
+ * The first stored result wins, byte for byte: returns it if it differs from the new one, else false.
  * The month's counter is '' unless the check is refunded; `figures` are names and values to add to the day; `logLine`
- * is added to the client app's log unless it is ''. All of this happens once, also for a result that is saved after its end and leaves no key.
+ * is added to the client app's log unless it is ''; where it ends in a question mark, the time from the acceptance until now
+ * stands instead. All of this happens once, also for a result that is saved after its end and leaves no key.
  */
-export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}
-local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey,
+export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}
+local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey, hourKey,
   resultJson, retainUntil, figures, logLine, acceptedAtMs)
   local stored = redis.call('GET', resultKey)
   if stored then return stored ~= resultJson and stored end
@@ -35,20 +36,24 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, l
   if tonumber(retainUntil) - time[1] * 1000 < ${ENDS_SOON_MS}
     and not redis.call('SET', 'saved:' .. requestId, '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then return false end
   if monthKey ~= '' and tonumber(redis.call('GET', monthKey) or '0') > 0 then redis.call('DECR', monthKey) end
-  for name, value in string.gmatch(figures, '(%S+) (%S+)') do
-    if redis.call('HINCRBY', dayKey, name, value) == tonumber(value) then
-      redis.call('PEXPIRE', dayKey, ${DAY_KEPT_MS})
-    end
+  countDay(dayKey, hourKey, figures)
+  if logLine ~= '' then
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local storedMs = string.format('%d', math.max(0, now - tonumber(acceptedAtMs)))
+    logCheck(logKey, (string.gsub(logLine, '%?$', storedMs)), acceptedAtMs)
   end
-  if logLine ~= '' then logCheck(logKey, logLine, acceptedAtMs) end
   for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do redis.call('PUBLISH', channel, requestId) end
   return false
 end
 `;
 
-/** KEYS: marker, result, those who want to hear of it, the figures of the day, the month's counter, the app's log. */
+/**
+ * KEYS: marker, result, those who want to hear of it, the figures of the day, the month's counter, the app's log,
+ * the figures of the hour.
+ */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
-return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7],
+  ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
 `;
 
 /** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
@@ -56,12 +61,13 @@ export const savingKeysOf = ({
   requestId,
   refund,
   counted,
-}: SaveResult): [string, string, string, string, string] => [
+}: SaveResult): [string, string, string, string, string, string] => [
   keyOf(requestId),
   wantedKey(requestId),
   counted ? usageDayKey(counted.clientId, dayOfDate(counted.date)) : '',
   refund ? monthCounterKey(refund.clientId, refund.month) : '',
   counted ? checkLogKey(counted.clientId) : '',
+  counted ? usageHourKey(counted.clientId, hourOf(counted.logged.acceptedAtMs)) : '',
 ];
 
 /** The arguments of a saving after its id, in the order of `LUA_SAVE_IF_ABSENT`. */
@@ -69,13 +75,13 @@ export const savingArgumentsOf = ({
   resultJson,
   retainUntil,
   counted,
+  access = EVERYDAY,
 }: SaveResult): [string, number, string, string, number] => [
   resultJson,
   retainUntil,
-  Object.entries(counted?.figures ?? {})
-    .flat()
-    .join(' '),
-  counted ? lineOfCheck(counted.logged) : '',
+  textOfFigures(counted?.figures ?? {}),
+  // A rebuild does not know when the result was stored.
+  counted ? lineOfCheck(counted.logged) + (access === EVERYDAY ? '?' : '') : '',
   counted?.logged.acceptedAtMs ?? 0,
 ];
 
@@ -93,12 +99,12 @@ export type SaveResult = {
   readonly retainUntil: number;
   /** The month's counter to give the check back to, on the first save only: nothing was decided. */
   readonly refund?: { readonly clientId: string; readonly month: string };
-  /** What it adds to its client app's day, on the first save only. */
+  /** The counts that it adds to its client app's day, on the first save only. */
   readonly counted?: CountedCheck & { readonly clientId: string };
   readonly access?: ViewAccess;
 };
 
-/** Stored results: what result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
+/** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
 export type Results = {
   /** Saves a result unless there is one; returns the bytes that are stored. */
   readonly saveIfAbsent: (result: SaveResult) => Promise<string>;
@@ -149,7 +155,7 @@ export function makeResults(redis: Redis): Results {
   };
 }
 
-/** What is to be saved of a completed check. */
+/** The record to save for a completed check. */
 export function savingOf(message: CheckCompleted): SaveResult {
   const { requestId, resultJson, retainUntil, decided, clientId, chargedMonth } = message;
   const counted = countCheck(message);

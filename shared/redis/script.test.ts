@@ -4,7 +4,7 @@ import { makeScript } from './script.ts';
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** A Redis whose scripts answer what `answer` says. */
+/** A Redis whose scripts return `answer`. */
 function fakeRedis(answer: () => Promise<number>): Redis {
   const redis: Record<string, unknown> = {
     defineCommand: (name: string) => {

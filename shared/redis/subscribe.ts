@@ -1,6 +1,6 @@
 import { inStore, type Redis } from './connect.ts';
 
-/** What a process hears on its subscription connection. */
+/** The events on the subscription connection of a process. */
 export type Subscription = {
   /** Called with each message of the channel, and never before it was subscribed. */
   readonly onMessage: (message: string) => void;
@@ -22,7 +22,7 @@ export async function subscribe(
   subscriber.on('message', (from: string, message: string) => {
     if (from === channel) subscription.onMessage(message);
   });
-  // `ready` comes just before the resubscription is confirmed: what falls between the two is what callers re-read for.
+  // `ready` comes just before the resubscription is confirmed: callers re-read because a notice may fall between the two.
   subscriber.on('ready', () => subscription.onGap());
   await inStore(async () => void (await subscriber.subscribe(channel)));
 }

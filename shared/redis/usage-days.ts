@@ -1,11 +1,19 @@
-import type { DayFigures } from '#shared/contracts/day-figures.ts';
-import { DAY_MS } from '../contracts/durations.ts';
+import {
+  DAY_FIGURES_MAX,
+  type DayFigures,
+  KEY_FIGURE,
+  OTHER_KEYS_FIGURE,
+} from '#shared/contracts/day-figures.ts';
+import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** A day's figures are kept that long after the day. */
 export const DAY_KEPT_MS = 40 * DAY_MS;
+
+/** An hour's figures are kept that long. */
+export const HOUR_KEPT_MS = 50 * HOUR_MS;
 
 /** Days since 1970, as the keys have them: admission's script works them out of its clock. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
@@ -14,11 +22,40 @@ export const dateOf = (day: number): string => new Date(day * DAY_MS).toISOStrin
 
 export const usageDayKey = (clientId: string, day: number): string => `usage-day:{${clientId}}:${day}`;
 
+/** The figures of one hour, counted since 1970: as those of a day, without the keys. */
+export const usageHourKey = (clientId: string, hour: number): string => `usage-hour:{${clientId}}:${hour}`;
+/** Hours since 1970, as the keys have them. */
+export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
+
 /** A hash as Lua gives it: names and values in turn. */
 export const figuresFrom = (flat: readonly string[]): DayFigures =>
   Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', Number(flat[2 * i + 1])]),
   );
+
+/**
+ * `countDay(dayKey, hourKey, figures)` adds figures, written as `textOfFigures` does, to a day and to an hour of it. A day
+ * has a bounded number of figures: further API keys are counted together.
+ */
+export const LUA_COUNT_DAY = `
+local function addFigure(key, name, value, keptMs)
+  if redis.call('HINCRBY', key, name, value) == tonumber(value) then redis.call('PEXPIRE', key, keptMs) end
+end
+local function countDay(dayKey, hourKey, figures)
+  for name, value in string.gmatch(figures, '(%S+) (%S+)') do
+    if string.sub(name, 1, ${KEY_FIGURE.length}) ~= '${KEY_FIGURE}' then
+      addFigure(dayKey, name, value, ${DAY_KEPT_MS})
+      addFigure(hourKey, name, value, ${HOUR_KEPT_MS})
+    elseif redis.call('HLEN', dayKey) < ${DAY_FIGURES_MAX} or redis.call('HEXISTS', dayKey, name) == 1 then
+      addFigure(dayKey, name, value, ${DAY_KEPT_MS})
+    else
+      addFigure(dayKey, '${OTHER_KEYS_FIGURE}', value, ${DAY_KEPT_MS})
+    end
+  end
+end
+`;
+
+export const textOfFigures = (figures: DayFigures): string => Object.entries(figures).flat().join(' ');
 
 /** KEYS: marker, the day. ARGV: access, ms until it ends, names and values. */
 const RESTORE = `${REQUIRE_VIEW}
@@ -28,12 +65,21 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 1
 `;
 
-/** What client apps did by day: written where first results are saved and where requests are refused. */
+/** The activity of client apps by day: written where first results are saved and where requests are refused. */
 export type UsageDays = {
   /** In the order of `days`, which are counted since 1970; a day without anything is empty. */
   readonly read: (clientId: string, days: readonly number[]) => Promise<DayFigures[]>;
-  /** Puts a day in the place of what there is, for a rebuilder. */
+  /** In the order of `hours`, which are counted since 1970; kept for `HOUR_KEPT_MS`. */
+  readonly readHours: (clientId: string, hours: readonly number[]) => Promise<DayFigures[]>;
+  /** Replaces the stored day, for a rebuild. */
   readonly restore: (clientId: string, day: number, figures: DayFigures, access: ViewAccess) => Promise<void>;
+  /** Replaces the stored hour, for a rebuild. */
+  readonly restoreHour: (
+    clientId: string,
+    hour: number,
+    figures: DayFigures,
+    access: ViewAccess,
+  ) => Promise<void>;
 };
 
 /**
@@ -41,21 +87,26 @@ export type UsageDays = {
  * const [today] = await makeUsageDays(redis).read('app_1', [dayOf(clock.now())]);
  */
 export function makeUsageDays(redis: Redis): UsageDays {
-  const restore = makeScript<number>(redis, 'restoreUsageDay', RESTORE);
-  return {
-    read: (clientId, days) =>
-      inStore(() =>
-        Promise.all(
-          days.map(async (day) => {
-            const stored = await redis.hgetall(usageDayKey(clientId, day));
-            return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, Number(value)]));
-          }),
-        ),
+  const replace = makeScript<number>(redis, 'restoreUsageDay', RESTORE);
+  const restore = async (key: string, keptMs: number, figures: DayFigures, access: ViewAccess) => {
+    const flat = Object.entries(figures).flat();
+    if (flat.length > 0) await replace([GENERATION_KEY, key], [access, keptMs, ...flat]);
+  };
+  const readAll = (keys: readonly string[]) =>
+    inStore(() =>
+      Promise.all(
+        keys.map(async (key) => {
+          const stored = await redis.hgetall(key);
+          return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, Number(value)]));
+        }),
       ),
-    async restore(clientId, day, figures, access) {
-      const flat = Object.entries(figures).flat();
-      if (flat.length === 0) return;
-      await restore([GENERATION_KEY, usageDayKey(clientId, day)], [access, DAY_KEPT_MS, ...flat]);
-    },
+    );
+  return {
+    read: (clientId, days) => readAll(days.map((day) => usageDayKey(clientId, day))),
+    readHours: (clientId, hours) => readAll(hours.map((hour) => usageHourKey(clientId, hour))),
+    restore: (clientId, day, figures, access) =>
+      restore(usageDayKey(clientId, day), DAY_KEPT_MS, figures, access),
+    restoreHour: (clientId, hour, figures, access) =>
+      restore(usageHourKey(clientId, hour), HOUR_KEPT_MS, figures, access),
   };
 }

@@ -4,7 +4,7 @@ import { logKeys, monthCounterKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { dayOf, figuresFrom, usageDayKey } from './usage-days.ts';
+import { dayOf, figuresFrom, hourOf, usageDayKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** An hour's figures are kept until they were published for the last time. */
@@ -16,7 +16,7 @@ const publishLockKey = 'usage:publish-lock';
 
 /**
  * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks. Read together
- * with an instant that tells what is in them from what is not; and never while the views are not whole, for a counter
+ * with an instant that tells what is in them from what is not; and never while the views are incomplete, for a counter
  * that is yet to be put back would be taken for nothing.
  */
 const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
@@ -33,9 +33,6 @@ redis.call('SADD', KEYS[3], ARGV[2])
 redis.call('PEXPIRE', KEYS[3], ARGV[5])
 return 1
 `;
-
-/** Hours since 1970, as the keys have them. */
-export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
 
 /** A client app in one hour, counted since 1970. */
 export type AppHour = { readonly clientId: string; readonly hour: number };

@@ -6,7 +6,7 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 
 /**
  * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a document are stored beside it
- * as well, so that entries leave the index with what they were for.
+ * as well, so that entries leave the index with their documents.
  */
 const SET_INDEX_LUA = `
 local function setIndex(index, entries, id, wanted)
@@ -135,9 +135,9 @@ type Options<D> = {
   readonly key: string;
   readonly parse: (json: unknown) => D;
   readonly idOf: (document: D) => string;
-  /** What a document is found by beside its id: each leads to a text whose first word is the id. */
+  /** Keys that find a document beside its id: each leads to a text whose first word is the id. */
   readonly indexOf: (document: D) => Readonly<Record<string, string>>;
-  /** What is read of a document where the whole of it would be too much. */
+  /** A summary of a document, for readers for which the whole would be too much. */
   readonly summaryOf?: (document: D) => string;
   readonly setsOf?: (document: D) => readonly SetEntry[];
   /** Told the id of every document that changed. */
@@ -166,9 +166,18 @@ export type VersionedDocuments<D> = {
    */
   readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
   readonly list: () => Promise<D[]>;
+  /** The documents behind a cursor, in no order; see `searchDocuments`. */
+  readonly scan: DocumentScan<D>;
   /** The documents whose ids are the members of a set, longest-lived last; not those that left it. */
   readonly listSet: (set: string) => Promise<D[]>;
 };
+
+/** A step through all documents: about `SCAN_COUNT` of them, and the cursor of the next step, if there is one. */
+export type DocumentScan<D> = (
+  cursor: string,
+) => Promise<{ readonly documents: readonly D[]; readonly cursor: string | undefined }>;
+/** Documents that a step reads. One has up to 300 kB, and a few hundred bytes as a rule. */
+const SCAN_COUNT = 100;
 
 /** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as its documents are many. */
 export const keysOf = (key: string) =>
@@ -225,6 +234,14 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
     },
     list: async () =>
       (await inStore(() => redis.hvals(key), LISTING_TIMEOUT_MS)).flatMap((stored) => open(stored) ?? []),
+    async scan(cursor) {
+      const [next, flat] = await inStore(
+        () => redis.hscan(key, cursor, 'COUNT', SCAN_COUNT),
+        LISTING_TIMEOUT_MS,
+      );
+      const documents = flat.flatMap((stored, i) => (i % 2 === 1 ? (open(stored) ?? []) : []));
+      return { documents, cursor: next === '0' ? undefined : next };
+    },
     listSet: async (set) =>
       (await readSet([GENERATION_KEY, key, set], [EVERYDAY])).flatMap((stored) => open(stored) ?? []),
   };

@@ -73,7 +73,7 @@ export type ViewState = {
    * is `missing`, everybody holds. Notes the time of the look while they are whole.
    */
   readonly look: () => Promise<'whole' | 'outdated' | 'missing'>;
-  /** What an outdated Redis says of itself, for the holder of the lock. */
+  /** The recorded state of an outdated Redis, for the holder of the lock. */
   readonly readLast: (token: string) => Promise<LastSeen>;
   /** Takes the rebuild lock; undefined where another process has it. */
   readonly lock: (token: string) => Promise<boolean>;

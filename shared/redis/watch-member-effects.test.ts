@@ -38,3 +38,9 @@ test('a removed member takes its figures along', () => {
   const removed = { ...aMember(granted()), removedAt: AT };
   expect(effectsOf(aMember(granted()), removed).figures).toEqual({ members: -1, 'holders/gold': -1 });
 });
+
+test('a role that is decided for the first time and denied is no revocation', () => {
+  const denied = aMember({ id: 'gold', granted: false, since: AT });
+  expect(effectsOf(aMember(), denied).revoked).toEqual([]);
+  expect(effectsOf(aMember({ id: 'gold', granted: false, since: AT }), denied).revoked).toEqual([]);
+});

@@ -8,7 +8,7 @@ type Effects = {
   readonly revoked: readonly (readonly [string, number])[];
 };
 
-/** What the figures of a watch, the tally of its sweep and the last hour's revocations gain or lose by a write. */
+/** The changes that a write makes to the figures of a watch, the tally of its sweep and the last hour's revocations. */
 export function effectsOf(before: WatchMember | undefined, after: WatchMember): Effects {
   const figures: Record<string, number> = {};
   const tally: Record<string, number> = {};
@@ -34,7 +34,8 @@ export function effectsOf(before: WatchMember | undefined, after: WatchMember): 
     }
   }
   const revoked = after.roles.flatMap(({ id, granted, since }) => {
-    const wasGranted = before?.roles.find((role) => role.id === id)?.granted ?? true;
+    // A rebuild knows no verdict before; a role that a check decides for the first time was not taken away.
+    const wasGranted = before === undefined || before.roles.some((role) => role.id === id && role.granted);
     return !granted && wasGranted && after.sequence > 1 ? [[id, Date.parse(since)] as const] : [];
   });
   return { figures, sweep, tally, revoked };

@@ -1,4 +1,5 @@
 import { REQUIRE_VIEW } from './view.ts';
+import { LUA_WALLETS } from './wallet-index.ts';
 
 /** Revocations of this long count together where no sweep decides on them. */
 const REVOKED_TOGETHER_MS = 3_600_000;
@@ -7,11 +8,12 @@ const REVOKED_TOGETHER_MS = 3_600_000;
  * Writes one member, if it is still at the version that the writer read; with it all that follows from it, so that
  * nothing is counted twice.
  *
- * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of the apps, tombstones.
+ * KEYS: marker, members of the partition, ids, withheld, figures, sweep, due, outbox, members of the apps, tombstones, due
+ * times of watches.
  * ARGV: access, member id, version before ('' for none), stored, name (uid and member id), client id, 1 if it is not
  * removed, 1 if something is withheld, 1 if its event is to be published, due time ('' for none), changes of the
  * figures (JSON), the sweep, changes of its tally (JSON), new revocations by the key of their role (JSON), wallets to
- * add, wallets to remove, now.
+ * add, wallets to remove, now, the watch's member in the due times.
  */
 export const WRITE = `${REQUIRE_VIEW}
 local id, name = ARGV[2], ARGV[5]
@@ -31,6 +33,7 @@ if ARGV[10] == '' then redis.call('ZREM', KEYS[7], name) else redis.call('ZADD',
 for figure, change in pairs(cjson.decode(ARGV[11])) do
   if redis.call('HINCRBY', KEYS[5], figure, change) == 0 then redis.call('HDEL', KEYS[5], figure) end
   if figure == 'members' then redis.call('HINCRBY', KEYS[9], ARGV[6], change) end
+  if string.sub(figure, 1, 5) == 'held/' then redis.call('ZADD', KEYS[11], 'LT', ARGV[17], ARGV[18]) end
 end
 if ARGV[12] ~= '' and redis.call('HGET', KEYS[6], 'sweep') == ARGV[12] then
   for figure, change in pairs(cjson.decode(ARGV[13])) do redis.call('HINCRBY', KEYS[6], figure, change) end
@@ -39,28 +42,39 @@ for key, at in pairs(cjson.decode(ARGV[14])) do
   redis.call('ZADD', key, at, id)
   redis.call('PEXPIRE', key, ${REVOKED_TOGETHER_MS})
 end
-for wallet in string.gmatch(ARGV[15], '%S+') do redis.call('SADD', 'members-of:' .. wallet, name) end
-for wallet in string.gmatch(ARGV[16], '%S+') do redis.call('SREM', 'members-of:' .. wallet, name) end
+${LUA_WALLETS}
+for wallet in string.gmatch(ARGV[15], '%S+') do addToWallet(wallet, name, id) end
+for wallet in string.gmatch(ARGV[16], '%S+') do removeFromWallet(wallet, name, id) end
 return 1
 `;
 
 /** KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text for each. */
 export const REFRESH = `${REQUIRE_VIEW}
+local ids, names, fields = {}, {}, {}
 for i = 3, #ARGV, 3 do
-  local stored = redis.call('HGET', KEYS[2], ARGV[i])
-  if stored and string.match(stored, '^(%d+) ') == ARGV[i + 1] then redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 2]) end
-  redis.call('ZREM', KEYS[3], ARGV[2] .. '/' .. ARGV[i])
+  ids[#ids + 1] = ARGV[i]
+  names[#names + 1] = ARGV[2] .. '/' .. ARGV[i]
 end
+for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do
+  if stored and string.match(stored, '^(%d+) ') == ARGV[3 * i + 1] then
+    fields[#fields + 1] = ids[i]
+    fields[#fields + 1] = ARGV[3 * i + 2]
+  end
+end
+if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
+if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(names)) end
 return 1
 `;
 
-/** KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name. */
+/**
+ * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name.
+ * Returns 0 where the member has changed since.
+ */
 export const MARK_SENT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
-if stored and string.match(stored, '^(%d+) ') == ARGV[3] then
-  redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
-  redis.call('SREM', KEYS[3], ARGV[5])
-end
+if not stored or string.match(stored, '^(%d+) ') ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
+redis.call('SREM', KEYS[3], ARGV[5])
 return 1
 `;
 
@@ -86,10 +100,4 @@ for i = 6, #ARGV do
 end
 redis.call('PEXPIRE', KEYS[2], ${REVOKED_TOGETHER_MS})
 return allowed
-`;
-
-/** KEYS: lock. ARGV: holder. */
-export const UNLOCK = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
 `;

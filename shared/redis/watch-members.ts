@@ -1,11 +1,16 @@
-import { partitionOfMember, uidOfMember, type WatchMember, watchOfUid } from '#shared/contracts/watch.ts';
+import { partitionOfMember, uidOfMember, type WatchMember } from '#shared/contracts/watch.ts';
+import { batchCalls } from './batch-calls.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import { membersOfWalletKey } from './followed-contracts.ts';
+import { type DueMembers, dueKey, makeDueMembers } from './due-members.ts';
+import { type MembersLock, makeMembersLock } from './members-lock.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
+import { makeWalletIndex } from './wallet-index.ts';
 import { effectsOf } from './watch-member-effects.ts';
-import { MARK_SENT, MAY_REVOKE, REFRESH, UNLOCK, WRITE } from './watch-member-scripts.ts';
+import { MARK_SENT, MAY_REVOKE, REFRESH, WRITE } from './watch-member-scripts.ts';
+import { type MemberName, nameOf, parseStored, textOf, walletsOf } from './watch-member-text.ts';
+import { dueTimeOf } from './watches.ts';
 
 /** How long a tombstone is kept: longer than a record may be on its way. */
 const TOMBSTONE_MS = 3_600_000;
@@ -18,15 +23,14 @@ const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partiti
 const idsKey = (uid: string): string => `wm-ids:${uid}`;
 const withheldKey = (uid: string, partition: number): string => `wm-withheld:${uid}:${partition}`;
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
-/** What the running sweep of a watch has found. */
+/** The findings of a watch's running sweep. */
 export const sweepKey = (uid: string): string => `wm-sweep:${uid}`;
 const revokedKey = (uid: string, roleId: string): string => `wm-revoked:${uid}/${roleId}`;
-const dueKey = (partition: number): string => `wm-due:${partition}`;
 const outboxKey = (partition: number): string => `wm-outbox:${partition}`;
 const APP_MEMBERS_KEY = 'wm-app-members';
 const REMOVED_KEY = 'wm-removed';
 
-/** What is known of the members of a watch as a whole. */
+/** Figures over all members of a watch. */
 export type WatchFigures = {
   readonly members: number;
   /** By role id; members whose last verdict that was sent is `granted`. */
@@ -45,82 +49,101 @@ export type WriteOptions = {
   readonly access?: ViewAccess;
 };
 
-export type MemberName = { readonly uid: string; readonly memberId: string };
-
-export type WatchMembers = {
-  /** Tombstones included. In the order of the ids. */
-  readonly readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
-  /** Writes a member that was read as `before`; false where it has changed since. */
-  readonly write: (
-    before: WatchMember | undefined,
-    after: WatchMember,
-    nowMs: number,
-    options?: WriteOptions,
-  ) => Promise<boolean>;
-  /** Puts a document in that was read from the topic; false where the view has the same or a newer version. */
-  readonly project: (member: WatchMember, nowMs: number, access?: ViewAccess) => Promise<boolean>;
-  /** Notes checks that changed nothing that is published. */
-  readonly refresh: (uid: string, partition: number, members: readonly WatchMember[]) => Promise<void>;
-  readonly list: (uid: string, page: { after?: string; countMax: number }) => Promise<WatchMember[]>;
-  /** Every member of a partition, in no order, a few hundred at a time. */
-  readonly scan: (uid: string, partition: number) => AsyncIterable<WatchMember[]>;
-  /** Members of whom something is withheld. */
-  readonly withheld: (uid: string, partition: number) => Promise<string[]>;
-  readonly figures: (uid: string) => Promise<WatchFigures>;
-  /** Members of all the watches of an app. */
-  readonly countOfApp: (clientId: string) => Promise<number>;
-  /** Members that are due, the earliest first. They stay due until they were checked. */
-  readonly due: (partition: number, nowMs: number, countMax: number) => Promise<MemberName[]>;
-  /** When the first member of a partition was due. */
-  readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
-  /** Makes members due then, unless they are due earlier. */
-  readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
-  /** Puts the due time off: the check was asked for, and is asked for again then if no answer came. */
-  readonly putOff: (names: readonly MemberName[], atMs: number) => Promise<void>;
-  /** Members of a partition whose event is to be published. */
-  readonly outbox: (partition: number) => Promise<MemberName[]>;
-  readonly markSent: (member: WatchMember) => Promise<void>;
-  /** Which members may be revoked a role now, where no sweep decides; the others are to be held. */
-  readonly mayRevoke: (
-    uid: string,
-    roleId: string,
-    memberIds: readonly string[],
-    bound: { nowMs: number; holders: number; share: number; atLeast: number },
-  ) => Promise<ReadonlySet<string>>;
-  /** The members that a wallet, in lower case, belongs to. */
-  readonly ofWallet: (account: string) => Promise<MemberName[]>;
-  /** Takes tombstones out of the view whose time has come; how many they were. */
-  readonly dropRemoved: (nowMs: number, countMax: number) => Promise<number>;
-  /** Deletes what is left of a watch without members. */
-  readonly forget: (uid: string) => Promise<void>;
-  /** Holds the writes of an app's members for one writer; nothing where another one has them. */
-  readonly lock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;
-  readonly unlock: (clientId: string, holder: string) => Promise<void>;
-};
+export type WatchMembers = DueMembers &
+  MembersLock & {
+    /** Tombstones included. In the order of the ids. */
+    readonly readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
+    /** The view's version of a member if it is newer than this one. Cheap for many at once. */
+    readonly readNewer: (member: WatchMember) => Promise<WatchMember | undefined>;
+    /** Writes a member that was read as `before`; false where it has changed since. */
+    readonly write: (
+      before: WatchMember | undefined,
+      after: WatchMember,
+      nowMs: number,
+      options?: WriteOptions,
+    ) => Promise<boolean>;
+    /** Puts a document in that was read from the topic; false where the view has the same or a newer version. */
+    readonly project: (member: WatchMember, nowMs: number, access?: ViewAccess) => Promise<boolean>;
+    /** Notes checks that changed nothing that is published. */
+    readonly refresh: (uid: string, partition: number, members: readonly WatchMember[]) => Promise<void>;
+    readonly list: (uid: string, page: { after?: string; countMax: number }) => Promise<WatchMember[]>;
+    /** Every member of a partition, in no order, 500 at a time. */
+    readonly scan: (uid: string, partition: number) => AsyncIterable<WatchMember[]>;
+    /** Members of whom something is withheld. */
+    readonly withheld: (uid: string, partition: number) => Promise<string[]>;
+    readonly figures: (uid: string) => Promise<WatchFigures>;
+    /** Members of all the watches of an app. */
+    readonly countOfApp: (clientId: string) => Promise<number>;
+    /** Members of a partition whose event is to be published. */
+    readonly outbox: (partition: number) => Promise<MemberName[]>;
+    /** Takes a member out of the outbox; false where it has changed since. */
+    readonly markSent: (member: WatchMember) => Promise<boolean>;
+    /** Which members may be revoked a role now, where no sweep decides; the others are to be held. */
+    readonly mayRevoke: (
+      uid: string,
+      roleId: string,
+      memberIds: readonly string[],
+      bound: { nowMs: number; holders: number; share: number; atLeast: number },
+    ) => Promise<ReadonlySet<string>>;
+    /** The members that a wallet, in lower case, belongs to. */
+    readonly ofWallet: (account: string) => Promise<MemberName[]>;
+    /** Takes tombstones out of the view whose time has come; how many they were. */
+    readonly dropRemoved: (nowMs: number, countMax: number) => Promise<number>;
+    /** Deletes the remaining keys of a watch without members. */
+    readonly forget: (uid: string) => Promise<void>;
+  };
 
 /** The view of the members. */
 export function makeWatchMembers(redis: Redis): WatchMembers {
+  const wallets = makeWalletIndex(redis);
   const write = makeBatchedScript<number>(redis, 'writeWatchMembers', WRITE);
   const refresh = makeScript<number>(redis, 'refreshWatchMembers', REFRESH);
   const markSent = makeBatchedScript<number>(redis, 'markWatchEventsSent', MARK_SENT);
   const mayRevoke = makeScript<string[]>(redis, 'mayRevoke', MAY_REVOKE);
-  const unlock = makeScript<number>(redis, 'unlockWatchMembers', UNLOCK);
 
   const readMany: WatchMembers['readMany'] = (uid, memberIds) =>
     inStore(async () => {
-      const stored = await Promise.all(
-        memberIds.map((id) => redis.hget(docsKey(uid, partitionOfMember(uid, id)), id)),
+      const byPartition = new Map<number, string[]>();
+      for (const id of memberIds) {
+        const partition = partitionOfMember(uid, id);
+        const ids = byPartition.get(partition);
+        if (ids) ids.push(id);
+        else byPartition.set(partition, [id]);
+      }
+      const found = new Map<string, WatchMember>();
+      await Promise.all(
+        [...byPartition].map(async ([partition, ids]) => {
+          for (const [i, text] of (await redis.hmget(docsKey(uid, partition), ...ids)).entries())
+            if (text !== null) found.set(ids[i] ?? '', parseStored(uid, ids[i] ?? '', text));
+        }),
       );
-      return stored.map((text, i) =>
-        text === null ? undefined : parseStored(uid, memberIds[i] ?? '', text),
-      );
+      return memberIds.map((id) => found.get(id));
     }, LISTING_TIMEOUT_MS);
+
+  const readTexts = batchCalls(CHUNK, async (names: readonly MemberName[]) => {
+    const places = new Map<string, number[]>();
+    for (const [place, { uid, memberId }] of names.entries()) {
+      const key = docsKey(uid, partitionOfMember(uid, memberId));
+      places.set(key, [...(places.get(key) ?? []), place]);
+    }
+    const texts: string[] = [];
+    await inStore(() =>
+      Promise.all(
+        [...places].map(async ([key, ofKey]) => {
+          const found = await redis.hmget(key, ...ofKey.map((place) => names[place]?.memberId ?? ''));
+          for (const [index, place] of ofKey.entries()) texts[place] = found[index] ?? '';
+        }),
+      ),
+    );
+    return texts;
+  });
 
   const writeOne: WatchMembers['write'] = async (before, after, nowMs, options = {}) => {
     const { dueAtMs, isUnpublished = true, countsRevoked = true, access = EVERYDAY } = options;
     const uid = uidOfMember(after);
     const { memberId, clientId } = after;
     const partition = partitionOfMember(uid, memberId);
+    const watchDue = dueTimeOf(uid);
     const keys = [
       GENERATION_KEY,
       docsKey(uid, partition),
@@ -132,6 +155,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       outboxKey(partition),
       APP_MEMBERS_KEY,
       REMOVED_KEY,
+      watchDue.key,
     ];
     const { figures, sweep, tally, revoked } = effectsOf(before, after);
     const [walletsBefore, walletsAfter] = [walletsOf(before), walletsOf(after)];
@@ -155,12 +179,21 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       walletsAfter.filter((wallet) => !walletsBefore.includes(wallet)).join(' '),
       walletsBefore.filter((wallet) => !walletsAfter.includes(wallet)).join(' '),
       nowMs,
+      watchDue.member,
     ]);
     return reply === 1;
   };
 
   return {
+    ...makeDueMembers(redis),
+    ...makeMembersLock(redis),
     readMany,
+    async readNewer(member) {
+      const uid = uidOfMember(member);
+      const text = await readTexts({ uid, memberId: member.memberId });
+      const isNewer = Number(text.slice(0, text.indexOf(' '))) > member.version;
+      return isNewer ? parseStored(uid, member.memberId, text) : undefined;
+    },
     write: writeOne,
     async project(member, nowMs, access) {
       const uid = uidOfMember(member);
@@ -187,17 +220,20 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     },
     async *scan(uid, partition) {
       let cursor = '0';
+      let members: WatchMember[] = [];
       do {
         const [next, flat] = await inStore(
           () => redis.hscan(docsKey(uid, partition), cursor, 'COUNT', CHUNK),
           LISTING_TIMEOUT_MS,
         );
         cursor = next;
-        const members: WatchMember[] = [];
         for (let i = 0; i < flat.length; i += 2)
           members.push(parseStored(uid, flat[i] ?? '', flat[i + 1] ?? ''));
-        yield members.filter(({ removedAt }) => removedAt === undefined);
+        members = members.filter(({ removedAt }) => removedAt === undefined);
+        // A page has some more or less than it was asked for: parts of a few members would cost as much as whole ones.
+        while (members.length >= CHUNK) yield members.splice(0, CHUNK);
       } while (cursor !== '0');
+      yield members;
     },
     withheld: (uid, partition) =>
       inStore(() => redis.smembers(withheldKey(uid, partition)), LISTING_TIMEOUT_MS),
@@ -213,41 +249,22 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       return { members: Number(members ?? 0), holders: of('holders/'), held: of('held/') };
     },
     countOfApp: (clientId) => inStore(async () => Number((await redis.hget(APP_MEMBERS_KEY, clientId)) ?? 0)),
-    due: (partition, nowMs, countMax) =>
-      inStore(async () =>
-        (await redis.zrangebyscore(dueKey(partition), '-inf', nowMs, 'LIMIT', 0, countMax)).map(nameOf),
-      ),
-    oldestDueAt: (partition) =>
-      inStore(async () => {
-        const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
-        return score === undefined ? undefined : Number(score);
-      }),
-    setDue: (names, atMs) =>
-      inStore(async () => {
-        await Promise.all(
-          names.map((name) => redis.zadd(dueKeyOf(name), 'LT', String(atMs), textOfName(name))),
-        );
-      }),
-    putOff: (names, atMs) =>
-      inStore(async () => {
-        await Promise.all(names.map((name) => redis.zadd(dueKeyOf(name), 'XX', atMs, textOfName(name))));
-      }),
     outbox: (partition) => inStore(async () => (await redis.smembers(outboxKey(partition))).map(nameOf)),
     async markSent(member) {
       const uid = uidOfMember(member);
       const partition = partitionOfMember(uid, member.memberId);
       const { event: _, ...sent } = member;
-      await markSent(
+      const reply = await markSent(
         [GENERATION_KEY, docsKey(uid, partition), outboxKey(partition)],
         [EVERYDAY, member.memberId, member.version, textOf(sent), `${uid}/${member.memberId}`],
       );
+      return reply === 1;
     },
     async mayRevoke(uid, roleId, memberIds, { nowMs, holders, share, atLeast }) {
       const args = [EVERYDAY, nowMs, holders, share, atLeast, ...memberIds];
       return new Set(await mayRevoke([GENERATION_KEY, revokedKey(uid, roleId)], args));
     },
-    ofWallet: (account) =>
-      inStore(async () => (await redis.smembers(membersOfWalletKey(account))).map(nameOf)),
+    ofWallet: wallets.membersOf,
     async dropRemoved(nowMs, countMax) {
       const names = await inStore(() =>
         redis.zrangebyscore(REMOVED_KEY, '-inf', nowMs - TOMBSTONE_MS, 'LIMIT', 0, countMax),
@@ -259,41 +276,11 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       }
       return names.length;
     },
-    forget: (uid) => inStore(async () => void (await redis.unlink(figuresKey(uid), sweepKey(uid)))),
-    lock: (clientId, holder, forMs) =>
-      inStore(async () => (await redis.set(`lock:wm:${clientId}`, holder, 'PX', forMs, 'NX')) === 'OK'),
-    unlock: async (clientId, holder) => void (await unlock([`lock:wm:${clientId}`], [holder])),
+    async forget(uid) {
+      await inStore(() => redis.unlink(figuresKey(uid), sweepKey(uid)));
+      await wallets.forget(uid);
+    },
   };
 }
 
 const flag = (is: boolean): string => (is ? '1' : '0');
-
-const textOfName = ({ uid, memberId }: MemberName): string => `${uid}/${memberId}`;
-const dueKeyOf = ({ uid, memberId }: MemberName): string => dueKey(partitionOfMember(uid, memberId));
-
-/** A uid has two slashes, and the member id begins behind the third. */
-function nameOf(text: string): MemberName {
-  const [clientId, watchId, createdAt, ...rest] = text.split('/');
-  return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
-}
-
-/** Stored without what its place says already. */
-function textOf(member: WatchMember): string {
-  const { clientId: _, watchId: __, watchCreatedAt: ___, memberId: ____, version, ...stored } = member;
-  return `${version} ${JSON.stringify(stored)}`;
-}
-
-function parseStored(uid: string, memberId: string, text: string): WatchMember {
-  const space = text.indexOf(' ');
-  const watchCreatedAt = new Date(Number(uid.slice(uid.lastIndexOf('/') + 1))).toISOString();
-  const version = Number(text.slice(0, space));
-  // Written by this file alone, from a message that was parsed.
-  return { ...watchOfUid(uid), watchCreatedAt, memberId, version, ...JSON.parse(text.slice(space + 1)) };
-}
-
-const walletsOf = (member: WatchMember | undefined): string[] =>
-  member === undefined || member.removedAt !== undefined
-    ? []
-    : [...(member.accounts ?? [member.account]), ...(member.vaults ?? [])].map((wallet) =>
-        wallet.toLowerCase(),
-      );

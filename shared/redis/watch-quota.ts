@@ -4,6 +4,8 @@ import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
 
 const KEPT_MS = 40 * 86_400_000;
+/** Longer than the topic keeps a record: it may be handled again. */
+const REFUNDED_KEPT_MS = 2 * 86_400_000;
 
 /**
  * KEYS: marker, the month's counter, the share of the watches. ARGV: access, checks, limit of the month, share of it.
@@ -20,6 +22,16 @@ redis.call('PEXPIRE', KEYS[3], ${KEPT_MS})
 return 0
 `;
 
+/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access, checks. Once for a part. */
+const REFUND = `${REQUIRE_VIEW}
+if not redis.call('SET', KEYS[4], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
+for i = 2, 3 do
+  local count = tonumber(redis.call('GET', KEYS[i]) or '0')
+  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[2]))) end
+end
+return 1
+`;
+
 const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded'] as const;
 
 /** Charges the checks of watches to the quota of their app's month, up to the share that watches may use. */
@@ -30,6 +42,23 @@ export type ChargeWatch = (charge: {
   readonly requestsPerMonth: number;
   readonly quotaShare: number;
 }) => Promise<(typeof OUTCOMES)[number]>;
+
+/** Refunds checks of a part that nothing was decided of, once for each part. */
+export type RefundWatch = (refund: {
+  readonly clientId: string;
+  readonly month: string;
+  readonly count: number;
+  readonly requestId: string;
+}) => Promise<void>;
+
+export function makeRefundWatch(redis: Redis): RefundWatch {
+  const refund = makeScript<number>(redis, 'refundWatch', REFUND);
+  return async function refundWatch({ clientId, month, count, requestId }) {
+    const counter = monthCounterKey(clientId, month);
+    const keys = [GENERATION_KEY, counter, `${counter}:watches`, `wm-refunded:${requestId}`];
+    await refund(keys, [EVERYDAY, count]);
+  };
+}
 
 export function makeChargeWatch(redis: Redis): ChargeWatch {
   const charge = makeScript<number>(redis, 'chargeWatch', CHARGE);

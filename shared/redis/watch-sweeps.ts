@@ -4,22 +4,29 @@ import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
 import { sweepKey } from './watch-members.ts';
+import { setDueTime } from './watches.ts';
 
 const RUNNING_KEY = 'wm-sweeps';
 const NEXT_KEY = 'wm-next';
+const GAP_KEY = 'wm-gap';
 const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
 
 /*
  * A sweep of a watch: begun ──every partition has asked, every part was answered, or the time is up──► decided
- * ──every partition has settled──► ended. What is still to be done stands in a set: `ask/<p>`, a part's id, `settle/<p>`.
+ * ──every partition has settled──► ended. A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`.
  */
 
-/** KEYS: marker, sweep, open, running. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders (JSON). */
+/**
+ * KEYS: marker, sweep, open, running. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders (JSON). Partitions
+ * without members have nothing to ask.
+ */
 const BEGIN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 redis.call('DEL', KEYS[3])
 redis.call('HSET', KEYS[2], 'sweep', ARGV[3], 'cause', ARGV[4], 'rules', ARGV[5], 'holders', ARGV[6])
-for p = 0, ${MEMBER_PARTITIONS - 1} do redis.call('SADD', KEYS[3], 'ask/' .. p) end
+for p = 0, ${MEMBER_PARTITIONS - 1} do
+  if redis.call('EXISTS', 'wm:' .. ARGV[2] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
+end
 redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
 return 1
 `;
@@ -30,14 +37,33 @@ if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return 0 end
 return redis.call(ARGV[3], KEYS[3], ARGV[4])
 `;
 
-/** KEYS: marker, sweep, open. ARGV: access, sweep, roles to hold (JSON). The first decision stays. */
+/**
+ * KEYS: marker, sweep, open. ARGV: access, sweep, roles to hold (JSON), uid. The first decision stays. Partitions where nothing is
+ * withheld have nothing to settle.
+ */
 const DECIDE = `${REQUIRE_VIEW}
 if redis.call('HGET', KEYS[2], 'sweep') ~= ARGV[2] then return false end
 if redis.call('HSETNX', KEYS[2], 'hold', ARGV[3]) == 1 then
   redis.call('DEL', KEYS[3])
-  for p = 0, ${MEMBER_PARTITIONS - 1} do redis.call('SADD', KEYS[3], 'settle/' .. p) end
+  for p = 0, ${MEMBER_PARTITIONS - 1} do
+    if redis.call('EXISTS', 'wm-withheld:' .. ARGV[4] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'settle/' .. p) end
+  end
 end
 return redis.call('HGET', KEYS[2], 'hold')
+`;
+
+/**
+ * KEYS: marker, next sweeps, last sweeps for a gap. ARGV: access, uid, now, least distance in ms. The next sweep is brought
+ * forward, but not to before the least distance from the last one that was.
+ */
+const SET_NEXT_AFTER_GAP = `${REQUIRE_VIEW}
+local last = tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or '0')
+local at = math.max(tonumber(ARGV[3]), last + tonumber(ARGV[4]))
+local next = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '') or math.huge
+if next <= at then return 0 end
+redis.call('HSET', KEYS[2], ARGV[2], string.format('%.0f', at))
+redis.call('HSET', KEYS[3], ARGV[2], string.format('%.0f', at))
+return 1
 `;
 
 /** KEYS: marker, sweep, open, running. ARGV: access, sweep, uid. */
@@ -70,6 +96,8 @@ export type WatchSweeps = {
   readonly begin: (sweep: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>) => Promise<boolean>;
   readonly running: () => Promise<string[]>;
   readonly read: (uid: string) => Promise<Sweep | undefined>;
+  /** Whether the sweep is the running one and not decided yet. */
+  readonly isOpen: (uid: string, sweep: number) => Promise<boolean>;
   readonly addPart: (uid: string, sweep: number, part: string) => Promise<void>;
   /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
   readonly finish: (uid: string, sweep: number, item: string) => Promise<void>;
@@ -83,14 +111,17 @@ export type WatchSweeps = {
   /** When the next sweep is due, epoch ms. */
   readonly nextAt: (uid: string) => Promise<number | undefined>;
   readonly setNext: (uid: string, atMs: number) => Promise<void>;
+  /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for that reason. */
+  readonly setNextAfterGap: (uid: string, nowMs: number, everyMs: number) => Promise<void>;
   readonly forget: (uid: string) => Promise<void>;
 };
 
-/** The sweeps of the watches: which are running, and what each has still to do. */
+/** The sweeps of the watches: which are running, and the remaining tasks of each. */
 export function makeWatchSweeps(redis: Redis): WatchSweeps {
   const begin = makeScript<number>(redis, 'beginSweep', BEGIN);
   const changeOpen = makeScript<number>(redis, 'changeOpenOfSweep', CHANGE_OPEN);
   const decide = makeScript<string | null>(redis, 'decideSweep', DECIDE);
+  const setNextAfterGap = makeScript<number>(redis, 'setNextSweepAfterGap', SET_NEXT_AFTER_GAP);
   const end = makeScript<number>(redis, 'endSweep', END);
   const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
   return {
@@ -125,24 +156,42 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         toSettle,
       };
     },
+    isOpen: (uid, sweep) =>
+      inStore(async () => {
+        const [running, hold] = await redis.hmget(sweepKey(uid), 'sweep', 'hold');
+        return running === String(sweep) && hold === null;
+      }),
     addPart: async (uid, sweep, part) =>
       void (await changeOpen(keysOf(uid), [EVERYDAY, sweep, 'SADD', part])),
     finish: async (uid, sweep, item) => void (await changeOpen(keysOf(uid), [EVERYDAY, sweep, 'SREM', item])),
     async decide(uid, sweep, holdRoles) {
-      const stood = await decide(keysOf(uid), [EVERYDAY, sweep, JSON.stringify(holdRoles)]);
+      const stood = await decide(keysOf(uid), [EVERYDAY, sweep, JSON.stringify(holdRoles), uid]);
       return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
     },
-    end: async (uid, sweep) => void (await end([...keysOf(uid), RUNNING_KEY], [EVERYDAY, sweep, uid])),
+    async end(uid, sweep) {
+      await end([...keysOf(uid), RUNNING_KEY], [EVERYDAY, sweep, uid]);
+      // What the sweep has held is to be announced, and the next sweep may be waiting.
+      await setDueTime(redis, uid, 0);
+    },
     nextAt: (uid) =>
       inStore(async () => {
         const at = await redis.hget(NEXT_KEY, uid);
         return at === null ? undefined : Number(at);
       }),
-    setNext: (uid, atMs) => inStore(async () => void (await redis.hset(NEXT_KEY, uid, atMs))),
+    async setNext(uid, atMs) {
+      await inStore(() => redis.hset(NEXT_KEY, uid, atMs));
+      await setDueTime(redis, uid, atMs);
+    },
+    async setNextAfterGap(uid, nowMs, everyMs) {
+      const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
+      const isSet = await setNextAfterGap(keys, [EVERYDAY, uid, nowMs, everyMs]);
+      if (isSet === 1) await setDueTime(redis, uid, nowMs);
+    },
     forget: (uid) =>
       inStore(async () => {
         await Promise.all([
           redis.hdel(NEXT_KEY, uid),
+          redis.hdel(GAP_KEY, uid),
           redis.unlink(sweepKey(uid), openKey(uid)),
           redis.zrem(RUNNING_KEY, uid),
         ]);

@@ -1,4 +1,4 @@
-import { MEMBER_PARTITIONS, partitionOfWatch, Watch, watchKey, watchUid } from '#shared/contracts/watch.ts';
+import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
 import { ruleSetUsersKey } from './rule-sets.ts';
 import { makeScript } from './script.ts';
@@ -6,7 +6,7 @@ import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from '
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
-export const WATCH_CHANGED = 'watch:changed';
+const WATCH_CHANGED = 'watch:changed';
 const WATCHES_KEY = 'watches:1';
 /** Tombstones by when they may be dropped. */
 const ENDED_KEY = `${WATCHES_KEY}:ended`;
@@ -18,6 +18,36 @@ const idsKey = (clientId: string): string => `watches:of:${clientId}`;
 export const watchSlotsKey = (clientId: string): string => `places:watches:${clientId}`;
 /** The watches whose sweeps the owner of a partition starts and ends. */
 const ofPartitionKey = (partition: number): string => `watches:in:${partition}`;
+
+/**
+ * The watches of a partition by when they are to be seen to. Every change of a document makes its watch due; those that an
+ * earlier version stored come in by `FILL`.
+ */
+const dueKey = (partition: number): string => `watches:due:${partition}`;
+/** The due time of a watch: the sorted set and its member there. */
+export const dueTimeOf = (uid: string): { readonly key: string; readonly member: string } => ({
+  key: dueKey(partitionOfWatch(uid)),
+  member: watchKey(watchOfUid(uid)),
+});
+
+/** KEYS: marker, documents, due times. ARGV: access, now, due time from now on, maximum count. */
+const CLAIM = `${REQUIRE_VIEW}
+local found = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, ARGV[4])) do
+  local stored = redis.call('HGET', KEYS[2], id)
+  if stored then
+    found[#found + 1] = stored
+    redis.call('ZADD', KEYS[3], ARGV[3], id)
+  else redis.call('ZREM', KEYS[3], id) end
+end
+return found
+`;
+
+/** KEYS: marker, watches of the partition, due times. ARGV: access, due time, `NX` or `LT`. */
+const FILL = `${REQUIRE_VIEW}
+for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2], id) end
+return 1
+`;
 
 /** KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count. */
 const LIST = `${REQUIRE_VIEW}
@@ -34,12 +64,27 @@ return found
 export type Watches = {
   /** Nothing where it was deleted. */
   readonly read: (clientId: string, watchId: string) => Promise<Watch | undefined>;
+  /** The watch that a uid names; nothing where it was deleted, though there may be a new one with its id. */
+  readonly readByUid: (uid: string) => Promise<Watch | undefined>;
   /** For writers: by `watchKey`, tombstones included. */
   readonly documents: Pick<VersionedDocuments<Watch>, 'read' | 'lease' | 'project'>;
   readonly project: (watch: Watch, access?: ViewAccess) => Promise<boolean>;
   readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<Watch[]>;
   /** The watches whose sweeps belong to a partition, tombstones included. */
   readonly inPartition: (partition: number) => Promise<Watch[]>;
+  /** The watches of a partition that are due, tombstones included; they are due again at `againAtMs` at the latest. */
+  readonly claimDue: (
+    partition: number,
+    nowMs: number,
+    againAtMs: number,
+    countMax: number,
+  ) => Promise<Watch[]>;
+  /** Makes a watch due then, unless it is due earlier. */
+  readonly setDue: (uid: string, atMs: number) => Promise<void>;
+  /** The same for every watch of an app with this rule set. */
+  readonly setUsersDue: (clientId: string, ruleSet: string, atMs: number) => Promise<void>;
+  /** The same for every watch of a partition, or for those only that have no due time. */
+  readonly setAllDue: (partition: number, atMs: number, which: 'all' | 'without') => Promise<void>;
   /** Takes tombstones out of the view whose time has come; how many they were. */
   readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
 };
@@ -50,6 +95,8 @@ export type Watches = {
  */
 export function makeWatches(redis: Redis): Watches {
   const list = makeScript<string[]>(redis, 'listWatches', LIST);
+  const claim = makeScript<string[]>(redis, 'claimDueWatches', CLAIM);
+  const fill = makeScript<number>(redis, 'fillDueWatches', FILL);
   const { read, lease, project, remove, listSet } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
@@ -59,27 +106,58 @@ export function makeWatches(redis: Redis): Watches {
     channel: WATCH_CHANGED,
     startsAtClock: true,
   });
+  const readLive: Watches['read'] = async (clientId, watchId) => {
+    const found = await read(watchKey({ clientId, watchId }));
+    return found?.deletedAt === undefined ? found : undefined;
+  };
   return {
-    async read(clientId, watchId) {
-      const found = await read(watchKey({ clientId, watchId }));
-      return found?.deletedAt === undefined ? found : undefined;
+    read: readLive,
+    async readByUid(uid) {
+      const { clientId, watchId } = watchOfUid(uid);
+      const watch = await readLive(clientId, watchId);
+      return watch && watchUid(watch) === uid ? watch : undefined;
     },
     documents: { read, lease, project },
     project,
     async list(clientId, { after = '', countMax }) {
       const keys = [GENERATION_KEY, WATCHES_KEY, idsKey(clientId)];
       const stored = await list(keys, [EVERYDAY, clientId, after, countMax]);
-      return stored.map((text) => Watch.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
+      return stored.map(parseStored);
     },
     inPartition: (partition) => listSet(ofPartitionKey(partition)),
+    async claimDue(partition, nowMs, againAtMs, countMax) {
+      const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
+      return (await claim(keys, [EVERYDAY, nowMs, againAtMs, countMax])).map(parseStored);
+    },
+    setDue: (uid, atMs) => setDueTime(redis, uid, atMs),
+    async setUsersDue(clientId, ruleSet, atMs) {
+      const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
+      await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
+    },
+    async setAllDue(partition, atMs, which) {
+      const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
+      await fill(keys, [EVERYDAY, atMs, which === 'all' ? 'LT' : 'NX']);
+    },
     async dropEnded(nowMs, countMax) {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
-      const sets = [ENDED_KEY, ...Array.from({ length: MEMBER_PARTITIONS }, (_, p) => ofPartitionKey(p))];
-      for (const key of keys) await remove(key, sets);
+      for (const key of keys) {
+        const partition = partitionOfWatch(key);
+        await remove(key, [ENDED_KEY, ofPartitionKey(partition), dueKey(partition)]);
+      }
       return keys.length;
     },
   };
 }
+
+/** Makes a watch due then, unless it is due earlier. */
+export const setDueTime = (redis: Redis, uid: string, atMs: number): Promise<void> =>
+  inStore(async () => {
+    const { key, member } = dueTimeOf(uid);
+    await redis.call('ZADD', key, 'LT', atMs, member);
+  });
+
+/** The document stands behind its version. */
+const parseStored = (text: string): Watch => Watch.parse(JSON.parse(text.slice(text.indexOf(' ') + 1)));
 
 function setsOf(watch: Watch): SetEntry[] {
   const { clientId, watchId, ruleSet, formerRuleSet, deletedAt } = watch;
@@ -99,5 +177,6 @@ function setsOf(watch: Watch): SetEntry[] {
       untilMs: isLive ? Infinity : undefined,
     },
     { set: ofPartitionKey(partition), member: key, untilMs: Infinity },
+    { set: dueKey(partition), member: key, untilMs: 0 },
   ];
 }

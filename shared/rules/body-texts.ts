@@ -4,7 +4,7 @@ import { AMOUNT } from './amount.ts';
 
 /** The texts of a request body, each with its own faults. */
 
-const ROLE_ID_LENGTH_MAX = 128;
+export const ROLE_ID_LENGTH_MAX = 128;
 const REF_LENGTH_MAX = 128;
 const CALLBACK_URL_LENGTH_MAX = 2_048;
 const LABEL_LENGTH_MAX = 256;

@@ -172,6 +172,12 @@ export const RULE_MEMBERS: ReadonlySet<string> = new Set(
   Object.values(RULES).flatMap((schema) => Object.keys(schema.shape)),
 );
 
+/** The members that a rule of a type may have; `undefined` for an unknown type. Only the outermost rule names a role. */
+export function ruleMembersOf(type: string, isNested: boolean): readonly string[] | undefined {
+  const schema = Object.values(RULES).find(({ shape }) => shape.type.safeParse(type).success);
+  return schema && Object.keys(schema.shape).filter((member) => !isNested || member !== 'roleId');
+}
+
 /** The number of rules, and how deep they nest, are checked before this schema sees them. */
 export const RuleBodies = z
   .array(RuleBody)

@@ -1,6 +1,13 @@
-import type { z } from 'zod';
-import { type Fault, faultsOfIssues, type MemberFaults, valueAt } from '#shared/contracts/fault.ts';
+import { z } from 'zod';
+import {
+  type Fault,
+  faultsOfIssues,
+  type MemberFaults,
+  unknownMember,
+  valueAt,
+} from '#shared/contracts/fault.ts';
 import { RuleType } from '#shared/contracts/rule.ts';
+import { ruleMembersOf } from './rule-body.ts';
 import {
   describeForeignMember,
   faultsOfBounds,
@@ -13,7 +20,7 @@ import {
   withoutTooDeep,
 } from './validate-rules.ts';
 
-/** What bounds the rules of a body. */
+/** The bounds on the rules of a body. */
 export type RuleBounds = {
   /** Those inside of composed rules are counted too. */
   readonly rulesMax: number;
@@ -59,7 +66,12 @@ export function validateBody<Body>(
   const result = schema.safeParse(bounded);
   const found = result.success
     ? []
-    : faultsOfIssues(result.error.issues, body, faultOfIssueIn(body), memberFaultsOf(body));
+    : faultsOfIssues(
+        result.error.issues,
+        body,
+        faultOfIssueIn(body),
+        memberFaultsOf(body, membersOfSchema(schema)),
+      );
   const refused = new Set(bounds.map(({ pointer }) => pointer));
   // The length of a list is not judged where there is no list.
   const mistyped = new Set(found.flatMap(({ pointer, code }) => (code === 'wrong-type' ? [pointer] : [])));
@@ -110,19 +122,23 @@ const EXPECTED: Readonly<Record<string, string>> = {
   proofSeconds: 'a whole number of seconds',
 };
 
-/** What lists hold. */
+/** The entries of lists. */
 const ENTRIES: Readonly<Record<string, string>> = { rules: 'rule', accounts: 'wallet', vaults: 'wallet' };
 
 /** Members that every rule has. */
 const COMMON_MEMBERS: ReadonlySet<PropertyKey | undefined> = new Set(['type', 'chainId', 'roleId']);
 
-const memberFaultsOf = (body: unknown): MemberFaults => ({
+const membersOfSchema = (schema: z.ZodType): readonly string[] | undefined =>
+  schema instanceof z.ZodObject ? Object.keys(schema.shape) : undefined;
+
+/** @param members those that the body itself may have */
+const memberFaultsOf = (body: unknown, members: readonly string[] | undefined): MemberFaults => ({
   unknown: (pointer, path) => {
     const type = typeOfHolder(body, path);
     const foreign = type === undefined ? undefined : describeForeignMember(type, path);
-    return foreign === undefined
-      ? { pointer, code: 'unknown-member', detail: 'is not a known member' }
-      : { pointer, code: 'not-allowed', detail: foreign };
+    if (foreign !== undefined) return { pointer, code: 'not-allowed', detail: foreign };
+    if (path.length === 1) return unknownMember(pointer, members);
+    return unknownMember(pointer, type === undefined ? undefined : ruleMembersOf(type, path.length > 3));
   },
   missing: (pointer, path) => {
     const type = COMMON_MEMBERS.has(path.at(-1)) ? undefined : typeOfHolder(body, path);

@@ -35,7 +35,7 @@ const CHAINS_LISTED_MAX = 20;
 const isNft = (type: string): boolean => type === 'ERC721' || type === 'ERC1155';
 
 /**
- * Validates what the schema of a rule's type cannot: its members together, and against the configuration.
+ * Validates a rule beyond the schema of its type: its members together, and against the configuration.
  *
  * @param parts the well-formed members
  * @param present the names of all members that the client sent, well-formed or not

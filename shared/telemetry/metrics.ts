@@ -15,7 +15,7 @@ export function makeRegistry(service: string): Registry {
   return registry;
 }
 
-/** Shows what `/readyz` says, one series per check, so that a dashboard sees which dependency a process misses. */
+/** The outcome of each check of `/readyz`, one series per check, so that a dashboard shows the missing dependency. */
 export function watchReadiness(registry: Registry, readiness: { judge: () => ReadyJudgement }): void {
   new Gauge({
     name: 'rolecall_ready',

@@ -33,7 +33,7 @@ test.each([
   expect(parseTraceparent(text)).toBeUndefined();
 });
 
-test('what a record carries is adopted, and what cannot be read is replaced by a trace of our own', () => {
+test('the trace of a record is adopted, and an unreadable one is replaced by a new trace', () => {
   const carried = formatTraceparent({ ...KNOWN, isSampled: true });
   expect(adoptTraceparent(carried)).toBe(carried);
   const own = adoptTraceparent('nonsense');

@@ -18,7 +18,7 @@ export type TraceParent = {
   readonly isSampled: boolean;
 };
 
-/** What a `traceparent` header says; nothing where it is not one. */
+/** The trace and span of a `traceparent` header; nothing if it is malformed. */
 export function parseTraceparent(text: string | undefined): TraceParent | undefined {
   if (text === undefined || text.length > LENGTH_MAX) return undefined;
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(text) ?? [];

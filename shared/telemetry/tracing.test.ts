@@ -7,7 +7,7 @@ import { activeTraceId, isTracing, withSpan } from './tracing.ts';
 const PARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const LINKED = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
 
-test('without an export a span passes its parent on, and what its work gives or throws', async () => {
+test('without an export a span passes on its parent, and the result or error of its work', async () => {
   expect(isTracing()).toBe(false);
   expect(await withSpan('work', { parent: PARENT }, async (traceparent) => traceparent)).toBe(PARENT);
   const failure = new Error('boom');
@@ -21,7 +21,7 @@ test('without an export and a parent every piece of work has a trace of its own,
   expect(await withSpan('work', {}, async (traceparent) => traceparent)).not.toBe(own);
 });
 
-/** Runs lines in a process of its own that has loaded what every service loads, and gives what it printed. */
+/** Runs code in a process of its own that has loaded the modules of every service, and returns its output. */
 async function runLines(lines: string, env: Readonly<Record<string, string>> = {}) {
   const program = `
     import { registerHooks } from 'node:module';
@@ -58,7 +58,7 @@ const MAKE_SPANS = `
   await tracing[Symbol.asyncDispose]();
   console.log(isTracing());`;
 
-/** What `MAKE_SPANS` printed: the log and the program write on their own, in no fixed order. */
+/** The output of `MAKE_SPANS`: the log and the program write independently, in no fixed order. */
 function printedBy(output: string) {
   const lines = output.split('\n');
   return {
@@ -92,7 +92,7 @@ test('spans reach the collector before the process ends, with parent, links, att
   expect(JSON.parse(logLine)).toMatchObject({ msg: 'a line inside', traceId });
 });
 
-test('what the sampler leaves out is not exported, and told so to those who continue the trace', async () => {
+test('a trace that the sampler leaves out is not exported, and its `traceparent` says so', async () => {
   await using collector = await receiveSpans();
   const env = { ...exportTo(collector.endpoint), OTEL_TRACES_SAMPLER: 'always_off' };
   const { traceparent } = printedBy(await runLines(MAKE_SPANS, env));

@@ -34,7 +34,7 @@ const KINDS = {
 /** Set once by `startTracing`; while it is false a span costs one comparison. */
 let exporting = false;
 
-/** Whether spans are made: what is gathered for a span alone need not be gathered otherwise. */
+/** Whether spans are made: data that only a span needs is not collected otherwise. */
 export const isTracing = (): boolean => exporting;
 
 export type SpanOptions = {
@@ -46,7 +46,7 @@ export type SpanOptions = {
   readonly kind?: keyof typeof KINDS;
 };
 
-/** Adds to the span what is known only later; `error.type` among it marks the span as failed. */
+/** Adds attributes that are known only later; `error.type` among them marks the span as failed. */
 export type NoteOnSpan = (attributes: Attributes) => void;
 
 const noteNothing: NoteOnSpan = () => undefined;
@@ -79,7 +79,7 @@ export async function withSpan<T>(
     const traceparent = traceparentOf(span.spanContext());
     return await context.with(trace.setSpan(base, span), () => work(traceparent, note));
   } catch (error) {
-    // The code alone: a message may hold what only the log may show.
+    // The code alone: a message may hold data that only the log may show.
     note({ 'error.type': describeError(error).code });
     throw error;
   } finally {

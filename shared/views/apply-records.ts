@@ -25,7 +25,7 @@ export async function applyRecords<M>(
         await apply(parseMessage(topic, value), Number(timestamp), `${topic.name}/${partition}/${offset}`);
       } catch (error) {
         if (isRetriable(error)) throw error;
-        log.warn({ topic: topic.name, offset }, 'record passed over in a rebuild');
+        log.warn({ topic: topic.name, offset }, 'record skipped in a rebuild');
       }
     });
     await Promise.all(batch);

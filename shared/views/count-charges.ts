@@ -16,11 +16,11 @@ type Charged = Pick<CheckRequested, 'clientId' | 'chargedMonth'>;
 export type Charge = { readonly clientId: string; readonly month: string; readonly count: number };
 
 /**
- * Works the months' counters out again from the topics: the last published totals, and what came after them.
+ * Rebuilds the months' counters from the topics: the last published totals, and the records after them.
  *
- * The totals were read together with an instant that no check was accepted at or after, and that every later one is
- * accepted at or after; so a check is in the totals exactly where its `acceptedAt` is before them. What is not in order is a refund that fell between the
- * total and the wipe: it is found by the time its result was published.
+ * The totals were read together with an instant: all checks accepted before it are counted, all others come later. So a
+ * check is in the totals exactly if its `acceptedAt` is before that instant. Only a refund between the total and the
+ * wipe is out of order: it is found by the time at which its result was published.
  */
 export class ChargeCount {
   readonly #totals = new Map<string, { asOfMs: number; count: number }>();

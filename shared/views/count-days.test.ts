@@ -1,5 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
+import { DAY_FIGURES_MAX } from '#shared/contracts/day-figures.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
+import { aBatchPartCompleted } from '../../test/support/a-batch.ts';
 import { DayCount } from './count-days.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -40,7 +42,22 @@ test('a check whose result stands twice counts once on its day', () => {
   ]);
 });
 
-test('a day that the results no longer have whole is what was published of it last', () => {
+test('a part of a batch whose results stand twice counts once on its day, each part by itself', () => {
+  const count = new DayCount(NOW);
+  const part = aBatchPartCompleted('app_1', {
+    acceptedAt: '2026-11-21T10:00:00.000Z',
+    failedCount: 1,
+    roles: [
+      { id: 'a', granted: 1, denied: 1, undetermined: 0 },
+      { id: 'b', granted: 0, denied: 0, undetermined: 2 },
+    ],
+  });
+  for (const one of [part, part, { ...part, part: 1 }]) count.addPart(one);
+  const figures = { 'batch.completed': 2, 'batch.failed': 2, granted: 2, denied: 2, undetermined: 4 };
+  expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures }]);
+});
+
+test('a day whose results are no longer complete has its last published counters', () => {
   const count = new DayCount(NOW);
   count.addTotal(aTotal('2026-11-01T10', 0, 59, { granted: 9 }));
   count.addTotal(aTotal('2026-11-01T10', 0, 30, { granted: 5 }));
@@ -54,4 +71,33 @@ test('refusals are the sum of the last record of each hour', () => {
   count.addTotal(aTotal('2026-11-21T09', 4, 50, { refused: 4 }));
   count.addTotal(aTotal('2026-11-21T10', 2, 10, { refused: 6 }));
   expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures: { refused: 6 } }]);
+});
+
+test('the newest hours are counted by themselves, with their refusals and without keys', () => {
+  const count = new DayCount(NOW);
+  count.addTotal(aTotal('2026-11-21T10', 3, 30, undefined));
+  count.addTotal(aTotal('2026-11-18T10', 9, 30, undefined));
+  count.addResult({ ...aResult('a', '2026-11-21'), keyId: 'key_1' });
+  count.addResult({ ...aResult('b', '2026-11-21'), keyId: 'key_1' });
+  count.addResult(aResult('c', '2026-11-18'));
+  const hours = [
+    {
+      clientId: 'app_1',
+      hour: '2026-11-21T10',
+      figures: { 'poll.completed.0': 2, granted: 2, refused: 3 },
+    },
+  ];
+  expect(count.hours()).toEqual(hours);
+  expect(count.hours()).toEqual(hours);
+  expect(count.days().find(({ date }) => date === '2026-11-21')?.figures).toMatchObject({ 'key.key_1': 2 });
+});
+
+test('a day holds a bounded number of API keys, and counts further ones together', () => {
+  const count = new DayCount(NOW);
+  for (let i = 0; i < 1_000; i++) count.addResult({ ...aResult(`r${i}`, '2026-11-21'), keyId: `key_${i}` });
+  const figures = count.days()[0]?.figures ?? {};
+  expect(Object.keys(figures).length).toBeLessThanOrEqual(DAY_FIGURES_MAX + 1);
+  const ofKeys = Object.entries(figures).filter(([name]) => name.startsWith('key.'));
+  expect(ofKeys.reduce((sum, [, checks]) => sum + checks, 0)).toBe(1_000);
+  expect(figures['key.other']).toBeGreaterThan(500);
 });

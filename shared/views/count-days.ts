@@ -1,31 +1,47 @@
+import { type BatchPartCompleted, batchCompleted } from '#shared/contracts/batch.ts';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
-import { countCheck, type DayFigures } from '#shared/contracts/day-figures.ts';
+import {
+  countCheck,
+  countPart,
+  DAY_FIGURES_MAX,
+  type DayFigures,
+  KEY_FIGURE,
+  OTHER_KEYS_FIGURE,
+} from '#shared/contracts/day-figures.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
-import { DAY_MS } from '../contracts/durations.ts';
+import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 
 /** Days that the results' topic still has whole: it keeps seven. */
 const RECOUNTED_DAYS = 6;
 /** Most ids remembered to count a check once whose result stands twice; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
 
+/** Hours that are counted by themselves. */
+const HOURS_KEPT = 50;
+
+export type CountedHour = { readonly clientId: string; readonly hour: string; readonly figures: DayFigures };
 export type CountedDay = { readonly clientId: string; readonly date: string; readonly figures: DayFigures };
 
 /**
  * Works the figures of the days out again from the topics: recent days from the results, each check once; older ones
- * from what was published of them last; refusals, of which nothing else is left, from the published hours.
+ * from their last published counters; refusals, which no result records, from the published hours. The newest hours are
+ * counted in the same way.
  */
 export class DayCount {
   readonly #recountedFrom: string;
+  readonly #hoursFrom: string;
   readonly #recounted = new Map<string, Map<string, number>>();
+  readonly #hours = new Map<string, Map<string, number>>();
   readonly #published = new Map<string, { asOfMs: number; figures: DayFigures }>();
   readonly #refused = new Map<string, Map<string, { asOfMs: number; count: number }>>();
   readonly #counted = new Set<string>();
 
   constructor(nowMs: number) {
     this.#recountedFrom = new Date(nowMs - RECOUNTED_DAYS * DAY_MS).toISOString().slice(0, 10);
+    this.#hoursFrom = new Date(nowMs - HOURS_KEPT * HOUR_MS).toISOString().slice(0, 13);
   }
 
-  /** Takes what was published of an hour; a later record of the same hour replaces an earlier one. */
+  /** Takes the published counters of an hour; a later record of the same hour replaces an earlier one. */
   addTotal({ clientId, hour, refused, day, asOf }: Usage): void {
     const place = placeOf(clientId, hour.slice(0, 10));
     const asOfMs = Date.parse(asOf);
@@ -38,15 +54,42 @@ export class DayCount {
 
   /** Takes a result, in the order of its partition: the first one of a check counts. */
   addResult(message: CheckCompleted): void {
-    if (message.acceptedAt.slice(0, 10) < this.#recountedFrom || this.#counted.has(message.requestId)) return;
-    if (this.#counted.size < IDS_MAX) this.#counted.add(message.requestId);
-    const counted = countCheck(message);
+    this.#count(message, message.requestId, countCheck);
+  }
+
+  /** Takes the results of a part, in the order of its partition: the first ones count. */
+  addPart(part: BatchPartCompleted): void {
+    this.#count(part, batchCompleted.keyOf(part), countPart);
+  }
+
+  #count<M extends { readonly acceptedAt: string; readonly clientId: string }>(
+    message: M,
+    id: string,
+    figuresOf: (message: M) => { readonly date: string; readonly figures: DayFigures } | undefined,
+  ): void {
+    if (message.acceptedAt.slice(0, 10) < this.#recountedFrom || this.#counted.has(id)) return;
+    if (this.#counted.size < IDS_MAX) this.#counted.add(id);
+    const counted = figuresOf(message);
     if (!counted) return;
-    const place = placeOf(message.clientId, counted.date);
-    const figures = this.#recounted.get(place) ?? new Map<string, number>();
-    this.#recounted.set(place, figures);
-    for (const [name, count] of Object.entries(counted.figures))
-      figures.set(name, (figures.get(name) ?? 0) + count);
+    addTo(this.#recounted, placeOf(message.clientId, counted.date), counted.figures);
+    const hour = message.acceptedAt.slice(0, 13);
+    if (hour < this.#hoursFrom) return;
+    const withoutKeys = Object.entries(counted.figures).filter(([name]) => !name.startsWith(KEY_FIGURE));
+    addTo(this.#hours, placeOf(message.clientId, hour), Object.fromEntries(withoutKeys));
+  }
+
+  /** The newest hours as they are to be put back. */
+  hours(): CountedHour[] {
+    const all = new Map([...this.#hours].map(([place, figures]) => [place, new Map(figures)]));
+    for (const [place, hours] of this.#refused) {
+      const [clientId = ''] = place.split(' ');
+      for (const [hour, { count }] of hours)
+        if (hour >= this.#hoursFrom && count > 0) addTo(all, placeOf(clientId, hour), { refused: count });
+    }
+    return [...all].map(([place, figures]) => {
+      const [clientId = '', hour = ''] = place.split(' ');
+      return { clientId, hour, figures: Object.fromEntries(figures) };
+    });
   }
 
   /** The days as they are to be put back. */
@@ -68,3 +111,14 @@ export class DayCount {
 }
 
 const placeOf = (clientId: string, date: string): string => `${clientId} ${date}`;
+
+/** Adds figures to those of a place, with the bound that a stored day has. */
+function addTo(places: Map<string, Map<string, number>>, place: string, added: DayFigures): void {
+  const figures = places.get(place) ?? new Map<string, number>();
+  places.set(place, figures);
+  for (const [given, count] of Object.entries(added)) {
+    const isBeyond = given.startsWith(KEY_FIGURE) && figures.size >= DAY_FIGURES_MAX && !figures.has(given);
+    const name = isBeyond ? OTHER_KEYS_FIGURE : given;
+    figures.set(name, (figures.get(name) ?? 0) + count);
+  }
+}

@@ -43,7 +43,7 @@ test('checks behind the last millisecond that was counted are lost, and of that 
   expect(countLost(times, { ms: 12, count: 3 }, 0)).toBeUndefined();
 });
 
-test('an hour of which nothing was counted is lost whole, but for what an earlier rebuild has counted', () => {
+test('an hour without a count is lost whole, except for the checks that an earlier rebuild has counted', () => {
   const times = [
     { ms: 10, count: 3 },
     { ms: 11, count: 5 },

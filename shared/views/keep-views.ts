@@ -34,7 +34,7 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
       whole = await makeViewsWhole(rebuild);
     } catch (error) {
       whole = false;
-      rebuild.log.warn({ error: describeError(error) }, 'views are not whole');
+      rebuild.log.warn({ error: describeError(error) }, 'views are incomplete');
     }
   };
   const rest = () => delay(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => undefined);

@@ -1,5 +1,6 @@
 import { makeAccounts } from '#shared/redis/accounts.ts';
 import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
+import { makeBatchList } from '#shared/redis/batch-list.ts';
 import { makeBatches } from '#shared/redis/batches.ts';
 import { makeCheckLog } from '#shared/redis/check-log.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
@@ -14,7 +15,7 @@ import { makeViewState } from '#shared/redis/view.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
 
-/** Every view of a Redis: what a rebuild needs, and what an operator looks into. */
+/** Every view in a Redis: for a rebuild, and for an operator's look-ups. */
 export const openViews = (redis: Redis) => ({
   views: makeViewState(redis),
   accounts: makeAccounts(redis),
@@ -25,6 +26,7 @@ export const openViews = (redis: Redis) => ({
   results: makeResults(redis),
   checkLog: makeCheckLog(redis),
   batches: makeBatches(redis),
+  batchList: makeBatchList(redis),
   deliveries: makeDeliveries(redis),
   admission: makeRestoreAdmission(redis),
   usageFigures: makeUsageFigures(redis),

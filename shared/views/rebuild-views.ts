@@ -3,6 +3,7 @@ import {
   type BatchPartRequested,
   batchCompleted,
   checkRequestedBatch,
+  isLastPart,
   roleIdsOf,
 } from '#shared/contracts/batch.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
@@ -23,8 +24,8 @@ import { positionName } from '#shared/redis/positions.ts';
 import type { RestoreAdmission, RestoredClaim } from '#shared/redis/restore-admission.ts';
 import { type Results, savingOf } from '#shared/redis/results.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import { hourOf, type UsageFigures } from '#shared/redis/usage.ts';
-import { DAY_KEPT_MS, dayOfDate, type UsageDays } from '#shared/redis/usage-days.ts';
+import type { UsageFigures } from '#shared/redis/usage.ts';
+import { DAY_KEPT_MS, dayOfDate, hourOf, type UsageDays } from '#shared/redis/usage-days.ts';
 import type { Positions, ViewState } from '#shared/redis/view.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
@@ -47,9 +48,9 @@ export type Rebuild = {
   readonly deliveries: Pick<Deliveries, 'record' | 'freeStep'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
-  readonly usageDays: Pick<UsageDays, 'restore'>;
+  readonly usageDays: Pick<UsageDays, 'restore' | 'restoreHour'>;
   readonly auditTrail: Pick<AuditTrail, 'record'>;
-  /** Epoch ms: what was to be kept until before then is passed over. */
+  /** Epoch ms: records whose retention ended before then are skipped. */
   readonly now: () => number;
   readonly log: Logger;
 };
@@ -78,7 +79,7 @@ export type RebuildCounts = Readonly<
  * One process at a time, by a lock that every write checks; each topic in offset order, so that "the first result"
  * is the same one as it was. Processes that need a view wait meanwhile.
  *
- * @returns what was applied, or nothing where another process is at it
+ * @returns the counts of applied records, or nothing if another process rebuilds
  * @throws ServiceError `view-rebuilding` when Redis was wiped again meanwhile: to be begun anew
  */
 export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | undefined> {
@@ -127,7 +128,7 @@ async function applyAll(
   return { counts, positions };
 }
 
-/** What is worked out from several topics and put back at the end. */
+/** State that is computed from several topics and restored at the end. */
 type Tally = { readonly charges: ChargeCount; readonly days: DayCount };
 
 async function applyTally(
@@ -147,6 +148,8 @@ async function applyTally(
     await rebuild.usageDays.restore(clientId, day, figures, token);
     counts.days++;
   }
+  for (const { clientId, hour, figures } of days.hours())
+    await rebuild.usageDays.restoreHour(clientId, hourOf(Date.parse(`${hour}:00:00Z`)), figures, token);
 }
 
 type Follow = <M>(
@@ -185,7 +188,7 @@ async function applyApps(
   });
 }
 
-/** What admission keeps: the hours' figures, the idempotency claims, and the charges of accepted checks. */
+/** The state of admission: the hours' figures, the idempotency claims, and the charges of accepted checks. */
 async function applyAdmissions(
   { admission, batches, usageFigures, now }: Rebuild,
   token: string,
@@ -230,7 +233,7 @@ export async function registerPart(
   token: string,
 ): Promise<void> {
   if (part.delivery.mode === 'watch' || Date.parse(part.retainUntil) <= nowMs) return;
-  await batches.register({ ...part, roleIds: roleIdsOf(part.rules) }, token);
+  await batches.register({ ...part, roleIds: roleIdsOf(part.rules) }, isLastPart(part), token);
 }
 
 /** The claim that a check holds, if it was sent with an idempotency key. */
@@ -259,8 +262,9 @@ async function applyOutcomes(
   });
   await follow(batchCompleted, async (part, publishedAtMs) => {
     charges.addPartResult(part, publishedAtMs);
+    days.addPart(part);
     if (Date.parse(part.retainUntil) <= now()) return;
-    await batches.savePart(part, { access: token, isRefunded: false });
+    await batches.savePart(part, { access: token, isTallied: false });
     counts.parts++;
   });
   await follow(webhookAttempted, async (message) => {

@@ -38,11 +38,10 @@ export type TailCounts = Readonly<
  * Makes the views whole again on a Redis that was restarted or replaced, and may lack the last writes that were
  * acknowledged: reads the topics from where that Redis is, and declares the views whole.
  *
- * What a consumer of the result-store keeps is read from the position that is stored with it; what a gateway or a
- * dispatcher keeps, from a margin before the views were last seen whole. Everything is applied as it was the first
- * time, and changes nothing where it is there already.
+ * Views that the result-store writes are read from the position that is stored with them; those that a gateway or a
+ * dispatcher writes, from a margin before the views were last seen whole. Applying a record again changes nothing.
  *
- * | kept | read from | and what is not in a topic |
+ * | view | read from | data that is in no topic |
  * | --- | --- | --- |
  * | results, parts of batches, refunds, figures of the day | `check.completed`, `batch.completed` | refusals of the lost second are missing in the figures |
  * | accounts, client apps, rule sets, audit trail | their topics | |
@@ -50,7 +49,7 @@ export type TailCounts = Readonly<
  * | the month's counters, the hour's accepted, claims of idempotency keys | the lanes, against the last millisecond that was counted | a refund for a check that was never published: it was answered 503 |
  * | logs of the rate limit, sessions, last use of a key | nothing | the lost second counts towards no limit |
  *
- * @returns what was applied, or nothing where another process is at it
+ * @returns the counts of applied records, or nothing if another process rebuilds
  * @throws ServiceError `view-rebuilding` when Redis was replaced again meanwhile: to be begun anew
  */
 export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefined> {
@@ -59,7 +58,7 @@ export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefi
   const done = await underRebuildLock(rebuild.views, async (token, signal) => {
     const last = await rebuild.views.readLast(token);
     isTooOld = last.atMs === undefined || rebuild.now() - last.atMs > TAIL_MS_MAX;
-    if (isTooOld) throw new Error('too much was lost to read the tails alone');
+    if (isTooOld) throw new Error('too much was lost to repair: rebuilding all views');
     return applyTails(rebuild, token, signal, last);
   }).catch((error: unknown) => {
     if (!isTooOld) throw error;
@@ -79,7 +78,7 @@ export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefi
   if (!done) return undefined;
   rebuild.log.warn(
     { ...done.counts, durationMs: Date.now() - began },
-    'Redis was replaced: tails read again',
+    'Redis was replaced: newest records of every topic read again',
   );
   return done.counts;
 }

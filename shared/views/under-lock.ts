@@ -6,7 +6,7 @@ import { type Positions, REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/r
  * Does work on the views under the rebuild lock, which every write checks, and declares them whole up to the positions
  * that it returns.
  *
- * @returns what the work returned, or nothing where another process holds the lock
+ * @returns the result of the work, or nothing if another process holds the lock
  * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be begun anew
  */
 export async function underRebuildLock<T extends { readonly positions: Positions }>(

@@ -1,10 +1,10 @@
-import { batchWebhookOf } from '#shared/contracts/batch-status.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Batches } from '#shared/redis/batches.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
+import { readWebhookBody } from './read-webhook-body.ts';
 
 /** Deliveries read and published at once. */
 const CHUNK = 200;
@@ -42,7 +42,10 @@ export type ResendWebhooks = {
 export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
   const { deliveries, publish, now } = deps;
   const tryResend = async (requestId: string, resendCount?: number): Promise<boolean> => {
-    const [view, resultJson] = await Promise.all([deliveries.read(requestId), readBody(deps, requestId)]);
+    const [view, resultJson] = await Promise.all([
+      deliveries.read(requestId),
+      readWebhookBody(deps, requestId),
+    ]);
     if (view === undefined || resultJson === undefined) return false;
     await publish(
       resendOf(view, resendCount ?? view.resendCount + 1, resultJson, new Date(now()).toISOString()),
@@ -64,17 +67,6 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
       return { count };
     },
   };
-}
-
-/** What was sent: the result of a check, or the status of a finished batch. */
-async function readBody(
-  { results, batches }: Pick<Dependencies, 'results' | 'batches'>,
-  requestId: string,
-): Promise<string | undefined> {
-  const resultJson = await results.read(requestId);
-  if (resultJson !== undefined) return resultJson;
-  const status = await batches.readStatus(requestId);
-  return status?.status === 'completed' ? batchWebhookOf(status) : undefined;
 }
 
 /** The record of a resend; it supersedes the delivery's earlier records once a dispatcher claims it. */

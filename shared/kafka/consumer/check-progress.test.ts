@@ -2,7 +2,7 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { type ConsumerProgress, startProgressCheck } from './check-progress.ts';
 
-/** Short, so that the tests are; what is asserted is an order of states, never a duration. */
+/** Short, for short tests; they assert the order of states, never a duration. */
 const STALL_MS = 500;
 
 type Position = { readonly committed: number; readonly end: number };

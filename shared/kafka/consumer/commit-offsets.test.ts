@@ -21,7 +21,7 @@ test('keeps the window of a partition that stays, and drops the window of one th
   expect([...assignWindows({ t: [1] }, windows, false).keys()]).toEqual(['t/1']);
 });
 
-test('neither repeats nor commits back what other members committed while the member was outside', () => {
+test('neither repeats records nor commits lower offsets after other members committed while the member was outside', () => {
   const { windows, window } = aWindow();
   window.accept(records(0, 10), 10);
   const running = window.take();
@@ -33,7 +33,7 @@ test('neither repeats nor commits back what other members committed while the me
   expect([window.commitOffset, window.committedOffset, window.hasNewCommit]).toEqual([6, 6, false]);
 });
 
-test('commits what a member finished itself before it was outside', () => {
+test('commits records that the member finished itself before it was outside', () => {
   const { windows, window } = aWindow();
   window.accept(records(0, 3), 3);
   for (let entry = window.take(); entry; entry = window.take()) window.finish(entry);
@@ -41,7 +41,7 @@ test('commits what a member finished itself before it was outside', () => {
   expect([window.commitOffset, window.committedOffset, window.hasNewCommit]).toEqual([3, 1, true]);
 });
 
-test('goes on from what the member knows if the broker does not tell the committed offsets', async () => {
+test('goes on from its own offsets if the broker does not tell the committed ones', async () => {
   const { windows, window } = aWindow();
   window.accept(records(0, 3), 3);
   const committed = await readCommittedWithin(() => Promise.reject(new Error('away')));

@@ -1,4 +1,5 @@
 import type { Consumer } from 'kafkajs';
+import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { within } from '#shared/wait-for.ts';
 import { PartitionWindow } from './partition-window.ts';
 
@@ -49,7 +50,7 @@ export async function readCommittedWithin(
   return committed;
 }
 
-/** Brings the windows to what the group has committed, so that nothing is processed again or committed back. */
+/** Moves the windows to the group's committed offsets: no record is processed again, no lower offset committed. */
 export function adoptCommitted<M>(windows: Windows<M>, committed: ReadonlyMap<string, number>): void {
   for (const [name, window] of windows) {
     const offset = committed.get(name) ?? -1;
@@ -77,7 +78,7 @@ export function makeCommitter(
   windows: () => readonly PartitionWindow<unknown>[],
   beforeCommit: BeforeCommit = async () => undefined,
 ): Committer {
-  let timer: NodeJS.Timeout | undefined;
+  let committingPeriodically: Repetition | undefined;
   let committing: Promise<void> | undefined;
   const commit = (): Promise<void> => {
     committing ??= commitPrefixes(source, windows(), beforeCommit).finally(() => {
@@ -87,13 +88,13 @@ export function makeCommitter(
   };
   return {
     start() {
-      timer = setInterval(() => void commit(), COMMIT_INTERVAL_MS);
+      committingPeriodically = startRepeating(commit, { intervalMs: COMMIT_INTERVAL_MS });
     },
     stop() {
-      clearInterval(timer);
+      committingPeriodically?.stop();
     },
     async commitAll() {
-      // The commit in flight may lack what has finished since it began.
+      // The commit in flight may lack records that finished since it began.
       await committing;
       await commit();
     },

@@ -1,5 +1,5 @@
 /**
- * What a consumer is doing, from the process's point of view.
+ * The states of a consumer, from the process's point of view.
  *
  * ```
  *             join, same member          rebalance

@@ -8,21 +8,32 @@ type ConsumerGroup = {
   readonly memberId: string | null;
   joinAndSync: () => Promise<void>;
   heartbeat: (options: { readonly interval: number }) => Promise<void>;
+  /** How long the broker may wait for data, ms. */
+  maxWaitTime: number;
+  paused: () => readonly { readonly partitions: readonly number[] }[];
+  fetch: (nodeId: string) => Promise<unknown>;
 };
 
 const load = createRequire(import.meta.url);
 const errors = load('kafkajs/src/errors') as { readonly KafkaJSError: typeof KafkaJSError };
+/** How long the broker may wait for data of the other partitions while one is paused. */
+const PAUSED_WAIT_MS = 100;
 let isPatched = false;
 /** By group: the work that its consumers in this process finish before they join again. */
 const settling = new Map<string, Set<() => Promise<void>>>();
 
-/** Patches two faults of kafkajs 2.2.4 in its own classes: once per process, before the first client is made. */
+/** Patches kafkajs 2.2.4 in its own classes: once per process, before the first client is made. */
 export function patchKafkajs(): void {
   if (isPatched) return;
   isPatched = true;
   patchRequestQueue((load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
-  patchMembership((load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup }).prototype);
+  const { prototype } = load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup };
+  patchMembership(prototype);
+  patchFetchWait(prototype);
 }
+
+/** By group: how many partitions of its consumers in this process rest. */
+const resting = new Map<string, Set<() => number>>();
 
 /**
  * kafkajs's request queue sets a timer with a negative delay again and again although nothing is pending: 880 times a
@@ -33,6 +44,26 @@ function patchRequestQueue(prototype: RequestQueue): void {
   const schedule = prototype.scheduleCheckPendingRequests;
   prototype.scheduleCheckPendingRequests = function scheduleIfPending() {
     if (this.pending.length > 0) schedule.call(this);
+  };
+}
+
+/**
+ * A fetch names the partitions that are not paused, and holds until one of them has a record or the wait is over: a
+ * partition that is resumed meanwhile has to wait for the next fetch. So the wait is short while a partition is paused,
+ * and otherwise as long as the consumer was told: an idle consumer asks seldom. A partition that rests is in no hurry.
+ */
+function patchFetchWait(
+  prototype: Pick<ConsumerGroup, 'groupId' | 'maxWaitTime' | 'paused' | 'fetch'>,
+): void {
+  const { fetch } = prototype;
+  const waits = new WeakMap<object, number>();
+  prototype.fetch = function fetchSoonIfPaused(nodeId) {
+    const wait = waits.get(this) ?? this.maxWaitTime;
+    waits.set(this, wait);
+    const pausedCount = this.paused().reduce((sum, { partitions }) => sum + partitions.length, 0);
+    const isHurried = pausedCount > sumOf(resting.get(this.groupId));
+    this.maxWaitTime = isHurried ? Math.min(wait, PAUSED_WAIT_MS) : wait;
+    return fetch.call(this, nodeId);
   };
 }
 
@@ -74,6 +105,23 @@ export function settleBeforeJoin(groupId: string, work: () => Promise<void>): ()
     if (works.size === 0) settling.delete(groupId);
   };
 }
+
+/**
+ * Lets fetches of the group wait as if the partitions that rest were not paused.
+ *
+ * @returns a function that removes `countResting` again
+ */
+export function waitBesideResting(groupId: string, countResting: () => number): () => void {
+  const counts = resting.get(groupId) ?? new Set();
+  resting.set(groupId, counts.add(countResting));
+  return () => {
+    counts.delete(countResting);
+    if (counts.size === 0) resting.delete(groupId);
+  };
+}
+
+const sumOf = (counts: ReadonlySet<() => number> = new Set()): number =>
+  [...counts].reduce((sum, count) => sum + count(), 0);
 
 async function settle(groupId: string): Promise<void> {
   await Promise.all([...(settling.get(groupId) ?? [])].map((work) => work()));

@@ -32,7 +32,7 @@ type Dependencies<M> = {
 };
 
 /**
- * Decides what happens to a record: the only place that lets an offset be committed.
+ * Decides what happens to a record: the only function that lets an offset be committed.
  *
  * | the handler | the record |
  * | --- | --- |

@@ -1,4 +1,4 @@
-/** A record's position, and what travels beside its value. */
+/** A record's position and its headers. */
 export type RecordContext = {
   readonly topic: string;
   readonly partition: number;
@@ -24,7 +24,7 @@ export type RecordContext = {
   readonly park: (leave: () => void) => void;
 };
 
-/** Processes one message. Returning commits it; see `makeProcessRecord` for what an error does. */
+/** Processes one message. Returning commits it; `makeProcessRecord` decides after an error. */
 export type Handler<M> = (message: M, record: RecordContext) => Promise<void>;
 
 /** Ends a record that cannot be processed: called once before it is dead-lettered. */
@@ -33,3 +33,9 @@ export type GiveUp<M> = (failure: {
   record: RecordContext;
   error: unknown;
 }) => Promise<void>;
+
+/** The position of a record in its topic, as messages carry it. */
+export const positionOf = ({ partition, offset }: Pick<RecordContext, 'partition' | 'offset'>) => ({
+  partition,
+  offset: Number(offset),
+});

@@ -8,12 +8,13 @@ import { makeDeadLetter } from '../dead-letter.ts';
 import type { KafkaInstruments } from '../instruments.ts';
 import { startProgressCheck } from './check-progress.ts';
 import type { BeforeCommit } from './commit-offsets.ts';
-import { settleBeforeJoin } from './patch-kafkajs.ts';
+import { settleBeforeJoin, waitBesideResting } from './patch-kafkajs.ts';
 import { makeParseRecord, makeProcessRecord } from './process-record.ts';
 import type { GiveUp, Handler } from './record.ts';
 import { WindowConsumer } from './window-consumer.ts';
 
-const FETCH_WAIT_MS = 250;
+/** How long the broker waits for data. It answers as soon as there is a record: only an idle consumer waits so long. */
+const FETCH_WAIT_MS_MAX = 1_000;
 const FETCH_BYTES_PER_PARTITION_MAX = 256 * 1024;
 const METADATA_AGE_MS_MAX = 60_000;
 
@@ -26,8 +27,11 @@ export type ConsumeOptions<M> = {
   readonly giveUp?: GiveUp<M>;
   /** For a topic of delayed messages: when a message is due, epoch ms by `now`. */
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
-  /** How long the broker may wait for data. Short where partitions are paused and resumed often. Default 250 ms. */
-  readonly fetchWaitMs?: number;
+  /**
+   * Partitions that hold nothing for this group while all is well. Once read to its end such a partition rests for 2 s,
+   * so that records which the group skips do not each cost a fetch. A record in it is handled some seconds late, and none is lost.
+   */
+  readonly readsSeldom?: (topic: string, partition: number) => boolean;
   /** Called after every assignment of partitions; `partitions` are those of the first topic. */
   readonly onAssignment?: (partitions: readonly number[]) => void;
   readonly beforeCommit?: BeforeCommit;
@@ -65,7 +69,8 @@ export async function startConsumer<M>(
     groupId,
     sessionTimeout: config.kafka.sessionTimeoutMs,
     heartbeatInterval: config.kafka.heartbeatIntervalMs,
-    maxWaitTimeInMs: options.fetchWaitMs ?? FETCH_WAIT_MS,
+    // Heartbeats are sent between fetches only.
+    maxWaitTimeInMs: Math.min(FETCH_WAIT_MS_MAX, config.kafka.heartbeatIntervalMs),
     maxBytesPerPartition: FETCH_BYTES_PER_PARTITION_MAX,
     metadataMaxAge: METADATA_AGE_MS_MAX,
   });
@@ -85,6 +90,7 @@ export async function startConsumer<M>(
     },
     onCrash: metrics.onCrash,
     beforeCommit: options.beforeCommit,
+    readsSeldom: options.readsSeldom,
     readCommitted: () => readCommitted(admin, groupId, topicNames),
     now: options.due?.now ?? Date.now,
     parse: makeParseRecord(topics, options.due?.dueAtOf),
@@ -106,6 +112,7 @@ export async function startConsumer<M>(
   });
   metrics.watch(consumer);
   const endSettling = settleBeforeJoin(groupId, () => consumer.settle());
+  const endResting = waitBesideResting(groupId, () => consumer.restingCount);
   context.readiness.add(groupId, () => consumer.isJoined || 'not a member of its consumer group');
   await waitForCoordinator(config.kafka, groupId, context.stopping);
   await unlessAborted(consumer.start(), context.stopping);
@@ -125,6 +132,7 @@ export async function startConsumer<M>(
       await consumer.stop(drainMs);
       // Until here members may come and go: a record that ends meanwhile is still committed by this member.
       endSettling();
+      endResting();
     },
   };
 }

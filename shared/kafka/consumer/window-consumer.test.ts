@@ -8,6 +8,7 @@ import { WindowConsumer, type WindowSource } from './window-consumer.ts';
 const BACKLOG = 15_000;
 
 type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now'>> & {
+  readonly readsSeldom?: () => boolean;
   readonly window?: number;
   readonly readCommitted?: () => Promise<ReadonlyMap<string, number>>;
 };
@@ -17,6 +18,7 @@ async function startConsumer(overrides: Overrides) {
   const events = { GROUP_JOIN: 'join', CRASH: 'crash', FETCH_START: 'fetch' };
   const listeners = new Map<string, (event: unknown) => void>();
   const commits: string[] = [];
+  const flow: string[] = [];
   let eachBatch = async (_: EachBatchPayload): Promise<void> => undefined;
   const source = {
     events,
@@ -27,8 +29,8 @@ async function startConsumer(overrides: Overrides) {
       eachBatch = options.eachBatch;
       setImmediate(() => join('first'));
     },
-    pause: () => undefined,
-    resume: () => undefined,
+    pause: () => void flow.push('pause'),
+    resume: () => void flow.push('resume'),
     commitOffsets: async (offsets: { offset: string }[]) => {
       commits.push(...offsets.map(({ offset }) => offset));
     },
@@ -57,18 +59,18 @@ async function startConsumer(overrides: Overrides) {
     },
   });
   await consumer.start();
-  /** Hands over the records 0 to `count` - 1, as kafkajs does. */
-  const fetch = (count: number): Promise<void> => {
+  /** Hands over the records 0 to `count` - 1 of a partition that ends at `highWatermark`, as kafkajs does. */
+  const fetch = (count: number, highWatermark = count): Promise<void> => {
     listeners.get('fetch')?.({});
     const messages = Array.from({ length: count }, (_, i) => ({
       ...{ key: Buffer.from(`k${i}`), value: Buffer.from('{}'), offset: String(i) },
     })) as KafkaMessage[];
-    const batch = { topic: 't', partition: 0, messages, highWatermark: String(count) };
+    const batch = { topic: 't', partition: 0, messages, highWatermark: String(highWatermark) };
     return eachBatch({ batch } as EachBatchPayload);
   };
   const crash = () => listeners.get('crash')?.({ payload: { restart: true } });
   return {
-    ...{ consumer, started, commits, fetch, join, crash },
+    ...{ consumer, started, commits, flow, fetch, join, crash },
     [Symbol.asyncDispose]: () => consumer.stop(0),
   };
 }
@@ -121,7 +123,7 @@ test('fetches at once while few records run, and pauses once between two fetches
   held.releaseAll();
 });
 
-test('starts nothing while a rebalance settles, commits what ends, and goes on after the join', async () => {
+test('starts nothing while a rebalance settles, commits finished records, and goes on after the join', async () => {
   const held = heldRecords();
   await using of = await startConsumer({ process: held.process, window: 2 });
   void of.fetch(3);
@@ -181,7 +183,7 @@ test('asks again if a rebalance comes before the committed offsets are known', a
   expect(of.started).toEqual([2]);
 });
 
-test('stays stopping whatever the group does meanwhile, and commits what ends', async () => {
+test('stays stopping whatever the group does meanwhile, and commits finished records', async () => {
   const held = heldRecords();
   await using of = await startConsumer({ process: held.process, window: 2 });
   void of.fetch(3);
@@ -192,4 +194,29 @@ test('stays stopping whatever the group does meanwhile, and commits what ends', 
   held.releaseAll();
   await stopped;
   expect({ started: of.started, commits: of.commits }).toEqual({ started: [0], commits: ['1'] });
+});
+
+test('rests a partition that is read seldom once it was read to its end, handles its records, and reads it again', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+  try {
+    await using of = await startConsumer({ readsSeldom: () => true });
+    of.flow.length = 0;
+    await of.fetch(2, 3);
+    expect(of.flow).toEqual([]);
+    await of.fetch(3);
+    expect({ flow: of.flow, started: of.started }).toEqual({ flow: ['pause'], started: [0, 1, 2] });
+    jest.advanceTimersByTime(1_999);
+    expect(of.flow).toEqual(['pause']);
+    jest.advanceTimersByTime(1);
+    expect(of.flow).toEqual(['pause', 'resume']);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('never rests a partition that is read as the others', async () => {
+  await using of = await startConsumer({ readsSeldom: () => false });
+  of.flow.length = 0;
+  await of.fetch(3);
+  expect(of.flow).toEqual([]);
 });

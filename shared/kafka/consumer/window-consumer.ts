@@ -1,4 +1,5 @@
 import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
+import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
 import type { ConsumerProgress } from './check-progress.ts';
@@ -23,8 +24,10 @@ const BACKLOG_BYTES_MAX = 1024 * 1024;
 /** With this many records running, a fetch waits a moment so that it brings more records: that saves CPU on both sides. */
 const BUSY_COUNT = 64;
 const BUSY_FETCH_PAUSE_MS = 5;
+/** How long a partition of `readsSeldom` rests once it was read to its end. */
+const REST_MS = 2_000;
 
-/** What the window needs of kafkajs's consumer. */
+/** The part of kafkajs's consumer that the window uses. */
 export type WindowSource = Pick<
   KafkaConsumer,
   'connect' | 'subscribe' | 'run' | 'pause' | 'resume' | 'commitOffsets' | 'disconnect' | 'on' | 'events'
@@ -39,6 +42,8 @@ type Options<M> = WindowWork<M> & {
   readonly onAssignment: () => void;
   readonly onCrash: () => void;
   readonly beforeCommit?: BeforeCommit | undefined;
+  /** See `ConsumeOptions`. */
+  readonly readsSeldom?: ((topic: string, partition: number) => boolean) | undefined;
   /** The group's committed offsets, by `topic/partition`. */
   readonly readCommitted: () => Promise<ReadonlyMap<string, number>>;
 };
@@ -65,6 +70,8 @@ export class WindowConsumer<M> {
   #windows = new Map<string, PartitionWindow<M>>();
   #order: PartitionWindow<M>[] = [];
   #mayPauseFetch = true;
+  readonly #resting = new Set<PartitionWindow<M>>();
+  readonly #waking: Repetition;
 
   constructor(source: WindowSource, options: Options<M>) {
     this.#source = source;
@@ -76,6 +83,7 @@ export class WindowConsumer<M> {
       mayStart: () => this.#state === 'consuming',
       onTaken: (window) => this.#resumeIfLow(window),
     });
+    this.#waking = startRepeating(() => this.#wake(), { intervalMs: REST_MS });
   }
 
   get state(): ConsumerState {
@@ -88,6 +96,11 @@ export class WindowConsumer<M> {
 
   get parkedCount(): number {
     return this.#scheduler.parkedCount;
+  }
+
+  /** Partitions that rest; see `ConsumeOptions.readsSeldom`. */
+  get restingCount(): number {
+    return this.#resting.size;
   }
 
   get partitionCount(): number {
@@ -149,6 +162,7 @@ export class WindowConsumer<M> {
    */
   async stop(drainMs: number): Promise<void> {
     this.#enter('stopping');
+    this.#waking.stop();
     for (const window of this.#order) this.#setPaused(window, true);
     this.#scheduler.stop();
     await within(drainMs, this.#scheduler.whenIdle());
@@ -180,6 +194,7 @@ export class WindowConsumer<M> {
     this.#memberId = memberId;
     this.#windows = assignWindows(assignment, this.#windows, wasOutside);
     this.#order = [...this.#windows.values()];
+    for (const window of this.#resting) if (!this.#order.includes(window)) this.#resting.delete(window);
     this.#scheduler.assign(this.#order);
     // kafkajs keeps the flag over a rebalance and loses it over a restart.
     for (const window of this.#order) this.#setPaused(window, window.isPaused);
@@ -212,7 +227,9 @@ export class WindowConsumer<M> {
     if (!window) return;
     window.accept(batch.messages, Number(batch.highWatermark));
     const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
-    if (this.#state === 'stopping' || isFull) this.#setPaused(window, true);
+    const isAtEnd = window.fetchedOffset >= Number(batch.highWatermark);
+    if (isAtEnd && this.#options.readsSeldom?.(batch.topic, batch.partition)) this.#resting.add(window);
+    if (this.#state === 'stopping' || isFull || this.#resting.has(window)) this.#setPaused(window, true);
     this.#scheduler.startRecords();
   }
 
@@ -225,7 +242,13 @@ export class WindowConsumer<M> {
 
   #resumeIfLow(window: PartitionWindow<M>): void {
     const isLow = window.waitingCount <= this.#backlogMax / 2 && window.waitingBytes <= BACKLOG_BYTES_MAX / 2;
-    if (window.isPaused && isLow) this.#setPaused(window, false);
+    if (window.isPaused && isLow && !this.#resting.has(window)) this.#setPaused(window, false);
+  }
+
+  #wake(): void {
+    const rested = [...this.#resting];
+    this.#resting.clear();
+    for (const window of rested) this.#resumeIfLow(window);
   }
 
   #setPaused(window: PartitionWindow<M>, isPaused: boolean): void {

@@ -1,0 +1,128 @@
+import { storageLimitsOf } from '#shared/contracts/tiers.ts';
+import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { publishNewer } from './publish-newer.ts';
+import { makeChangeMembers } from './write-watch-members.ts';
+
+const NOW = Date.parse('2026-11-22T12:00:00.000Z');
+const WATCH: Watch = {
+  clientId: 'app_1',
+  watchId: 'vip',
+  version: 1,
+  settingsVersion: 1,
+  accountId: 'acc_1',
+  ruleSet: 'holders',
+  callbackUrl: 'https://example.com/',
+  everySeconds: 86_400,
+  follow: true,
+  blockTag: 'latest',
+  quotaShare: 0.5,
+  massRevocation: { share: 0.2, atLeast: 20 },
+  createdAt: '2026-11-22T11:00:00.000Z',
+  updatedAt: '2026-11-22T11:00:00.000Z',
+  held: [],
+};
+const WRITE = {
+  watch: WATCH,
+  actor: 'key_1',
+  limits: storageLimitsOf({ tier: 'free', requestsPerSecond: 1, requestsPerMonth: 1 }),
+};
+const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
+const entries = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ account: ACCOUNT, ref: `m${i}` }));
+
+/** A view in memory whose writes fail as told. */
+function aView({ failures = [] as (ServiceError | undefined)[] } = {}) {
+  const stored = new Map<string, WatchMember>();
+  const published: WatchMember[] = [];
+  const audited: string[] = [];
+  const atOnce = { now: 0, max: 0 };
+  const changeMembers = makeChangeMembers({
+    members: {
+      readMany: async (_uid, ids) => ids.map((id) => stored.get(id)),
+      readNewer: async () => undefined,
+      async write(_before, after) {
+        atOnce.max = Math.max(atOnce.max, ++atOnce.now);
+        await undefined;
+        atOnce.now -= 1;
+        const failure = failures.shift();
+        if (failure) throw failure;
+        stored.set(after.memberId, after);
+        return true;
+      },
+      markSent: async () => true,
+      countOfApp: async () => stored.size,
+      figures: async () => ({ members: stored.size, holders: new Map(), held: new Map() }),
+      lock: async () => true,
+      keepLock: async () => true,
+      unlock: async () => undefined,
+    },
+    throttle: { take: async () => undefined },
+    auditTrail: {
+      record: async ({ actor, action, subject }) => void audited.push(`${actor} ${action} ${subject}`),
+    },
+    publish: async (topic, message) => {
+      if (topic.name === 'watch-member.v1') published.push(message as WatchMember);
+    },
+    now: () => NOW,
+  });
+  return { changeMembers, stored, published, audited, atOnce };
+}
+
+const unavailable = () => new ServiceError('store-unavailable', 'Redis did not answer in time');
+
+test('a change has one audit entry with its counts, however many members it names', async () => {
+  const { changeMembers, audited } = aView();
+  await changeMembers(WRITE, { add: entries(3), remove: [] });
+  await changeMembers(WRITE, { add: entries(2), remove: ['m2', 'nobody'] });
+  expect(audited).toEqual([
+    'key_1 watch-members-changed vip: 3 added, 0 replaced, 0 removed',
+    'key_1 watch-members-changed vip: 0 added, 2 replaced, 1 removed',
+  ]);
+});
+
+test('ten thousand members are written as many at a time as one command carries', async () => {
+  const { changeMembers, stored, published, atOnce } = aView();
+  const limits = { ...WRITE.limits, watchMembers: 10_000 };
+  await changeMembers({ ...WRITE, limits }, { add: entries(10_000), remove: [] });
+  expect([stored.size, published.length]).toEqual([10_000, 10_000]);
+  expect(atOnce.max).toBe(128);
+});
+
+test('a write that Redis does not answer is made again, and every member is published', async () => {
+  const { changeMembers, published } = aView({ failures: [undefined, unavailable()] });
+  const counts = await changeMembers(WRITE, { add: entries(3), remove: [] });
+  expect(counts).toEqual({ added: 3, replaced: 0, removed: 0, members: 3 });
+  expect(new Set(published.map(({ memberId }) => memberId))).toEqual(new Set(['m0', 'm1', 'm2']));
+});
+
+test('a failure after the first write says that some members may be changed', async () => {
+  const { changeMembers } = aView({ failures: [undefined, new ServiceError('handler-failed', 'a bug')] });
+  const change = changeMembers(WRITE, { add: entries(3), remove: [] });
+  await expect(change).rejects.toMatchObject({ code: 'publish-unknown' });
+});
+
+test('a repeated request publishes what the first one wrote and could not publish', async () => {
+  const { changeMembers, published } = aView();
+  await changeMembers(WRITE, { add: entries(1), remove: [] });
+  published.length = 0;
+  await changeMembers(WRITE, { add: entries(1), remove: [] });
+  expect(published).toMatchObject([{ memberId: 'm0' }]);
+});
+
+test('the last record of a member on the topic is the newest version', async () => {
+  const { changeMembers, stored } = aView();
+  await changeMembers(WRITE, { add: entries(1), remove: [] });
+  const old = stored.get('m0') as WatchMember;
+  const newer = { ...old, version: old.version + 1, sequence: 1 };
+  const published: unknown[] = [];
+  const deps = {
+    members: {
+      readNewer: async ({ version }: WatchMember) => (version < newer.version ? newer : undefined),
+    },
+    publish: async (_: unknown, message: unknown) => void published.push(message),
+  };
+  await publishNewer(deps, old);
+  await publishNewer(deps, newer);
+  expect(published).toEqual([newer]);
+});

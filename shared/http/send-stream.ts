@@ -1,0 +1,45 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { ServiceError } from '#shared/errors.ts';
+
+/** The cheapest level: lines repeat themselves so much that more gains little. */
+const GZIP_LEVEL = 1;
+
+export type StreamTimes = {
+  /** A client that takes nothing for so long is cut off. */
+  readonly stallMsMax: number;
+  /** So is one that takes longer in all. */
+  readonly streamMsMax: number;
+};
+
+/**
+ * Sends the body of an answer whose headers are written, piece by piece: memory holds one piece, however slowly the
+ * client reads. An answer that cannot be finished is cut, so that nobody takes half for whole.
+ *
+ * @example
+ * await sendStream(response, lines, { isGzip: false, stallMsMax: 30_000, streamMsMax: 120_000 });
+ */
+export async function sendStream(
+  response: ServerResponse,
+  pieces: AsyncIterable<Buffer>,
+  { isGzip, stallMsMax, streamMsMax }: StreamTimes & { readonly isGzip: boolean },
+): Promise<void> {
+  const cut = () => response.destroy();
+  const timer = setTimeout(cut, streamMsMax);
+  response.setTimeout(stallMsMax, cut);
+  try {
+    const body = Readable.from(pieces, { highWaterMark: 1 });
+    // A client that went away, or was cut off, has no answer to finish.
+    await (isGzip
+      ? pipeline(body, createGzip({ level: GZIP_LEVEL }), response)
+      : pipeline(body, response)
+    ).catch((error: unknown) => {
+      if (!response.destroyed || error instanceof ServiceError) throw error;
+    });
+  } finally {
+    clearTimeout(timer);
+    response.setTimeout(0);
+  }
+}

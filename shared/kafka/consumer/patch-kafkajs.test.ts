@@ -1,0 +1,46 @@
+import { createRequire } from 'node:module';
+import { patchKafkajs, waitBesideResting } from './patch-kafkajs.ts';
+
+const ConsumerGroup = createRequire(__filename)('kafkajs/src/consumer/consumerGroup') as {
+  prototype: { fetch: (this: object, nodeId: string) => Promise<unknown> };
+};
+patchKafkajs();
+
+/** A consumer without a broker: a fetch of it fails, and is told to the group, once the wait is decided. */
+const aGroup = (maxWaitTime: number, paused: readonly unknown[]) => ({
+  groupId: 'g',
+  maxWaitTime,
+  paused: () => paused,
+  cluster: { refreshMetadataIfNecessary: () => Promise.reject(new Error('away')) },
+  recoverFromFetch: () => Promise.resolve(),
+});
+
+async function waitsOf(group: ReturnType<typeof aGroup>, steps: readonly (readonly unknown[])[]) {
+  const waits = [];
+  for (const paused of steps) {
+    group.paused = () => paused;
+    await ConsumerGroup.prototype.fetch.call(group, '1');
+    waits.push(group.maxWaitTime);
+  }
+  return waits;
+}
+
+const A_PARTITION = [{ topic: 'a', partitions: [0] }];
+
+test('a fetch waits briefly while a partition is paused, and afterwards as long as before', async () => {
+  expect(await waitsOf(aGroup(1_000, []), [[], A_PARTITION, A_PARTITION, []])).toEqual([
+    1_000, 100, 100, 1_000,
+  ]);
+});
+
+test('a paused partition makes no wait longer than the consumer was told', async () => {
+  expect(await waitsOf(aGroup(50, []), [A_PARTITION, []])).toEqual([50, 50]);
+});
+
+test('a partition that rests makes no wait shorter, and a paused one beside it does', async () => {
+  const [rested, both] = [A_PARTITION, [{ topic: 'a', partitions: [0, 1] }]];
+  const end = waitBesideResting('g', () => 1);
+  expect(await waitsOf(aGroup(1_000, []), [rested, both, []])).toEqual([1_000, 100, 1_000]);
+  end();
+  expect(await waitsOf(aGroup(1_000, []), [rested])).toEqual([100]);
+});

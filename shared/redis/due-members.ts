@@ -1,0 +1,47 @@
+import { partitionOfMember } from '#shared/contracts/watch.ts';
+import { inStore, type Redis } from './connect.ts';
+import { type MemberName, nameOf, textOfName } from './watch-member-text.ts';
+
+/** The members of a partition that are due, by when. */
+export const dueKey = (partition: number): string => `wm-due:${partition}`;
+
+/** The members that are to be checked by themselves, outside of sweeps. */
+export type DueMembers = {
+  /** Members that are due, the earliest first. They stay due until they were checked. */
+  readonly due: (partition: number, nowMs: number, countMax: number) => Promise<MemberName[]>;
+  /** When the first member of a partition was due. */
+  readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
+  /** Makes members due then, unless they are due earlier. */
+  readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
+  /** Puts the due time off: the check was asked for, and is asked for again then if no answer came. */
+  readonly putOff: (names: readonly MemberName[], atMs: number) => Promise<void>;
+};
+
+export function makeDueMembers(redis: Redis): DueMembers {
+  /** One command for each partition. */
+  const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
+    inStore(async () => {
+      const byKey = new Map<string, (string | number)[]>();
+      for (const name of names) {
+        const scored = byKey.get(keyOf(name)) ?? [];
+        scored.push(atMs, textOfName(name));
+        byKey.set(keyOf(name), scored);
+      }
+      await Promise.all([...byKey].map(([key, scored]) => redis.call('ZADD', key, condition, ...scored)));
+    });
+  return {
+    due: (partition, nowMs, countMax) =>
+      inStore(async () =>
+        (await redis.zrangebyscore(dueKey(partition), '-inf', nowMs, 'LIMIT', 0, countMax)).map(nameOf),
+      ),
+    oldestDueAt: (partition) =>
+      inStore(async () => {
+        const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
+        return score === undefined ? undefined : Number(score);
+      }),
+    setDue: (names, atMs) => setTimes('LT', names, atMs),
+    putOff: (names, atMs) => setTimes('XX', names, atMs),
+  };
+}
+
+const keyOf = ({ uid, memberId }: MemberName): string => dueKey(partitionOfMember(uid, memberId));

@@ -1,0 +1,102 @@
+import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { type MemberName, nameOf } from './watch-member-text.ts';
+
+/*
+ * The members of each wallet. Most wallets belong to one member: it stands in a hash that the wallet shares with others
+ * (`wallets:<last 3 digits>`), as `<number of the watch>/<member id>`, without the id where it is the wallet. The hash is
+ * small enough to be kept packed: 60 bytes a wallet. All other members are in a set of the wallet (`members-of:<wallet>`,
+ * as `<uid>/<member id>`), where versions before 2026-11-23 kept all of them.
+ */
+
+/** A longer value makes Redis unpack a hash: `hash-max-listpack-value`. */
+const PACKED_BYTES_MAX = 64;
+/** Wallets looked up at once. */
+const WALLETS_MAX = 1_000;
+/** Watches by number, and numbers by uid. */
+const [UIDS_KEY, NUMBERS_KEY] = ['wm-uids', 'wm-numbers'];
+
+const bucketOf = (wallet: string): string => `wallets:${wallet.slice(-3)}`;
+const fieldOf = (wallet: string): string => wallet.slice(2);
+const setOf = (wallet: string): string => `members-of:${wallet}`;
+
+/** Functions of a script that writes members: `addToWallet` and `removeFromWallet`. Both may be repeated. */
+export const LUA_WALLETS = `
+local function shortName(wallet, name, id)
+  local uid = string.sub(name, 1, #name - #id - 1)
+  local number = redis.call('HGET', '${NUMBERS_KEY}', uid)
+  if not number then
+    -- The empty field counts: a number is never used for two watches.
+    number = redis.call('HINCRBY', '${NUMBERS_KEY}', '', 1)
+    redis.call('HSET', '${NUMBERS_KEY}', uid, number)
+    redis.call('HSET', '${UIDS_KEY}', number, uid)
+  end
+  return number .. '/' .. (id == wallet and '' or id)
+end
+local function addToWallet(wallet, name, id)
+  local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
+  local short, known = shortName(wallet, name, id), redis.call('HGET', bucket, field)
+  if known == short then return end
+  if not known and #short <= ${PACKED_BYTES_MAX} then redis.call('HSET', bucket, field, short)
+  else redis.call('SADD', 'members-of:' .. wallet, name) end
+end
+local function removeFromWallet(wallet, name, id)
+  local bucket, field = 'wallets:' .. string.sub(wallet, -3), string.sub(wallet, 3)
+  if redis.call('HGET', bucket, field) == shortName(wallet, name, id) then redis.call('HDEL', bucket, field) end
+  redis.call('SREM', 'members-of:' .. wallet, name)
+end
+`;
+
+/** KEYS: marker, hash of the wallet, set of the wallet. ARGV: access, field of the wallet, the wallet. */
+const OF_WALLET = `${REQUIRE_VIEW}
+local names = redis.call('SMEMBERS', KEYS[3])
+local short = redis.call('HGET', KEYS[2], ARGV[2])
+if short then
+  local number, id = string.match(short, '^(%d+)/(.*)$')
+  local uid = redis.call('HGET', '${UIDS_KEY}', number)
+  if uid then names[#names + 1] = uid .. '/' .. (id == '' and ARGV[3] or id) end
+end
+return names
+`;
+
+/** The members of wallets, in lower case. Written with the members themselves. */
+export type WalletIndex = {
+  readonly membersOf: (wallet: string) => Promise<MemberName[]>;
+  /** Which of these wallets belong to a member of any watch. */
+  readonly watchedAmong: (wallets: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Takes the number of a watch without members back. */
+  readonly forget: (uid: string) => Promise<void>;
+};
+
+export function makeWalletIndex(redis: Redis): WalletIndex {
+  const ofWallet = makeScript<string[]>(redis, 'membersOfWallet', OF_WALLET);
+  return {
+    async membersOf(wallet) {
+      const keys = [GENERATION_KEY, bucketOf(wallet), setOf(wallet)];
+      return (await ofWallet(keys, [EVERYDAY, fieldOf(wallet), wallet])).map(nameOf);
+    },
+    async watchedAmong(wallets) {
+      const watched = new Set<string>();
+      for (let at = 0; at < wallets.length; at += WALLETS_MAX) {
+        const part = wallets.slice(at, at + WALLETS_MAX);
+        const found = await inStore(() =>
+          Promise.all(
+            part.map(async (wallet) => {
+              const places = [redis.hexists(bucketOf(wallet), fieldOf(wallet)), redis.exists(setOf(wallet))];
+              return (await Promise.all(places)).includes(1);
+            }),
+          ),
+        );
+        for (const [index, wallet] of part.entries()) if (found[index]) watched.add(wallet);
+      }
+      return watched;
+    },
+    forget: (uid) =>
+      inStore(async () => {
+        const number = await redis.hget(NUMBERS_KEY, uid);
+        if (number !== null) await redis.hdel(UIDS_KEY, number);
+        await redis.hdel(NUMBERS_KEY, uid);
+      }),
+  };
+}
