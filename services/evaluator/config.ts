@@ -51,7 +51,7 @@ export type EvaluatorSecrets = {
 const PROOF_ISSUER = 'urn:rolecall';
 
 /** Parts of batches that are evaluated at once: while one is read from the chain another is judged. */
-const PARTS_MAX = 4;
+const PARTS_MAX = 6;
 
 /**
  * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting

@@ -22,6 +22,8 @@ type Dependencies = {
   readonly log: Logger;
   /** Epoch ms, Redis's clock. */
   readonly redisNowMs: () => number;
+  /** Half of the pause after a first failure, ms; it doubles with each further one. Default 500. */
+  readonly backOffMsMin?: number;
 };
 
 /** Follows the transfers of watched contracts and publishes those that name a member's wallet. */
@@ -32,6 +34,7 @@ export function startFollowingTransfers({
   metrics,
   log,
   redisNowMs,
+  backOffMsMin,
 }: Dependencies): AsyncDisposable {
   const followed: FollowedContracts = makeFollowedContracts(redis);
   const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
@@ -67,11 +70,12 @@ export function startFollowingTransfers({
       log.info({ chainId }, isHeld ? 'following transfers' : 'no longer following transfers');
     },
     monotonicMs: () => performance.now(),
+    backOffMsMin,
   });
 }
 
 const messageOf = (
-  { contract, account, blockNumber, isDropped }: Transferred,
+  { contract, account, blockNumber, isDropped, isAfterReorg }: Transferred,
   common: Pick<ChainTransferred, 'chainId' | 'blockTag' | 'at'>,
 ): ChainTransferred => ({
   ...common,
@@ -79,4 +83,5 @@ const messageOf = (
   ...(account === undefined ? {} : { account }),
   blockNumber,
   dropped: isDropped,
+  ...(isAfterReorg ? { afterReorg: true } : {}),
 });

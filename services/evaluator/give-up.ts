@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
-import type { GiveUp } from '#shared/kafka/consumer/record.ts';
+import { type GiveUp, positionOf } from '#shared/kafka/consumer/record.ts';
 import { composeFailure, type FailedCheck, type NamedRule, nameRule } from './domain/compose-result.ts';
 
 type Dependencies = {
@@ -35,6 +35,7 @@ export const PartialRules = z
 const PartialCheck = CheckRequested.pick({
   requestId: true,
   clientId: true,
+  keyId: true,
   delivery: true,
   acceptedAt: true,
   retainUntil: true,
@@ -56,7 +57,7 @@ export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies)
         : { ...message, rules: message.rules.map(nameRule) };
     if (check === undefined) return;
     const failure = composeFailure(check, new Date(redisNowMs()).toISOString());
-    await publish(failure, record.traceparent);
+    await publish({ ...failure, request: positionOf(record) }, record.traceparent);
     recordFailure(check.rules);
   };
 }

@@ -47,8 +47,8 @@ function makeHandler() {
   const readBalances: ReadBalances = async (reads) => {
     const ofChain = reads.get(1) ?? [];
     asked.push([...ofChain]);
-    const observations = new Map(ofChain.map((read) => [read.key, [readingOf(read)]]));
-    return new Map([[1, { quorum: 1, observations, block: BLOCK }]]);
+    const observations = ofChain.map((read) => [readingOf(read)]);
+    return new Map([[1, { quorum: 1, observations, block: BLOCK, headAskedAtMs: NOW - 300 }]]);
   };
   const dependencies = {
     readBalances,
@@ -83,6 +83,15 @@ function makeHandler() {
         .map((line) => JSON.parse(line) as Record<string, unknown>),
   };
 }
+
+test('a part of the watcher says when the heads were asked for, and a part of a client does not', async () => {
+  const { handle, completed } = makeHandler();
+  await handle(aPart({ delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
+  expect(completed()).toMatchObject({ headTimes: { '1': NOW - 300 } });
+  const ofClient = makeHandler();
+  await ofClient.handle(aPart(), aRecord());
+  expect(ofClient.completed()).not.toHaveProperty('headTimes');
+});
 
 test('each entry of a part gets one line, in order, and the counts are those of the lines', async () => {
   const { handle, completed, lines } = makeHandler();

@@ -1,15 +1,20 @@
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
-import { BatchPartCompleted, type BatchPartRequested } from '#shared/contracts/batch.ts';
+import {
+  type BatchEntry,
+  BatchPartCompleted,
+  type BatchPartRequested,
+  ENTRY_READS_MAX,
+} from '#shared/contracts/batch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { type PartCounts, PartLines } from './domain/compose-part.ts';
-import { blocksOf, isRetryable, outcomeOf } from './domain/compose-result.ts';
+import { blocksOf, headTimesOf, isRetryable, makeOutcomes, type Outcome } from './domain/compose-result.ts';
 import { judgeRules, type NativeDecimals } from './domain/judge-rules.ts';
-import { PartPlan } from './domain/plan-part.ts';
+import { makePlanner, type ReadPlan } from './domain/plan-reads.ts';
 import { newTally, type RuleTally, tallyVerdicts } from './domain/tally-verdicts.ts';
 import type { Prove } from './sign-proof.ts';
 import type { ForEachInSlices } from './slice-work.ts';
@@ -40,10 +45,10 @@ type Dependencies = {
 export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested> {
   return async function handlePart(part, { traceparent, signal, park }) {
     const startedAt = deps.redisNowMs();
-    const plan = await planOrReject(part, deps);
+    const { reads, plans } = await planOrReject(part, deps);
     const endAt = startedAt + deps.evaluationMsMax;
     const deadline = startDeadline(endAt, startedAt);
-    const observed = await deps.readBalances(plan.reads, {
+    const observed = await deps.readBalances(reads, {
       clientId: part.clientId,
       consistency: part.consistency,
       lane: 'batch',
@@ -52,26 +57,30 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
       signal: deadline.signal,
     });
     deadline.finish();
-    const readings = agree(observed.values());
+    const readings = agree(reads, observed);
     const blocks = blocksOf(observed);
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const lines = new PartLines(part.rules, part.firstIndex, blocks);
     const tallies = newTally(part.rules.length);
+    const outcomeFor = makeOutcomes(part);
+    const proofOf = (entry: BatchEntry, outcome: Outcome, index: number): string | undefined =>
+      deps.prove({ ...part, ...entry }, { ...outcome, evaluatedAt, blocks }, `${part.requestId}.${index}`);
     let isOpen = false;
     await deps.forEachInSlices(part.entries, (entry, index) => {
-      const entryPlan = plan.plans[index];
-      if (entryPlan === undefined) throw new RangeError('an entry without a plan');
-      const verdicts = judgeRules(part.rules, entryPlan, readings, deps.nativeDecimals);
+      const plan = plans[index];
+      if (plan === undefined) throw new RangeError('an entry without a plan');
+      const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals);
       isOpen ||= verdicts.some(isRetryable);
       tallyVerdicts(tallies, verdicts);
-      const outcome = outcomeOf(part, verdicts);
-      const proven = { ...outcome, evaluatedAt, blocks };
-      const jti = `${part.requestId}.${lines.nextIndex}`;
-      lines.add(entry, outcome, part.proof && deps.prove({ ...part, ...entry }, proven, jti));
+      const outcome = outcomeFor(verdicts);
+      const proof = part.proof && proofOf(entry, outcome, lines.nextIndex);
+      lines.add(entry, outcome, proof);
     });
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the part was evaluated');
-    await deps.publish(await completePart(part, lines.text, lines.counts, evaluatedAt), traceparent);
+    const completed = await completePart(part, lines.text, lines.counts, evaluatedAt);
+    const headTimes = part.delivery.mode === 'watch' ? { headTimes: headTimesOf(observed) } : {};
+    await deps.publish({ ...completed, ...headTimes }, traceparent);
     deps.recordPart(part, tallies, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }
@@ -100,14 +109,19 @@ export async function completePart(
 
 const compress = promisify<string, { level: number }, Buffer>(gzip);
 
+type PartPlan = Pick<ReadPlan, 'reads'> & { readonly plans: readonly ReadPlan[] };
+
 async function planOrReject(part: BatchPartRequested, deps: Dependencies): Promise<PartPlan> {
-  const plan = new PartPlan();
+  const planWallets = makePlanner(part.rules, { ...deps, readsMax: ENTRY_READS_MAX });
+  const plans: ReadPlan[] = [];
   await deps.forEachInSlices(part.entries, (entry, index) => {
-    const fault = plan.add(entry, part, deps.delegateRegistry);
-    if (fault !== undefined) throw new ServiceError('message-unreadable', `entry ${index}: ${fault.fault}`);
+    const plan = planWallets(entry);
+    if ('fault' in plan) throw new ServiceError('message-unreadable', `entry ${index}: ${plan.fault}`);
+    plans.push(plan);
   });
-  const unknown = [...plan.reads.keys()].find((chainId) => !deps.isConfigured(chainId));
+  const reads = plans[0]?.reads ?? new Map();
+  const unknown = [...reads.keys()].find((chainId) => !deps.isConfigured(chainId));
   if (unknown !== undefined)
     throw new ServiceError('message-unreadable', `chain ${unknown} is not configured`);
-  return plan;
+  return { reads, plans };
 }

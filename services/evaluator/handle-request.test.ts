@@ -44,9 +44,7 @@ const readsGiving =
         chainId,
         {
           quorum: 1,
-          observations: new Map(
-            ofChain.map(({ key }) => [key, [signal.aborted ? failed('deadline-exceeded') : reading]]),
-          ),
+          observations: ofChain.map(() => [signal.aborted ? failed('deadline-exceeded') : reading]),
           ...(signal.aborted || !reading.ok ? {} : { block: BLOCK }),
         },
       ]),

@@ -2,7 +2,7 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
 import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
-import type { Handler } from '#shared/kafka/consumer/record.ts';
+import { type Handler, positionOf } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 
 import { startDeadline } from './deadline.ts';
@@ -39,7 +39,8 @@ type Dependencies = {
  * publishes its failure.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
-  return async function handleRequest(check, { traceparent, signal, park }) {
+  return async function handleRequest(check, record) {
+    const { traceparent, signal, park } = record;
     const startedAt = deps.redisNowMs();
     const plan = planOrReject(check, READS_MAX[lane], deps);
     const endAt = endAtOf(check, startedAt, deps);
@@ -54,7 +55,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     });
     deadline.finish();
     await deps.waitForTick(lane);
-    const readings = agree(observed.values());
+    const readings = agree(plan.reads, observed);
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
     if (signal.aborted && deps.redisNowMs() < endAt && verdicts.some(isRetryable))
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
@@ -63,7 +64,8 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
       ? explainRules(check.rules, plan, readings, deps.nativeDecimals)
       : undefined;
     const completed = composeResult(check, verdicts, blocksOf(observed), evaluatedAt, deps.prove, details);
-    await deps.publish(completed, traceparent);
+    const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };
+    await deps.publish({ ...completed, ...origin }, traceparent);
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }

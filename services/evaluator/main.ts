@@ -7,6 +7,7 @@ import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
 import { loadChains, loadConfig, loadSecrets, warningsOf } from './config.ts';
@@ -106,10 +107,7 @@ await runService(
         redisNowMs: clock.now,
       }),
     );
-    const consumers = [await consume('interactive'), await consume('bulk'), await consumeParts()];
-    // In parallel: each consumer may take the full time that a shutdown allows for checks in progress.
-    scope.defer(async () => {
-      await Promise.all(consumers.map((consumer) => consumer[Symbol.asyncDispose]()));
-    });
+    // Stopped together: each consumer may take the full time that a shutdown allows for checks in progress.
+    scope.use(await startTogether([consume('interactive'), consume('bulk'), consumeParts()]));
   },
 );

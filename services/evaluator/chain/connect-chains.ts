@@ -30,7 +30,7 @@ export type Chains = AsyncDisposable & {
   readonly nativeDecimals: (chainId: number) => number;
   /** The delegation registry of a configured chain. */
   readonly delegateRegistry: (chainId: number) => string;
-  /** By chain id, what following its transfers needs. */
+  /** By chain id: the parts that following its transfers needs. */
   readonly followable: ReadonlyMap<number, FollowableChain>;
 };
 

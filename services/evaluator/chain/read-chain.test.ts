@@ -15,7 +15,7 @@ const blockOf = (number: number): Block => ({
   timestamp: 0,
 });
 
-/** A chain whose head is block 1, or block 2 for those who found it gone; what is observed in turn. */
+/** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1) {
   const asked: { block: number; reads: number }[] = [];
   const read = makeChainReader({
@@ -43,7 +43,7 @@ function makeReader(observed: Observation[], quorum = 1) {
       isolatedReadBudget: newIsolatedReadBudget(),
       signal: new AbortController().signal,
     });
-    return { block: block?.number, observation: observations.get(READ.key) };
+    return { block: block?.number, observation: observations[0] };
   };
   return { readOnce, asked };
 }

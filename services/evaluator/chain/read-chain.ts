@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import type { BlockReport } from '#shared/contracts/result.ts';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import {
   type ChainObservations,
@@ -22,6 +21,8 @@ import { toRpcFailure } from './rpc/rpc-failure.ts';
 /** A token does not change its decimals. */
 const DECIMALS_TTL_MS = DAY_MS;
 const DECIMALS_MAX = 50_000;
+/** Stands where the observation of an open read will be. */
+const UNREAD: Observation = [];
 /** Blocks that a check may try: a reorg may replace the first one. */
 const BLOCKS_MAX = 2;
 
@@ -70,32 +71,42 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   /** Returns the observations, or the block that a reorg replaced meanwhile. */
   async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, gone: readonly Block[]) {
     const { blockTag: tag, signal, atBlock } = context;
-    const block =
+    const head =
       atBlock === undefined
         ? await heads.read({ ...context, tag, startedMs: options.monotonicMs(), gone })
-        : await options.pastBlocks.read({ number: atBlock, gone, signal });
-    const known = new Map<string, Observation>();
-    const open = reads.filter((read) => {
+        : undefined;
+    const block = head ?? (await options.pastBlocks.read({ number: atBlock ?? 0, gone, signal }));
+    const observations: Observation[] = [];
+    const open = reads.filter((read, index) => {
       // At another block a contract may have had other decimals.
       const isKnown = read.kind === 'decimals' && atBlock === undefined;
       const observation = isKnown ? decimals.get(read.key) : undefined;
+      observations[index] = observation ?? UNREAD;
       if (observation === undefined) return true;
-      known.set(read.key, observation);
       options.onSaved('decimals');
       return false;
     });
     const entries = await queue.read(block, open, { ...context, isPast: atBlock !== undefined });
     const isLast = gone.length + 1 >= BLOCKS_MAX;
     if (!isLast && !signal.aborted && entries.some(isBlockGone)) return { gone: block };
+    let isAnswered = false;
+    let proved = true;
+    let index = -1;
     for (const entry of entries) {
       const observation = observationOf(entry);
-      known.set(entry.read.key, observation);
+      index = observations.indexOf(UNREAD, index + 1);
+      observations[index] = observation;
       if (entry.read.kind === 'decimals' && atBlock === undefined && options.agreed(observation).ok)
         decimals.set(entry.read.key, observation);
+      // Only answered calls prove the block: a failed call read nothing.
+      if (!observation.every(options.isAnswer)) continue;
+      isAnswered = true;
+      proved &&= entry.isProved;
     }
-    const answered = entries.filter((entry) => observationOf(entry).every(options.isAnswer));
-    const report = answered.length === 0 ? {} : { block: reportOf(block, answered) };
-    return { observed: { quorum, observations: known, ...report } };
+    const { number, hash, timestamp } = block;
+    const report = isAnswered ? { block: { number, hash, timestamp, proved } } : {};
+    const asked = head && isAnswered ? { headAskedAtMs: head.askedAtMs } : {};
+    return { observed: { quorum, observations, ...report, ...asked } };
   }
 
   async function readAtSomeBlock(
@@ -113,7 +124,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const startedMs = options.monotonicMs();
     const allFailed = (reading: FailedReading): ChainObservations => {
       const observation = [reading];
-      return { quorum, observations: new Map(reads.map((read) => [read.key, observation])) };
+      return { quorum, observations: reads.map(() => observation) };
     };
     if (options.isQuiet()) {
       context.onWait();
@@ -139,11 +150,3 @@ const isBlockGone = (entry: Entry): boolean =>
   entry.observation?.every(
     (reading) => !reading.ok && (reading.code === 'block-unavailable' || reading.code === 'block-mismatch'),
   ) ?? false;
-
-/** Only answered calls prove the block: a failed call read nothing. */
-const reportOf = (block: Block, answered: readonly Entry[]): BlockReport => ({
-  number: block.number,
-  hash: block.hash,
-  timestamp: block.timestamp,
-  proved: answered.every(({ isProved }) => isProved),
-});

@@ -1,5 +1,5 @@
 import { agree, agreeOn } from './agree.ts';
-import { failed, type Reading } from './read.ts';
+import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
 
 const five: Reading = { ok: true, value: 5n };
 const six: Reading = { ok: true, value: 6n };
@@ -28,19 +28,46 @@ test.each<[string, Reading[], number, Reading]>([
   ['the quorum is reached in spite of a transport failure', [five, timeout, five], 2, five],
   ['three that all differ decide nothing', [five, six, reverted], 2, disagreement],
   ['two pairs decide nothing', [five, six, five, six], 2, disagreement],
+  ['revert data count where one endpoint is asked', [REVERTED_WITH_DATA], 1, REVERTED_WITH_DATA],
+  [
+    'revert data count from as many endpoints as the quorum',
+    [REVERTED_WITH_DATA, REVERTED_WITH_DATA],
+    2,
+    REVERTED_WITH_DATA,
+  ],
+  ['revert data of too few endpoints do not count', [REVERTED_WITH_DATA, reverted], 2, reverted],
+  [
+    'revert data count beside an endpoint that hides them',
+    [reverted, REVERTED_WITH_DATA, REVERTED_WITH_DATA],
+    2,
+    REVERTED_WITH_DATA,
+  ],
+  ['revert data and a value differ', [REVERTED_WITH_DATA, five], 2, disagreement],
+  ['revert data and a transport failure are too few', [REVERTED_WITH_DATA, timeout], 2, disagreement],
 ])('%s', (_, observation, quorum, expected) => {
   expect(agreeOn(observation, quorum)).toEqual(expected);
 });
 
 test('every read of every chain is folded with the quorum of its chain', () => {
-  const folded = agree([
-    { quorum: 1, observations: new Map([['1/a', [five]]]) },
-    { quorum: 2, observations: new Map([['2/b', [five, six]]]) },
-  ]);
-  expect(folded).toEqual(
-    new Map<string, Reading>([
-      ['1/a', five],
-      ['2/b', disagreement],
+  const [a, b, c] = [{ key: '1/a' } as Read, { key: '2/b' } as Read, { key: '2/c' } as Read];
+  const folded = agree(
+    new Map([
+      [1, [a]],
+      [2, [b, c]],
+    ]),
+    new Map([
+      [1, { quorum: 1, observations: [[five]] }],
+      [
+        2,
+        {
+          quorum: 2,
+          observations: [
+            [five, six],
+            [six, six],
+          ],
+        },
+      ],
     ]),
   );
+  expect([a, b, c].map((read) => folded.get(read))).toEqual([five, disagreement, six]);
 });

@@ -4,6 +4,7 @@ import {
   failed,
   type Observation,
   REVERTED_WITH_DATA,
+  type Read,
   type Reading,
 } from './read.ts';
 
@@ -19,14 +20,25 @@ const ANSWERS: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
 export const isAnswer = (reading: Reading): boolean =>
   reading.ok || (ANSWERS.has(reading.code) && reading.cause === undefined);
 
-/** One reading per read of a check, by read key, over all its chains. */
-export type Readings = ReadonlyMap<string, Reading>;
+/** One reading per read of a check, over all its chains. */
+export type Readings = ReadonlyMap<Read, Reading>;
 
-/** Reduces the answers of all endpoints of all chains to one reading per read. */
-export function agree(chains: Iterable<ChainObservations>): Readings {
-  const readings = new Map<string, Reading>();
-  for (const { quorum, observations } of chains)
-    for (const [key, observation] of observations) readings.set(key, agreeOn(observation, quorum));
+/**
+ * Reduces the answers of all endpoints of all chains to one reading per read.
+ *
+ * @param reads by chain id
+ * @param observed by chain id, in the order of the reads
+ */
+export function agree(
+  reads: ReadonlyMap<number, readonly Read[]>,
+  observed: ReadonlyMap<number, ChainObservations>,
+): Readings {
+  const readings = new Map<Read, Reading>();
+  for (const [chainId, { quorum, observations }] of observed)
+    for (const [index, read] of (reads.get(chainId) ?? []).entries()) {
+      const observation = observations[index];
+      if (observation !== undefined) readings.set(read, agreeOn(observation, quorum));
+    }
   return readings;
 }
 

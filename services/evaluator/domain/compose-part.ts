@@ -1,79 +1,79 @@
-import type { BatchEntry, BatchPartCompleted, RoleCounts } from '#shared/contracts/batch.ts';
-import { foldRoles } from '#shared/contracts/fold-roles.ts';
+import { type BatchEntry, type BatchPartCompleted, roleIdsOf } from '#shared/contracts/batch.ts';
+import { foldRoles, type RoleOutcome } from '#shared/contracts/fold-roles.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
 import type { Blocks, Outcome } from './compose-result.ts';
 
-/** What the lines of a part add up to. */
+/** The counts over the lines of a part. */
 export type PartCounts = Pick<BatchPartCompleted, 'lineCount' | 'roles' | 'refundCount' | 'failedCount'>;
 
+/** What a line says behind its wallets, and how many lines say it. */
+type Ending = {
+  readonly text: string;
+  readonly outcome: Outcome;
+  lineCount: number;
+};
+
 /**
- * Writes the lines of a part, one per entry, and counts what they say. Only this file builds a line's JSON text.
+ * Writes the lines of a part, one per entry, and counts their outcomes. Only this file builds a line's JSON text.
  *
  * A failed entry decides no role: each role of the rules counts as undetermined.
  */
 export class PartLines {
-  readonly #ruleCount: number;
+  readonly #rules: readonly { readonly roleId: string }[];
   readonly #firstIndex: number;
   readonly #blockNumbers: string;
-  readonly #lines: string[] = [];
-  readonly #counts = new Map<string, { -readonly [Name in keyof RoleCounts]: RoleCounts[Name] }>();
-  /** The JSON text of each role id. */
-  readonly #quoted = new Map<string, string>();
-  #refundCount = 0;
-  #failedCount = 0;
+  readonly #endings = new Map<Outcome, Ending>();
+  #text = '';
+  #lineCount = 0;
 
   constructor(rules: readonly { readonly roleId: string }[], firstIndex: number, blocks: Blocks) {
-    this.#ruleCount = rules.length;
+    this.#rules = rules;
     this.#firstIndex = firstIndex;
     const numbers = Object.entries(blocks).map(([chainId, { number }]) => [chainId, number]);
     this.#blockNumbers = JSON.stringify(Object.fromEntries(numbers));
-    for (const { roleId: id } of rules) {
-      this.#quoted.set(id, JSON.stringify(id));
-      this.#counts.set(id, { id, granted: 0, denied: 0, undetermined: 0 });
-    }
   }
 
   /** The place in the batch of the next line's entry. */
   get nextIndex(): number {
-    return this.#firstIndex + this.#lines.length;
+    return this.#firstIndex + this.#lineCount;
   }
 
-  /** Adds the line of the next entry. */
+  /** Adds the line of the next entry. An outcome that several entries share is written and folded once. */
   add(entry: BatchEntry, outcome: Outcome, proof?: string): void {
     const wallets = entry.accounts
       ? `"accounts":${JSON.stringify(entry.accounts)}`
       : `"account":${JSON.stringify(entry.account)}`;
     const ref = entry.ref === undefined ? '' : `,"ref":${JSON.stringify(entry.ref)}`;
-    const roles = outcome.roles.map(
-      ({ id, granted }) => `{"id":${this.#quoted.get(id)},"granted":${granted}}`,
-    );
-    const errors = outcome.errors.length === 0 ? '[]' : JSON.stringify(outcome.errors);
     const signed = proof === undefined ? '' : `,"proof":${JSON.stringify(proof)}`;
-    this.#lines.push(
-      `{"index":${this.nextIndex},${wallets}${ref},"status":"${outcome.status}","roles":[${roles.join(',')}],"errors":${errors},"blockNumbers":${this.#blockNumbers}${signed}}\n`,
-    );
-    this.#count(outcome);
+    const ending = this.#endings.get(outcome) ?? this.#end(outcome);
+    ending.lineCount += 1;
+    this.#text += `{"index":${this.nextIndex},${wallets}${ref},${ending.text}${signed}}\n`;
+    this.#lineCount += 1;
   }
 
   get text(): string {
-    return this.#lines.join('');
+    return this.#text;
   }
 
   get counts(): PartCounts {
-    return {
-      lineCount: this.#lines.length,
-      roles: [...this.#counts.values()],
-      refundCount: this.#refundCount,
-      failedCount: this.#failedCount,
-    };
+    const roles = roleIdsOf(this.#rules).map((id) => ({ id, granted: 0, denied: 0, undetermined: 0 }));
+    let refundCount = 0;
+    let failedCount = 0;
+    for (const { outcome, lineCount } of this.#endings.values()) {
+      const isFailed = outcome.status === 'failed';
+      if (isFailed) failedCount += lineCount;
+      if (isRefunded(outcome, this.#rules.length)) refundCount += lineCount;
+      const folded: ReadonlyMap<string, RoleOutcome> = isFailed ? new Map() : foldRoles(outcome);
+      for (const role of roles) role[folded.get(role.id) ?? 'undetermined'] += lineCount;
+    }
+    return { lineCount: this.#lineCount, roles, refundCount, failedCount };
   }
 
-  #count(outcome: Outcome): void {
-    const isFailed = outcome.status === 'failed';
-    if (isFailed) this.#failedCount += 1;
-    const folded = foldRoles(outcome);
-    for (const [id, counts] of this.#counts)
-      counts[isFailed ? 'undetermined' : (folded.get(id) ?? 'undetermined')] += 1;
-    if (isRefunded(outcome, this.#ruleCount)) this.#refundCount += 1;
+  #end(outcome: Outcome): Ending {
+    const { status, roles, errors } = outcome;
+    const text = `"status":"${status}","roles":${JSON.stringify(roles)},"errors":${JSON.stringify(errors)},"blockNumbers":${this.#blockNumbers}`;
+    const ending = { text, outcome, lineCount: 0 };
+    this.#endings.set(outcome, ending);
+    return ending;
   }
 }

@@ -7,6 +7,7 @@ const AT = '2026-11-21T10:00:00.000Z';
 const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
   requestId: 'req_1',
   clientId: 'app_1',
+  keyId: 'key_1',
   account: `0x${'aa'.repeat(20)}`,
   rules: [
     { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' },
@@ -106,17 +107,18 @@ test('a proof is part of the result, and without one its bytes do not change', (
   expect(composeWith(undefined)).not.toContain('proof');
 });
 
-test('what the next consumers need travels along', () => {
-  const { requestId, clientId, delivery, acceptedAt, retainUntil, chargedMonth } = composeResult(
+test('the result carries the fields that its consumers need', () => {
+  const { requestId, clientId, keyId, delivery, acceptedAt, retainUntil, chargedMonth } = composeResult(
     aCheck(),
     [granted, denied],
     {},
     AT,
     () => undefined,
   );
-  expect({ requestId, clientId, delivery, acceptedAt, retainUntil, chargedMonth }).toEqual({
+  expect({ requestId, clientId, keyId, delivery, acceptedAt, retainUntil, chargedMonth }).toEqual({
     requestId: 'req_1',
     clientId: 'app_1',
+    keyId: 'key_1',
     delivery: { mode: 'poll' },
     acceptedAt: AT,
     retainUntil: AT,

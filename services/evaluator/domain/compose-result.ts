@@ -17,7 +17,7 @@ import type { ChainObservations } from './read.ts';
 /** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
 export type FailedCheck = Pick<
   CheckRequested,
-  'requestId' | 'clientId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth' | 'ruleSet'
+  'requestId' | 'clientId' | 'keyId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth' | 'ruleSet'
 > & { readonly rules: readonly NamedRule[] };
 
 /** A rule by its role, and by the chain and the contract of the simple rule that its error names. */
@@ -67,10 +67,10 @@ export function composeResult(
   return complete(check, proof === undefined ? result : { ...result, proof });
 }
 
-/** What a result says of the rules. */
+/** The members of a result that are about the rules. */
 export type Outcome = Pick<CheckResult, 'status' | 'roles' | 'errors'>;
 
-/** Composes what the result of a check, or of an entry of a batch, says of its rules. */
+/** Composes the members about the rules, for the result of a check or of an entry of a batch. */
 export function outcomeOf(
   { rules, onUndetermined }: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
   verdicts: readonly Verdict[],
@@ -90,11 +90,30 @@ export function outcomeOf(
   return { status: isFailed ? 'failed' : 'completed', roles: isFailed ? [] : roles, errors };
 }
 
+/**
+ * `outcomeOf` for many entries and the same rules: entries for which all rules end alike, and are decided, share one outcome.
+ */
+export function makeOutcomes(
+  part: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
+): (verdicts: readonly Verdict[]) => Outcome {
+  const decided = new Map<string, Outcome>();
+  return (verdicts) => {
+    let pattern = '';
+    for (const { outcome } of verdicts) {
+      if (outcome === 'undetermined') return outcomeOf(part, verdicts);
+      pattern += outcome === 'granted' ? '1' : '0';
+    }
+    const known = decided.get(pattern) ?? outcomeOf(part, verdicts);
+    decided.set(pattern, known);
+    return known;
+  };
+}
+
 /** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
 export const composeFailure = (check: FailedCheck, evaluatedAt: string): CheckCompleted =>
   complete(check, { requestId: check.requestId, ...failureOf(check.rules), evaluatedAt, blocks: {} });
 
-/** What the result of a check, or of an entry of a batch, says if it could not be evaluated at all. */
+/** The same members for a check, or an entry of a batch, that could not be evaluated at all. */
 export const failureOf = (rules: readonly NamedRule[]): Outcome => ({
   status: 'failed',
   roles: [],
@@ -108,6 +127,7 @@ function complete(
   return {
     requestId: check.requestId,
     clientId: check.clientId,
+    ...(check.keyId === undefined ? {} : { keyId: check.keyId }),
     delivery: check.delivery,
     acceptedAt: check.acceptedAt,
     retainUntil: check.retainUntil,
@@ -140,6 +160,14 @@ export function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Bloc
   const blocks: Record<string, BlockReport> = {};
   for (const [chainId, { block }] of observed) if (block !== undefined) blocks[String(chainId)] = block;
   return blocks;
+}
+
+/** By chain id, when the head that was read was asked for, epoch ms. */
+export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): Record<string, number> {
+  const times: Record<string, number> = {};
+  for (const [chainId, { headAskedAtMs }] of observed)
+    if (headAskedAtMs !== undefined) times[String(chainId)] = headAskedAtMs;
+  return times;
 }
 
 /** Whether a retry may decide the rule. */

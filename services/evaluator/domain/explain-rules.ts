@@ -12,13 +12,13 @@ import {
   type NativeDecimals,
 } from './judge-rules.ts';
 import type { Outcome } from './outcome.ts';
-import type { ReadPlan, RuleNeeds } from './plan-reads.ts';
+import { isTokenNeeds, type ReadPlan, type RuleNeeds, type TokenNeeds } from './plan-reads.ts';
 import { formatTokenAmount } from './token-amount.ts';
 
 type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
 
 /**
- * Why each rule ended as it did: what was compared, exact, and with what. The arguments are those of `judgeRules`.
+ * Explains each verdict: the exact value that was compared, and the required one. Takes the arguments of `judgeRules`.
  *
  * @example
  * explainRules([rule], plan, readings, () => 18);
@@ -46,7 +46,11 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
   if (rule.type !== 'CONTRACT') {
     const { minToken: min, maxToken: max } = rule;
     const required = { min, ...(max === undefined ? {} : { max }) };
-    return { outcome, ...observed(needs && observedAmount(rule, needs, context)), required };
+    return {
+      outcome,
+      ...observed(isTokenNeeds(needs) ? observedAmount(rule, needs, context) : undefined),
+      required,
+    };
   }
   if (needs?.kind !== 'call') return { outcome };
   const { operator, value } = needs.comparison;
@@ -61,10 +65,10 @@ const observed = (text: string | undefined): { observed?: string } =>
   text === undefined ? {} : { observed: text };
 
 /** The amount, if every read that it is made of is known. */
-function observedAmount(rule: TokenCondition, needs: RuleNeeds, context: JudgeContext): string | undefined {
+function observedAmount(rule: TokenCondition, needs: TokenNeeds, context: JudgeContext): string | undefined {
   const known = knownOf(needs, context.readingOf);
   const decimals = decimalsOf(rule, needs, context);
-  return known === undefined || known.fault !== undefined || typeof decimals !== 'number'
+  return known.fault !== undefined || typeof decimals !== 'number'
     ? undefined
     : formatTokenAmount(known.least, decimals);
 }

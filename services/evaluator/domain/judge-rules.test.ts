@@ -19,14 +19,14 @@ const aRule = (over: Partial<TokenRule>): TokenRule => ({
   ...over,
 });
 
-/** Judges one rule where `answer` says what each of its reads gave. */
+/** Judges one rule; `answer` gives the reading of each of its reads. */
 function judge(rule: TokenRule, answer: (read: Read) => Reading | undefined): Verdict | undefined {
   const plan = planReads({ account: ACCOUNT }, [rule], { delegateRegistry });
   if ('fault' in plan) throw new Error(plan.fault);
-  const readings = new Map<string, Reading>();
+  const readings = new Map<Read, Reading>();
   for (const read of [...plan.reads.values()].flat()) {
     const reading = answer(read);
-    if (reading !== undefined) readings.set(read.key, reading);
+    if (reading !== undefined) readings.set(read, reading);
   }
   return judgeRules([rule], plan, readings, () => 18)[0];
 }

@@ -10,11 +10,11 @@ import type { Readings } from './agree.ts';
 import { judgeCall } from './judge-call.ts';
 import { isFinal, type Known, knownCount, knownSum, type ReadingOf } from './known-amount.ts';
 import { compose, type Outcome } from './outcome.ts';
-import type { ReadPlan, RuleNeeds } from './plan-reads.ts';
+import { isTokenNeeds, type ReadPlan, type RuleNeeds, type TokenNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read } from './read.ts';
-import { scaleTokenAmount } from './token-amount.ts';
+import type { TokenBounds } from './token-amount.ts';
 
-/** The simple rule inside of a composed one that left it open. */
+/** The simple rule that left its composed rule undetermined. */
 export type OpenRule = {
   /** From the composed rule on, such as `/rules/2`. */
   readonly path: string;
@@ -32,6 +32,8 @@ export type NativeDecimals = (chainId: number) => number;
 export type JudgeContext = { readonly readingOf: ReadingOf; readonly nativeDecimals: NativeDecimals };
 
 const DECIMALS_MAX = 255n;
+const GRANTED: Verdict = { outcome: 'granted' };
+const DENIED: Verdict = { outcome: 'denied' };
 
 /**
  * Judges each rule against the readings, in rule order.
@@ -41,7 +43,7 @@ const DECIMALS_MAX = 255n;
  * could not be read: a wallet that holds id 1 is granted, and a wallet without id 1 is undetermined, not denied.
  *
  * @example
- * judgeRules([rule], plan, new Map([[nativeKey, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
+ * judgeRules([rule], plan, new Map([[nativeRead, { ok: true, value: 5n * 10n ** 18n }]]), () => 18);
  * // [{ outcome: 'granted' }] for a rule that requires 5 of the native coin
  */
 export function judgeRules(
@@ -55,7 +57,7 @@ export function judgeRules(
 }
 
 export const judgeContextOf = (readings: Readings, nativeDecimals: NativeDecimals): JudgeContext => ({
-  readingOf: (read: Read) => readings.get(read.key) ?? failed('internal'),
+  readingOf: (read: Read) => readings.get(read) ?? failed('internal'),
   nativeDecimals,
 });
 
@@ -107,37 +109,33 @@ function judgeContract(
 }
 
 function judgeToken(rule: TokenCondition, needs: RuleNeeds | undefined, context: JudgeContext): Verdict {
+  if (!isTokenNeeds(needs)) return undetermined(failed('internal'));
   const known = knownOf(needs, context.readingOf);
-  if (needs === undefined || known === undefined) return undetermined(failed('internal'));
   const decimals = decimalsOf(rule, needs, context);
   if (typeof decimals !== 'number') return undetermined(known.fault ?? decimals);
-  const least = scaleTokenAmount(rule.minToken, decimals, 'up');
-  const most = rule.maxToken === undefined ? undefined : scaleTokenAmount(rule.maxToken, decimals, 'down');
-  return judgeAmount(known, least, most);
+  return judgeAmount(known, needs.range.boundsAt(decimals));
 }
 
 /** Compares the bounds of the amount with the rule's minimum and maximum; all bounds are inclusive. */
-function judgeAmount(known: Known, min: bigint, max: bigint | undefined): Verdict {
+function judgeAmount(known: Known, { min, max }: TokenBounds): Verdict {
   const isSurelyEnough = known.least >= min;
   const isSurelyNotTooMuch = max === undefined || (known.most !== undefined && known.most <= max);
-  if (isSurelyEnough && isSurelyNotTooMuch) return { outcome: 'granted' };
+  if (isSurelyEnough && isSurelyNotTooMuch) return GRANTED;
   const isSurelyTooLittle = known.most !== undefined && known.most < min;
   const isSurelyTooMuch = max !== undefined && known.least > max;
-  if (isSurelyTooLittle || isSurelyTooMuch) return { outcome: 'denied' };
-  return known.fault === undefined ? { outcome: 'denied' } : undetermined(known.fault);
+  if (isSurelyTooLittle || isSurelyTooMuch) return DENIED;
+  return known.fault === undefined ? DENIED : undetermined(known.fault);
 }
 
-/** What is known of the amount that a token rule is about. */
-export function knownOf(needs: RuleNeeds | undefined, readingOf: ReadingOf): Known | undefined {
-  if (needs?.kind === 'owned-ids') return knownCount(needs.ids, needs.accounts, readingOf);
-  return needs?.kind === 'amount' || needs?.kind === 'count'
-    ? knownSum(needs.holdings, readingOf)
-    : undefined;
-}
+/** The known bounds of the amount that a token rule compares. */
+export const knownOf = (needs: TokenNeeds, readingOf: ReadingOf): Known =>
+  needs.kind === 'owned-ids'
+    ? knownCount(needs.ids, needs.accounts, readingOf)
+    : knownSum(needs.holdings, readingOf);
 
 export function decimalsOf(
   rule: TokenCondition,
-  needs: RuleNeeds,
+  needs: TokenNeeds,
   { readingOf, nativeDecimals }: JudgeContext,
 ): number | FailedReading {
   if (needs.kind !== 'amount') return 0;

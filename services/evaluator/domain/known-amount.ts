@@ -6,7 +6,7 @@ import { type FailedReading, failed, type Read, type Reading } from './read.ts';
 export type ReadingOf = (read: Read) => Reading;
 
 /**
- * What is known of an amount: bounds, both inclusive; `most` is absent where nothing bounds it from above. `fault` is
+ * The known bounds of an amount, both inclusive; `most` is absent if the amount has no upper bound. `fault` is
  * the failed read that keeps the bounds apart; without it they are equal.
  */
 export type Known = {
@@ -22,8 +22,11 @@ const NOTHING = exactly(0n);
 const leastOf = (a: bigint, b: bigint): bigint => (a - b < 0n ? a : b);
 
 /** The amount that several wallets hold together. */
-export const knownSum = (holdings: readonly Holding[], readingOf: ReadingOf): Known =>
-  add(holdings.map((holding) => knownHolding(holding, readingOf)));
+export function knownSum(holdings: readonly Holding[], readingOf: ReadingOf): Known {
+  const [only] = holdings;
+  if (only !== undefined && holdings.length === 1) return knownHolding(only, readingOf);
+  return add(holdings.map((holding) => knownHolding(holding, readingOf)));
+}
 
 function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf): Known {
   const reading = readingOf(balance);
@@ -31,7 +34,7 @@ function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf): 
   return delegations === undefined ? held : limit(held, knownDelegation(delegations, readingOf));
 }
 
-/** What a vault holds, as far as it is delegated. */
+/** The delegated part of a vault's holding. */
 function limit(held: Known, delegated: Known): Known {
   const least = leastOf(held.least, delegated.least);
   const most = held.most === undefined ? delegated.most : leastOf(held.most, delegated.most ?? held.most);
@@ -42,7 +45,7 @@ function limit(held: Known, delegated: Known): Known {
 const WITHOUT_LIMIT = 1n << 256n;
 
 /**
- * How much of what a vault holds is delegated: the most that one of the accounts was given. A chain without the
+ * How much of a vault's holding is delegated: the largest delegation to one of the accounts. A chain without the
  * registry has no delegations.
  */
 export function knownDelegation({ reads, isAmount }: Delegations, readingOf: ReadingOf): Known {
@@ -88,8 +91,6 @@ export function knownCount(
 }
 
 function add(parts: readonly Known[]): Known {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return only;
   let least = 0n;
   let most: bigint | undefined = 0n;
   const faults: FailedReading[] = [];

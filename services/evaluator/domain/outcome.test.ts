@@ -3,7 +3,7 @@ import type { Condition, Rule } from '#shared/contracts/rule.ts';
 import { judgeRules, type Verdict } from './judge-rules.ts';
 import type { Outcome } from './outcome.ts';
 import { planReads } from './plan-reads.ts';
-import { failed, type Reading } from './read.ts';
+import { failed, type Read, type Reading } from './read.ts';
 
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
 const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
@@ -27,7 +27,7 @@ const aTree = [1, 2, 3].reduce(
   nodeOf(aLeaf) as fc.Arbitrary<Tree>,
 );
 
-/** The rule of a tree, and what each of its leaves gives: contract n is the n-th leaf in the order of the document. */
+/** The rule of a tree, and the reading of each leaf: contract n is the n-th leaf in the order of the document. */
 function ruleOf(tree: Tree, leaves: Outcome[]): Condition {
   if ('leaf' in tree) {
     leaves.push(tree.leaf);
@@ -44,11 +44,11 @@ function judge(tree: Tree): Verdict | undefined {
   const rule = { ...ruleOf(tree, leaves), roleId: 'r' } as Rule;
   const plan = planReads({ account: ACCOUNT }, [rule], { delegateRegistry });
   if ('fault' in plan) throw new Error(plan.fault);
-  const readings = new Map<string, Reading>();
-  for (const { key, chainId } of [...plan.reads.values()].flat()) {
-    const leaf = leaves[chainId - 1];
+  const readings = new Map<Read, Reading>();
+  for (const read of [...plan.reads.values()].flat()) {
+    const leaf = leaves[read.chainId - 1];
     const value = leaf === 'granted' ? 1n : 0n;
-    readings.set(key, leaf === 'undetermined' ? failed('rpc-timeout') : { ok: true, value });
+    readings.set(read, leaf === 'undetermined' ? failed('rpc-timeout') : { ok: true, value });
   }
   return judgeRules([rule], plan, readings, () => 18)[0];
 }

@@ -20,7 +20,7 @@ import type { Call } from './read.ts';
 /** Longer calldata is known by its digest, so that a key of a read stays short. */
 const ID_DIGITS_MAX = 400;
 
-/** What a `CONTRACT` rule compares; the wallets' addresses are filled in later. */
+/** The call whose output a `CONTRACT` rule compares; the wallets' addresses are filled in later. */
 export type Comparison = {
   readonly type: AbiType;
   readonly operator: Operator;
@@ -33,17 +33,8 @@ export type PlanFault = { readonly fault: string };
 
 type PlannedCall = { readonly call: Call; readonly comparison: Comparison };
 
-/** A part of a batch plans each rule for hundreds of entries. */
-const planned = new WeakMap<ContractCondition, PlannedCall | PlanFault>();
-
 /** The call and the comparison that a `CONTRACT` rule stands for. */
 export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
-  const known = planned.get(rule) ?? planOnce(rule);
-  planned.set(rule, known);
-  return known;
-}
-
-function planOnce(rule: ContractCondition): PlannedCall | PlanFault {
   const parsed = parseViewFunction(rule.function);
   if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
   const output = outputOf(parsed.fn, rule.returns);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { countReads } from '#shared/contracts/count-reads.ts';
 import type { TokenRule } from '#shared/contracts/rule.ts';
-import { planReads, type ReadPlan } from './plan-reads.ts';
+import { makePlanner, planReads, type ReadPlan } from './plan-reads.ts';
 
 const ACCOUNT = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const delegateRegistry = () => `0x${'dd'.repeat(20)}`;
@@ -99,7 +99,7 @@ test.each<[string, TokenRule]>([
   ['ids of an ERC20', aRule({ tokenId: '1' })],
   ['a contract of the native coin', { ...aNative(), contractAddress: TOKEN }],
   ['ids of the native coin', { ...aNative(), tokenId: '1' }],
-])('what the gateway would have refused is named and not planned: %s', (_, rule) => {
+])('a rule that the gateway would have refused is named and not planned: %s', (_, rule) => {
   expect(planReads({ account: ACCOUNT }, [aNative(), rule], { delegateRegistry })).toEqual({
     fault: expect.stringContaining('rule 1: '),
   });
@@ -108,5 +108,32 @@ test.each<[string, TokenRule]>([
 test('a malformed account is named and not planned', () => {
   expect(planReads({ account: 'vitalik.eth' }, [aNative()], { delegateRegistry })).toEqual({
     fault: 'the account is not an address',
+  });
+});
+
+test('a planner plans each person as alone, and a read that several of them need once', () => {
+  const other = `0x${'1'.repeat(40)}`;
+  const rules = [aRule({}), aRule({ type: 'ERC721', tokenId: '2' }), aNative(2)];
+  const vaults = [`0x${'2'.repeat(40)}`];
+  const groups = [{ account: ACCOUNT }, { account: other, vaults }, { account: other }, { account: ACCOUNT }];
+  const planWallets = makePlanner(rules, { delegateRegistry });
+  const keysOf = (plan: ReturnType<typeof planReads>) =>
+    'fault' in plan ? [] : [...plan.reads.values()].flat().map(({ key }) => key);
+  const together = groups.map(planWallets);
+  for (const [place, group] of groups.entries())
+    expect(together[place]).toMatchObject({
+      needs: (planReads(group, rules, { delegateRegistry }) as ReadPlan).needs,
+    });
+  const alone = groups.flatMap((group) => keysOf(planReads(group, rules, { delegateRegistry })));
+  expect(keysOf(together[0] ?? { fault: '' }).sort()).toEqual([...new Set(alone)].sort());
+});
+
+test('the limit on reads is that of one person, however many are planned', () => {
+  const planWallets = makePlanner([aNative()], { delegateRegistry, readsMax: 2 });
+  for (const digit of '123')
+    expect(planWallets({ account: `0x${digit.repeat(40)}` })).not.toHaveProperty('fault');
+  const accounts = [...'456'].map((digit) => `0x${digit.repeat(40)}`);
+  expect(planWallets({ account: accounts[0] ?? '', accounts })).toEqual({
+    fault: 'rule 0: more than 2 reads',
   });
 });

@@ -10,12 +10,12 @@ import { parseTokenIds } from '#shared/contracts/token-ids.ts';
 import { type Comparison, type PlanFault, planCall } from './plan-call.ts';
 import { type DelegationScope, type Delegations, needDelegations } from './plan-delegations.ts';
 import type { Read } from './read.ts';
-import { ReadCollector } from './read-collector.ts';
-import { isTokenAmount } from './token-amount.ts';
+import { ReadCollector, type ReadSource } from './read-collector.ts';
+import { isTokenAmount, TokenRange } from './token-amount.ts';
 
 export type { PlanFault };
 
-/** What a wallet holds: a vault as far as it is delegated, an account in full. */
+/** The holding of a wallet: an account's in full, the delegated part of a vault's. */
 export type Holding = { readonly balance: Read; readonly delegations?: Delegations };
 
 /** An id, its owner, and the delegations of this id by each vault, which is known by its address as a number. */
@@ -33,13 +33,15 @@ export type WalletCall = {
 export type RuleNeeds =
   | {
       readonly kind: 'amount';
+      readonly range: TokenRange;
       readonly holdings: readonly Holding[];
       /** Absent for the native coin. */
       readonly decimals?: Read;
     }
-  | { readonly kind: 'count'; readonly holdings: readonly Holding[] }
+  | { readonly kind: 'count'; readonly range: TokenRange; readonly holdings: readonly Holding[] }
   | {
       readonly kind: 'owned-ids';
+      readonly range: TokenRange;
       readonly ids: readonly OwnedId[];
       /** The addresses as numbers, as `ownerOf` returns them. */
       readonly accounts: ReadonlySet<bigint>;
@@ -47,162 +49,223 @@ export type RuleNeeds =
   | { readonly kind: 'call'; readonly wallets: readonly WalletCall[]; readonly comparison: Comparison }
   | { readonly kind: 'composed'; readonly rules: readonly RuleNeeds[] };
 
+/** The reads that a token rule needs. */
+export type TokenNeeds = Exclude<RuleNeeds, { kind: 'call' | 'composed' }>;
+export const isTokenNeeds = (needs: RuleNeeds | undefined): needs is TokenNeeds =>
+  needs !== undefined && needs.kind !== 'call' && needs.kind !== 'composed';
+
 export type ReadPlan = {
-  /** By chain id; each read appears once. */
+  /** By chain id; each read appears once. Of all wallets that the planner has planned. */
   readonly reads: ReadonlyMap<number, readonly Read[]>;
   /** One entry per rule, in the order of the rules. */
   readonly needs: readonly RuleNeeds[];
 };
 
 export type PlanOptions = {
+  /** Most reads that the wallets of one person may add. */
   readonly readsMax?: number;
   /** The delegation registry of a chain, in lower case. */
   readonly delegateRegistry: (chainId: number) => string;
 };
 
+/** Plans the reads of a person's wallets; says why they must not be judged, if so. */
+export type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
+
 /**
- * Plans the reads of a check: what each rule needs, every read once, those inside of composed rules too.
+ * Plans the reads of a check: the reads of all rules, those inside of composed rules too, each read once.
  *
  * The gateway has already rejected malformed checks, so a fault here means that another producer wrote the message: the
  * fault is reported and the check is not judged. The caller checks whether each chain is configured.
  *
  * @example
  * planReads({ account: '0xabc…' }, [{ type: 'NATIVE', chainId: 1, roleId: 'whale', minToken: '100' }], options);
- * // { reads: Map { 1 => [{ kind: 'native', … }] }, needs: [{ kind: 'amount', holdings: [{ balance: … }] }] }
+ * // { reads: Map { 1 => [{ kind: 'native', … }] }, needs: [{ kind: 'amount', holdings: [{ balance: … }], … }] }
  */
-export function planReads(
+export const planReads = (
   group: WalletGroup,
   rules: readonly Condition[],
+  options: PlanOptions,
+): ReadPlan | PlanFault => makePlanner(rules, options)(group);
+
+/**
+ * `planReads` for many persons and the same rules, which are parsed once. A read that several persons need is planned once.
+ *
+ * @example
+ * const planWallets = makePlanner(part.rules, options);
+ * part.entries.map(planWallets);
+ */
+export function makePlanner(
+  rules: readonly Condition[],
   { readsMax = READS_MAX.bulk, delegateRegistry }: PlanOptions,
-): ReadPlan | PlanFault {
-  const wallets = distinctWallets(group);
-  if (!wallets.accounts.every(isAddressText)) return { fault: 'the account is not an address' };
-  if (!wallets.vaults.every(isAddressText)) return { fault: 'a vault is not an address' };
-  const planner = new Planner(wallets, delegateRegistry, readsMax);
-  const needs: RuleNeeds[] = [];
+): PlanWallets {
+  const parser = new RuleParser(delegateRegistry);
+  const { collector } = parser;
+  const parsed: PlanRule[] = [];
   for (const [index, rule] of rules.entries()) {
-    const planned = planner.plan(rule);
-    if ('fault' in planned) return { fault: `rule ${index}: ${planned.fault}` };
-    needs.push(planned);
+    const planRule = parser.parse(rule);
+    if ('fault' in planRule) return () => ({ fault: `rule ${index}: ${planRule.fault}` });
+    parsed.push(planRule);
   }
-  return { reads: planner.collector.reads, needs };
+  return function planWallets(group) {
+    const wallets = distinctWallets(group);
+    if (!wallets.accounts.every(isAddressText)) return { fault: 'the account is not an address' };
+    if (!wallets.vaults.every(isAddressText)) return { fault: 'a vault is not an address' };
+    collector.readCount = 0;
+    const needs: RuleNeeds[] = [];
+    for (const planRule of parsed) {
+      needs.push(planRule(wallets));
+      if (collector.readCount > readsMax)
+        return { fault: `rule ${needs.length - 1}: more than ${readsMax} reads` };
+    }
+    return { reads: collector.reads, needs };
+  };
 }
 
-/** Plans the rules of one check. */
-class Planner {
+type DistinctWallets = ReturnType<typeof distinctWallets>;
+type PlanRule = (wallets: DistinctWallets) => RuleNeeds;
+
+const NO_DELEGATIONS: OwnedId['delegations'] = new Map();
+
+/** A new token type does not compile until it is planned. */
+const unplanned = (type: never): PlanFault => ({ fault: `a rule of type ${type} has no plan` });
+
+/** Parses rules, each to the function that plans it for some wallets. */
+class RuleParser {
   readonly collector = new ReadCollector();
-  readonly #accounts: readonly string[];
-  readonly #vaults: readonly string[];
   readonly #registry: (chainId: number) => string;
-  readonly #readsMax: number;
 
-  constructor(
-    { accounts, vaults }: ReturnType<typeof distinctWallets>,
-    registry: (chainId: number) => string,
-    readsMax: number,
-  ) {
-    this.#accounts = accounts;
-    this.#vaults = vaults;
+  constructor(registry: (chainId: number) => string) {
     this.#registry = registry;
-    this.#readsMax = readsMax;
   }
 
-  plan(rule: Condition): RuleNeeds | PlanFault {
-    if (isComposedRule(rule)) return this.#planComposed(rule.rules);
-    const needs = rule.type === 'CONTRACT' ? this.#planCalls(rule) : this.#planToken(rule);
-    return this.collector.readCount > this.#readsMax ? { fault: `more than ${this.#readsMax} reads` } : needs;
+  parse(rule: Condition): PlanRule | PlanFault {
+    if (isComposedRule(rule)) return this.#parseComposed(rule.rules);
+    return rule.type === 'CONTRACT' ? this.#parseCall(rule) : this.#parseToken(rule);
   }
 
-  #planComposed(rules: readonly Condition[]): RuleNeeds | PlanFault {
-    const planned: RuleNeeds[] = [];
+  #parseComposed(rules: readonly Condition[]): PlanRule | PlanFault {
+    const parsed: PlanRule[] = [];
     for (const rule of rules) {
-      const needs = this.plan(rule);
-      if ('fault' in needs) return needs;
-      planned.push(needs);
+      const planRule = this.parse(rule);
+      if ('fault' in planRule) return planRule;
+      parsed.push(planRule);
     }
-    return planned.length > 0
-      ? { kind: 'composed', rules: planned }
-      : { fault: 'a composed rule without rules' };
+    if (parsed.length === 0) return { fault: 'a composed rule without rules' };
+    return (wallets) => ({ kind: 'composed', rules: parsed.map((planRule) => planRule(wallets)) });
   }
 
-  #planToken(rule: TokenCondition): RuleNeeds | PlanFault {
+  #parseToken(rule: TokenCondition): PlanRule | PlanFault {
     const { type, chainId } = rule;
     if (!isTokenAmount(rule.minToken) || !isTokenAmount(rule.maxToken ?? '0'))
       return { fault: 'an amount is malformed' };
+    const range = new TokenRange(rule.minToken, rule.maxToken);
     if (type === 'NATIVE') {
       if (rule.contractAddress !== undefined) return { fault: 'NATIVE with a contract address' };
       if (rule.tokenId !== undefined) return { fault: 'NATIVE with a token id' };
-      const native = (account: string) => this.collector.need(chainId, 'native', ZERO_ADDRESS, { account });
-      return { kind: 'amount', holdings: this.#holdings(chainId, native, { kind: 'all' }) };
+      const holdings = this.#holdings(this.collector.source(chainId, 'native', ZERO_ADDRESS), {
+        kind: 'all',
+      });
+      return (wallets) => ({ kind: 'amount', range, holdings: holdings(wallets) });
     }
     if (rule.contractAddress === undefined || !isAddressText(rule.contractAddress))
       return { fault: 'the contract address is not an address' };
     const contract = rule.contractAddress.toLowerCase();
-    const balance = (account: string) => this.collector.need(chainId, 'balance', contract, { account });
     if (type === 'ERC20') {
       if (rule.tokenId !== undefined) return { fault: 'ERC20 with a token id' };
-      const holdings = this.#holdings(chainId, balance, { kind: 'erc20', contract });
-      const decimals = this.collector.need(chainId, 'decimals', contract, { account: ZERO_ADDRESS });
-      return { kind: 'amount', holdings, decimals };
+      const balances = this.collector.source(chainId, 'balance', contract);
+      const holdings = this.#holdings(balances, { kind: 'erc20', contract });
+      const decimals = this.collector.source(chainId, 'decimals', contract);
+      return (wallets) => ({
+        kind: 'amount',
+        range,
+        holdings: holdings(wallets),
+        decimals: decimals.of(ZERO_ADDRESS),
+      });
     }
     if (rule.tokenId === undefined) {
       if (type === 'ERC1155') return { fault: 'ERC1155 without a token id' };
-      return { kind: 'count', holdings: this.#holdings(chainId, balance, { kind: 'contract', contract }) };
+      const balances = this.collector.source(chainId, 'balance', contract);
+      const holdings = this.#holdings(balances, { kind: 'contract', contract });
+      return (wallets) => ({ kind: 'count', range, holdings: holdings(wallets) });
     }
-    const parsed = parseTokenIds(rule.tokenId);
-    if (!parsed.ok) return { fault: `the token ids are malformed (${parsed.reason})` };
-    if (type === 'ERC721') return this.#planOwnedIds(chainId, contract, parsed.ids);
-    const holdings = parsed.ids.flatMap((id) => {
-      const ofId = (account: string) =>
-        this.collector.need(chainId, 'balance-of-id', contract, { account, id });
-      return this.#holdings(chainId, ofId, { kind: 'erc1155', contract, id });
-    });
-    return { kind: 'count', holdings };
+    const ids = parseTokenIds(rule.tokenId);
+    if (!ids.ok) return { fault: `the token ids are malformed (${ids.reason})` };
+    if (type === 'ERC721') return this.#parseOwnedIds(chainId, contract, ids.ids, range);
+    if (type !== 'ERC1155') return unplanned(type);
+    const ofIds = ids.ids.map((id) =>
+      this.#holdings(this.collector.source(chainId, 'balance-of-id', contract, { id }), {
+        kind: 'erc1155',
+        contract,
+        id,
+      }),
+    );
+    return (wallets) => ({ kind: 'count', range, holdings: ofIds.flatMap((holdings) => holdings(wallets)) });
   }
 
-  #planOwnedIds(chainId: number, contract: string, ids: readonly bigint[]): RuleNeeds {
-    const planned = ids.map((id): OwnedId => {
-      const owner = this.collector.need(chainId, 'owner', contract, { account: ZERO_ADDRESS, id });
-      const delegations = this.#vaults.map((vault): [bigint, Delegations] => [
-        BigInt(vault),
-        this.#delegations(chainId, vault, { kind: 'owned-id', contract, id }),
-      ]);
-      return { owner, delegations: new Map(delegations) };
+  #parseOwnedIds(chainId: number, contract: string, ids: readonly bigint[], range: TokenRange): PlanRule {
+    const owners = ids.map((id) => ({
+      id,
+      owner: this.collector.source(chainId, 'owner', contract, { id }),
+    }));
+    const ownedId = (owner: ReadSource, delegations = NO_DELEGATIONS): OwnedId => ({
+      owner: owner.of(ZERO_ADDRESS),
+      delegations,
     });
-    return { kind: 'owned-ids', ids: planned, accounts: new Set(this.#accounts.map(BigInt)) };
+    // Without vaults they are the same for everybody.
+    let undelegated: readonly OwnedId[] | undefined;
+    const idsFor = (wallets: DistinctWallets): readonly OwnedId[] => {
+      if (wallets.vaults.length === 0) {
+        undelegated ??= owners.map(({ owner }) => ownedId(owner));
+        return undelegated;
+      }
+      return owners.map(({ id, owner }) => {
+        const ofVaults = this.#ofVaults(chainId, wallets, { kind: 'owned-id', contract, id });
+        return ownedId(
+          owner,
+          new Map(ofVaults.map(({ vault, delegations }) => [BigInt(vault), delegations])),
+        );
+      });
+    };
+    return (wallets) => ({
+      kind: 'owned-ids',
+      range,
+      ids: idsFor(wallets),
+      accounts: new Set(wallets.accounts.map(BigInt)),
+    });
   }
 
-  #planCalls(rule: ContractCondition): RuleNeeds | PlanFault {
+  #parseCall(rule: ContractCondition): PlanRule | PlanFault {
     if (!isAddressText(rule.contractAddress)) return { fault: 'the contract address is not an address' };
     const planned = planCall(rule);
     if ('fault' in planned) return planned;
     const { call, comparison } = planned;
     const contract = rule.contractAddress.toLowerCase();
-    const walletCall = (account: string) => ({
-      account,
-      read: this.collector.need(rule.chainId, 'call', contract, { account, call }),
-    });
-    const ofVault = (vault: string) => ({
-      ...walletCall(vault),
-      delegations: this.#delegations(rule.chainId, vault, { kind: 'contract', contract }),
-    });
-    return {
-      kind: 'call',
-      wallets: [...this.#accounts.map(walletCall), ...this.#vaults.map(ofVault)],
-      comparison,
+    const calls = this.collector.source(rule.chainId, 'call', contract, { call });
+    return (wallets) => {
+      const own = wallets.accounts.map((account): WalletCall => ({ account, read: calls.of(account) }));
+      const ofVaults = this.#ofVaults(rule.chainId, wallets, { kind: 'contract', contract }).map(
+        ({ vault, delegations }): WalletCall => ({ account: vault, read: calls.of(vault), delegations }),
+      );
+      return { kind: 'call', wallets: [...own, ...ofVaults], comparison };
     };
   }
 
-  #holdings(chainId: number, read: (account: string) => Read, scope: DelegationScope): Holding[] {
-    const own: Holding[] = this.#accounts.map((account) => ({ balance: read(account) }));
-    const ofVaults = this.#vaults.map((vault) => ({
-      balance: read(vault),
-      delegations: this.#delegations(chainId, vault, scope),
-    }));
-    return ofVaults.length === 0 ? own : [...own, ...ofVaults];
+  /** What the accounts hold, then the vaults. */
+  #holdings(balances: ReadSource, scope: DelegationScope): (wallets: DistinctWallets) => Holding[] {
+    return (wallets) => {
+      const own = wallets.accounts.map((account): Holding => ({ balance: balances.of(account) }));
+      if (wallets.vaults.length === 0) return own;
+      const ofVaults = this.#ofVaults(balances.chainId, wallets, scope).map(
+        ({ vault, delegations }): Holding => ({ balance: balances.of(vault), delegations }),
+      );
+      return [...own, ...ofVaults];
+    };
   }
 
-  #delegations(chainId: number, vault: string, scope: DelegationScope): Delegations {
-    return needDelegations(this.collector, chainId, this.#registry(chainId), this.#accounts, vault, scope);
+  #ofVaults(chainId: number, { accounts, vaults }: DistinctWallets, scope: DelegationScope) {
+    return vaults.map((vault) => ({
+      vault,
+      delegations: needDelegations(this.collector, chainId, this.#registry(chainId), accounts, vault, scope),
+    }));
   }
 }

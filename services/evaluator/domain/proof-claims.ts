@@ -4,7 +4,7 @@ import type { ProofClaims } from '#shared/contracts/proof-claims.ts';
 import type { CheckResult } from '#shared/contracts/result.ts';
 import type { Consistency, OnUndetermined } from '#shared/contracts/rule.ts';
 
-/** What a proof takes from the request: a check, or a part of a batch with one of its entries. */
+/** The request's contribution to a proof: a check, or a part of a batch with one of its entries. */
 export type ProvenRequest = Wallets & {
   readonly clientId: string;
   readonly onUndetermined: OnUndetermined;
@@ -12,7 +12,7 @@ export type ProvenRequest = Wallets & {
   readonly proof?: ProofRequest | undefined;
 };
 
-/** What a proof takes from the result. */
+/** The result's contribution to a proof. */
 export type ProvenResult = Pick<CheckResult, 'status' | 'roles' | 'errors' | 'evaluatedAt' | 'blocks'>;
 
 /**

@@ -7,7 +7,7 @@ import {
   type UndeterminedCode,
 } from '#shared/contracts/result.ts';
 
-/** What reads are for: a sync check, an asynchronous one, or entries of a batch. Earlier ones are read first. */
+/** The lanes of reads: sync checks, asynchronous checks, entries of a batch. Earlier lanes are read first. */
 export type ReadLane = Lane | 'batch';
 export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies readonly ReadLane[];
 
@@ -18,7 +18,7 @@ export const READ_LANES = ['interactive', 'bulk', 'batch'] as const satisfies re
  * - `balance-of-id`: ERC1155 `balanceOf(account, id)`;
  * - `owner`: ERC721 `ownerOf(id)` as a number; 0 if the contract is an ERC721 but `ownerOf` fails for this id;
  * - `decimals`: `decimals()`;
- * - `call`: one word of what any view function returns.
+ * - `call`: one word of the return data of any view function.
  */
 export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decimals' | 'call';
 
@@ -36,7 +36,10 @@ export type Call = {
   readonly id: string;
 };
 
-/** One read. Two reads with the same `key` are the same read at any one block. */
+/**
+ * One read. Two reads with the same `key` are the same read at any one block; within a check, or a part of a batch, each
+ * read is one object.
+ */
 export type Read = {
   readonly chainId: number;
   readonly kind: ReadKind;
@@ -49,7 +52,8 @@ export type Read = {
   readonly account: string;
   readonly id: bigint;
   /** Of a `call`. */
-  readonly call?: Call;
+  readonly call?: Call | undefined;
+  /** Composed when it is asked for: most reads of a batch are never looked up by it. */
   readonly key: string;
 };
 
@@ -70,8 +74,10 @@ export type ChainObservations = {
   readonly quorum: number;
   /** Absent where no block was read. */
   readonly block?: BlockReport;
-  /** By read key. */
-  readonly observations: ReadonlyMap<string, Observation>;
+  /** When an endpoint was asked for that block as the head, epoch ms; absent where no block was read, or a past one. */
+  readonly headAskedAtMs?: number;
+  /** One per read, in the order of the reads. */
+  readonly observations: readonly Observation[];
 };
 
 export const failed = (reason: UndeterminedCode | UndeterminedCause): FailedReading => FAILED[reason];

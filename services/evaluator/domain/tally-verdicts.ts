@@ -13,9 +13,9 @@ export const newTally = (ruleCount: number): RuleTally[] =>
 
 /** Adds the verdicts of one entry, in the order of the rules. */
 export function tallyVerdicts(tallies: readonly RuleTally[], verdicts: readonly Verdict[]): void {
-  for (const [index, verdict] of verdicts.entries()) {
-    const tally = tallies[index];
-    if (tally === undefined) continue;
+  for (let index = 0; index < tallies.length; index++) {
+    const [tally, verdict] = [tallies[index], verdicts[index]];
+    if (tally === undefined || verdict === undefined) continue;
     if (verdict.outcome !== 'undetermined') tally[verdict.outcome] += 1;
     else tally.undetermined.set(verdict.code, (tally.undetermined.get(verdict.code) ?? 0) + 1);
   }

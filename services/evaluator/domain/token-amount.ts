@@ -28,6 +28,34 @@ export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' 
   return isExact || rounding === 'down' ? kept : kept + 1n;
 }
 
+/** What a token rule admits, in the token's smallest unit; both ends are inclusive. */
+export type TokenBounds = { readonly min: bigint; readonly max: bigint | undefined };
+
+/** What a token rule admits, in whole tokens. The rule is judged for many wallets, mostly with the same decimals. */
+export class TokenRange {
+  readonly #min: string;
+  readonly #max: string | undefined;
+  #decimals = -1;
+  #bounds: TokenBounds = { min: 0n, max: undefined };
+
+  /** By the grammar of the wire contract. */
+  constructor(min: string, max: string | undefined) {
+    this.#min = min;
+    this.#max = max;
+  }
+
+  /** @throws RangeError where an amount is outside the grammar. */
+  boundsAt(decimals: number): TokenBounds {
+    if (decimals === this.#decimals) return this.#bounds;
+    this.#bounds = {
+      min: scaleTokenAmount(this.#min, decimals, 'up'),
+      max: this.#max === undefined ? undefined : scaleTokenAmount(this.#max, decimals, 'down'),
+    };
+    this.#decimals = decimals;
+    return this.#bounds;
+  }
+}
+
 /**
  * The exact amount in whole tokens, without trailing zeros.
  *

@@ -1,6 +1,8 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { isTokenRule, type Rule } from '#shared/contracts/rule.ts';
 
+const { imul } = Math;
+
 /** Verdicts remembered, each with a 31-bit tag: 1 MiB in total. Must be a power of two. */
 const SLOTS = 2 ** 18;
 const TAG_BITS = 31;
@@ -9,7 +11,7 @@ const TAG_BITS = 31;
 export type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
 
 /**
- * Remembers the last verdict on each question (account, rule, block tag), so that flips can be counted.
+ * Remembers the last verdict on each question (wallets, rule, block), so that flips can be counted.
  *
  * A hash table of fixed size, without keys: the hash of a question selects its slot, and a tag of 31 other bits of the
  * hash identifies the question in the slot. A newer question overwrites the older one. Two questions in the same slot are
@@ -25,11 +27,13 @@ export class VerdictMemory {
   readonly #slots = new Uint32Array(SLOTS);
 
   note(
-    { account, consistency }: Pick<CheckRequested, 'account' | 'consistency'>,
+    check: Pick<CheckRequested, 'account' | 'accounts' | 'vaults' | 'consistency'>,
     rule: Rule,
     granted: boolean,
   ): Repeat | undefined {
-    const question = `${account} ${consistency.blockTag} ${textOf(rule)}`;
+    const { account, accounts = [account], vaults = [], consistency } = check;
+    const block = JSON.stringify(consistency.atBlock) ?? consistency.blockTag;
+    const question = `${accounts} ${vaults} ${block} ${textOf(rule)}`;
     const [high, low] = hash(question.toLowerCase());
     const slot = high & (SLOTS - 1);
     // Never 0, which marks an empty slot.
@@ -43,7 +47,7 @@ export class VerdictMemory {
   }
 }
 
-/** What a rule asks, without the role that it grants. */
+/** The condition of a rule, without the role that it grants. */
 function textOf(rule: Rule): string {
   if (isTokenRule(rule))
     return `${rule.type} ${rule.chainId} ${rule.contractAddress ?? ''} ${rule.tokenId ?? ''} ${rule.minToken} ${rule.maxToken ?? ''}`;
@@ -56,14 +60,14 @@ function hash(text: string): readonly [number, number] {
   let b = 0x01000193;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    a = Math.imul(a ^ code, 0x01000193);
-    b = Math.imul(b ^ code, 0x85ebca6b);
+    a = imul(a ^ code, 0x01000193);
+    b = imul(b ^ code, 0x85ebca6b);
   }
   return [mix(a), mix(b)];
 }
 
 function mix(value: number): number {
-  const once = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  const once = imul(value ^ (value >>> 16), 0x85ebca6b);
+  const twice = imul(once ^ (once >>> 13), 0xc2b2ae35);
   return (twice ^ (twice >>> 16)) >>> 0;
 }

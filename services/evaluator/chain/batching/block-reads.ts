@@ -1,6 +1,6 @@
-import type { ReadLane } from '../../domain/read.ts';
+import type { Read, ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
-import type { Entry } from './entry.ts';
+import { type Batch, type Entry, isShared } from './entry.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /** Calldata of a call beyond this many bytes counts as further reads, so that no batch becomes too large to send. */
@@ -8,12 +8,12 @@ const BYTES_PER_READ = 256;
 const weightOf = ({ read: { call } }: Entry): number =>
   call === undefined ? 1 : Math.max(1, Math.ceil(call.calldata.length / 2 / BYTES_PER_READ));
 
-/** The reads of one block: all entries, and the queues of waiting ones. */
+/** The reads of one block: the shared entries by key, and the queues of waiting ones. */
 export class BlockReads {
   readonly block: Block;
   /** Whether only checks that named it by its number have requested it. */
   isPast = true;
-  readonly entries = new Map<string, Entry>();
+  readonly #shared = new Map<string, Entry>();
   readonly waiting: Readonly<Record<ReadLane | 'isolated', FairQueue<Entry>>> = {
     interactive: new FairQueue(),
     bulk: new FairQueue(),
@@ -37,37 +37,56 @@ export class BlockReads {
     return this.sharedCount + this.waiting.batch.size + this.waiting.isolated.size + this.pausedCount;
   }
 
+  get sharedEntryCount(): number {
+    return this.#shared.size;
+  }
+
+  /** The entry of an equal read that another check has requested. */
+  find(read: Read, lane: ReadLane): Entry | undefined {
+    return isShared(read, lane) ? this.#shared.get(read.key) : undefined;
+  }
+
+  add(entry: Entry): void {
+    if (isShared(entry.read, entry.lane)) this.#shared.set(entry.read.key, entry);
+  }
+
+  delete(entry: Entry): void {
+    if (isShared(entry.read, entry.lane)) this.#shared.delete(entry.read.key);
+  }
+
   queue(entry: Entry): void {
     this.waiting[entry.isIsolated ? 'isolated' : entry.lane].push(entry.clientId, entry);
   }
 
-  /** Takes at most `max` reads that are still wanted: the interactive lane first; within a lane, clients take turns. */
-  takeShared(max: number): Entry[] {
-    const wanted = this.#makeFilter();
+  /**
+   * Takes at most `max` reads that are still wanted into a batch: the interactive lane first; within a lane, clients take
+   * turns.
+   */
+  takeShared(batch: Batch, max: number): Entry[] {
+    const wanted = this.#makeFilter(batch);
     const urgent = this.waiting.interactive.take(max, wanted, weightOf);
     const left = urgent.reduce((sum, entry) => sum - weightOf(entry), max);
     return [...urgent, ...this.waiting.bulk.take(left, wanted, weightOf)];
   }
 
   /** Takes reads of batches; their clients take turns. */
-  takeBatch(max: number): Entry[] {
-    return this.waiting.batch.take(max, this.#makeFilter(), weightOf);
+  takeOfBatches(batch: Batch, max: number): Entry[] {
+    return this.waiting.batch.take(max, this.#makeFilter(batch), weightOf);
   }
 
-  takeIsolated(max: number): Entry[] {
-    return this.waiting.isolated.take(max, this.#makeFilter());
+  takeIsolated(batch: Batch, max: number): Entry[] {
+    return this.waiting.isolated.take(max, this.#makeFilter(batch));
   }
 
-  /** Accepts each open and wanted read once; a read that no check waits for is deleted. */
-  #makeFilter(): (entry: Entry) => boolean {
-    const taken = new Set<Entry>();
+  /** Puts each open and wanted read into the batch, once; a read that no check waits for is deleted. */
+  #makeFilter(batch: Batch): (entry: Entry) => boolean {
     return (entry) => {
-      if (entry.observation !== undefined || entry.batch !== undefined || taken.has(entry)) return false;
+      if (entry.observation !== undefined || entry.batch !== undefined) return false;
       if (entry.wantedBy.length === 0) {
-        this.entries.delete(entry.read.key);
+        this.delete(entry);
         return false;
       }
-      taken.add(entry);
+      entry.batch = batch;
       return true;
     };
   }

@@ -1,4 +1,11 @@
-import { type FailedReading, failed, type Observation, type Read, type ReadLane } from '../../domain/read.ts';
+import {
+  type FailedReading,
+  failed,
+  type Observation,
+  READ_LANES,
+  type Read,
+  type ReadLane,
+} from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 
 /** One read of one block: waiting, in flight or answered, and shared by all checks that requested it. */
@@ -17,7 +24,7 @@ export type Entry = {
   isProved: boolean;
   /** How the last attempt failed, for checks that must end before there is an answer. */
   lastFailure: FailedReading | undefined;
-  wantedBy: Ticket[];
+  wantedBy: readonly Ticket[];
   /** The call that carries it. */
   batch: Batch | undefined;
 };
@@ -25,12 +32,20 @@ export type Entry = {
 /** Reads of one block that are sent together. */
 export type Batch = {
   readonly block: Block;
-  readonly entries: readonly Entry[];
+  entries: readonly Entry[];
   readonly isIsolated: boolean;
   /** Aborted when no check waits for any of its entries any more. */
   readonly controller: AbortController;
   wantedCount: number;
 };
+
+export const newBatch = (block: Block, isIsolated: boolean): Batch => ({
+  block,
+  entries: [],
+  isIsolated,
+  controller: new AbortController(),
+  wantedCount: 0,
+});
 
 /** A check's wait for its reads of one chain. */
 export type Ticket = {
@@ -45,15 +60,20 @@ export type IsolatedReadBudget = { readsLeft: number };
 const ISOLATED_READS_PER_CHECK_MAX = 8;
 export const newIsolatedReadBudget = (): IsolatedReadBudget => ({ readsLeft: ISOLATED_READS_PER_CHECK_MAX });
 
-export function join(entry: Entry, ticket: Ticket): void {
-  if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;
-  // Most reads are requested by one check, and an array literal of one takes a tenth of the memory of a grown array.
-  if (entry.wantedBy.length === 0) entry.wantedBy = [ticket];
-  else entry.wantedBy.push(ticket);
+export const NOBODY: readonly Ticket[] = [];
+
+/** Joins a wait to entries. Most reads are requested by one check, so the entries that only it wants share one list. */
+export function join(entries: readonly Entry[], ticket: Ticket): void {
+  const alone = [ticket];
+  for (const entry of entries) {
+    if (entry.batch !== undefined && entry.wantedBy.length === 0) entry.batch.wantedCount += 1;
+    entry.wantedBy = entry.wantedBy.length === 0 ? alone : [...entry.wantedBy, ticket];
+  }
 }
 
 export function leave(entry: Entry, ticket: Ticket): void {
-  entry.wantedBy = entry.wantedBy.filter((other) => other !== ticket);
+  const others = entry.wantedBy.filter((other) => other !== ticket);
+  entry.wantedBy = others.length === 0 ? NOBODY : others;
   if (entry.wantedBy.length > 0 || entry.batch === undefined) return;
   entry.batch.wantedCount -= 1;
   if (entry.batch.wantedCount === 0) entry.batch.controller.abort();
@@ -62,3 +82,13 @@ export function leave(entry: Entry, ticket: Ticket): void {
 /** The observation of a read; if it is still open when its check must end, the failure of its last attempt. */
 export const observationOf = (entry: Entry): Observation =>
   entry.observation ?? entry.suspected ?? [entry.lastFailure ?? failed('deadline-exceeded')];
+
+/**
+ * Whether checks look for each other's answer to a read. A batch reads each wallet once, and plans it once per part: of its
+ * reads only those that all entries need are shared, and the others neither displace those of single checks nor cost a key.
+ */
+export const isShared = ({ kind }: Read, lane: ReadLane): boolean =>
+  lane !== 'batch' || kind === 'owner' || kind === 'decimals';
+
+export const isAhead = (lane: ReadLane, other: ReadLane): boolean =>
+  READ_LANES.indexOf(lane) < READ_LANES.indexOf(other);

@@ -8,7 +8,7 @@ import { makeBatchReader } from './read-batch.ts';
 
 const FIVE: Reading = { ok: true, value: 5n };
 
-/** What each endpoint says to a batch of two reads, in turn with every call. */
+/** The answers of each endpoint to a batch of two reads, one per call. */
 async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum: number) {
   const endpoints = told.map((_, index) => ({ name: String(index) }) as Endpoint);
   const perform = makeBatchReader({
@@ -29,7 +29,7 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
   return { entries, observations: entries.map(({ observation }) => observation) };
 }
 
-test('a suspect stays open, with what it is told where it may not be read again', async () => {
+test('a suspect stays open, with the failure that it ends with unless it may be read alone', async () => {
   const { entries } = await readBatch([[FIVE, PERHAPS_OUT_OF_GAS]], 1);
   expect(entries.map(({ observation, suspected }) => ({ observation, suspected }))).toEqual([
     { observation: [FIVE], suspected: undefined },
@@ -37,7 +37,7 @@ test('a suspect stays open, with what it is told where it may not be read again'
   ]);
 });
 
-test('what one endpoint had no gas for is tried again where it got anywhere', async () => {
+test('a read that ran out of gas at one endpoint is retried if other reads succeeded there', async () => {
   expect((await readBatch([[FIVE, undefined]], 1)).observations).toEqual([[FIVE], undefined]);
 });
 

@@ -5,7 +5,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { BatchAnswer, ReadFromEndpoint } from '../reader/read-from-endpoint.ts';
 import { isSuspect } from '../reader/readings.ts';
 import type { FailureKind } from '../rpc/rpc-failure.ts';
-import type { Batch } from './entry.ts';
+import type { Batch, Entry } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
 
 export type BatchReaderOptions = {
@@ -67,6 +67,11 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
  * it may not be read again. An entry that an endpoint had no gas left for stays open if that endpoint read any other.
  */
 function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void {
+  const [first] = answers;
+  if (first !== undefined && answers.length === 1) {
+    applyAnswer(entries, first);
+    return;
+  }
   const isProved = answers.every((answer) => answer.isProved);
   const isStuck = answers.map(({ readings }) => readings.every((reading) => reading === undefined));
   for (const [index, entry] of entries.entries()) {
@@ -82,15 +87,30 @@ function applyAnswers({ entries }: Batch, answers: readonly BatchAnswer[]): void
   }
 }
 
+/** The same for the answer of one endpoint. Equal readings in a row share one observation: most wallets hold nothing. */
+function applyAnswer(entries: readonly Entry[], { readings, isProved }: BatchAnswer): void {
+  const isStuck = readings.every((reading) => reading === undefined);
+  let shared: Observation = [failed('not-read-alone')];
+  for (const [index, entry] of entries.entries()) {
+    const reading = readings[index];
+    entry.isProved = isProved;
+    if (reading === undefined) {
+      if (isStuck) entry.observation = shared;
+    } else if (isSuspect(reading)) entry.suspected = [reading.suspected];
+    else {
+      if (shared[0] !== reading) shared = [reading];
+      entry.observation = shared;
+    }
+  }
+}
+
 /** All endpoints' readings or suspected outcomes of one read; endpoints that had no gas left for it are skipped. */
 function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
   const column: Reading[] = [];
   for (const { readings } of answers) {
     const reading = readings[index];
     if (reading === undefined) continue;
-    const told = isSuspect(reading) ? reading.suspected : reading;
-    if (answers.length === 1) return [told];
-    column.push(told);
+    column.push(isSuspect(reading) ? reading.suspected : reading);
   }
   return column;
 }

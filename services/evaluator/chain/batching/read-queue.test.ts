@@ -288,20 +288,31 @@ test('a read whose slot is still to come waits for it, also when its block has g
 
 const manyBatchReads = (first: number) => Array.from({ length: 4 }, (_, id) => aRead(first + id));
 
-test('reads of batches have at most two calls, in turns of their clients, and single checks have theirs at once', async () => {
-  const { read, calls, idsOf } = makeQueue({ batchMax: 2 });
+test('reads of batches take all calls, in turns of their clients, and single checks have theirs at once', async () => {
+  const { read, calls, idsOf } = makeQueue({ batchMax: 1 });
   void read(aBlock(1), manyBatchReads(10), { lane: 'batch' });
   void read(aBlock(1), manyBatchReads(20), { lane: 'batch', clientId: 'app_2' });
   await nextTurn();
-  expect([idsOf(0), idsOf(1)]).toEqual([
-    [10, 11],
-    [20, 21],
-  ]);
+  expect([0, 1, 2, 3].map(idsOf)).toEqual([[10], [20], [11], [21]]);
   void read(aBlock(1), [aRead(1)], { lane: 'bulk' });
   void read(aBlock(1), [aRead(2)], { lane: 'interactive' });
   await nextTurn();
+  expect(calls).toHaveLength(6);
+  expect([idsOf(4), idsOf(5)]).toEqual([[2], [1]]);
+});
+
+test('reads of batches have one call while a single check has one', async () => {
+  const { read, calls, idsOf, answer } = makeQueue({ batchMax: 1 });
+  void read(aBlock(1), [aRead(1)], { lane: 'interactive' });
+  void read(aBlock(1), manyBatchReads(10), { lane: 'batch' });
+  await nextTurn();
+  expect([idsOf(0), idsOf(1)]).toEqual([[1], [10]]);
+  answer(1);
+  await nextTurn();
   expect(calls).toHaveLength(3);
-  expect(idsOf(2)).toEqual([2, 1]);
+  answer(0);
+  await nextTurn();
+  expect(calls).toHaveLength(5);
 });
 
 test('reads of batches wait while single checks take all calls', async () => {

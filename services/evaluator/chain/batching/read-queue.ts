@@ -1,14 +1,25 @@
-import { failed, type Observation, READ_LANES, type Read, type ReadLane } from '../../domain/read.ts';
+import { failed, type Observation, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { BlockReads } from './block-reads.ts';
-import { type Batch, type Entry, type IsolatedReadBudget, join, leave, type Ticket } from './entry.ts';
+import {
+  type Batch,
+  type Entry,
+  type IsolatedReadBudget,
+  isAhead,
+  isShared,
+  join,
+  leave,
+  NOBODY,
+  newBatch,
+  type Ticket,
+} from './entry.ts';
 
 /** Calls of one chain in flight at a time; reads that arrive meanwhile share the next call. */
 const CALLS_MAX = 4;
 /** Extra calls for the interactive lane, so that it never waits for a call of the bulk lane. */
 const URGENT_CALLS_MAX = 1;
-/** Calls of batches: the second only while no single check has one, so that both sides of the connection have time for it. */
-const BATCH_CALLS_MAX = 2;
+/** Calls of batches while a single check has one, so that both sides of the connection have time for it; else all of them. */
+const BATCH_CALLS_BESIDE_CHECKS_MAX = 1;
 /** Extra calls for isolated reads, and the reads of one such call. */
 const ISOLATED_CALLS_MAX = 2;
 const ISOLATED_READS_MAX = 4;
@@ -47,8 +58,8 @@ export type ReadContext = {
 };
 
 /**
- * Coalesces the reads of all checks of one chain: equal reads of a block share one answer, and all waiting reads are
- * sent together as soon as a call slot is free (no delay while the chain is idle). The interactive lane goes first, then
+ * Coalesces the reads of all checks of one chain: equal reads of a block share one answer (but for the wallets of batches,
+ * see `isShared`), and all waiting reads are sent together as soon as a call slot is free (no delay while the chain is idle). The interactive lane goes first, then
  * the bulk lane; batches have calls of their own, so that a single check never waits for a large call. Within a lane,
  * clients take turns.
  *
@@ -89,7 +100,7 @@ export class ReadQueue {
   }
 
   #requestRead(ofBlock: BlockReads, read: Read, { lane, clientId, traceparent }: ReadContext): Entry {
-    const known = ofBlock.entries.get(read.key);
+    const known = ofBlock.find(read, lane);
     if (known !== undefined) {
       this.#options.onSaved(known.observation === undefined ? 'dedupe' : 'cache');
       // A waiting read that a check of an earlier lane requests moves to that lane.
@@ -107,10 +118,10 @@ export class ReadQueue {
       isIsolated: this.#options.isQuarantined(read),
       isProved: false,
       lastFailure: undefined,
-      wantedBy: [],
+      wantedBy: NOBODY,
       batch: undefined,
     };
-    ofBlock.entries.set(read.key, entry);
+    ofBlock.add(entry);
     ofBlock.queue(entry);
     return entry;
   }
@@ -123,7 +134,7 @@ export class ReadQueue {
     if (open.length === 0 || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const ticket: Ticket = { openCount: open.length, clientId, isolatedReadBudget, done: resolve };
-    for (const entry of open) join(entry, ticket);
+    join(open, ticket);
     signal.addEventListener('abort', ticket.done, { once: true });
     this.#schedulePump();
     await promise;
@@ -166,8 +177,7 @@ export class ReadQueue {
 
   get #mayCallForBatches(): boolean {
     const { shared, batch } = this.#callCounts;
-    if (shared > 0 && batch > 0) return false;
-    return batch < BATCH_CALLS_MAX && shared + batch < CALLS_MAX;
+    return shared + batch < CALLS_MAX && (shared === 0 || batch < BATCH_CALLS_BESIDE_CHECKS_MAX);
   }
 
   get #sharedCallsMax(): number {
@@ -178,7 +188,6 @@ export class ReadQueue {
   #start(kind: CallKind): boolean {
     const batch = this.#nextBatch(kind);
     if (batch === undefined) return false;
-    for (const entry of batch.entries) entry.batch = batch;
     void this.#run(batch, kind);
     return true;
   }
@@ -193,19 +202,18 @@ export class ReadQueue {
         blocks.find((block) => kind === 'shared' && block.waiting.interactive.size > 0) ??
         blocks.find((block) => waitingOf(block, kind) > 0);
       if (ofBlock === undefined) return undefined;
-      const entries = this.#take(ofBlock, kind);
+      const batch = newBatch(ofBlock.block, kind === 'isolated');
+      batch.entries = this.#take(ofBlock, batch, kind);
+      batch.wantedCount = batch.entries.length;
       // All waiting entries may have been dropped, because no check waits for them any more.
-      if (entries.length === 0) continue;
-      const controller = new AbortController();
-      const isIsolated = kind === 'isolated';
-      return { block: ofBlock.block, entries, isIsolated, controller, wantedCount: entries.length };
+      if (batch.entries.length > 0) return batch;
     }
   }
 
-  #take(ofBlock: BlockReads, kind: CallKind): Entry[] {
-    if (kind === 'isolated') return ofBlock.takeIsolated(ISOLATED_READS_MAX);
+  #take(ofBlock: BlockReads, batch: Batch, kind: CallKind): Entry[] {
+    if (kind === 'isolated') return ofBlock.takeIsolated(batch, ISOLATED_READS_MAX);
     const max = this.#options.batchMax();
-    return kind === 'shared' ? ofBlock.takeShared(max) : ofBlock.takeBatch(max);
+    return kind === 'shared' ? ofBlock.takeShared(batch, max) : ofBlock.takeOfBatches(batch, max);
   }
 
   async #run(batch: Batch, slot: CallKind): Promise<void> {
@@ -228,7 +236,7 @@ export class ReadQueue {
   #settle(entry: Entry, ofBlock: BlockReads): void {
     entry.batch = undefined;
     if (entry.observation === undefined && entry.wantedBy.length === 0) {
-      ofBlock.entries.delete(entry.read.key);
+      ofBlock.delete(entry);
       return;
     }
     const isFirstOutcome =
@@ -245,15 +253,15 @@ export class ReadQueue {
     }
     const isKept =
       !isFirstOutcome &&
-      isWorthKeeping(entry) &&
+      isShared(entry.read, entry.lane) &&
       this.#options.isFact(entry.observation) &&
-      ofBlock.entries.size <= ANSWERS_PER_BLOCK_MAX;
-    if (!isKept) ofBlock.entries.delete(entry.read.key);
+      ofBlock.sharedEntryCount <= ANSWERS_PER_BLOCK_MAX;
+    if (!isKept) ofBlock.delete(entry);
     for (const ticket of entry.wantedBy) {
       ticket.openCount -= 1;
       if (ticket.openCount === 0) ticket.done();
     }
-    entry.wantedBy = [];
+    entry.wantedBy = NOBODY;
   }
   /** Takes the slot of the first client app that requested the read and still has one; all waiting checks share it. */
   #takeIsolatedReadSlot(entry: Entry): number | undefined {
@@ -288,10 +296,3 @@ type CallKind = 'shared' | 'batch' | 'isolated';
 
 const waitingOf = (block: BlockReads, kind: CallKind): number =>
   kind === 'shared' ? block.sharedCount : block.waiting[kind].size;
-
-const isAhead = (lane: ReadLane, other: ReadLane): boolean =>
-  READ_LANES.indexOf(lane) < READ_LANES.indexOf(other);
-
-/** A batch reads each wallet once, and would take the cache from single checks; what all of its entries read is kept. */
-const isWorthKeeping = ({ lane, read }: Entry): boolean =>
-  lane !== 'batch' || read.kind === 'owner' || read.kind === 'decimals';

@@ -1,4 +1,5 @@
 import type { BlockTag } from '#shared/contracts/rule.ts';
+import { poolOf } from '../../../../test/support/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { WaitingRoom } from '../batching/waiting-room.ts';
 import { Endpoint } from '../endpoints/endpoint.ts';
@@ -16,7 +17,7 @@ const headerOf = (number: number, timestampMs: number) => ({
   timestamp: hex(Math.floor(timestampMs / 1_000)),
 });
 
-/** What an endpoint shows: the number of its head, a failure, or nothing ever. */
+/** The behaviour of an endpoint: the number of its head, a failure, or no answer ever. */
 type Shown = number | RpcFailure | 'hang';
 
 function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
@@ -46,14 +47,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
   });
   const room = new WaitingRoom({ perClientMax: 2, max: 3 });
   const heads = new Heads({
-    pool: {
-      candidates: () => endpoints,
-      capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }),
-      hedgeAfterMs: () => undefined,
-      readyInMs: () => undefined,
-      spendHedge: () => undefined,
-      whyNoCandidate: () => 'breaker-open',
-    },
+    pool: poolOf(endpoints),
     quorum: 1,
     blockTimeMs: 1_000,
     maxHeadAgeMs: undefined,
@@ -74,9 +68,9 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
       ...request,
     });
   /** Lets the clock run until there is something to see. */
-  const until = (what: string, look: () => boolean) =>
+  const until = (condition: string, look: () => boolean) =>
     waitUntil(
-      what,
+      condition,
       () => {
         clock.ms += 100;
         return look();
@@ -168,7 +162,7 @@ describe('a head', () => {
 });
 
 describe('the age of a head', () => {
-  test('may be what the operator allows and not a second more', async () => {
+  test('may be as old as the operator allows and not a second more', async () => {
     const { read, state, clock } = makeHeads([7], { maxHeadAgeMs: 60_000 });
     state.headAtMs = NOW - 60_000;
     expect((await read()).number).toBe(7);

@@ -48,8 +48,14 @@ export type HeadRequest = {
   readonly signal: AbortSignal;
 };
 
+/** A head, and when the endpoint was asked for it: of two heads the one that was asked for later is nearer to the truth. */
+export type Head = Block & {
+  /** Epoch ms, Redis's clock. */
+  readonly askedAtMs: number;
+};
+
 type Breadth = 'narrowly' | 'widely';
-type Fetched = Fetch & { readonly startedMs: number; arrived: Block | undefined };
+type Fetched = Fetch<Head> & { readonly startedMs: number; arrived: Head | undefined };
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
@@ -72,7 +78,7 @@ export class Heads {
    *
    * @throws RpcFailure
    */
-  async read({ tag, minBlock, startedMs, gone, clientId, onWait, signal }: HeadRequest): Promise<Block> {
+  async read({ tag, minBlock, startedMs, gone, clientId, onWait, signal }: HeadRequest): Promise<Head> {
     const isGone = ({ arrived }: Fetched) => gone?.some(({ hash }) => hash === arrived?.hash) ?? false;
     const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
     const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY) : last;
@@ -98,7 +104,7 @@ export class Heads {
   }
 
   /** Polls all endpoints until one has the block: a single lagging node says nothing about the chain. */
-  async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Block> {
+  async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
     while (!signal.aborted) {
       const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, 'widely');
       const block = await unlessAborted(fetched, signal).catch((error) => {
@@ -140,7 +146,7 @@ export class Heads {
     return fetched;
   }
 
-  async #ask(tag: BlockTag, breadth: Breadth, onFailure: (failure: RpcFailure) => void): Promise<Block> {
+  async #ask(tag: BlockTag, breadth: Breadth, onFailure: (failure: RpcFailure) => void): Promise<Head> {
     const { quorum, pool, onHead } = this.#options;
     const seen = breadth === 'widely' ? await this.#fetchFromAll(tag) : [];
     const { answers, failure } =
@@ -167,8 +173,8 @@ export class Heads {
   }
 
   /** Heads of all endpoints that answer in time: a hanging endpoint must not hide the heads of the others. */
-  async #fetchFromAll(tag: BlockTag): Promise<Block[]> {
-    const seen: Block[] = [];
+  async #fetchFromAll(tag: BlockTag): Promise<Head[]> {
+    const seen: Head[] = [];
     const looks = this.#options.pool.candidates().map(async (endpoint) => {
       seen.push(await this.#askEndpoint(endpoint, tag, this.#controller.signal));
     });
@@ -179,20 +185,21 @@ export class Heads {
     return [...seen];
   }
 
-  async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
+  async #askEndpoint(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Head> {
     await this.#options.pool.capabilitiesOf(endpoint);
     const { maxHeadAgeMs, redisNowMs } = this.#options;
     // A stalled node also reports an old finalized block, so the age of its newest block is checked too.
     const needsNewest = tag === 'latest' || maxHeadAgeMs !== undefined;
+    const askedAtMs = redisNowMs();
     const [block, newest] = await Promise.all([
       fetchBlock(endpoint, tag, signal),
       tag !== 'latest' && needsNewest ? fetchBlock(endpoint, 'latest', signal) : undefined,
     ]);
-    if (!needsNewest) return block;
+    if (!needsNewest) return { ...block, askedAtMs };
     const { number, timestamp } = newest ?? block;
     endpoint.recordHead(number);
     if (maxHeadAgeMs !== undefined && redisNowMs() - timestamp * 1_000 > maxHeadAgeMs)
       throw new RpcFailure('chain-stale');
-    return block;
+    return { ...block, askedAtMs };
   }
 }

@@ -9,6 +9,8 @@ import { type Fetch, unlessAborted } from './unless-aborted.ts';
 const AGE_MS_MAX = 500;
 /** Numbers whose blocks are shared by checks; the least recently used is evicted first. */
 const BLOCKS_MAX = 100;
+/** Every node keeps the state of as many blocks: one that lacks a newer block is behind, and will have it. */
+const STATES_KEPT = 128;
 
 export type PastBlockRequest = {
   readonly number: number;
@@ -42,7 +44,7 @@ export class PastBlocks {
     const fetched = known ?? this.#fetch(number);
     const block = await unlessAborted(fetched, signal);
     // The chain still has this very block, so its header is there and its state is not.
-    if (gone.some(({ hash }) => hash === block.hash)) throw new RpcFailure('state-unavailable');
+    if (gone.some(({ hash }) => hash === block.hash)) throw await this.#whyUnavailable(number, signal);
     return block;
   }
 
@@ -83,8 +85,14 @@ export class PastBlocks {
     if (block !== undefined) return block;
     if (answers.some((answer) => answer !== undefined)) throw new RpcFailure('block-mismatch');
     if (answers.length === 0) throw failure ?? new RpcFailure('unreachable');
+    throw await this.#whyUnavailable(number, signal);
+  }
+
+  /** Only a block whose state may have been pruned is unavailable for good. */
+  async #whyUnavailable(number: number, signal: AbortSignal): Promise<RpcFailure> {
     const head = await this.#options.headNumber(signal).catch(() => undefined);
-    if (head === undefined) throw new RpcFailure('block-unavailable');
-    throw new RpcFailure(number > head ? 'block-past-head' : 'state-unavailable');
+    if (head !== undefined && number > head) return new RpcFailure('block-past-head');
+    const isPruned = head !== undefined && head - number >= STATES_KEPT;
+    return new RpcFailure(isPruned ? 'state-unavailable' : 'block-unavailable');
   }
 }

@@ -2,7 +2,7 @@ import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { askEndpoints, type Question } from './ask-endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** An endpoint by its name alone: what it answers is up to the question. */
+/** An endpoint by its name alone: each question decides on the answer. */
 const named = (...names: string[]) => names.map((name) => ({ name }) as unknown as Endpoint);
 
 type Answer = string | FailureKind | Promise<string>;

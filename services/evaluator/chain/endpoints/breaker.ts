@@ -16,7 +16,7 @@ export type BreakerSettings = {
   readonly openMsMax: number;
 };
 
-export const BREAKER_DEFAULTS: BreakerSettings = { strikesMax: 6, openMsMin: 500, openMsMax: 8_000 };
+const BREAKER_DEFAULTS: BreakerSettings = { strikesMax: 6, openMsMin: 500, openMsMax: 8_000 };
 
 export class Breaker {
   #strikes = 0;

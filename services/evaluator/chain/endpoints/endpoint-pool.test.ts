@@ -204,7 +204,7 @@ test('reports the health of an endpoint once per change, and not more often than
   await call(0, 1, new RpcFailure('wrong-chain'))?.catch(() => undefined);
   await pass(500);
   expect(health.slice(1)).toEqual(['0 wrong-chain wrong-chain']);
-  // It comes and goes: what it is in the end is told, when the bound allows it.
+  // Its state flaps: the final state is reported when the bound on reports allows it.
   await call(0, 1);
   await pass(5_000);
   expect(health).toHaveLength(2);

@@ -1,3 +1,4 @@
+import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Block } from '../blocks/block.ts';
 import { fetchBlock } from '../blocks/block.ts';
 import { type FailureKind, toRpcFailure } from '../rpc/rpc-failure.ts';
@@ -55,20 +56,19 @@ export class EndpointPool implements AsyncDisposable {
   /** For endpoints whose last probe failed: when the next background probe is due, and the pause after it. */
   readonly #nextProbes = new Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>();
   readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #watching: Repetition;
   #demandMs = Number.NEGATIVE_INFINITY;
   #hedgeCredit = 1;
 
   constructor(options: EndpointPoolOptions) {
     this.#options = options;
     this.endpoints = options.endpoints;
-    this.#timer = setInterval(() => this.#watch(), WATCH_MS);
-    this.#timer.unref();
+    this.#watching = startRepeating(() => this.#watch(), { intervalMs: WATCH_MS });
     for (const endpoint of this.endpoints) this.#probeInBackground(endpoint);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#watching.stop();
     this.#controller.abort();
   }
 

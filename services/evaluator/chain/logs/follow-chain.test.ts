@@ -7,11 +7,11 @@ import type { LogRange, TransferLog } from './transfer-log.ts';
 
 const [BUSY, CALM] = [`0x${'b1'.repeat(20)}`, `0x${'ca'.repeat(20)}`];
 const ALICE = `0x${'a1'.repeat(20)}`;
-const hashOf = (number: number) => `0x${number.toString(16).padStart(64, '0')}`;
-const logOf = (contract: string, blockNumber: number): TransferLog => ({
+const hashOf = (number: number, fork = 0) => `0x${fork}${number.toString(16).padStart(63, '0')}`;
+const logOf = (contract: string, blockNumber: number, fork = 0): TransferLog => ({
   contract,
   blockNumber,
-  blockHash: hashOf(blockNumber),
+  blockHash: hashOf(blockNumber, fork),
   accounts: [ALICE],
 });
 
@@ -19,6 +19,8 @@ const logOf = (contract: string, blockNumber: number): TransferLog => ({
 function aFollower() {
   const state = {
     head: 200,
+    /** Every block of another fork has another hash. */
+    fork: 0,
     nowMs: 0,
     isBusy: false,
     isMine: true,
@@ -33,8 +35,8 @@ function aFollower() {
     blockTimeMs: 1_000,
     readHead: async (): Promise<Block> => ({
       number: state.head,
-      hash: hashOf(state.head),
-      parentHash: hashOf(state.head - 1),
+      hash: hashOf(state.head, state.fork),
+      parentHash: hashOf(state.head - 1, state.fork),
       timestamp: 0,
     }),
     logs: {
@@ -51,8 +53,8 @@ function aFollower() {
       },
       readHeader: async (number) => ({
         number,
-        hash: hashOf(number),
-        parentHash: hashOf(number - 1),
+        hash: hashOf(number, state.fork),
+        parentHash: hashOf(number - 1, state.fork),
         timestamp: 0,
       }),
     },
@@ -106,7 +108,7 @@ test('a contract that was left out is live again within a minute, and then all i
   state.head += 1;
   await step();
   expect(state.published).toEqual([
-    { contract: BUSY, account: undefined, blockNumber: state.head, isDropped: false },
+    { contract: BUSY, account: undefined, blockNumber: state.head, isDropped: false, isAfterReorg: false },
   ]);
   expect(state.states.get(BUSY)).toEqual({ state: 'live' });
   expect(state.saved.at(-1)?.gaps).toEqual([]);
@@ -139,6 +141,32 @@ test('a follower whose lease is lost ends', async () => {
   const { state, step } = aFollower();
   state.isMine = false;
   expect(await step()).toBe('lost');
+});
+
+test('transfers on the fork that won are marked up to where a check may have read the one that lost', async () => {
+  const { state, step } = aFollower();
+  state.transfers = [logOf(CALM, 199)];
+  await step();
+  expect(state.published).toMatchObject([{ blockNumber: 199, isAfterReorg: false }]);
+  state.fork = 1;
+  state.head = 199;
+  state.transfers = [logOf(BUSY, 198, 1)];
+  state.published = [];
+  await step();
+  expect(state.published).toMatchObject([
+    { contract: CALM, blockNumber: 199, isDropped: true },
+    { contract: BUSY, blockNumber: 198, isDropped: false, isAfterReorg: true },
+  ]);
+  for (const [head, isAfterReorg] of [
+    [203, true],
+    [204, false],
+  ] as const) {
+    state.head = head;
+    state.transfers = [logOf(BUSY, head, 1)];
+    state.published = [];
+    await step();
+    expect(state.published).toMatchObject([{ blockNumber: head, isAfterReorg }]);
+  }
 });
 
 test('a head that is far below the window for long is followed as a chain that began anew', async () => {

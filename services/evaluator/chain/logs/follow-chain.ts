@@ -22,6 +22,8 @@ export type Transferred = {
   readonly account: string | undefined;
   readonly blockNumber: number;
   readonly isDropped: boolean;
+  /** Checks may have read higher blocks than this one, which a reorg has dropped since. */
+  readonly isAfterReorg: boolean;
 };
 
 export type FollowerOptions = SavedWindowOptions & {
@@ -47,15 +49,17 @@ export type FollowerObserver = {
   readonly onError: (error: unknown) => void;
 };
 
-/** Time limit of one read; what was read before it is kept. */
+/** Time limit of one read; blocks that were read before it are kept. */
 const READ_MS_MAX = 30_000;
 /** A position older than this is given up: the members of all contracts are due instead. */
 const CATCH_UP_MS_MAX = 3_600_000;
 const CATCH_UP_BLOCKS_MAX = 20_000;
 /** Failures in a row from which a chain's contracts are no longer `live`. */
 const FAILURES_MAX = 3;
-/** Heads below the window after which the chain is taken for one that began anew, as a development chain does. */
+/** After this many heads below the window, the chain counts as restarted, as a development chain may be. */
 const LOW_HEADS_MAX = 10;
+/** Checks may have read a head so much higher than the last block that the reader of logs had read. */
+const AHEAD_BLOCKS_MAX = 3;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
 const BUSY_MS = 30_000;
@@ -79,6 +83,8 @@ export class ChainFollower {
   readonly #states: ContractStates;
   /** A log contradicted the window: it is read again as a whole. */
   #mustReread = false;
+  /** The highest block that a check may have read on a fork that is gone. */
+  #droppedTo = -1;
   #failureCount = 0;
   /** Heads in a row that are below the window. */
   #lowHeadCount = 0;
@@ -94,7 +100,7 @@ export class ChainFollower {
   }
 
   /**
-   * Reads what is new. Never throws: a failure is in the contracts' states, and the next step begins where the last
+   * Reads the new blocks. Never throws: a failure is in the contracts' states, and the next step begins where the last
    * complete read ended.
    *
    * @returns `ok`, `failed`, or `lost` where another process follows the chain by now
@@ -111,7 +117,7 @@ export class ChainFollower {
       } catch (error) {
         if (signal.aborted) return 'failed';
         await this.#noteFailure(error, followed).catch(() => undefined);
-        // The other contracts are read at once, without the one that has too many transfers.
+        // The other contracts are read at once, without the contract that has too many transfers.
         if (!(error instanceof TooManyTransfers) || attempt === ATTEMPTS_MAX) return 'failed';
       }
     }
@@ -121,7 +127,10 @@ export class ChainFollower {
     const head = await this.#options.readHead(signal);
     let window = await this.#openWindow(head, contracts);
     const hasNewFork = await this.#isReplaced(window, head, signal);
-    if (hasNewFork) this.#options.observer.onReorg();
+    if (hasNewFork) {
+      this.#options.observer.onReorg();
+      this.#noteDropped(window);
+    }
     let isReplaced = hasNewFork || this.#mustReread;
     for (;;) {
       const plan = planRead(window, head, isReplaced, this.#options.logs.blocksMax);
@@ -150,7 +159,13 @@ export class ChainFollower {
       return fresh;
     }
     this.#lowHeadCount = head.number < window.since - 1 ? this.#lowHeadCount + 1 : 0;
-    return this.#lowHeadCount > LOW_HEADS_MAX ? fresh : window;
+    if (this.#lowHeadCount <= LOW_HEADS_MAX) return window;
+    this.#noteDropped(window);
+    return fresh;
+  }
+
+  #noteDropped({ readTo }: LogWindow): void {
+    this.#droppedTo = Math.max(this.#droppedTo, readTo + AHEAD_BLOCKS_MAX);
   }
 
   get #catchUpBlocksMax(): number {
@@ -204,7 +219,12 @@ export class ChainFollower {
     const accounts = [...new Set(parsed.map(({ account }) => account))];
     const watched = accounts.length === 0 ? new Set() : await this.#options.watchedAmong(accounts);
     const relevant = parsed.filter(({ account }) => watched.has(account));
-    await this.#options.publish(relevant.map(({ name: _, ...transfer }) => transfer));
+    await this.#options.publish(
+      relevant.map(({ name: _, ...transfer }) => ({
+        ...transfer,
+        isAfterReorg: transfer.blockNumber <= this.#droppedTo,
+      })),
+    );
     return this.#saved.save(window, new Set(relevant.map(({ name }) => name)), this.#gaps);
   }
 
@@ -213,7 +233,10 @@ export class ChainFollower {
     const gaps = contracts.filter((contract) => this.#gaps.has(contract));
     if (gaps.length === 0) return true;
     this.#options.observer.onGap(gaps.length);
-    const gap = { account: undefined, blockNumber: head.number, isDropped: false };
+    const gap = {
+      ...{ account: undefined, blockNumber: head.number },
+      ...{ isDropped: false, isAfterReorg: false },
+    };
     await this.#options.publish(gaps.map((contract) => ({ contract, ...gap })));
     for (const contract of gaps) this.#gaps.delete(contract);
     return this.#saved.save(window, new Set(), this.#gaps);

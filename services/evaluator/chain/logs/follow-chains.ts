@@ -14,8 +14,8 @@ const POLL_MS_MIN = 1_000;
 /** `safe` and `finalized` blocks come rarely, many at a time. */
 const POLL_BLOCKS_OF_TAG = 2.2;
 /** The pause doubles with each failure in a row, up to this. */
-const PAUSE_MS_MIN = 500;
-const PAUSE_MS_MAX = 15_000;
+const BACK_OFF_MS_MIN = 500;
+const BACK_OFF_MS_MAX = 15_000;
 
 export type FollowableChain = Pick<FollowerOptions, 'blockTimeMs' | 'logs'> & {
   readonly readHead: (blockTag: BlockTag, signal: AbortSignal) => Promise<Block>;
@@ -36,6 +36,8 @@ export type FollowingOptions = {
   /** Called when this process begins or ceases to follow a chain. */
   readonly onLease: (chainId: number, isHeld: boolean) => void;
   readonly monotonicMs: () => number;
+  /** Half of the pause after a first failure, ms. Default 500. */
+  readonly backOffMsMin?: number | undefined;
 };
 
 /** The follower of one block tag: each has a position of its own, because each reaches a block at another time. */
@@ -116,7 +118,7 @@ class FollowedChain implements AsyncDisposable {
       known.contracts = contracts;
       return;
     }
-    const { positions, followerOf, monotonicMs } = this.#options;
+    const { positions, followerOf, monotonicMs, backOffMsMin } = this.#options;
     const controller = new AbortController();
     const follower = new ChainFollower({
       ...this.#chain,
@@ -129,7 +131,8 @@ class FollowedChain implements AsyncDisposable {
     const blocks = blockTag === 'latest' ? POLL_BLOCKS : POLL_BLOCKS_OF_TAG;
     const intervalMs = Math.max(POLL_MS_MIN, blocks * this.#chain.blockTimeMs);
     const following: Following = { controller, contracts, ended: Promise.resolve() };
-    following.ended = pollUntilEnd(follower, intervalMs, () => following.contracts, controller.signal)
+    const waits = { intervalMs, backOffMsMin };
+    following.ended = pollUntilEnd(follower, waits, () => following.contracts, controller.signal)
       .catch(this.#options.onError)
       .then(() => {
         if (this.#following.get(blockTag) === following) this.#following.delete(blockTag);
@@ -154,10 +157,12 @@ class FollowedChain implements AsyncDisposable {
   }
 }
 
+type Waits = { readonly intervalMs: number; readonly backOffMsMin: number | undefined };
+
 /** Steps once per interval until the lease is lost or the signal is aborted. */
 async function pollUntilEnd(
   follower: ChainFollower,
-  intervalMs: number,
+  { intervalMs, backOffMsMin = BACK_OFF_MS_MIN }: Waits,
   contracts: () => readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -167,7 +172,7 @@ async function pollUntilEnd(
     const result = await follower.step(contracts(), signal);
     if (result === 'lost') return;
     failureCount = result === 'failed' ? failureCount + 1 : 0;
-    const backOffMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** failureCount);
+    const backOffMs = Math.min(BACK_OFF_MS_MAX, backOffMsMin * 2 ** failureCount);
     const pauseMs = failureCount === 0 ? intervalMs : backOffMs;
     const restMs = Math.max(0, startedMs + pauseMs - performance.now());
     await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);

@@ -54,7 +54,7 @@ class TestChain {
     );
   }
 
-  /** What a balance depends on: the blocks of all transfers of the account. */
+  /** The state behind a balance: the blocks of all transfers of the account. */
   balanceOf(account: number): string {
     return this.blocks
       .filter(({ accounts }) => accounts.includes(account))
@@ -90,7 +90,7 @@ test('every account whose transfers changed is due, through any schedule of bloc
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const chain = new TestChain();
       let window = emptyWindow(0);
-      // What a naive client knows that reads the balance of an account each time that it is due.
+      // The knowledge of a naive client, which reads the balance of an account each time that it is due.
       const known = new Map(ACCOUNTS.map((account) => [account, '']));
       for (const each of steps) {
         if ('mine' in each) chain.mine(each.mine);
@@ -163,7 +163,7 @@ test('a head of a node that is behind changes nothing', () => {
   expect(poll(window, chain)).toEqual({ window, due: [] });
 });
 
-test('a lower head on another fork drops what is above it', () => {
+test('a lower head on another fork drops the blocks above it', () => {
   const chain = new TestChain();
   let window = emptyWindow(0);
   for (const accounts of [[], [1], [2]]) {

@@ -8,7 +8,7 @@ import type { TransferLog } from './transfer-log.ts';
  * Every read goes from the block after the last one to the head. Three more things are read again:
  * - the last few blocks, because a node may announce a block before it has the block's logs;
  * - the whole window, when a header shows that a block that was read has been replaced;
- * - the same, when a log carries another block hash than the one that is known.
+ * - the same, when a log carries another block hash than the known one.
  */
 export type LogWindow = {
   /** The first block that the window covers. */
@@ -35,7 +35,7 @@ export type DueTransfer = {
   readonly isDropped: boolean;
 };
 
-/** What the next read must cover. */
+/** The blocks that the next read must cover. */
 export type ReadPlan = {
   readonly from: number;
   readonly to: number;
@@ -50,7 +50,7 @@ export const TAIL_BLOCKS = 3;
 
 const NO_TRANSFERS: ReadonlySet<string> = new Set();
 
-export const transferName = (contract: string, account: string): string => `${contract}/${account}`;
+const transferName = (contract: string, account: string): string => `${contract}/${account}`;
 
 /** A window that has read nothing: the next read begins with the block after `readTo`. */
 export const emptyWindow = (readTo: number): LogWindow => ({

@@ -13,7 +13,7 @@ const head: Block = { number: 1_000, hash: hashOf(1_000), parentHash: hashOf(999
 
 type Filter = { fromBlock: string; toBlock: string; address: string[] };
 type Node = {
-  /** Refuses what it does not allow by throwing. */
+  /** Throws if it does not allow the request. */
   readonly allow?: (fromBlock: number, toBlock: number, addresses: readonly string[]) => void;
   /** The blocks with a transfer of every contract. */
   readonly blocks: readonly number[];

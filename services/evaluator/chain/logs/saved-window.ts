@@ -7,7 +7,7 @@ export type SavedWindowOptions = {
   readonly save: (change: LogPositionChange) => Promise<boolean>;
 };
 
-/** The window as Redis has it, of which each save writes only what changed. */
+/** The window in Redis; each save writes only the changes. */
 export class SavedWindow {
   readonly #options: SavedWindowOptions;
   /** The text of each block as it was saved. */

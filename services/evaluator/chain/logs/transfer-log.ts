@@ -19,7 +19,7 @@ export type TransferLog = {
   readonly accounts: readonly string[];
 };
 
-/** What a call of `eth_getLogs` asks for; both blocks are included. */
+/** The filter of a call of `eth_getLogs`; both blocks are included. */
 export type LogRange = {
   readonly fromBlock: number;
   readonly toBlock: number;

@@ -64,7 +64,7 @@ const shapeOf = ({ call }: Read) => ({
 });
 
 /**
- * The reading of what a call returned, hex without `0x`: the same bounds as in the reader contract.
+ * The reading of a call's return data, hex without `0x`: the same bounds as in the reader contract.
  *
  * @example
  * readReturned(read, '00…05'); // { ok: true, value: 5n }

@@ -11,7 +11,7 @@ const anAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
   .map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
 
-test('calldata is what the codec of ethers makes', () => {
+test('calldata equals that of the codec of ethers', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ target: anAddress, calldata: hexBytes(100) }), { maxLength: 10 }),

@@ -1,7 +1,7 @@
 /** One call of an `aggregate3`; it may fail alone. */
 export type Aggregated = { readonly target: string /** hex without `0x` */; readonly calldata: string };
 
-/** What one call of an `aggregate3` gave; `data` is hex without `0x`. */
+/** The result of one call of an `aggregate3`; `data` is hex without `0x`. */
 export type AggregatedAnswer = { readonly success: boolean; readonly data: string };
 
 const AGGREGATE3 = '82ad56cb';
@@ -62,7 +62,7 @@ function decodeOne(hex: string, base: number, offsetAt: number): AggregatedAnswe
   return { success: success === 1, data: hex.slice(from, from + 2 * length) };
 }
 
-/** The word at a byte offset as a number; `undefined` beyond the end or beyond what a length or offset can be. */
+/** The word at a byte offset as a number; `undefined` beyond the end, or if it is too large for a length or offset. */
 function readNumber(hex: string, atByte: number): number | undefined {
   const digits = hex.slice(2 * atByte, 2 * atByte + WORD_DIGITS);
   if (digits.length !== WORD_DIGITS || !digits.startsWith('0'.repeat(WORD_DIGITS - 8))) return undefined;

@@ -26,8 +26,8 @@ export class Quarantine {
     this.#reads.set(key, true);
   }
 
-  has({ key }: Read): boolean {
-    return this.#reads.has(key);
+  has(read: Read): boolean {
+    return this.#reads.size > 0 && this.#reads.has(read.key);
   }
 
   delete({ key }: Read): void {

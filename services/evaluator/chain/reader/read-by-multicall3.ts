@@ -3,6 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
 import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
+import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 import {
@@ -25,6 +26,7 @@ const LAST_BLOCK_HASH = '27e86d6e';
 const NATIVE_BALANCE = '4d2301cc';
 
 const WORD_DIGITS = 64;
+const SELECTOR_DIGITS = 8;
 const word = (digits: string): string => digits.padStart(WORD_DIGITS, '0');
 
 /**
@@ -37,8 +39,8 @@ const GAS_GAUGE: Aggregated = {
   calldata: `${word('')}${word('20')}${word('200')}8${'0'.repeat(WORD_DIGITS - 1)}`,
 };
 const GAUGE_ANSWER_DIGITS = 2 * 512;
-/** Contracts whose reverts are confirmed one by one where all of them together left too little gas. */
-const CONTRACTS_APART_MAX = 4;
+/** Calls of one JSON-RPC batch: the least that any of the well-known providers takes. */
+const CALLS_PER_BATCH_MAX = 100;
 
 /** Whether an answer of `eth_getCode` is the code of Multicall3. */
 export function isMulticall3(code: unknown): boolean {
@@ -50,9 +52,9 @@ type Options = { readonly pin: 'hash' | 'number'; readonly isIsolated: boolean }
 
 /**
  * Reads contracts that are known to have code through Multicall3, for endpoints that allow no state override: one
- * `eth_call`, and the block proved by the same call. Multicall3 has no stipend, so a call that failed may have been
- * robbed of its gas by one before it: a second call confirms that it reverts with enough gas. One that does not is a
- * suspect, and read by a call of its own once alone.
+ * `eth_call` per contract, and the block proved by the same call. Multicall3 has no stipend, so a call may have failed
+ * because an earlier one used up the gas: a second call confirms that it reverts with enough gas. A call without that
+ * confirmation is a suspect, and is read again alone. Without reads, one call proves the block.
  *
  * @throws RpcFailure `block-mismatch` where another block answered; else as the endpoint fails
  */
@@ -63,7 +65,7 @@ export async function readByMulticall3(
   { pin, isIsolated }: Options,
   signal: AbortSignal,
 ): Promise<BatchReadings> {
-  const call: Call = (calls) => aggregate(endpoint, block, calls, pin, signal);
+  const call: CallApart = (groups) => aggregate(endpoint, block, groups, pin, signal);
   if (!isIsolated) return readTogether(call, reads);
   const explain = async (read: Read) => {
     const [reading] = await readByPlainCalls(endpoint, block, [read], pin, signal);
@@ -72,14 +74,39 @@ export async function readByMulticall3(
   return Promise.all(reads.map((read) => readIsolated(call, explain, read)));
 }
 
-type Call = (calls: readonly Aggregated[]) => Promise<AggregatedAnswer[]>;
+/** Makes an `eth_call` for each group: none sees what another one writes. */
+type CallApart = (groups: readonly (readonly Aggregated[])[]) => Promise<AggregatedAnswer[][]>;
 
-async function readTogether(call: Call, reads: readonly Read[]): Promise<BatchReadings> {
-  const answers = await call(reads.map(aggregatedOf));
-  const readings = reads.map((read, index) => readingOf(read, answers[index]));
-  const refused = reads.filter((_, index) => readings[index] === undefined);
-  const confirmed = await confirmReverts(call, refused);
-  return reads.map((read, index) => readings[index] ?? confirmed.get(read) ?? PERHAPS_OUT_OF_GAS);
+async function readTogether(call: CallApart, reads: readonly Read[]): Promise<BatchReadings> {
+  const groups = reads.length === 0 ? [[]] : groupReads(reads);
+  const answers = await call(groups.map((group) => group.map(aggregatedOf)));
+  const byRead = new Map<Read, Reading | Suspect>();
+  const readGroup = async (group: readonly Read[], index: number) => {
+    const readings = group.map((read, place) => readingOf(read, answers[index]?.[place]));
+    const refused = group.filter((_, place) => readings[place] === undefined);
+    const confirmed = await confirmReverts(call, refused);
+    for (const [place, read] of group.entries())
+      byRead.set(read, readings[place] ?? confirmed.get(read) ?? PERHAPS_OUT_OF_GAS);
+  };
+  await Promise.all(groups.map(readGroup));
+  return reads.map((read) => byRead.get(read));
+}
+
+/**
+ * The reads that may share a call. Multicall3 makes no static calls, so a read sees what the reads before it wrote: a
+ * contract of anybody's could send tokens away before their balance is read. In a call of its own a contract can
+ * falsify only its own answers, and a function that a client named, which may be none that only views, only its own.
+ */
+function groupReads(reads: readonly Read[]): Read[][] {
+  const groups = new Map<string, Read[]>();
+  for (const read of reads) {
+    const selector = read.call?.calldata.slice(0, SELECTOR_DIGITS) ?? '';
+    const key = read.kind === 'native' ? read.kind : `${read.contract}/${selector}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [read]);
+    else group.push(read);
+  }
+  return [...groups.values()];
 }
 
 /**
@@ -87,13 +114,13 @@ async function readTogether(call: Call, reads: readonly Read[]): Promise<BatchRe
  * tells a revert from used-up gas. Behind a proxy also used-up gas looks like a revert, so a revert is confirmed.
  */
 async function readIsolated(
-  call: Call,
+  call: CallApart,
   explain: (read: Read) => Promise<Reading>,
   read: Read,
 ): Promise<Reading> {
   try {
-    const [answer] = await call([aggregatedOf(read)]);
-    const reading = readingOf(read, answer);
+    const [answers] = await call([[aggregatedOf(read)]]);
+    const reading = readingOf(read, answers?.[0]);
     if (reading !== undefined) return reading;
   } catch (error) {
     if (!mayBeContractFault(toRpcFailure(error).kind)) throw error;
@@ -108,71 +135,79 @@ async function readIsolated(
 
 /**
  * Tells reverts from used-up gas: every read that failed is made twice more in one call, and the gas gauge comes last.
- * A call that burns what it is given leaves a 64th, and twice that is far too little for the gauge.
+ * A call that burns all its gas leaves a 64th, and twice that is far too little for the gauge.
  */
 async function confirmReverts(
-  call: Call,
+  call: CallApart,
   reads: readonly Read[],
-  isTogether = true,
 ): Promise<ReadonlyMap<Read, Reading | Suspect>> {
-  if (reads.length === 0) return new Map();
-  const owned = [...new Set(reads.filter(({ kind }) => kind === 'owner').map(({ contract }) => contract))];
-  const proofs = owned.flatMap((target) => ERC721_PROOFS.map((calldata) => ({ target, calldata })));
+  const [first] = reads;
+  if (first === undefined) return new Map();
+  const isOwned = reads.some(({ kind }) => kind === 'owner');
+  const proofs = isOwned ? ERC721_PROOFS.map((calldata) => ({ target: first.contract, calldata })) : [];
   const twice = [...reads, ...reads].map(aggregatedOf);
-  const answers = await call([...proofs, ...twice, GAS_GAUGE]).catch((error: unknown) => {
+  const [answers = []] = await call([[...proofs, ...twice, GAS_GAUGE]]).catch((error: unknown) => {
     const { kind } = toRpcFailure(error);
     if (!mayBeContractFault(kind) && kind !== 'timeout') throw error;
     return [];
   });
   const gauge = answers.at(-1);
-  if (gauge?.success === true && gauge.data.length === GAUGE_ANSWER_DIGITS) {
-    const isErc721 = new Set(
-      owned.filter((_, index) => isTrue(answers[2 * index]) || isTrue(answers[2 * index + 1])),
-    );
-    const again = answers.slice(proofs.length);
-    return new Map(
-      reads.map((read, index) => {
-        const isRevert = again[index]?.success === false && again[reads.length + index]?.success === false;
-        const isNotOwned = read.kind === 'owner' && isErc721.has(read.contract);
-        const isReasoned =
-          read.kind === 'call' && again[index]?.data !== '' && again[reads.length + index]?.data !== '';
-        const failure = isReasoned ? REVERTED_WITH_DATA : failed('call-reverted');
-        const revert: Reading = isNotOwned ? { ok: true, value: 0n } : failure;
-        return [read, isRevert ? revert : PERHAPS_OUT_OF_GAS];
-      }),
-    );
-  }
-  const contracts = [...new Set(reads.map(({ contract }) => contract))];
-  const confirmed = new Map<Read, Reading | Suspect>();
-  if (!isTogether || contracts.length === 1) return confirmed;
-  for (const contract of contracts.slice(0, CONTRACTS_APART_MAX)) {
-    const ofContract = reads.filter((read) => read.contract === contract);
-    for (const [read, reading] of await confirmReverts(call, ofContract, false)) confirmed.set(read, reading);
-  }
-  return confirmed;
+  if (gauge?.success !== true || gauge.data.length !== GAUGE_ANSWER_DIGITS) return new Map();
+  const isErc721 = answers.slice(0, proofs.length).some(isTrue);
+  const again = answers.slice(proofs.length);
+  return new Map(
+    reads.map((read, index) => {
+      const isRevert = again[index]?.success === false && again[reads.length + index]?.success === false;
+      const isNotOwned = read.kind === 'owner' && isErc721;
+      const isReasoned =
+        read.kind === 'call' && again[index]?.data !== '' && again[reads.length + index]?.data !== '';
+      const failure = isReasoned ? REVERTED_WITH_DATA : failed('call-reverted');
+      const revert: Reading = isNotOwned ? { ok: true, value: 0n } : failure;
+      return [read, isRevert ? revert : PERHAPS_OUT_OF_GAS];
+    }),
+  );
 }
 
 async function aggregate(
   endpoint: Callable,
   block: Block,
-  calls: readonly Aggregated[],
+  groups: readonly (readonly Aggregated[])[],
   pin: 'hash' | 'number',
   signal: AbortSignal,
-): Promise<AggregatedAnswer[]> {
+): Promise<AggregatedAnswer[][]> {
   const proofs = [BLOCK_NUMBER, LAST_BLOCK_HASH].map((calldata) => ({
     target: MULTICALL3_ADDRESS,
     calldata,
   }));
-  const data = encodeAggregate3([...proofs, ...calls]);
-  const params = `[{"to":"${MULTICALL3_ADDRESS}","data":"${data}"},${blockParameter(block, pin)}]`;
-  return endpoint.use(signal, async (rpc) => {
-    const answers = decodeAggregate3(
-      await rpc.call({ method: 'eth_call', params }, signal),
-      calls.length + 2,
-    );
-    if (answers === undefined) throw new RpcFailure('malformed');
-    verifyBlock(answers, block);
-    return answers.slice(2);
+  const requests = groups.map((calls) => {
+    const data = encodeAggregate3([...proofs, ...calls]);
+    return {
+      method: 'eth_call',
+      params: `[{"to":"${MULTICALL3_ADDRESS}","data":"${data}"},${blockParameter(block, pin)}]`,
+    };
+  });
+  const aggregated: AggregatedAnswer[][] = [];
+  for (let from = 0; from < requests.length; from += CALLS_PER_BATCH_MAX)
+    await endpoint.use(signal, async (rpc) => {
+      const part = requests.slice(from, from + CALLS_PER_BATCH_MAX);
+      for (const result of await callEach(rpc, part, signal)) {
+        const calls = groups[aggregated.length] ?? [];
+        const answers = decodeAggregate3(result, calls.length + proofs.length);
+        if (answers === undefined) throw new RpcFailure('malformed');
+        verifyBlock(answers, block);
+        aggregated.push(answers.slice(proofs.length));
+      }
+    });
+  return aggregated;
+}
+
+/** The results of all requests. @throws RpcFailure of the first that failed */
+async function callEach(rpc: Rpc, requests: readonly RpcRequest[], signal: AbortSignal): Promise<unknown[]> {
+  const [only] = requests;
+  if (only !== undefined && requests.length === 1) return [await rpc.call(only, signal)];
+  return (await rpc.callMany(requests, signal)).map((outcome) => {
+    if (!outcome.ok) throw outcome.failure;
+    return outcome.result;
   });
 }
 

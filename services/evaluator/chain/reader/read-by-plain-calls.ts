@@ -5,12 +5,12 @@ import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 
-/** Calls of one JSON-RPC batch: what the stingiest of the well-known providers takes. */
+/** Calls of one JSON-RPC batch: the lowest limit of the well-known providers. */
 const CALLS_PER_BATCH_MAX = 100;
 const WORD = /^0x[0-9a-fA-F]{64}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-/** What a single call may say about its contract; every other failure is the endpoint's. */
+/** The failures of a call that are its contract's; every other failure is the endpoint's. */
 const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
   'reverted',
   'halted',
@@ -20,7 +20,7 @@ const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
 
 /**
  * Reads contracts that are known to have code by one `eth_call` each in JSON-RPC batches, for endpoints that offer
- * nothing better: the block is not proved. Each call has all the gas that the endpoint gives, so what it fails with is
+ * nothing better: the block is not proved. Each call has all the gas that the endpoint gives, so its failure is
  * final. Whether a contract whose `ownerOf` reverts is an ERC721 is asked in a second batch.
  *
  * @throws RpcFailure where one call failed in a way that says nothing about its contract

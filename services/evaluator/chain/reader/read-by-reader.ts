@@ -1,4 +1,4 @@
-import { failed, REVERTED_WITH_DATA, type Read } from '../../domain/read.ts';
+import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -12,6 +12,9 @@ import {
   type ReaderStatus,
 } from './reader-codec.ts';
 import { type BatchReadings, PERHAPS_OUT_OF_GAS, PERHAPS_REVERTED } from './readings.ts';
+
+/** One object for all wallets that hold nothing. */
+const NOTHING: Reading = Object.freeze({ ok: true, value: 0n });
 
 /** An unused address: no key or deployment for it is known, so no code can be deployed there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
@@ -54,7 +57,7 @@ export async function readByReader(
 }
 
 /** The JSON of the parameters of an `eth_call` to the reader. */
-export const readerParams = (data: string, block: string): string =>
+const readerParams = (data: string, block: string): string =>
   `[{"to":"${READER_ADDRESS}","data":"${data}"},${block},{"${READER_ADDRESS}":{"code":"${READER_CODE}"}}]`;
 
 /** The same call proves the block: it returns the block's number and parent hash with the balances. */
@@ -66,9 +69,9 @@ function verifyBlock(answer: ReaderAnswer, block: Block): void {
 function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): BatchReadings[number] {
   switch (status) {
     case READER_STATUS.ok:
-      return { ok: true, value };
+      return value === 0n ? NOTHING : { ok: true, value };
     case READER_STATUS.ownedByNobody:
-      return { ok: true, value: 0n };
+      return NOTHING;
     case READER_STATUS.noCode:
       return failed('contract-not-found');
     case READER_STATUS.reverted:

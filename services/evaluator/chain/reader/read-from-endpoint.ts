@@ -62,28 +62,28 @@ export function makeReadFromEndpoint(options: Options): ReadFromEndpoint {
           return readByPlainCalls(callable, block, some, pin, signal);
         },
       });
-    const byRead = new Map<Read, BatchReadings[number]>();
-    const readAll = async (stipend: number, part: readonly Read[]) => {
-      if (part.length === 0) return;
-      const readings = await readWith(stipend, part);
-      for (const [index, read] of part.entries()) byRead.set(read, readings[index]);
+    const isAbsent = ({ kind, contract }: Read) => kind !== 'native' && absent?.has(contract) === true;
+    const readPresent = async (stipend: number, some: readonly Read[]): Promise<BatchReadings> => {
+      if (!some.some(isAbsent)) return some.length === 0 ? [] : readWith(stipend, some);
+      const present = some.filter((read) => !isAbsent(read));
+      const readings = (await readPresent(stipend, present)).values();
+      return some.map((read) => (isAbsent(read) ? failed('contract-not-found') : readings.next().value));
     };
-    const present = reads.filter(({ kind, contract }) => kind === 'native' || !absent?.has(contract));
+    const isProved = method !== 'plain';
+    if (!isIsolated) return { readings: await readPresent(STIPEND, reads), isProved };
+
     // A known gas burner gets the small stipend even when isolated, and no other read shares its call.
-    const burners = isIsolated ? present.filter((read) => quarantine.has(read)) : [];
-    await readAll(STIPEND, burners);
-    await readAll(
-      isIsolated ? LARGE_STIPEND : STIPEND,
-      present.filter((read) => !burners.includes(read)),
-    );
-    if (isIsolated)
-      for (const [read, reading] of byRead) {
-        if (reading === failed('gas-exhausted')) quarantine.add(read);
-        else quarantine.delete(read);
-      }
-    const readings = reads.map((read) =>
-      absent?.has(read.contract) && read.kind !== 'native' ? failed('contract-not-found') : byRead.get(read),
-    );
-    return { readings, isProved: method !== 'plain' };
+    const isBurner = reads.map((read) => quarantine.has(read));
+    const burners = reads.filter((_, index) => isBurner[index]);
+    const others = reads.filter((_, index) => !isBurner[index]);
+    const ofBurners = (await readPresent(STIPEND, burners)).values();
+    const ofOthers = (await readPresent(LARGE_STIPEND, others)).values();
+    const readings = isBurner.map((is) => (is ? ofBurners : ofOthers).next().value);
+    for (const [index, read] of reads.entries()) {
+      if (isAbsent(read)) continue;
+      if (readings[index] === failed('gas-exhausted')) quarantine.add(read);
+      else quarantine.delete(read);
+    }
+    return { readings, isProved };
   };
 }

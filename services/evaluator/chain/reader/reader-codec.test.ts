@@ -17,7 +17,7 @@ const aRead: fc.Arbitrary<Read> = fc.record({
   key: fc.constant(''),
 });
 
-test('calldata is what the packed codec of ethers makes', () => {
+test('calldata equals that of the packed codec of ethers', () => {
   fc.assert(
     fc.property(
       fc.array(aRead, { maxLength: 20 }),
@@ -34,6 +34,57 @@ test('calldata is what the packed codec of ethers makes', () => {
       },
     ),
   );
+});
+
+/** The entries of 73 bytes that calldata stands for, as `reader.yul` reads it; calls excepted. */
+function expand(calldata: string): string[] {
+  const bytes = calldata.slice(2 + 18);
+  const placed: string[] = [];
+  const entries: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const isRepeated = bytes.startsWith('06', at);
+    const above = isRepeated ? placed[Number.parseInt(bytes.slice(at + 2, at + 4), 16)] : undefined;
+    const size = isRepeated ? 44 : 146;
+    const entry = bytes.slice(at, at + size);
+    if (!isRepeated && placed.length < 256) placed.push(entry);
+    entries.push(isRepeated ? `${above?.slice(0, 42)}${entry.slice(4)}${above?.slice(82)}` : entry);
+    at += size;
+  }
+  return entries;
+}
+
+test('reads that differ by their account alone are encoded in 22 bytes, and stand for the same reads', () => {
+  const aTarget = fc.record({
+    kind: fc.constantFrom(...KINDS),
+    contract: fc.constantFrom(`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`),
+    id: fc.constantFrom(0n, 1n, 2n ** 256n - 1n),
+  });
+  const aReadOfFew = fc.tuple(aTarget, anAddress).map(([target, account]) => ({ ...target, account }));
+  fc.assert(
+    fc.property(fc.array(aReadOfFew, { maxLength: 60 }), (some) => {
+      const reads = some.map((read): Read => ({ ...read, chainId: 1, key: '' }));
+      const encoded = encodeReads(reads, 1, 'evm');
+      const alone = reads.map((read) => encodeReads([read], 1, 'evm').slice(2 + 18));
+      expect(expand(encoded)).toEqual(alone);
+      const targets = new Set(some.map(({ kind, contract, id }) => `${kind} ${contract} ${id}`));
+      expect(encoded.length).toBe(2 + 18 + 146 * targets.size + 44 * (reads.length - targets.size));
+    }),
+  );
+});
+
+test('a read repeats one of the first 256 that are written out, and no later one', () => {
+  const readOf = (contract: number, account: number): Read => ({
+    chainId: 1,
+    kind: 'balance',
+    contract: toBeHex(contract, 20),
+    account: toBeHex(account, 20),
+    id: 0n,
+    key: '',
+  });
+  const reads = Array.from({ length: 300 }, (_, index) => [readOf(index, 1), readOf(index, 2)]).flat();
+  const encoded = encodeReads(reads, 1, 'evm');
+  expect(expand(encoded)).toEqual(reads.map((read) => encodeReads([read], 1, 'evm').slice(2 + 18)));
+  expect(encoded.length).toBe(2 + 18 + 256 * (146 + 44) + 44 * 2 * 146);
 });
 
 test('an answer is read as the codec of ethers wrote it', () => {
@@ -72,6 +123,6 @@ test.each<[string, unknown]>([
   expect(decodeAnswer(answer, 1)).toBeUndefined();
 });
 
-test('what looks like the answer to one read is one', () => {
+test('accepts a well-formed answer to one read', () => {
   expect(decodeAnswer(ONE_READ, 1)?.statuses).toEqual([READER_STATUS.ok]);
 });

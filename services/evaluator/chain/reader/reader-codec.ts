@@ -11,7 +11,12 @@ const KIND_BYTES: Readonly<Record<ReadKind, string>> = {
   call: '05',
 };
 
-/** What became of one read inside the reader; see `reader.yul`. */
+/** In place of the kind: a read that differs from one above by its account alone. */
+const REPEATED = '06';
+/** Reads above that others may refer to. */
+const PLACES_MAX = 256;
+
+/** The outcome of one read inside the reader; see `reader.yul`. */
 export const READER_STATUS = {
   ok: 0,
   noCode: 1,
@@ -31,6 +36,8 @@ const WORD_DIGITS = 64;
 const HEADER_DIGITS = 2 * WORD_DIGITS;
 const ENTRY_DIGITS = 2 + WORD_DIGITS;
 const NO_ID = '0'.repeat(WORD_DIGITS);
+/** What a wallet that holds nothing has. */
+const NOTHING_ENTRY = '0'.repeat(ENTRY_DIGITS);
 
 /**
  * The reader's calldata for some reads, `0x` and hex.
@@ -41,14 +48,45 @@ const NO_ID = '0'.repeat(WORD_DIGITS);
  * encodeReads([read], 250_000, 'evm'); // '0x00000000000003d09001…'
  */
 export function encodeReads(reads: readonly Read[], stipend: number, source: BlockSource): string {
-  let text = `0x${source === 'evm' ? '00' : '01'}${stipend.toString(16).padStart(16, '0')}`;
+  const head = `0x${source === 'evm' ? '00' : '01'}${stipend.toString(16).padStart(16, '0')}`;
+  const pieces: string[] = [head];
+  const places = new Places();
   for (const read of reads) {
     const { kind, contract, account, id } = read;
-    text += KIND_BYTES[kind] + contract.slice(2) + account.slice(2);
-    if (read.call !== undefined) text += encodeCallEntry(read, read.call);
-    else text += id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0');
+    const repeated = read.call === undefined ? places.find(read) : undefined;
+    if (repeated !== undefined) {
+      pieces.push(repeated, account.slice(2));
+      continue;
+    }
+    places.add(read);
+    pieces.push(KIND_BYTES[kind], contract.slice(2), account.slice(2));
+    if (read.call !== undefined) pieces.push(encodeCallEntry(read, read.call));
+    else pieces.push(id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0'));
   }
-  return text;
+  return pieces.join('');
+}
+
+/** The reads above by their contract: most reads of a call are of a few contracts and many accounts. */
+class Places {
+  readonly #byContract = new Map<string, { readonly read: Read; readonly text: string }[]>();
+  #count = 0;
+
+  /** The text that stands for the kind, contract and id of a read above. */
+  find({ contract, kind, id }: Read): string | undefined {
+    const above = this.#byContract.get(contract);
+    if (above === undefined) return undefined;
+    for (const { read, text } of above) if (read.kind === kind && read.id === id) return text;
+    return undefined;
+  }
+
+  add(read: Read): void {
+    const text = REPEATED + byteDigits(this.#count);
+    this.#count += 1;
+    if (this.#count > PLACES_MAX || read.call !== undefined) return;
+    const above = this.#byContract.get(read.contract);
+    if (above === undefined) this.#byContract.set(read.contract, [{ read, text }]);
+    else above.push({ read, text });
+  }
 }
 
 /** In place of the id: word, number of words, length of the calldata, and the calldata after it. */
@@ -91,6 +129,12 @@ export function decodeAnswer(answer: unknown, readCount: number): ReaderAnswer |
   const statuses: ReaderStatus[] = [];
   const values: bigint[] = [];
   for (let at = 2 + HEADER_DIGITS; at < answer.length; at += ENTRY_DIGITS) {
+    // Most wallets hold nothing, and parsing a number costs ten times as much as comparing it.
+    if (answer.startsWith(NOTHING_ENTRY, at)) {
+      statuses.push(READER_STATUS.ok);
+      values.push(0n);
+      continue;
+    }
     const status = Number.parseInt(answer.slice(at, at + 2), 16);
     if (status > READER_STATUS.ownedByNobody) return undefined;
     statuses.push(status as ReaderStatus);

@@ -6,6 +6,8 @@
 // Calldata   byte 0        where the block's number and parent hash come from: 0 the EVM, 1 Arbitrum's ArbSys
 //            bytes 1-8     gas stipend of each call
 //            then per read, 73 bytes: kind (1), contract (20), account (20), id (32); kind 5 has calldata after it
+//            or 22 bytes: 6 (1), place of a read above (1), account (20): kind, contract and id are those of that read.
+//              Places count the reads of 73 bytes, from 0; the first 256 of them have one
 // Answer     32 bytes block number, 32 bytes parent hash, then per read 33 bytes: status (1), value (32)
 //
 // kind       0 native balance of account       1 balanceOf(account)      2 balanceOf(account, id)
@@ -21,7 +23,8 @@
 // it, so that a failure is never the batch's own doing.
 object "Reader" {
   code {
-    // Memory: 0x00 calldata of a call (1024 bytes), 0x400 its answer, 0x420 the answer of the reader.
+    // Memory: 0x00 calldata of a call (1024 bytes), 0x400 its answer, 0x420 where in the calldata the reads with a
+    // place are (256 words), 0x2420 the answer of the reader.
     // Whether a call of the contract ended with exactly 32 bytes. Two steps, because arguments are evaluated
     // from the right: the size would be that of the call before.
     function answers(call_size, target, stipend) -> yes {
@@ -32,32 +35,48 @@ object "Reader" {
     let stipend := shr(192, calldataload(1))
     switch byte(0, calldataload(0))
     case 0 {
-      mstore(0x420, number())
-      mstore(0x440, blockhash(sub(number(), 1)))
+      mstore(0x2420, number())
+      mstore(0x2440, blockhash(sub(number(), 1)))
     }
     default {
       mstore(0, shl(224, 0xa3b1b31d)) // arbBlockNumber()
-      if answers(4, 0x64, gas()) { mstore(0x420, mload(0x400)) }
+      if answers(4, 0x64, gas()) { mstore(0x2420, mload(0x400)) }
       mstore(0, shl(224, 0x2b407a82)) // arbBlockHash(uint256)
-      mstore(4, sub(mload(0x420), 1))
-      if answers(36, 0x64, gas()) { mstore(0x440, mload(0x400)) }
+      mstore(4, sub(mload(0x2420), 1))
+      if answers(36, 0x64, gas()) { mstore(0x2440, mload(0x400)) }
     }
 
-    let out := 0x460
+    let out := 0x2460
+    let next_place := 0x420
     let next
     for { let entry := 9 } lt(entry, calldatasize()) { entry := next } {
-      next := add(entry, 73)
       let kind := byte(0, calldataload(entry))
-      let target := shr(96, calldataload(add(entry, 1)))
-      let account := shr(96, calldataload(add(entry, 21)))
-      let id := calldataload(add(entry, 41))
+      let account
+      let source := entry
+      switch kind
+      case 6 {
+        source := mload(add(0x420, shl(5, byte(1, calldataload(entry)))))
+        account := shr(96, calldataload(add(entry, 2)))
+        next := add(entry, 22)
+        kind := byte(0, calldataload(source))
+      }
+      default {
+        account := shr(96, calldataload(add(entry, 21)))
+        next := add(entry, 73)
+        if lt(next_place, 0x2420) {
+          mstore(next_place, entry)
+          next_place := add(next_place, 32)
+        }
+      }
+      let target := shr(96, calldataload(add(source, 1)))
+      let id := calldataload(add(source, 41))
       let status := 0
       let value := 0
       // The word of the answer that is read, and how many there must be; for kind 5 there may be more.
       let word_at := 0
       let size_min := 32
       // What a call may use beside its stipend (a 64th stays behind), and what the entries still to come need.
-      let reserve := add(add(shr(5, stipend), 60000), mul(8, sub(calldatasize(), entry)))
+      let reserve := add(add(shr(5, stipend), 60000), mul(27, sub(calldatasize(), entry)))
 
       switch kind
       case 0 { value := balance(account) }
@@ -138,6 +157,6 @@ object "Reader" {
       mstore(add(out, 1), value)
       out := add(out, 33)
     }
-    return(0x420, sub(out, 0x420))
+    return(0x2420, sub(out, 0x2420))
   }
 }

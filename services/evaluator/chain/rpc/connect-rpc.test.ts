@@ -7,7 +7,7 @@ import type { RpcFailure } from './rpc-failure.ts';
 const signal = new AbortController().signal;
 const REQUEST = { method: 'eth_chainId', params: '[]' };
 
-/** Asks a server of the test's own; what was asked comes back too. */
+/** Asks a server of the test's own; returns the request too. */
 async function ask(
   answer: (response: ServerResponse, ids: number[]) => void,
   work: (rpc: Rpc) => Promise<unknown> = (rpc) => rpc.call(REQUEST, signal),

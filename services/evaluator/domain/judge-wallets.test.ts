@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { countReads, type WalletGroup } from '#shared/contracts/count-reads.ts';
+import type { Condition, ContractCondition } from '#shared/contracts/rule.ts';
+import { explainRules } from './explain-rules.ts';
+import { judgeRules, type Verdict } from './judge-rules.ts';
+import { planReads } from './plan-reads.ts';
+import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
+
+// Rules over several wallets and vaults. Whatever could not be read must never be a "no".
+
+const REGISTRY = `0x${'dd'.repeat(20)}`;
+const TOKEN = `0x${'bb'.repeat(20)}`;
+const wallet = (place: number) => `0x${String(place).padStart(40, '0')}`;
+const [ACCOUNT, VAULT] = [wallet(1), wallet(9)];
+const TIMEOUT = failed('rpc-timeout');
+const value = (amount: bigint): Reading => ({ ok: true, value: amount });
+const counted: Condition = { type: 'ERC721', chainId: 1, contractAddress: TOKEN, minToken: '5' };
+const owned: Condition = { ...counted, tokenId: '1', minToken: '1' };
+const ofId: Condition = { ...counted, type: 'ERC1155', tokenId: '1' };
+const member = (wallets?: 'any' | 'all', over: Partial<ContractCondition> = {}): Condition => ({
+  type: 'CONTRACT',
+  chainId: 1,
+  contractAddress: TOKEN,
+  function: 'function isMember(address) view returns (bool)',
+  args: ['$account'],
+  ...(wallets === undefined ? {} : { wallets }),
+  ...over,
+});
+
+function planned(group: WalletGroup, rules: readonly Condition[]) {
+  const plan = planReads(group, rules, { delegateRegistry: () => REGISTRY });
+  if ('fault' in plan) throw new Error(plan.fault);
+  return { plan, reads: [...plan.reads.values()].flat() };
+}
+function judge(group: WalletGroup, rule: Condition, answer: (read: Read) => Reading): Verdict | undefined {
+  const { plan, reads } = planned(group, [rule]);
+  return judgeRules([rule], plan, new Map(reads.map((read) => [read, answer(read)])), () => 18)[0];
+}
+const codeOf = (verdict: Verdict | undefined) =>
+  verdict?.outcome === 'undetermined' ? verdict.code : verdict?.outcome;
+
+describe('a vault', () => {
+  /** The account holds 3; what the vault holds, and what the registry says of its delegation. */
+  const withVault = (rule: Condition, ofVault: Reading, delegation: Reading, own = value(3n)) =>
+    codeOf(
+      judge({ account: ACCOUNT, vaults: [VAULT] }, rule, ({ contract, account, kind }) => {
+        if (contract === REGISTRY) return delegation;
+        if (kind === 'owner') return ofVault;
+        return account === VAULT ? ofVault : own;
+      }),
+    );
+  const [NO, YES, TWO] = [value(0n), value(1n), value(2n)];
+  const ownedByVault = value(BigInt(VAULT));
+
+  it.each<[string, Condition, Reading, Reading, string]>([
+    ['that cannot be read leaves the sum open', counted, TIMEOUT, YES, 'rpc-timeout'],
+    ['whose delegation cannot be read leaves the sum open', counted, TWO, TIMEOUT, 'rpc-timeout'],
+    ['that cannot be read and has not delegated holds nothing', counted, TIMEOUT, NO, 'denied'],
+    ['that holds nothing needs no delegation', counted, NO, TIMEOUT, 'denied'],
+    ['that delegated counts', counted, TWO, YES, 'granted'],
+    ['that has not delegated does not count', counted, TWO, NO, 'denied'],
+    ['whose delegation is neither true nor false leaves the sum open', counted, TWO, TWO, 'return-malformed'],
+    ['on a chain without the registry does not count', counted, TWO, failed('contract-not-found'), 'denied'],
+    ['whose registry reverts leaves the sum open', counted, TWO, failed('call-reverted'), 'call-reverted'],
+    ['that cannot be read, but gave too little, is not enough', ofId, TIMEOUT, YES, 'denied'],
+    ['that cannot be read, and gave enough, leaves the sum open', ofId, TIMEOUT, TWO, 'rpc-timeout'],
+    ['that holds enough, but gave an unknown part, leaves the sum open', ofId, TWO, TIMEOUT, 'rpc-timeout'],
+    ['that owns an id of an unread delegation leaves it open', owned, ownedByVault, TIMEOUT, 'rpc-timeout'],
+    ['that owns an id that it did not delegate does not count', owned, ownedByVault, NO, 'denied'],
+    ['that owns an id that it delegated counts', owned, ownedByVault, YES, 'granted'],
+  ])('%s', (_, rule, ofVault, delegation, expected) => {
+    expect(withVault(rule, ofVault, delegation)).toBe(expected);
+  });
+
+  it.each<[string, 'any' | 'all', Reading, Reading, Reading, string]>([
+    ['any: one that was not read leaves a "no" open', 'any', NO, TIMEOUT, YES, 'rpc-timeout'],
+    ['any: one of an unread delegation leaves a "no" open', 'any', NO, YES, TIMEOUT, 'rpc-timeout'],
+    ['any: one that is no member changes nothing, delegated or not', 'any', NO, NO, TIMEOUT, 'denied'],
+    ['any: one that has not delegated changes nothing', 'any', NO, YES, NO, 'denied'],
+    ['any: one that was not read changes no "yes"', 'any', YES, TIMEOUT, TIMEOUT, 'granted'],
+    ['all: one that was not read leaves a "yes" open', 'all', YES, TIMEOUT, YES, 'rpc-timeout'],
+    ['all: one that is no member denies', 'all', YES, NO, YES, 'denied'],
+    ['all: one that has not delegated changes nothing', 'all', YES, NO, NO, 'granted'],
+    [
+      'all: one that is no member leaves a "yes" open if its delegation is unread',
+      'all',
+      YES,
+      NO,
+      TIMEOUT,
+      'rpc-timeout',
+    ],
+    ['all: one that was not read changes no "no"', 'all', NO, TIMEOUT, TIMEOUT, 'denied'],
+    ['all: a boolean of 2 is no answer', 'all', YES, TWO, YES, 'return-malformed'],
+  ])('of which %s', (_, wallets, own, ofVault, delegation, expected) => {
+    expect(withVault(member(wallets), ofVault, delegation, own)).toBe(expected);
+  });
+});
+
+it('a revert with data denies one wallet alone, if the rule says so', () => {
+  const outcome = (wallets: 'any' | 'all', onRevert: 'deny' | 'undetermined', other: Reading) =>
+    codeOf(
+      judge({ account: ACCOUNT, accounts: [ACCOUNT, VAULT] }, member(wallets, { onRevert }), ({ account }) =>
+        account === VAULT ? other : REVERTED_WITH_DATA,
+      ),
+    );
+  expect(outcome('any', 'deny', value(1n))).toBe('granted');
+  expect(outcome('all', 'deny', value(1n))).toBe('denied');
+  expect(outcome('any', 'deny', failed('call-reverted'))).toBe('call-reverted');
+  expect(outcome('any', 'undetermined', value(0n))).toBe('call-reverted');
+});
+
+const aSimpleRule = fc
+  .record({
+    type: fc.constantFrom('ERC20', 'ERC721', 'ERC721 ids', 'ERC1155', 'NATIVE', 'CONTRACT'),
+    chainId: fc.integer({ min: 1, max: 2 }),
+    contractAddress: fc.constantFrom(TOKEN, `0x${'BB'.repeat(20)}`, wallet(77)),
+    tokenId: fc.constantFrom('1', '1-3', '2,4'),
+    bounds: fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 })),
+    isOfWallet: fc.boolean(),
+    wallets: fc.constantFrom('any' as const, 'all' as const),
+    onRevert: fc.constantFrom('deny' as const, 'undetermined' as const),
+  })
+  .map(
+    ({
+      type,
+      chainId,
+      contractAddress,
+      tokenId,
+      bounds: [min, span],
+      isOfWallet,
+      wallets,
+      onRevert,
+    }): Condition => {
+      const amount = { chainId, minToken: String(min), maxToken: String(min + span) };
+      if (type === 'NATIVE') return { type, ...amount };
+      if (type === 'ERC20') return { type, contractAddress, ...amount };
+      if (type === 'ERC721') return { type, contractAddress, ...amount };
+      if (type === 'ERC721 ids') return { type: 'ERC721', contractAddress, tokenId, ...amount };
+      if (type === 'ERC1155') return { type, contractAddress, tokenId, ...amount };
+      const args = [isOfWallet ? '$account' : ACCOUNT];
+      return member(wallets, { chainId, contractAddress, args, onRevert });
+    },
+  );
+const composedOf = (inside: fc.Arbitrary<Condition>): fc.Arbitrary<Condition> =>
+  fc
+    .record({
+      type: fc.constantFrom('ALL' as const, 'ANY' as const, 'NONE' as const, 'AT_LEAST' as const),
+      rules: fc.array(inside, { minLength: 1, maxLength: 3 }),
+    })
+    .map(({ type, rules }) => ({ type, rules, ...(type === 'AT_LEAST' ? { atLeast: rules.length } : {}) }));
+const aRule = fc.oneof(aSimpleRule, composedOf(fc.oneof(aSimpleRule, composedOf(aSimpleRule))));
+const aGroup = fc
+  .record({
+    accounts: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 }),
+    vaults: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 3 }),
+  })
+  .map(
+    ({ accounts, vaults }): WalletGroup => ({
+      account: wallet(accounts[0] ?? 1),
+      accounts: accounts.map(wallet),
+      vaults: vaults.map(wallet),
+    }),
+  );
+
+it('plans as many reads as the gateway counted, of any wallets and rules', () => {
+  fc.assert(
+    fc.property(aGroup, fc.array(aRule, { minLength: 1, maxLength: 6 }), (group, rules) => {
+      const { reads } = planned(group, rules);
+      expect(new Set(reads.map(({ key }) => key)).size).toBe(reads.length);
+      expect(reads.filter(({ kind }) => kind !== 'decimals')).toHaveLength(countReads(group, rules));
+      const one = { account: group.account };
+      const alone = planned(one, rules).reads.filter(({ kind }) => kind !== 'decimals');
+      expect(alone).toHaveLength(countReads(one, rules));
+    }),
+  );
+});
+
+it('gives the verdict that it would give if all was read, or none, and explains the same one', () => {
+  const FAILURES = [TIMEOUT, failed('rpc-disagreement'), failed('gas-exhausted')];
+  const seeds = fc.array(fc.integer({ min: 0, max: 11 }), { minLength: 20, maxLength: 20 });
+  fc.assert(
+    fc.property(aGroup, aRule, seeds, (group, rule, seed) => {
+      const { plan, reads } = planned(group, [rule]);
+      const truth = new Map<Read, Reading>();
+      const seen = new Map<Read, Reading>();
+      for (const [index, read] of reads.entries()) {
+        const number = seed[index % seed.length] ?? 0;
+        const amount = read.kind === 'decimals' ? 0n : BigInt(number % 3);
+        const reading = value(
+          read.kind === 'owner' ? BigInt(1 + (number % 9)) : read.kind === 'call' ? amount % 2n : amount,
+        );
+        truth.set(read, reading);
+        seen.set(read, number < 3 ? (FAILURES[number] ?? TIMEOUT) : reading);
+      }
+      const verdictOf = (readings: Map<Read, Reading>) =>
+        judgeRules([rule], plan, readings, () => 0)[0]?.outcome;
+      expect(['granted', 'denied']).toContain(verdictOf(truth));
+      expect([verdictOf(truth), 'undetermined']).toContain(verdictOf(seen));
+      expect(explainRules([rule], plan, seen, () => 0)[0]?.outcome).toBe(verdictOf(seen));
+    }),
+    { numRuns: 500 },
+  );
+});
