@@ -41,7 +41,7 @@ export type Dependencies = {
 export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
     const arrivedAt = performance.now();
-    const { app } = await deps.authenticate(request, request.ip ?? '');
+    const { app, keyId } = await deps.authenticate(request, request.ip ?? '');
     const readBody = () => deps.readBody(request, response, app.clientId);
     const parsed = await parseRequest(request, app, deps.rules, readBody);
     if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
@@ -70,6 +70,7 @@ export function makeAcceptCheck(deps: Dependencies) {
       if (admitted.kind !== 'replayed')
         await deps.publishCheck({
           app,
+          keyId,
           check,
           admitted,
           delivery: deliveryOf(check, deps.replyChannel),

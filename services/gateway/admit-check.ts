@@ -162,7 +162,7 @@ async function admitAgain(
   return admission;
 }
 
-/** What the limiter is told of a check or batch. */
+/** The limiter's input for a check or batch. */
 const checkOf = (
   { seed, cost }: Attempt,
   claim: NonNullable<AdmitRequest['check']>['claim'],

@@ -36,13 +36,13 @@ export async function admitFirst(
 export const admitRead = (deps: Dependencies, request: Request, response: Response): Promise<Admitted> =>
   admitFirst(deps, request, response, 'per-second-poll');
 
-/** What a write asks for, or its first problem. */
+/** The parsed write, or its first problem. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
 /**
- * Admits a request that writes: key → scope → what it asks for → rate. An invalid request costs rate, and 429 outranks
+ * Admits a request that writes: key → scope → body → rate. An invalid request costs rate, and 429 outranks
  * its problem.
  *
  * @throws Problem of the first that refuses it

@@ -5,7 +5,7 @@ import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import { RuleBody } from '#shared/rules/rule-body.ts';
 import { PROBLEMS, type ProblemCode, typeOf } from './problem.ts';
 
-/** The answers as clients read them. Tests hold what is sent against these; the OpenAPI document is made of them. */
+/** The answers as clients read them. Tests compare sent answers with these; the OpenAPI document is made of them. */
 
 export const RequestId = z
   .string()
@@ -123,7 +123,7 @@ const ON_EVERY_OPERATION: Codes = {
   503: ['dependency-unavailable', 'overloaded'],
 };
 
-/** What can be wrong with rules, wherever they are sent. */
+/** The fault codes of rules, wherever they are sent. */
 const RULE_CODES = [
   'rule-type-unsupported',
   'function-unsupported',
@@ -131,7 +131,7 @@ const RULE_CODES = [
   'min-token-zero',
   'too-many-reads',
 ] as const;
-/** What can be wrong with a check, alone or as the head of a batch. */
+/** The fault codes of a check, alone or as the head of a batch. */
 const CHECK_CODES = [
   ...RULE_CODES,
   'account-format-unsupported',
@@ -140,7 +140,7 @@ const CHECK_CODES = [
   'callback-url-refused',
   'idempotency-key-reused',
 ] as const;
-/** What can be wrong with a body before it is looked at. */
+/** The problem codes of a body before its content is validated. */
 const BODY_CODES = {
   400: ['malformed-json', 'malformed-request'],
   413: ['body-too-large'],
@@ -224,6 +224,7 @@ export const WATCH_CODES = {
     ...ON_EVERY_OPERATION,
     404: ['watch-not-found', 'route-not-found'],
     412: ['version-conflict'],
+    422: ['validation-failed'],
   },
   changeMembers: {
     ...ON_EVERY_OPERATION,

@@ -12,7 +12,7 @@ const PROOF_SECONDS = { min: 30, max: 86_400 } as const;
 /** By chain id. */
 const BlockNumbers = z.record(z.string().regex(/^[1-9][0-9]{0,15}$/), z.number().int().nonnegative());
 
-export const ConsistencyBody = z.strictObject({
+const ConsistencyBody = z.strictObject({
   blockTag: BlockTag.optional(),
   minBlock: BlockNumbers.optional().meta({
     description: 'By chain id: every read of that chain is at this block or later.',

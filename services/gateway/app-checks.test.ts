@@ -103,18 +103,24 @@ describe('a check', () => {
     });
   });
 
-  it('in sync mode that would fail again is 200 with the failed result, charged, without Retry-After', async () => {
-    const gateway = await startFailing([FOR_GOOD]);
-    const response = await gateway.post(A_CHECK);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('retry-after')).toBeNull();
-    expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=9999;/);
-    const text = await response.text();
-    expect(JSON.parse(text)).toMatchObject({ status: 'failed', roles: [], errors: [FOR_GOOD] });
-    const { requestId } = gateway.published[0] ?? {};
-    const polled = await gateway.get(`/access-control/check-roles/responses/${requestId}`);
-    expect(await polled.text()).toBe(text);
-  });
+  it.each([
+    ['a contract that is not there', FOR_GOOD],
+    ['a block whose state is gone', { ...FOR_GOOD, code: 'block-unavailable' }],
+  ])(
+    'in sync mode that would fail again for %s is 200 with the failed result, charged, without Retry-After',
+    async (_, fault) => {
+      const gateway = await startFailing([fault]);
+      const response = await gateway.post(A_CHECK);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('retry-after')).toBeNull();
+      expect(response.headers.get('ratelimit')).toMatch(/"per-month";r=9999;/);
+      const text = await response.text();
+      expect(JSON.parse(text)).toMatchObject({ status: 'failed', roles: [], errors: [fault] });
+      const { requestId } = gateway.published[0] ?? {};
+      const polled = await gateway.get(`/access-control/check-roles/responses/${requestId}`);
+      expect(await polled.text()).toBe(text);
+    },
+  );
 
   it.each([
     ['that would fail again replays its failed result', [FOR_GOOD], 200],
@@ -141,7 +147,7 @@ describe('a check', () => {
     if (status === 200) expect(await second.text()).toBe(await first.text());
   });
 
-  it('that denies what nobody could read tells whether it cost quota', async () => {
+  it('that denies an unreadable rule tells whether it cost quota', async () => {
     const roles = [{ id: 'holder', granted: false }];
     for (const [error, left] of [
       [PASSING, 10_000],

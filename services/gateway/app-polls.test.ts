@@ -32,7 +32,7 @@ describe('a poll', () => {
     }
   });
 
-  it('of what was never issued, or to another client, is one and the same 404', async () => {
+  it('of an id that was never issued, or issued to another client, is one and the same 404', async () => {
     const gateway = await start();
     const others = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_2');
     gateway.complete(others, aResult(others));
@@ -114,7 +114,7 @@ describe('the routes', () => {
     });
   });
 
-  it('say at / what this is and where it is described, to people and to machines', async () => {
+  it('name at / the service and its documentation, for people and for machines', async () => {
     const gateway = await start();
     const response = await gateway.get('/', { 'x-api-key': '' });
     expect(response.status).toBe(200);

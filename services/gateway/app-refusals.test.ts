@@ -153,24 +153,21 @@ describe('the limits', () => {
   it.each([
     ['rate-limited', 'rate-limited', 'per-second', '1'],
     ['quota-exceeded', 'monthly-quota-exceeded', 'per-month', '864000'],
-  ] as const)(
-    '%s is 429 and outranks what is wrong with the body',
-    async (outcome, code, policy, retryAfter) => {
-      const gateway = await start({ admit: async (request) => anAdmission(request, { outcome }) });
-      for (const body of [{ ...A_CHECK, async: true }, 'not json', { account: 1 }, 'x'.repeat(300_000)]) {
-        const response = await gateway.post(body);
-        expect(response.status).toBe(429);
-        expect(response.headers.get('retry-after')).toBe(retryAfter);
-        expect(response.headers.get('rolecall-accepted-at')).toBeNull();
-        expect(await problemOf(response)).toMatchObject({
-          type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-          code,
-          'violated-policies': [policy],
-        });
-      }
-      expect(gateway.published).toHaveLength(0);
-    },
-  );
+  ] as const)('%s is 429 and outranks the faults of the body', async (outcome, code, policy, retryAfter) => {
+    const gateway = await start({ admit: async (request) => anAdmission(request, { outcome }) });
+    for (const body of [{ ...A_CHECK, async: true }, 'not json', { account: 1 }, 'x'.repeat(300_000)]) {
+      const response = await gateway.post(body);
+      expect(response.status).toBe(429);
+      expect(response.headers.get('retry-after')).toBe(retryAfter);
+      expect(response.headers.get('rolecall-accepted-at')).toBeNull();
+      expect(await problemOf(response)).toMatchObject({
+        type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+        code,
+        'violated-policies': [policy],
+      });
+    }
+    expect(gateway.published).toHaveLength(0);
+  });
 });
 
 describe('the body', () => {

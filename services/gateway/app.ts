@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
@@ -59,7 +60,10 @@ export function makeApp(deps: Dependencies): RequestListener {
 }
 
 const routeNotFound = (): Problem =>
-  new Problem('route-not-found', 'There is nothing at this path; GET /docs describes the API.');
+  new Problem(
+    'route-not-found',
+    `The path does not exist; a check is POST ${CHECK_PATH}, and GET /docs describes the API.`,
+  );
 
 const methodNotAllowed = (allow: string): Problem =>
   new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
@@ -74,7 +78,7 @@ const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
   );
 
 /**
- * What bounds each client app, from the moment its key is known: the requests it has in flight, and apart from these
+ * The bounds on each client app, once its key is known: the requests it has in flight, and apart from these
  * the bodies it is still sending.
  */
 function makeBounds(
@@ -115,7 +119,7 @@ const overloaded = (detail: string, headers = {}): Problem =>
 const tooManyRequests = () => overloaded('Too many requests are being answered.');
 const tooManyOfApp = () => overloaded('Too many requests of this client app are being answered.');
 
-/** What still comes of such a body is not read: its connection ends with the answer. */
+/** The rest of such a body is not read: its connection ends with the answer. */
 function bodyProblem(fault: BodyFault): Problem {
   const headers = { connection: 'close' };
   return fault === 'too-slow'

@@ -56,7 +56,7 @@ function start(keysPerApp: number) {
   };
 }
 
-/** What a key and an app may take: their texts, and what the objects cost. */
+/** The most memory of a key and an app: their texts, and the overhead of the objects. */
 const BYTES_OF_KEY_MAX = 512;
 const BYTES_OF_APP_MAX = 1_024;
 
@@ -71,7 +71,7 @@ test('1 000 keys of one app take the memory of 1 000 small entries and one app',
   expect(gateway.cachedBytes()).toBe(before);
 });
 
-test('however many apps and keys there are, what is kept of them stays within its bounds', async () => {
+test('however many apps and keys there are, the cache stays within its bounds', async () => {
   const gateway = start(1);
   gateway.add(30_000);
   for (let i = 0; i < 30_000; i++) await gateway.ask(i);
@@ -92,7 +92,7 @@ test('a key of many that is revoked is refused once the change is announced, and
   expect(gateway.lookups).toEqual({ hit: 2, miss: 6 });
 });
 
-test('a changed account changes what all its apps may do, and no other apps are read again', async () => {
+test('a changed account changes the permissions of all its apps, and no other apps are read again', async () => {
   const gateway = start(1);
   gateway.add(3);
   gateway.change(2, { app: anApp('app_2', { accountId: 'acc_2' }) });

@@ -9,13 +9,19 @@ import { Problem } from './problem.ts';
 /** Who is calling: a client app by one of its live keys. */
 export type Caller = { readonly app: AppAccess; readonly keyId: string };
 
+/** One answer for all, so that it tells nothing about which keys exist. */
+const INVALID_KEY =
+  'The key is malformed, unknown, revoked or expired; a key begins with rck_live_ and has 45 characters.';
+const describeMissingKey = ({ headers }: IncomingMessage): string =>
+  `Send your API key in the x-api-key header${headers.authorization === undefined ? '' : ', not in authorization'}.`;
+
 /** The longest that a revoked key may still be served, should the notice of its revocation be lost. */
 const CACHE_MS = 30_000;
 /** Keys in memory: of each the app's id, its own, and when it expires. */
 const CACHED_KEYS_MAX = 20_000;
 /** Apps in memory, in bytes: each is there once, however many keys it has. */
 const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
-/** What an entry takes beside its texts: the objects, and its place in the cache. About, by a heap snapshot. */
+/** The memory of an entry beside its texts: the objects, and the cache's overhead. About, by a heap snapshot. */
 const ENTRY_BYTES = 400;
 const KEY_BYTES = 64 + ENTRY_BYTES;
 
@@ -37,10 +43,10 @@ export type Authenticator = {
   readonly authenticate: (request: IncomingMessage, address: string) => Promise<Caller>;
   /** A client app has changed. */
   readonly forget: (clientId: string) => void;
-  /** An account has changed, and with it what its apps may do. */
+  /** An account has changed, and with it the permissions of its apps. */
   readonly forgetAccount: (accountId: string) => void;
   readonly forgetAll: () => void;
-  /** What is kept in memory, in bytes. */
+  /** The size of the cache, in bytes. */
   readonly cachedBytes: () => number;
 };
 
@@ -69,7 +75,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
 
   const findKey = async (hash: string): Promise<KnownKey | undefined> => {
     const cached = keys.get(hash);
-    // A key is known as long as its app is still the one that it was read with.
+    // A cached key is valid as long as its app is unchanged since the key was read.
     const isKnown = cached !== undefined && apps.get(cached.of.app.clientId) === cached.of;
     deps.observeLookup(isKnown ? 'hit' : 'miss');
     if (isKnown) return cached;
@@ -81,7 +87,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
     const before = apps.get(app.clientId);
     const of = before?.text === text ? before : { app, text };
     const key = { keyId, expiresAtMs, of };
-    // A change announced while the read was under way may not be in what was read.
+    // The result of a read may lack a change that was announced during the read.
     if (startedIn === generation) {
       apps.set(app.clientId, of);
       keys.set(hash, key);
@@ -90,7 +96,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
   };
   const refuse = (address: string): Problem =>
     deps.mayFail(address)
-      ? new Problem('api-key-invalid', 'The key is malformed, unknown, revoked or expired.', {
+      ? new Problem('api-key-invalid', INVALID_KEY, {
           headers: CHALLENGE,
         })
       : new Problem('rate-limited', 'Too many failed keys from this address.', {
@@ -101,7 +107,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
     async authenticate(request, address) {
       const key = request.headers['x-api-key'];
       if (key === undefined || key === '')
-        throw new Problem('api-key-missing', 'Send your API key in the x-api-key header.', {
+        throw new Problem('api-key-missing', describeMissingKey(request), {
           headers: CHALLENGE,
         });
       if (typeof key !== 'string' || !isWellFormedApiKey(key)) throw refuse(address);

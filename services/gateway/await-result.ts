@@ -1,4 +1,5 @@
 import { FairShares } from '#shared/fair-shares.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import { within } from '#shared/wait-for.ts';
 
 /** How often all waiters read their results: a lost notice costs at most this. */
@@ -78,8 +79,7 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
       for (const waiter of byId.get(requestIds[index] ?? '') ?? []) waiter.end(result);
     }
   };
-  const reread = () => void readResults([...byId.keys()]);
-  const timer = setInterval(reread, REREAD_INTERVAL_MS).unref();
+  const rereading = startRepeating(() => readResults([...byId.keys()]), { intervalMs: REREAD_INTERVAL_MS });
 
   const add = (waiter: Waiter): void => {
     count += 1;
@@ -127,7 +127,7 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
     notice(requestId) {
       if (byId.has(requestId)) void readResults([requestId]);
     },
-    reread,
+    reread: () => void rereading.run(),
     endLongPolls() {
       for (const waiters of byId.values()) {
         for (const waiter of waiters) if (waiter.isLongPoll) waiter.end(undefined);
@@ -135,7 +135,7 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
     },
     count: () => count,
     [Symbol.dispose]() {
-      clearInterval(timer);
+      rereading.stop();
       for (const waiters of byId.values()) for (const waiter of waiters) waiter.end(undefined);
     },
   };

@@ -7,14 +7,14 @@ const CACHE_MS = 30_000;
 const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Parsed rules take about this many bytes for each character of their JSON, by a heap snapshot. */
 const BYTES_PER_CHARACTER = 6;
-/** What an entry takes beside its rules; an id without a rule set takes no more. */
+/** The memory of an entry beside its rules; an id without a rule set takes no more. */
 const ENTRY_BYTES = 600;
 
 export type RuleSetCache = Pick<RuleSets, 'read'> & {
   /** A rule set has changed; named by `ruleSetKey`. */
   readonly forget: (key: string) => void;
   readonly forgetAll: () => void;
-  /** What is kept in memory, in bytes. */
+  /** The size of the cache, in bytes. */
   readonly cachedBytes: () => number;
 };
 
@@ -44,7 +44,7 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>): RuleSetCache
       if (cached) return cached.ruleSet;
       const startedIn = generation;
       const ruleSet = await read(clientId, id);
-      // A change announced while the read was under way may not be in what was read.
+      // The result of a read may lack a change that was announced during the read.
       if (startedIn === generation) entries.set(key, { ruleSet });
       return ruleSet;
     },

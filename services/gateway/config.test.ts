@@ -37,7 +37,7 @@ describe('the configuration of the gateway', () => {
     expect(loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '24000' }).syncDeadlineMs).toBe(20_000);
   });
 
-  it('warns by name of what contradicts itself or opens the guard, and of no default', () => {
+  it('warns by name of settings that contradict each other or open the guard, and of no default', () => {
     expect(warningsOf(loadConfig(ENV))).toEqual([]);
     const contrary = {
       IN_FLIGHT_MAX: '100',

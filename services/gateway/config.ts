@@ -41,7 +41,7 @@ const GatewayEnvironment = z.object({
   TRUSTED_PROXIES: proxyList(),
 });
 
-/** What a stop needs beside the sync checks it waits for: 2 s of failed readiness, and time to close. */
+/** The time of a stop beside the sync checks it waits for: 2 s of failed readiness, and time to close. */
 const STOP_MARGIN_MS = 4_000;
 
 export type GatewayConfig = CommonConfig & {
@@ -110,7 +110,7 @@ export function loadConfig(env: Environment): GatewayConfig {
   };
 }
 
-/** What contradicts itself and still may be meant; logged at the start. */
+/** Settings that contradict each other and still may be intended; logged at the start. */
 export function warningsOf({ http, callback, retentionMs }: GatewayConfig): string[] {
   return [
     ...(callback.allowedCidrs.length > 0

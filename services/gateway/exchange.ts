@@ -5,7 +5,7 @@ export type { Request, Response };
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What the gateway keeps of one exchange, in Express's own place for it. */
+/** The gateway's data of one exchange, in Express's `response.locals`. */
 type Locals = { headers?: Record<string, string>; mode?: Delivery['mode'] };
 
 const localsOf = (response: Response): Locals => response.locals;

@@ -26,7 +26,7 @@ const RULE_SET_PATH = /^\/access-control\/rule-sets\/[^/]+$/;
 export type Dependencies = AdmitDependencies & {
   readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
   readonly rules: { readonly chainIds: ReadonlySet<number> };
-  /** Read past the cache, so that a client finds what it has written. */
+  /** Reads without the cache, so that a client finds its own writes. */
   readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
   readonly ruleSetCache: Pick<RuleSetCache, 'forget'>;
   readonly ruleSetWrites: RuleSetWrites;

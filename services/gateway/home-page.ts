@@ -1,4 +1,4 @@
-/** What somebody reads who opens the gateway itself: what this is, and where it is described. */
+/** The page at `/`: it names the service and links to its documentation. */
 export const HOME_PAGE = [
   '<!doctype html><html lang="en"><head><meta charset="utf-8">',
   '<meta name="viewport" content="width=device-width, initial-scale=1">',

@@ -128,7 +128,7 @@ await runService(
     const { retentionMs, syncDeadlineMs } = config;
     const watches = makeWatches(connection.redis);
     const watchMembers = makeWatchMembers(connection.redis);
-    /** What every writer of stored documents needs. */
+    /** The dependencies of every writer of stored documents. */
     const documents = {
       slots: makeLeasedSlots(connection.redis),
       throttle: makeThrottle(connection.redis),

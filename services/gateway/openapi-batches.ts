@@ -22,7 +22,7 @@ import {
 // The schemas of this file only describe: a batch of 100 000 entries is validated by hand, as it arrives
 // (`batches/validate-entry.ts`, `batches/collect-batch.ts`).
 
-const Entry = z
+export const BatchEntry = z
   .union([
     Address,
     z
@@ -37,7 +37,7 @@ const Entry = z
 const { ruleSet, rules, callbackUrl, onUndetermined, consistency, proof, proofSeconds } = CheckBody.shape;
 const BatchBody = z
   .strictObject({
-    entries: z.array(Entry).min(1).meta({
+    entries: z.array(BatchEntry).min(1).meta({
       description: 'Free tier at most 1 000, paid 10 000, enterprise 100 000. Repeated entries are allowed.',
     }),
     rules,
@@ -117,7 +117,9 @@ const readBatch: ZodOpenApiOperationObject = {
   requestParams: { path, header: z.object({ Prefer: PREFER }) },
   responses: {
     200: {
-      description: 'The status, pending or completed.',
+      description:
+        'The status. A batch that was never accepted, because not all of it could be published, does not exist ten ' +
+        'minutes later: its entries without results are refunded. Sent again with the same `Idempotency-Key` it goes on.',
       headers: {
         ...SUCCESS_HEADERS,
         'Preference-Applied': header('The wait that was granted.', { type: 'string' }, false),
@@ -169,7 +171,7 @@ export const BATCH_PATHS = {
   [`${BATCH_PATH}/{requestId}/results`]: { get: readBatchResults },
 } as const;
 
-/** What a receiver gets: the status, at the `callbackUrl` of its batch. */
+/** The webhook of a batch: its status, sent to the `callbackUrl`. */
 export const BatchCompleted = Status.extend({ type: z.literal('batch.completed') }).meta({
   id: 'BatchCompleted',
 });

@@ -205,3 +205,13 @@ export const MEMBER_CHANGES_EXAMPLE = {
     value: { add: [{ account: ACCOUNT, ref: 'discord:42' }], remove: ['discord:7'] },
   },
 } as const;
+
+export const QUOTA_ALERT_EXAMPLE = {
+  type: 'quota.threshold',
+  clientId: 'app_5f0c1d2e3b4a5968778695a4b3c2d1e0',
+  month: '2026-11',
+  threshold: 80,
+  used: 8004,
+  quota: 10000,
+  at: '2026-11-21T10:00:00.000Z',
+} as const;

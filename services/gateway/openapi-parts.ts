@@ -3,7 +3,7 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { type Codes, describeCodes, problemSchema } from './api-answers.ts';
 import { WAIT_SECONDS_MAX } from './domain/parse-prefer.ts';
 
-// What the operations of the OpenAPI document have in common.
+// Parts that the operations of the OpenAPI document share.
 
 /** A header of a response. */
 export const header = (description: string, schema: object = { type: 'string' }, required = true) => ({

@@ -4,6 +4,7 @@ import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
 import { WATCH_CODES } from './api-answers.ts';
 import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
+import { BatchEntry } from './openapi-batches.ts';
 import { MEMBER_CHANGES_EXAMPLE, WATCH_EXAMPLE, WATCH_EXAMPLES } from './openapi-examples.ts';
 import { ETAG, header, PRECONDITIONS, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
 import {
@@ -108,7 +109,9 @@ const changeMembers: ZodOpenApiOperationObject = {
     content: {
       'application/json': {
         schema: z.strictObject({
-          add: z.array(z.unknown()).optional().meta({ description: 'Entries as in a batch.' }),
+          add: z.array(BatchEntry).optional().meta({
+            description: 'Entries as in a batch. An entry with `accounts` needs a `ref`.',
+          }),
           remove: z.array(z.string()).optional().meta({ description: 'Refs or accounts.' }),
         }),
         examples: MEMBER_CHANGES_EXAMPLE,

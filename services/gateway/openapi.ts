@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { CHAINS_PATH, CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
+import { QuotaAlert } from '#shared/contracts/quota-alert.ts';
 import { CheckBody } from './api.ts';
 import {
   Acknowledgement,
@@ -12,7 +13,12 @@ import {
   Result,
 } from './api-answers.ts';
 import { BATCH_PATHS, BatchCompleted } from './openapi-batches.ts';
-import { BATCH_STATUS_EXAMPLE, CHECK_EXAMPLES, RESULT_EXAMPLE } from './openapi-examples.ts';
+import {
+  BATCH_STATUS_EXAMPLE,
+  CHECK_EXAMPLES,
+  QUOTA_ALERT_EXAMPLE,
+  RESULT_EXAMPLE,
+} from './openapi-examples.ts';
 import {
   acceptedHeaders,
   header,
@@ -86,7 +92,7 @@ const readResponse: ZodOpenApiOperationObject = {
 };
 
 const TEXT = z.string();
-/** What a receiver gets: a result, at the `callbackUrl` of its check. */
+/** The webhook of a check: its result, sent to the `callbackUrl`. */
 const checkCompleted: ZodOpenApiOperationObject = {
   operationId: 'checkCompleted',
   summary: 'A check with a `callbackUrl` is completed',
@@ -108,6 +114,23 @@ const checkCompleted: ZodOpenApiOperationObject = {
     '2XX': { description: 'Delivered. Answer within 15 seconds and work later.' },
     410: { description: 'No further attempt.' },
     default: { description: 'Another attempt follows.' },
+  },
+};
+
+const quotaThreshold: ZodOpenApiOperationObject = {
+  ...checkCompleted,
+  operationId: 'quotaThreshold',
+  summary: "80 % or 100 % of an app's month is used",
+  description:
+    'Sent once a month and threshold to the address in the settings of the app; noticed within two minutes.',
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: QuotaAlert.meta({ id: 'QuotaAlert' }),
+        examples: { nearly: { value: QUOTA_ALERT_EXAMPLE } },
+      },
+    },
   },
 };
 
@@ -194,6 +217,7 @@ export function makeOpenApi(publicBaseUrl: string) {
       webhooks: {
         checkCompleted: { post: checkCompleted },
         batchCompleted: { post: batchCompleted },
+        quotaThreshold: { post: quotaThreshold },
         ...WATCH_WEBHOOKS,
       },
     },

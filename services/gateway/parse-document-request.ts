@@ -6,7 +6,7 @@ import type { Request } from './exchange.ts';
 import { parsePreconditions } from './parse-preconditions.ts';
 import { invalidBody, type Problem } from './problem.ts';
 
-/** What a write of a stored document names beside its content. */
+/** The parameters of a write of a stored document, beside its content. */
 export type Asked = { readonly id: string; readonly preconditions: Preconditions };
 
 /** Where the documents of a kind are. */

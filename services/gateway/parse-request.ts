@@ -16,7 +16,7 @@ export type ParsedRequest =
   | { readonly ok: true; readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What requests are validated by, beside the app's tier. */
+/** The configuration that requests are validated against, beside the tier of the app. */
 export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
   readonly resolveRuleSet: ResolveRuleSet;
 };

@@ -5,7 +5,7 @@ import { addHeaders, type Request, type Response } from './exchange.ts';
 import { Problem } from './problem.ts';
 import type { IssuedLane, RequestIds } from './request-ids.ts';
 
-/** What polls of checks and of batches have in common. */
+/** The parts that polls of checks and of batches share. */
 export type Dependencies = {
   readonly ids: Pick<RequestIds, 'readId'>;
   readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
@@ -16,7 +16,7 @@ export type Dependencies = {
 /**
  * The request id of a path, which was issued to this client app, and whose results are kept.
  *
- * @param segment the id as it stands in the path
+ * @param segment the id as the path has it
  * @param isOf whether ids of a lane belong to this path
  * @throws Problem `request-not-found`, `request-expired`
  */

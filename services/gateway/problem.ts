@@ -26,14 +26,14 @@ export const PROBLEMS = {
   'limit-reached': { status: 409, title: "The tier's limit is reached" },
   'rule-set-in-use': { status: 409, title: 'A watch refers to the rule set' },
   'request-expired': { status: 410, title: 'The result is no longer kept' },
-  'version-conflict': { status: 412, title: 'The version is another one' },
+  'version-conflict': { status: 412, title: 'The stored version is not the expected one' },
   'account-format-unsupported': { status: 422, title: 'The account must be a plain address' },
   'rule-type-unsupported': { status: 422, title: 'The rule type is not supported' },
   'function-unsupported': { status: 422, title: 'The function signature is not supported' },
   'rule-set-unknown': { status: 422, title: 'There is no such rule set' },
   'chain-unsupported': { status: 422, title: 'The chain is not supported' },
   'min-token-zero': { status: 422, title: 'A minimum of zero would always grant' },
-  'proof-unavailable': { status: 422, title: 'Verdicts are not signed here' },
+  'proof-unavailable': { status: 422, title: 'This service does not sign verdicts' },
   'too-many-entries': { status: 422, title: 'The batch has too many entries' },
   'batch-too-large': { status: 422, title: 'The batch is too large' },
   'too-many-reads': { status: 422, title: 'The check needs too many reads' },
@@ -41,7 +41,7 @@ export const PROBLEMS = {
   'monthly-quota-exceeded': { status: 429, title: "The month's quota is used up" },
   'headers-too-large': { status: 431, title: 'The headers are too large' },
   'evaluation-unavailable': { status: 503, title: 'No rule could be decided' },
-  'deadline-exceeded': { status: 504, title: 'The check was not done in time' },
+  'deadline-exceeded': { status: 504, title: 'The check did not finish in time' },
 } as const satisfies ProblemTable;
 
 export type ProblemCode = keyof typeof PROBLEMS;

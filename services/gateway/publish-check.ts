@@ -28,6 +28,8 @@ export type Dependencies = {
 
 export type CheckToPublish = {
   readonly app: AppAccess;
+  /** The API key of the request. */
+  readonly keyId: string;
   readonly check: ValidCheck;
   readonly admitted: AdmittedCheck;
   readonly delivery: Delivery;
@@ -96,11 +98,12 @@ export const isSurelyNotPublished = (error: unknown): boolean =>
   !(error instanceof ServiceError) || error.code !== 'publish-unknown';
 
 function messageOf(
-  { app, check, admitted, delivery, deadlineAtMs }: CheckToPublish,
+  { app, keyId, check, admitted, delivery, deadlineAtMs }: CheckToPublish,
   retentionMs: Retention,
 ): CheckRequested {
   return {
     ...commonMembersOf({ app, check, admitted }, retentionMs[laneOf(check)]),
+    keyId,
     account: check.account,
     ...(check.accounts ? { accounts: [...check.accounts] } : {}),
     ...(check.vaults ? { vaults: [...check.vaults] } : {}),

@@ -1,7 +1,7 @@
 import { RULE_SET_ID, type RuleSet } from '#shared/contracts/rule-set.ts';
 import type { RuleSetCache } from './cache-rule-sets.ts';
 
-/** Finds the rule set that a body names by `ruleSet`; nothing where it names none, or one that does not exist. */
+/** Finds the rule set that a body names by `ruleSet`; nothing if it names none, or if the named one does not exist. */
 export type ResolveRuleSet = (clientId: string, body: unknown) => Promise<RuleSet | undefined>;
 
 /**

@@ -4,7 +4,9 @@ import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
+import { chainTransferred, watch, watchEvaluated, watchMember } from '#shared/contracts/watch.ts';
 import { webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -14,9 +16,11 @@ import { type LagHistory, makeLagHistory, type PartitionPosition } from './domai
 import type { GatewayMetrics } from './metrics.ts';
 import type { IssuedLane } from './request-ids.ts';
 
-/** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards. */
+/** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards, scraped every 15 s. */
 const LANE_INTERVAL_MS = 1_000;
-const OTHERS_INTERVAL_MS = 5_000;
+const OTHERS_INTERVAL_MS = 15_000;
+/** While nobody asks for the lag of a lane and there is none, the lanes are sampled only every so many intervals. */
+const IDLE_INTERVALS = 5;
 
 const LANE_TOPICS: Readonly<Record<IssuedLane, TopicSpec>> = { ...LANES, batch: checkRequestedBatch };
 const LANE_GROUPS: Readonly<Record<IssuedLane, string>> = {
@@ -30,7 +34,12 @@ const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
   [CONSUMER_GROUPS.batchResults]: batchCompleted,
   [CONSUMER_GROUPS.accounts]: account,
   [CONSUMER_GROUPS.clientApps]: clientApp,
+  [CONSUMER_GROUPS.ruleSets]: ruleSet,
+  [CONSUMER_GROUPS.watches]: watch,
+  [CONSUMER_GROUPS.watchMembers]: watchMember,
   [CONSUMER_GROUPS.audit]: audit,
+  [CONSUMER_GROUPS.members]: watchEvaluated,
+  [CONSUMER_GROUPS.transfers]: chainTransferred,
   [CONSUMER_GROUPS.webhooks]: checkCompleted,
   [CONSUMER_GROUPS.webhookRequests]: webhookRequested,
 };
@@ -51,7 +60,7 @@ export type LagSampler = AsyncDisposable & {
 
 /**
  * Samples the lag of every consumer group, for the partitioner, for load shedding and for dashboards. While the broker is
- * away the last sample counts.
+ * away the last sample counts. After a pause in which no check came, it is up to 5 s old, and for one second at most.
  *
  * @example
  * const lag = scope.use(startLagSampler({ kafka, metrics, now: clock.now, log }));
@@ -63,7 +72,7 @@ export function startLagSampler(deps: Dependencies): LagSampler {
   const others = new Map<string, LagHistory>();
   const sampleLane = async (lane: IssuedLane): Promise<void> => {
     const topic = LANE_TOPICS[lane].name;
-    const positions = await sampleGroup(deps, LANE_GROUPS[lane], topic);
+    const positions = await sampleTopic(deps, LANE_GROUPS[lane], topic);
     const lags = lagsOf(positions);
     lanes.set(
       lane,
@@ -74,14 +83,20 @@ export function startLagSampler(deps: Dependencies): LagSampler {
     histories[lane].observe(nowMs, positions);
     deps.metrics.oldestUnfinished.set({ lane }, histories[lane].oldestAgeMs(nowMs) / 1_000);
   };
+  let isWanted = false;
+  let skipped = 0;
+  const isIdle = () => !isWanted && lanes.size > 0 && [...lanes.values()].every((lag) => lag === 0);
   const sampleLanes = async () => {
+    if (isIdle() && ++skipped < IDLE_INTERVALS) return;
+    isWanted = false;
+    skipped = 0;
     await sampleLane('interactive');
     await sampleLane('bulk');
     await sampleLane('batch');
   };
   const sampleOthers = async () => {
     for (const [group, topic] of Object.entries(OTHER_GROUPS)) {
-      const positions = await sampleGroup(deps, group, topic.name);
+      const positions = await sampleTopic(deps, group, topic.name);
       const history = others.get(group) ?? makeLagHistory();
       others.set(group, history);
       const nowMs = deps.now();
@@ -89,8 +104,11 @@ export function startLagSampler(deps: Dependencies): LagSampler {
       deps.metrics.oldestUncommitted.set({ group }, history.oldestAgeMs(nowMs) / 1_000);
     }
     // Without an age: records of this group wait until they are due.
-    for (const tier of Object.values(webhookRetry))
-      await sampleGroup(deps, CONSUMER_GROUPS.webhookRetries, tier.name);
+    await sampleGroup(
+      deps,
+      CONSUMER_GROUPS.webhookRetries,
+      Object.values(webhookRetry).map((tier) => tier.name),
+    );
   };
   const onError = (error: unknown) =>
     deps.log.debug({ error: describeError(error) }, 'the lag of consumer groups could not be read');
@@ -99,29 +117,51 @@ export function startLagSampler(deps: Dependencies): LagSampler {
     startRepeating(sampleOthers, { intervalMs: OTHERS_INTERVAL_MS, startsAtOnce: true, onError }),
   ];
   return {
-    laneLag: (lane) => lanes.get(lane) ?? 0,
+    laneLag(lane) {
+      isWanted = true;
+      return lanes.get(lane) ?? 0;
+    },
     async [Symbol.asyncDispose]() {
       for (const loop of loops) await loop[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Reads a group's positions in a topic, and writes its lag to the metric. */
-async function sampleGroup(deps: Dependencies, group: string, topic: string): Promise<PartitionPosition[]> {
-  const [ends, [committed]] = await Promise.all([
-    deps.kafka.admin.fetchTopicOffsets(topic),
-    deps.kafka.admin.fetchOffsets({ groupId: group, topics: [topic] }),
-  ]);
-  const offsets = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
-  const positions = ends.map(({ partition, high, low }) => ({
+/** Reads a group's positions in its only topic, as `sampleGroup` does. */
+async function sampleTopic(deps: Dependencies, group: string, topic: string): Promise<PartitionPosition[]> {
+  const [positions = []] = await sampleGroup(deps, group, [topic]);
+  return positions;
+}
+
+/** Reads a group's positions in each of its topics, and writes its lag to the metric. */
+async function sampleGroup(
+  deps: Dependencies,
+  group: string,
+  topics: readonly string[],
+): Promise<PartitionPosition[][]> {
+  const committed = deps.kafka.admin.fetchOffsets({ groupId: group, topics: [...topics] });
+  const sampled: PartitionPosition[][] = [];
+  for (const topic of topics) {
+    const [ends, commits] = await Promise.all([deps.kafka.admin.fetchTopicOffsets(topic), committed]);
+    const found = commits.find((one) => one.topic === topic)?.partitions ?? [];
+    sampled.push(positionsOf(ends, found));
+    for (const { partition, end, committed: from } of sampled.at(-1) ?? [])
+      deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, Math.max(0, end - from));
+  }
+  return sampled;
+}
+
+type Ends = Awaited<ReturnType<Dependencies['kafka']['admin']['fetchTopicOffsets']>>;
+type Commits = readonly { readonly partition: number; readonly offset: string }[];
+
+function positionsOf(ends: Ends, commits: Commits): PartitionPosition[] {
+  const offsets = new Map(commits.map(({ partition, offset }) => [partition, Number(offset)]));
+  return ends.map(({ partition, high, low }) => ({
     partition,
     end: Number(high),
     // A group without a commit begins at the earliest record.
     committed: Math.max(offsets.get(partition) ?? -1, Number(low)),
   }));
-  for (const { partition, end, committed: from } of positions)
-    deps.metrics.consumerLag.set({ group, topic, partition: String(partition) }, Math.max(0, end - from));
-  return positions;
 }
 
 /** By partition number. */

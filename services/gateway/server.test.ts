@@ -6,7 +6,7 @@ import { API_KEY, type FakeGateway, startFakeGateway } from '../../test/support/
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { type Server, startServer } from './server.ts';
 
-/** What clients do to a socket: every such thing gets an answer or a closed connection, never a hang or a crash. */
+// Scenario: clients misuse a socket in every way. Each gets an answer or a closed connection; nothing hangs or crashes.
 
 const CHECK = JSON.stringify({
   account: '0x52908400098527886E0F7030069857D2E4169EE7',

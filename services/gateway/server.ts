@@ -20,7 +20,7 @@ const CLIENT_FAULTS = {
 } as const;
 
 /**
- * Serves HTTP/1.1; what never became a request gets a problem document all the same.
+ * Serves HTTP/1.1; bytes that are no HTTP request get a problem document too.
  *
  * @example
  * const server = scope.use(await startServer(makeApp(deps), config.http));

@@ -10,7 +10,7 @@ const RULES: ValidationRules = {
 };
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
 
-/** Values of members, right and wrong ones, each of which may stand at any member. */
+/** Values of members, right and wrong ones, each of which may be used for any member. */
 const VALUES: unknown[] = [
   ...[
     null,

@@ -69,7 +69,7 @@ type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
  */
 export function validateCheck(body: unknown, rules: ValidationRules): Validation {
   const isStored = rules.stored !== undefined && membersOf(body)['rules'] === undefined;
-  // A stored rule set stands in the place of the rules, so that both are validated by the same bounds.
+  // A stored rule set replaces the rules here, so that both are validated by the same bounds.
   const full = isStored ? { ...membersOf(body), rules: rules.stored?.rules } : body;
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
   const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
@@ -158,7 +158,7 @@ export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>): Fau
 }
 
 /** Exactly one of `rules` and `ruleSet`, the latter known. */
-export function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'stored'>): Fault[] {
+function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'stored'>): Fault[] {
   if (!isObject(body)) return [];
   if (!('ruleSet' in body))
     return 'rules' in body
@@ -181,7 +181,7 @@ export function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRul
  * `minBlock` and `atBlock` may name only chains that a rule names, and not the same one. (This also finds `__proto__`,
  * which a zod record ignores.)
  */
-export function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: ReadonlySet<string>): Fault[] {
+function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: ReadonlySet<string>): Fault[] {
   const consistency = membersOf(membersOf(body)['consistency']);
   // Rules beyond the bounds are not looked at: their chains are not known.
   const chains = placed.hasTooMany || placed.tooDeep.length > 0 ? undefined : chainsOf(placed);
@@ -213,10 +213,7 @@ export function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: Reado
 }
 
 /** A proof needs a key; how long it is valid says nothing where none is asked for. */
-export function faultsOfProof(
-  body: unknown,
-  { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>,
-): Fault[] {
+function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>): Fault[] {
   const { proof, proofSeconds } = membersOf(body);
   if (proof === true && !signsVerdicts)
     return [

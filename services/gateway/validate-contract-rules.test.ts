@@ -1,6 +1,6 @@
 import { type ValidationRules, validateCheck } from './validate-check.ts';
 
-// `CONTRACT` rules: the function, its arguments, and what its output is compared with.
+// `CONTRACT` rules: the function, its arguments, and the value that its output is compared with.
 
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
 const RULES: ValidationRules = {
@@ -58,7 +58,7 @@ it.each<[string, object]>([
   ['a negative number', returning('int8', { operator: 'lt', value: '-128' })],
   ['text as an argument', taking('string memory name', 'a ü')],
   ['bytes as an argument', taking('bytes', '0x00ff')],
-  ['what a revert means, and of which wallets', { ...TIER, onRevert: 'deny', wallets: 'all' }],
+  ['the meaning of a revert, and the wallets', { ...TIER, onRevert: 'deny', wallets: 'all' }],
 ])('accepts %s', (_, rule) => expect(faultsOf(rule)).toEqual([]));
 
 it.each<[string, object, string[]]>([
@@ -145,7 +145,7 @@ it('tells everything that is wrong with a rule, inside of a composed one too', (
   ]);
 });
 
-it('says in every detail what would be right', () => {
+it('names the expected value in every detail', () => {
   const details = faultsOf(
     { ...TIER, args: ['$account', '-1'], returns: 'level' },
     { ...TIER, operator: undefined, value: '256' },

@@ -14,7 +14,7 @@ const NASTY: unknown[] = [undefined, null, '', '\ud800', 'x'.repeat(129), 'x'.re
 const OTHERS: unknown[] = [0, -1, 1.5, 2 ** 53, Number.NaN, true, [], {}, '1', '01', '1.', '1e3', '0x'];
 
 const anything = fc.oneof(fc.constantFrom(...NASTY), fc.constantFrom(...OTHERS));
-/** Mostly right, so that what is accepted is met often. */
+/** Mostly right, so that many bodies are accepted. */
 const mostly = (right: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 30, arbitrary: right }, { weight: 1, arbitrary: anything });
 const members = (

@@ -313,7 +313,7 @@ describe('an invalid check', () => {
     ]);
   });
 
-  it('names the member, what is wrong and what would be right in every detail', () => {
+  it('names the member, the fault and the expected value in every detail', () => {
     const details = detailsOf({
       account: ACCOUNT,
       accounts: [OTHER, OTHER],
@@ -374,7 +374,7 @@ describe('a check of a stored rule set', () => {
     );
   });
 
-  it('is told by the name of the set what is wrong with its rules', () => {
+  it('lists the faults of a set under the name of the set', () => {
     const rules = Array(101).fill(stored.rules[0]);
     expect(faultsOf(body, { ...RULES, stored: { ...stored, rules } })).toEqual(['/ruleSet too-many']);
     expect(faultsOf(body, { ...RULES, chainIds: new Set([10]), stored })).toEqual([

@@ -5,7 +5,7 @@ import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import { usage } from '#shared/contracts/usage.ts';
-import { uidOfMember, watch, watchMember } from '#shared/contracts/watch.ts';
+import { watch, watchMember } from '#shared/contracts/watch.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -13,10 +13,13 @@ import { runService } from '#shared/lifecycle.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeSavePositions } from '#shared/redis/positions.ts';
+import { makeQuotaAlerts } from '#shared/redis/quota-alerts.ts';
 import { startRepeating } from '#shared/repeat.ts';
+import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { startKeepingViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
+import { makeAlertQuota } from './alert-quota.ts';
 import { loadConfig } from './config.ts';
 import { makeEndRuleSets } from './end-rule-sets.ts';
 import { makePartHandler } from './handle-part.ts';
@@ -26,8 +29,8 @@ import { makeProjector } from './project-document.ts';
 import { startPublishingUsage } from './publish-usage.ts';
 import { makeRepublishNewer } from './republish-newer.ts';
 
-/** Documents change rarely: a small window, and a fetch loop that seldom wakes. */
-const DOCUMENTS = { window: 64, fetchWaitMs: 1_000 } as const;
+/** Documents change rarely: a small window. */
+const DOCUMENTS_WINDOW = 64;
 
 /** Parts of batches that are stored at once, of up to 4 MiB each. */
 const PARTS_MAX = 8;
@@ -59,102 +62,91 @@ await runService(
     // How far each topic is in the views: where a Redis that lost writes is read up from.
     const beforeCommit = makeSavePositions(redis);
     scope.use(
-      await kafka.consume({
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.results,
-        topics: [checkCompleted],
-        window: config.window,
-        handle: makeResultHandler({
-          results,
-          observe: (message, kind) => metrics.observeResult(message, kind, clock.now()),
+      await startTogether([
+        kafka.consume({
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.results,
+          topics: [checkCompleted],
+          window: config.window,
+          handle: makeResultHandler({
+            results,
+            observe: (message, kind) => metrics.observeResult(message, kind, clock.now()),
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.batchResults,
-        topics: [batchCompleted],
-        window: PARTS_MAX,
-        handle: makePartHandler({
-          batches,
-          publishWebhook: (message, traceparent) => kafka.publish(webhookRequested, message, { traceparent }),
-          countEntries: metrics.countEntries,
+        kafka.consume({
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.batchResults,
+          topics: [batchCompleted],
+          window: PARTS_MAX,
+          handle: makePartHandler({
+            batches,
+            publishWebhook: (message, traceparent) =>
+              kafka.publish(webhookRequested, message, { traceparent }),
+            countEntries: metrics.countEntries,
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...DOCUMENTS,
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.accounts,
-        topics: [account],
-        handle: makeProjector({
-          project: (document) => accounts.project(document),
-          read: ({ accountId }) => accounts.read(accountId),
-          publish: (document) => kafka.publish(account, document),
+        kafka.consume({
+          window: DOCUMENTS_WINDOW,
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.accounts,
+          topics: [account],
+          handle: makeProjector({
+            project: (document) => accounts.project(document),
+            read: ({ accountId }) => accounts.read(accountId),
+            publish: (document) => kafka.publish(account, document),
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...DOCUMENTS,
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.clientApps,
-        topics: [clientApp],
-        handle: makeProjector({
-          project: (document) => clientApps.project(document),
-          read: ({ clientId }) => clientApps.read(clientId),
-          publish: (document) => kafka.publish(clientApp, document),
+        kafka.consume({
+          window: DOCUMENTS_WINDOW,
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.clientApps,
+          topics: [clientApp],
+          handle: makeProjector({
+            project: (document) => clientApps.project(document),
+            read: ({ clientId }) => clientApps.read(clientId),
+            publish: (document) => kafka.publish(clientApp, document),
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...DOCUMENTS,
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.ruleSets,
-        topics: [ruleSet],
-        handle: makeProjector({
-          project: (document) => ruleSets.project(document),
-          read: (document) => ruleSets.documents.read(ruleSet.keyOf(document)),
-          publish: (document) => kafka.publish(ruleSet, document),
+        kafka.consume({
+          window: DOCUMENTS_WINDOW,
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.ruleSets,
+          topics: [ruleSet],
+          handle: makeProjector({
+            project: (document) => ruleSets.project(document),
+            read: (document) => ruleSets.documents.read(ruleSet.keyOf(document)),
+            publish: (document) => kafka.publish(ruleSet, document),
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...DOCUMENTS,
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.watches,
-        topics: [watch],
-        handle: makeProjector({
-          project: (document) => watches.project(document),
-          read: (document) => watches.documents.read(watch.keyOf(document)),
-          publish: (document) => kafka.publish(watch, document),
+        kafka.consume({
+          window: DOCUMENTS_WINDOW,
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.watches,
+          topics: [watch],
+          handle: makeProjector({
+            project: (document) => watches.project(document),
+            read: (document) => watches.documents.read(watch.keyOf(document)),
+            publish: (document) => kafka.publish(watch, document),
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...DOCUMENTS,
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.watchMembers,
-        topics: [watchMember],
-        handle: makeRepublishNewer({
-          read: async (member) => (await watchMembers.readMany(uidOfMember(member), [member.memberId]))[0],
-          publish: (member) => kafka.publish(watchMember, member),
+        kafka.consume({
+          window: DOCUMENTS_WINDOW,
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.watchMembers,
+          topics: [watchMember],
+          handle: makeRepublishNewer({
+            readNewer: watchMembers.readNewer,
+            publish: (member) => kafka.publish(watchMember, member),
+          }),
         }),
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...DOCUMENTS,
-        beforeCommit,
-        groupId: CONSUMER_GROUPS.audit,
-        topics: [audit],
-        handle: (entry) => auditTrail.record(entry),
-      }),
+        kafka.consume({
+          window: DOCUMENTS_WINDOW,
+          beforeCommit,
+          groupId: CONSUMER_GROUPS.audit,
+          topics: [audit],
+          handle: (entry) => auditTrail.record(entry),
+        }),
+      ]),
     );
     const publish = (totals: Parameters<typeof usage.keyOf>[0]) => kafka.publish(usage, totals);
     const endRuleSets = makeEndRuleSets({ ruleSets, publish: kafka.publish, now: clock.now });
@@ -163,6 +155,8 @@ await runService(
       await ruleSets.dropEnded(clock.now(), DROP_COUNT_MAX);
       await watches.dropEnded(clock.now(), DROP_COUNT_MAX);
       await watchMembers.dropRemoved(clock.now(), DROP_COUNT_MAX);
+      const abandoned = await batches.abandon(DROP_COUNT_MAX);
+      if (abandoned > 0) context.log.warn({ batches: abandoned }, 'incompletely published batches abandoned');
     };
     scope.use(
       startRepeating(dropEnded, {
@@ -172,7 +166,18 @@ await runService(
       }),
     );
     scope.use(
-      startPublishingUsage({ figures, publish, observe: metrics.usage, now: clock.now, log: context.log }),
+      startPublishingUsage({
+        figures,
+        publish,
+        alertQuota: makeAlertQuota({
+          ...opened,
+          quotaAlerts: makeQuotaAlerts(redis),
+          publishDelivery: (delivery) => kafka.publish(webhookRequested, delivery),
+        }),
+        observe: metrics.usage,
+        now: clock.now,
+        log: context.log,
+      }),
     );
   },
 );

@@ -15,6 +15,7 @@ const figuresOf = (accepted: number, asOf: string, clientId = 'app_1'): Usage =>
 
 function makePublisher(runs: Usage[][], { isMine = true, fails = (_: AppHour): boolean => false } = {}) {
   const sent: Usage[] = [];
+  const alerted: Usage[] = [];
   const outcomes: string[] = [];
   let recent: Usage[] = [];
   let [reading, mostReading, completeCount] = [0, 0, 0];
@@ -35,6 +36,7 @@ function makePublisher(runs: Usage[][], { isMine = true, fails = (_: AppHour): b
       lockPublishing: async () => isMine,
     },
     publish: async (usage) => void sent.push(usage),
+    alertQuota: async (usage) => void alerted.push(usage),
     observe: {
       countTotal: (outcome) => void outcomes.push(outcome),
       noteComplete: () => void completeCount++,
@@ -42,16 +44,24 @@ function makePublisher(runs: Usage[][], { isMine = true, fails = (_: AppHour): b
     now: () => 0,
     log: makeSilentLogger(),
   });
-  return { publishUsage, sent, outcomes, mostReading: () => mostReading, completeCount: () => completeCount };
+  return {
+    publishUsage,
+    sent,
+    alerted,
+    outcomes,
+    mostReading: () => mostReading,
+    completeCount: () => completeCount,
+  };
 }
 
 test('an hour is published again when its totals grew, and not when only time passed', async () => {
   const [first, later, grown] = [figuresOf(1, 'a'), figuresOf(1, 'b'), figuresOf(2, 'c')];
-  const { publishUsage, sent, outcomes, completeCount } = makePublisher([[first], [later], [grown]]);
+  const { publishUsage, sent, alerted, outcomes, completeCount } = makePublisher([[first], [later], [grown]]);
   await publishUsage();
   await publishUsage();
   await publishUsage();
   expect(sent).toEqual([first, grown]);
+  expect(alerted).toEqual([first, grown]);
   expect(outcomes).toEqual(['published', 'unchanged', 'published']);
   expect(completeCount()).toBe(3);
 });

@@ -4,11 +4,11 @@ import { describeError } from '#shared/errors.ts';
 import type { AppHour, UsageFigures } from '#shared/redis/usage.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 
-/** How often the hour's totals are published: what is accepted since is counted from the lanes in a rebuild. */
+/** How often the hour's totals are published: a rebuild counts the checks accepted since from the lanes. */
 const PUBLISH_INTERVAL_MS = 60_000;
 /** Totals read and published at once: thousands at once would not be answered within a command's time. */
 const SLICE_COUNT = 100;
-/** Apps by hour whose last published figures are remembered, so that what did not change is not written again. */
+/** Apps by hour whose last published figures are remembered, so that unchanged figures are not written again. */
 const REMEMBERED_MAX = 100_000;
 
 export const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
@@ -16,6 +16,8 @@ export const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
 type Dependencies = {
   readonly figures: Pick<UsageFigures, 'listRecent' | 'read' | 'lockPublishing'>;
   readonly publish: (usage: Usage) => Promise<void>;
+  /** Called with each total that changed, after it is published. */
+  readonly alertQuota: (usage: Usage) => Promise<void>;
   readonly observe: {
     readonly countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => void;
     /** All totals are published as they were at `atMs`. */
@@ -30,7 +32,14 @@ type Dependencies = {
  * Publishes the totals that changed since they were published last, if no other process does so. A total that cannot be
  * read or published keeps none of the others back: the next run tries it again.
  */
-export function makePublishUsage({ figures, publish, observe, now, log }: Dependencies): () => Promise<void> {
+export function makePublishUsage({
+  figures,
+  publish,
+  alertQuota,
+  observe,
+  now,
+  log,
+}: Dependencies): () => Promise<void> {
   const published = new Map<string, string>();
   const publishOne = async (appHour: AppHour): Promise<'published' | 'unchanged'> => {
     const usage = await figures.read(appHour);
@@ -39,6 +48,8 @@ export function makePublishUsage({ figures, publish, observe, now, log }: Depend
     const text = JSON.stringify(totals);
     if (published.get(place) === text) return 'unchanged';
     await publish(usage);
+    // A failure counts as one of the total: the next run tries both again.
+    await alertQuota(usage);
     published.set(place, text);
     return 'published';
   };

@@ -67,7 +67,7 @@ type Step = {
 
 /**
  * Handles one step of a delivery, the same way for first attempts, retries and resends: claim → gate → sign →
- * attempt → schedule what follows (a deferred record: gate → claim). The next record is on its topic before this
+ * attempt → schedule the next step (a deferred record: gate → claim). The next record is on its topic before this
  * returns, so a crash at any instant repeats at most the attempt, with the same id and the same bytes.
  *
  * @throws ServiceError with a retriable code while Kafka or Redis is unavailable; the offset stays uncommitted

@@ -1,5 +1,6 @@
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
+import { isForUrgent } from '#shared/contracts/topic.ts';
 import { RETRY_TIERS, webhookAttempted, webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
@@ -9,6 +10,7 @@ import { connectRedis } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeSecretBox } from '#shared/secret-box.ts';
+import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig, loadSecretKeys, warningsOf } from './config.ts';
@@ -88,27 +90,29 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const { window } = webhook;
   const retry = {
     window,
-    fetchWaitMs: 1_000,
     handle: makeRetryHandler(deliver),
     giveUp: makeRetryGiveUp(giveUp),
   };
   const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };
-  const consumers = await Promise.all([
-    kafka.consume({
-      groupId: CONSUMER_GROUPS.webhooks,
-      topics: [checkCompleted],
-      window,
-      handle: makeResultHandler(deliver),
-      giveUp: makeResultGiveUp(giveUp),
-    }),
-    kafka.consume({ ...retry, groupId: CONSUMER_GROUPS.webhookRequests, topics: [webhookRequested] }),
-    kafka.consume({
-      ...retry,
-      due,
-      groupId: CONSUMER_GROUPS.webhookRetries,
-      topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),
-    }),
-  ]);
-  // Stop all consumers at once: while one drains, the others must not start records.
-  scope.defer(async () => void (await Promise.all(consumers.map((each) => each[Symbol.asyncDispose]()))));
+  // Stopped together: while one drains, the others must not start records.
+  scope.use(
+    await startTogether([
+      kafka.consume({
+        groupId: CONSUMER_GROUPS.webhooks,
+        topics: [checkCompleted],
+        // Those of sync checks, which have no webhook.
+        readsSeldom: (_, partition) => isForUrgent(checkCompleted, partition),
+        window,
+        handle: makeResultHandler(deliver),
+        giveUp: makeResultGiveUp(giveUp),
+      }),
+      kafka.consume({ ...retry, groupId: CONSUMER_GROUPS.webhookRequests, topics: [webhookRequested] }),
+      kafka.consume({
+        ...retry,
+        due,
+        groupId: CONSUMER_GROUPS.webhookRetries,
+        topics: RETRY_TIERS.map((tier) => webhookRetry[tier]),
+      }),
+    ]),
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * Makes a wait for a batch: callers that arrive within `batchMs` of the first one continue together. What they then
- * send to Kafka or Redis is sent in one batch, at a fraction of the CPU time.
+ * Makes a wait for a batch: callers that arrive within `batchMs` of the first one continue together. Their
+ * commands to Kafka or Redis then go out in one batch, at a fraction of the CPU time.
  *
  * @example
  * const waitForBatch = makeWaitForBatch(10);

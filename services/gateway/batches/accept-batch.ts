@@ -1,9 +1,10 @@
 import { BATCH_LIMITS } from '#shared/contracts/batch.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { pointerOf } from '#shared/contracts/fault.ts';
+import { pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
+import { asSentence } from '#shared/rules/validate-body.ts';
 import type { AdmitCheck } from '../admit-check.ts';
 import { type Dependencies as AdmitDependencies, admitFirst } from '../admit-request.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../exchange.ts';
@@ -83,22 +84,31 @@ const collectorFor = (app: AppAccess, { rules }: Dependencies) =>
     validateHead: (head) => validateHead(app, head, rules),
   });
 
-/** What a check has and a batch has not: its entries name the wallets, and it is always asynchronous. */
-const FOREIGN_MEMBERS = ['account', 'accounts', 'vaults', 'async', 'explain'];
+/** The members of a batch beside its entries, which name the wallets. A batch is always asynchronous. */
+const BATCH_MEMBERS: ReadonlySet<string> = new Set([
+  'rules',
+  'ruleSet',
+  'onUndetermined',
+  'consistency',
+  'proof',
+  'proofSeconds',
+  'callbackUrl',
+]);
 /** Stands for the wallets of the entries, which are validated on their own. */
 const ANY_ACCOUNT = '0x0000000000000000000000000000000000000001';
 
-/** Validates what the entries of a batch have in common, as the asynchronous check that it is. */
+/** Validates the members that all entries of a batch share, as an asynchronous check. */
 async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Validation> {
   if (typeof head !== 'object' || head === null || Array.isArray(head)) return validateFor(app, head, rules);
-  const foreign = FOREIGN_MEMBERS.filter((name) => Object.hasOwn(head, name));
+  const foreign = Object.keys(head).filter((name) => !BATCH_MEMBERS.has(name));
   const check = { ...without(head, foreign), account: ANY_ACCOUNT, async: true };
   const validation = await validateFor(app, check, rules);
-  if (foreign.length === 0) return validation;
-  const faults = foreign.map((name) => {
-    const pointer = pointerOf([name]);
-    return { pointer, code: 'unknown-member', detail: `${pointer} is not a member of a batch.` };
-  });
+  // Entries in the first line of NDJSON have a fault of their own.
+  const unknown = foreign.filter((name) => name !== 'entries');
+  if (unknown.length === 0) return validation;
+  const faults = unknown.map((name) =>
+    asSentence(unknownMember(pointerOf([name]), ['entries', ...BATCH_MEMBERS])),
+  );
   return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
 }
 

@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
+import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { Problem } from '../problem.ts';
-import { readChunks } from './read-chunks.ts';
 
 /** Bytes of batches that a gateway has in memory, from their first byte until they are published. */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
-/** How long the rest of a refused body is read and dropped, so that the client gets its answer and not a reset. */
-const REST_TIMEOUT_MS = 10_000;
 
 export type BatchBodyBounds = { readonly bytesMax: number; readonly timeoutMs: number };
 
@@ -88,14 +86,6 @@ export function makeBatchBodies(
       };
     },
   };
-}
-
-/** Reads and drops what still comes of a body, for a bounded time. */
-function dropRest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  request.resume();
-  const timer = setTimeout(() => request.destroy(), REST_TIMEOUT_MS).unref();
-  request.once('close', () => clearTimeout(timer));
 }
 
 const CLOSE = { connection: 'close' };

@@ -17,14 +17,14 @@ import { canonicalEntry, validateEntry } from './validate-entry.ts';
 /** Faults that one answer lists. */
 const FAULTS_MAX = 100;
 export const RULES_BYTES_MAX = 256 * 1024;
-/** Entries times rules: what a batch may cost to judge. */
+/** Entries times rules: the largest cost of judging a batch. */
 const JUDGEMENTS_MAX = 1_000_000;
 /** The members of a part's message beside its entries and rules. */
 const MESSAGE_BYTES = 16 * 1024;
 
 /** A valid batch. */
 export type CollectedBatch = {
-  /** What the entries have in common: a check without wallets of its own. */
+  /** The members that all entries share: a check without wallets of its own. */
   readonly common: ValidCheck;
   readonly entryCount: number;
   readonly parts: readonly Part[];
@@ -41,7 +41,7 @@ export type BatchCollector = {
   readonly end: () => CollectedBatch;
 };
 
-/** What the entries of a batch are measured by, once its rules are known. */
+/** The measures of a batch's entries, once its rules are known. */
 type Measures = {
   readonly common: ValidCheck;
   readonly cutter: PartCutter;
@@ -105,7 +105,7 @@ export function collectBatch({
       const { entry } = validated;
       const reads = measures.readsOf(entry);
       if (reads > ENTRY_READS_MAX) {
-        note([tooManyReads(index, reads)]);
+        note([tooManyReads(index)]);
         return;
       }
       measures.cutter.add(entry, { reads, resultBytes: measures.resultBytesOf(entry) });
@@ -124,7 +124,7 @@ export function collectBatch({
 function measure(common: ValidCheck, rulesBytes: number): Measures {
   return {
     common,
-    readsOf: makeReadCounter(common.rules),
+    readsOf: makeReadCounter(common.rules, ENTRY_READS_MAX),
     resultBytesOf: boundResults({
       roleIds: common.rules.map(({ roleId }) => roleId),
       hasProof: common.proof !== undefined,
@@ -150,10 +150,10 @@ const tooManyEntries = (max: number): Fault => ({
   detail: `/entries must have at most ${max} entries in this tier; send several batches.`,
 });
 
-const tooManyReads = (index: number, reads: number): Fault => ({
+const tooManyReads = (index: number): Fault => ({
   pointer: `/entries/${index}`,
   code: 'too-many-reads',
-  detail: `/entries/${index} needs ${reads} reads with these rules; an entry may need at most ${ENTRY_READS_MAX}.`,
+  detail: `/entries/${index} needs more than ${ENTRY_READS_MAX} reads with these rules; split the rules into several batches.`,
 });
 
 const batchTooLarge = (ruleCount: number): Fault => ({

@@ -3,12 +3,13 @@ import {
   type BatchDelivery,
   type BatchPartRequested,
   checkRequestedBatch,
+  roleIdsOf,
 } from '#shared/contracts/batch.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Admitter } from '#shared/redis/admit.ts';
-import { type Batches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
+import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
 import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
@@ -30,7 +31,7 @@ export type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
   readonly slots: LeasedSlots;
-  readonly batches: Pick<Batches, 'register' | 'readStatus'>;
+  readonly batches: Pick<Batches, 'begin' | 'withdraw' | 'register' | 'readStatus'>;
   readonly retentionMs: Retention;
   readonly metrics: Pick<GatewayMetrics, 'checksAccepted'>;
   readonly log: Logger;
@@ -48,14 +49,15 @@ export type BatchToPublish = {
 export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
 
 /**
- * Publishes the parts of a batch. Resolves once all in-sync replicas have all of them:
+ * Publishes the parts of a batch. Resolves once all in-sync replicas have all of them and the batch is registered:
  *
- *   slot of the app ──► parts, a few at a time ──► registered, claim marked
+ *   slot of the app, batch begun ──► parts, a few at a time ──► last part ──► registered as accepted ──► claim marked
  *
  * If surely no part was written, charge and claim are refunded. If one was, or may have been, both stay: the next retry
- * with the same key publishes the same parts again under the same id, which is harmless.
+ * with the same key publishes the same parts again under the same id, which is harmless. A batch that is not retried, or
+ * whose gateway died, is abandoned by the result-store (`shared/redis/batches.ts`): its slot was only leased.
  *
- * @throws Problem `limit-reached`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
+ * @throws Problem `limit-reached`, `monthly-quota-exceeded`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
  */
 export function makePublishBatch(deps: Dependencies): PublishBatch {
   return async function publishBatch(toPublish) {
@@ -63,45 +65,33 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
     const claim = claimOf(app, admitted);
     const logFailure = (message: string) => (error: unknown) =>
       deps.log.warn({ traceId: traceIdOf(traceparent), error: describeError(error) }, message);
-    const refund = () => {
-      const { month } = admitted;
+    /** Withdrawn first: what is refunded here is not abandoned, and refunded, a second time. */
+    const undo = async (): Promise<void> => {
+      const { kind, month, requestId } = admitted;
       // A claim that was taken over may have been published by its first owner: its outcome is never sure.
-      if (!month || admitted.kind !== 'fresh') return;
-      const charge = { clientId: app.clientId, month, count: batch.entryCount, ...(claim ? { claim } : {}) };
+      if (kind !== 'fresh') return;
+      const { clientId } = app;
+      await deps.batches.withdraw({ clientId, requestId });
+      if (month === undefined) return;
+      const charge = { clientId, month, count: batch.entryCount, ...(claim ? { claim } : {}) };
       void deps.admitter.release(charge).catch(logFailure('the charge of a batch could not be refunded'));
       toPublish.onRefund();
     };
     if (admitted.kind === 'taken-over') await refuseOtherRules(deps, toPublish);
-    const { unfinished } = BATCH_LIMITS[app.limits.tier];
-    const slots = unfinishedBatchesKey(app.clientId);
-    let hasSlot: boolean;
-    try {
-      hasSlot = await deps.slots.take(slots, admitted.requestId, unfinished);
-    } catch (error) {
-      refund();
-      throw error;
-    }
-    if (!hasSlot) {
-      refund();
-      throw limitReached(unfinished);
-    }
     const messages = messagesOf(toPublish, deps.retentionMs);
+    const accepted = { ...messages.common, roleIds: roleIdsOf(batch.common.rules) };
     try {
+      await begin(deps, toPublish, accepted);
       await publishParts(deps, toPublish, messages);
     } catch (error) {
-      if (isSurelyNotPublished(error)) {
-        refund();
-        await deps.slots
-          .give(slots, admitted.requestId)
-          .catch(logFailure('the slot of a batch could not be freed'));
-      }
+      if (isSurelyNotPublished(error)) await undo().catch(logFailure('a batch could not be withdrawn'));
       throw error;
     }
+    await deps.batches.register(accepted, true).catch((error: unknown) => {
+      logFailure('a published batch could not be registered')(error);
+      throw new ServiceError('publish-unknown', 'the batch could not be registered as accepted');
+    });
     deps.metrics.checksAccepted.inc({ mode: 'batch' }, batch.entryCount);
-    // A batch that could not be registered is registered with its first stored part.
-    await deps.batches
-      .register({ ...messages.common, roleIds: roleIdsOf(batch) })
-      .catch(logFailure('an accepted batch could not be registered'));
     if (claim)
       await deps.admitter
         .markPublished({ ...claim, requestId: admitted.requestId })
@@ -109,10 +99,18 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
   };
 }
 
-/** In the order in which the rules name the roles first. */
-const roleIdsOf = ({ common }: CollectedBatch): string[] => [
-  ...new Set(common.rules.map(({ roleId }) => roleId)),
-];
+/** @throws Problem `limit-reached`, `monthly-quota-exceeded` */
+async function begin(
+  { slots, batches }: Pick<Dependencies, 'slots' | 'batches'>,
+  { app: { clientId, limits }, admitted: { requestId, month } }: BatchToPublish,
+  accepted: AcceptedBatch,
+): Promise<void> {
+  const { unfinished } = BATCH_LIMITS[limits.tier];
+  if (!(await slots.take(unfinishedBatchesKey(clientId), requestId, unfinished)))
+    throw limitReached(unfinished);
+  const charge = month === undefined ? undefined : { month, checksMax: limits.requestsPerMonth };
+  if (!(await batches.begin(accepted, charge))) throw quotaExceeded();
+}
 
 type Messages = {
   readonly common: Omit<BatchPartRequested, 'part' | 'firstIndex' | 'entries'>;
@@ -126,12 +124,13 @@ async function publishParts(
   { partOf }: Messages,
 ): Promise<void> {
   const giveUpAt = performance.now() + PUBLISH_TIMEOUT_MS;
+  const parts = [...batch.parts.entries()];
   // Shared by those that publish: each takes the next part.
-  const waiting = batch.parts.entries();
+  const waiting = parts.slice(0, -1).values();
   let failure: unknown;
   let mayBeWritten = false;
-  const publishNext = async (): Promise<void> => {
-    for (const [index, part] of waiting) {
+  const publishAll = async (parts: Iterable<readonly [number, Part]>): Promise<void> => {
+    for (const [index, part] of parts) {
       if (failure !== undefined) return;
       try {
         await deps.publish(checkRequestedBatch, partOf(part, index), {
@@ -147,7 +146,9 @@ async function publishParts(
       }
     }
   };
-  await Promise.all(Array.from({ length: PARTS_IN_FLIGHT_MAX }, publishNext));
+  await Promise.all(Array.from({ length: PARTS_IN_FLIGHT_MAX }, () => publishAll(waiting)));
+  // Behind all others: where it is, the batch is whole.
+  await publishAll(parts.slice(-1));
   if (failure === undefined) return;
   if (mayBeWritten) throw new ServiceError('publish-unknown', 'a part of the batch may have been written');
   throw failure;
@@ -196,4 +197,10 @@ const limitReached = (max: number): Problem =>
   new Problem(
     'limit-reached',
     `This client app may have at most ${max} unfinished batches in its tier; wait until one is finished.`,
+  );
+
+const quotaExceeded = (): Problem =>
+  new Problem(
+    'monthly-quota-exceeded',
+    'The batch was refunded after it could not be published, and the month has not enough left to charge it again.',
   );

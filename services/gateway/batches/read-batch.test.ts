@@ -211,7 +211,11 @@ describe('the results of a batch', () => {
       return response.status;
     };
     expect(await readOne()).toBe(503);
-    await waitUntil('the slot of the client that takes nothing', async () => (await readOne()) === 200);
+    await waitUntil('the slot of the client that takes nothing', async () => {
+      // On a busy machine this client may be too slow as well.
+      const status = await readOne().catch(() => undefined);
+      return status === 200;
+    });
     // Of 40 MB no more was read than the sockets and a few parts hold.
     expect(readCount).toBeLessThan(10);
     stalled.destroy();

@@ -1,10 +1,11 @@
+import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Batches } from '#shared/redis/batches.ts';
 import { type Dependencies as AdmitDependencies, admitRead } from '../admit-request.ts';
 import { type Request, type Response, sendJson } from '../exchange.ts';
 import { findIssued, longPoll, type Dependencies as PollDependencies } from '../poll-request.ts';
-import { dependencyUnavailable, type Problem } from '../problem.ts';
+import { dependencyUnavailable, Problem } from '../problem.ts';
 import { parseRange } from './parse-range.ts';
 import type { StreamResults } from './stream-results.ts';
 
@@ -25,13 +26,13 @@ export const BATCH_RESULTS_PATH = /^\/access-control\/check-roles\/batch\/[^/]+\
 export function makeReadBatch(deps: Dependencies) {
   return async function readBatch(request: Request, response: Response): Promise<void> {
     const { requestId, clientId } = await findBatch(deps, request, response);
-    const status = await deps.batches.readStatus(requestId);
+    const status = await readStatus(deps, requestId);
     const waited =
       status?.status === 'completed'
         ? undefined
         : await longPoll({ ...deps, waiters: deps.batchWaiters }, { requestId, clientId }, request, response);
     if (waited !== undefined) return sendJson(response, 200, waited);
-    const latest = status?.status === 'completed' ? status : await deps.batches.readStatus(requestId);
+    const latest = status?.status === 'completed' ? status : await readStatus(deps, requestId);
     if (!latest) throw notThereYet();
     sendJson(response, 200, JSON.stringify(latest), latest.status === 'pending' ? retryAfter(1_000) : {});
   };
@@ -42,7 +43,7 @@ export function makeReadBatchResults(deps: Dependencies) {
   return async function readBatchResults(request: Request, response: Response): Promise<void> {
     const { requestId, clientId } = await findBatch(deps, request, response);
     const { from, limit } = parseRange(request.url);
-    const status = await deps.batches.readStatus(requestId);
+    const status = await readStatus(deps, requestId);
     if (!status) throw notThereYet();
     const countMax = Math.min(limit, Math.max(0, status.entries - from));
     const count =
@@ -82,6 +83,17 @@ async function findBatch(deps: Dependencies, request: Request, response: Respons
     isOf: (lane) => lane === 'batch',
   });
   return { requestId, clientId: app.clientId };
+}
+
+/** A batch that was never accepted does not exist for its client, who can send it again with the same key. */
+async function readStatus({ batches }: Dependencies, requestId: string): Promise<BatchStatus | undefined> {
+  const found = await batches.readStatus(requestId);
+  if (found?.status === 'abandoned')
+    throw new Problem(
+      'request-not-found',
+      'This batch was never accepted: not all of it could be published.',
+    );
+  return found && { ...found, status: found.status };
 }
 
 /** It is registered with its first part at the latest. */

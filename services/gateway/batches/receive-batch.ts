@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
+import { describeJsonError, isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
 import { splitLines } from '../domain/split-lines.ts';
 import { Problem } from '../problem.ts';
 import { type BatchCollector, type CollectedBatch, RULES_BYTES_MAX } from './collect-batch.ts';
@@ -11,8 +11,11 @@ const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 const LINE_BYTES_MAX = 8 * 1024;
 /** The first line of NDJSON holds the rules: these, as the client may write them, and the other members. */
 const HEAD_BYTES_MAX = 2 * RULES_BYTES_MAX;
-/** How long entries are validated before other requests have their turn. */
-const SLICE_MS_MAX = 8;
+/**
+ * How long entries are validated before other requests have their turn: a sync check crosses the event loop several times,
+ * and waits for a slice at each.
+ */
+const SLICE_MS_MAX = 2;
 
 const NDJSON = /^application\/(?:x-)?ndjson$/;
 
@@ -37,7 +40,7 @@ export function formatOf({ headers }: IncomingMessage): BatchFormat {
  * Receives a batch: parses its body as it arrives and hands head and entries to the collector. Other requests have
  * their turn every few milliseconds.
  *
- * @throws Problem `malformed-json`, `body-too-large`, and what the collector and the chunks throw
+ * @throws Problem `malformed-json`, `body-too-large`, and the errors of the collector and the chunks
  * @example
  * const batch = await receiveBatch('ndjson', body.chunks, collectBatch({ validateHead, entriesMax }));
  */
@@ -122,14 +125,14 @@ async function beginWithLine(head: unknown, collector: BatchCollector): Promise<
     });
 }
 
-/** @throws Problem `malformed-json`, naming what is not JSON */
+/** @throws Problem `malformed-json`, naming the line or body that is not JSON */
 export function parseJsonBytes(bytes: Buffer, subject: string): unknown {
   if (bytes.length === 0) throw new Problem('malformed-json', `${subject} is empty; send JSON.`);
   if (!isUtf8(bytes)) throw new Problem('malformed-json', `${subject} is not UTF-8.`);
   try {
     return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw new Problem('malformed-json', `${subject} is not JSON.`);
+  } catch (error) {
+    throw new Problem('malformed-json', describeJsonError(subject, error));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { BatchEntry } from '#shared/contracts/batch.ts';
-import { type Fault, pointerOf } from '#shared/contracts/fault.ts';
+import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { faultOfAddress, faultOfRef } from '#shared/rules/body-texts.ts';
+import { asSentence } from '#shared/rules/validate-body.ts';
 import { ACCOUNTS_MAX, VAULTS_MAX } from '../api.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['account', 'accounts', 'vaults', 'ref']);
@@ -16,7 +17,7 @@ type Path = readonly PropertyKey[];
  * Validates one entry of a batch: an address, or an object with wallets and the caller's own id. Written out by hand:
  * a batch has up to 100 000 of them, and a schema takes ten times as long.
  *
- * @param path where the entry stands in the body
+ * @param path the path of the entry in the body
  * @example
  * validateEntry('0x52908400098527886e0f7030069857d2e4169ee7', ['entries', 17]);
  */
@@ -34,7 +35,7 @@ export function validateEntry(value: unknown, path: Path): ValidatedEntry {
   const faults = [
     ...Object.keys(members)
       .filter((name) => !MEMBERS.has(name))
-      .map((name) => faultAt([...path, name], 'unknown-member', 'is not a known member')),
+      .map((name) => asSentence(unknownMember(pointerOf([...path, name]), MEMBERS))),
     ...faultsOfAccounts(members, path),
     ...('vaults' in members ? faultsOfWallets(members['vaults'], [...path, 'vaults'], [0, VAULTS_MAX]) : []),
     ...('ref' in members ? faultsOfRef(members['ref'], [...path, 'ref']) : []),

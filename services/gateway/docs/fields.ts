@@ -29,7 +29,7 @@ export type Field = {
 };
 
 /** The name of a component that a reference points to. */
-export const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 /** The type of a value in a few words, a component by its name. */
 export function typeOf(schema: Schema): string {

@@ -42,7 +42,7 @@ export type OpenApi = {
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 
 /** Plain text with `code` in backticks. */
-export const prose = (text = ''): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+const prose = (text = ''): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 
 function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const head = headings.map((heading) => `<th scope="col">${heading}</th>`).join('');

@@ -1,4 +1,4 @@
-/** What a sample needs to know of an operation. */
+/** The data of an operation that a sample needs. */
 export type SampleRequest = {
   readonly method: string;
   readonly path: string;

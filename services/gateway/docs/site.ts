@@ -11,7 +11,7 @@ import { REFERENCE, TOPICS, type Topic } from './topics.ts';
 export const DOCS_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** A document of the site: what a GET of its path answers. */
+/** A document of the site: the answer to a GET of its path. */
 export type SiteFile = { readonly contentType: string; readonly body: string };
 
 export type SiteOptions = {

@@ -27,7 +27,7 @@ export function boundResults({
   readonly roleIds: readonly string[];
   readonly hasProof: boolean;
 }): (entry: BatchEntry) => number {
-  // A role id stands in `roles` and in `errors`; in a signed verdict up to twice as well.
+  // A role id is in `roles` and in `errors`; in a signed verdict up to twice as well.
   const roleBytes = roleIds.reduce((sum, id) => sum + 2 * bytesOf(id), 0);
   const rulesBytes = roleIds.length * RULE_BYTES + roleBytes;
   return (entry) => {

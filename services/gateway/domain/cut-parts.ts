@@ -9,7 +9,7 @@ export type Part = {
   readonly entriesJson: Buffer;
 };
 
-/** What a part may hold; a part has at least one entry. */
+/** The bounds of a part, which has at least one entry. */
 export type PartBounds = {
   readonly entriesMax: number;
   readonly readsMax: number;
@@ -18,7 +18,7 @@ export type PartBounds = {
   readonly entriesBytesMax: number;
 };
 
-/** What an entry adds to its part. */
+/** The size that an entry adds to its part. */
 export type EntrySize = { readonly reads: number; readonly resultBytes: number };
 
 export type PartCutter = {

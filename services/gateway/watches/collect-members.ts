@@ -1,7 +1,8 @@
 import type { BatchEntry } from '#shared/contracts/batch.ts';
-import { type Fault, pointerOf } from '#shared/contracts/fault.ts';
+import { type Fault, pointerOf, unknownMember } from '#shared/contracts/fault.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
 import { type MemberChanges, memberIdOf, memberIdOfText } from '#shared/documents/write-watch-members.ts';
+import { asSentence } from '#shared/rules/validate-body.ts';
 import { validateEntry } from '../batches/validate-entry.ts';
 import { invalidBody } from '../problem.ts';
 
@@ -94,7 +95,7 @@ export function collectJson(body: unknown, collector: MemberCollector): void {
   }
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
-      collector.refuse([faultAt([name], 'unknown-member', 'is not a known member')]);
+      collector.refuse([asSentence(unknownMember(pointerOf([name]), ['add', 'remove']))]);
     else if (!Array.isArray(value)) collector.refuse([faultAt([name], 'wrong-type', 'must be a list')]);
     else for (const [index, one] of value.entries()) collector[name](one, [name, index]);
   }

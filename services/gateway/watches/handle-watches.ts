@@ -117,7 +117,7 @@ const makeAct = (deps: Dependencies) =>
 
 const makeChange = (deps: Dependencies) =>
   async function changeMembers(request: Request, response: Response): Promise<void> {
-    const { app } = await admitFirst(deps, request, response, 'per-second');
+    const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
     const format = formatOf(request);
     const watch = await readWatch(deps, app.clientId, request);
     using body = deps.openBatchBody(request, response, app.clientId);
@@ -126,7 +126,8 @@ const makeChange = (deps: Dependencies) =>
     else await collectLines(body.chunks, collector);
     const changes = collector.end();
     deps.resumeRequest(response, app.clientId);
-    const counts = await deps.changeMembers(watch, storageLimitsOf(app.limits), changes);
+    const limits = storageLimitsOf(app.limits);
+    const counts = await deps.changeMembers({ watch, actor: keyId, limits }, changes);
     sendJson(response, 200, JSON.stringify(counts));
   };
 

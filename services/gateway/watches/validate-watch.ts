@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Fault, faultsOfIssues } from '#shared/contracts/fault.ts';
+import { type Fault, faultsOfIssues, unknownMember } from '#shared/contracts/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import { BlockTag } from '#shared/contracts/rule.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
@@ -56,7 +56,8 @@ export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValid
   const faults: Fault[] = parsed.success
     ? []
     : faultsOfIssues(parsed.error.issues, body, faultOfIssue, {
-        unknown: (pointer) => ({ pointer, code: 'unknown-member', detail: 'is not a known member' }),
+        unknown: (pointer, path) =>
+          unknownMember(pointer, path.length === 1 ? Object.keys(WatchBody.shape) : ['share', 'atLeast']),
         missing: (pointer) => ({ pointer, code: 'required', detail: 'is required' }),
       }).map(asSentence);
   const url = (body as { readonly callbackUrl?: unknown } | null)?.callbackUrl;

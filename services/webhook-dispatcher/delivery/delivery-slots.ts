@@ -1,3 +1,4 @@
+import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import { PerReceiver } from './per-receiver.ts';
 import { makeReceiver, RECEIVER_SLOTS, type Receiver } from './receiver.ts';
 import { countUnproven, hasUnprovenRoom, isShareUsed, type Unproven } from './unproven-share.ts';
@@ -66,15 +67,14 @@ export class DeliverySlots implements Disposable {
   readonly #inFlightByOrigin = new Map<string, number>();
   /** The next client app to be served first. */
   readonly #apps = new Map<string, App>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #sweeping: Repetition;
   #inFlightCount = 0;
   #waitingCount = 0;
   #waitingBytes = 0;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.#timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
-    this.#timer.unref();
+    this.#sweeping = startRepeating(() => this.sweep(), { intervalMs: SWEEP_INTERVAL_MS });
   }
 
   get inFlightCount(): number {
@@ -125,7 +125,7 @@ export class DeliverySlots implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#sweeping.stop();
     for (const [app, queue] of this.#allQueues())
       while (queue.waiters.length > 0) this.#dequeue(app, queue, queue.waiters.pop())?.settle(undefined);
   }

@@ -11,7 +11,7 @@ const RESOLVE_TRIES = 2;
 const NEXT_ADDRESS_MS = 250;
 
 /** A refused or unresolved address. `classifyErrorCode` reads the code. */
-export class ConnectError extends Error {
+class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: string;
 

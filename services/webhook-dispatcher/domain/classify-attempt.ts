@@ -48,7 +48,7 @@ const ERROR_CLASSES: readonly (readonly [RegExp, AttemptClass])[] = [
 export const classifyErrorCode = (code: string | undefined): AttemptClass =>
   ERROR_CLASSES.find(([pattern]) => pattern.test(code ?? ''))?.[1] ?? 'connect-failed';
 
-/** Decides what follows from a class. A 410 stops: the receiver wants no more messages. */
+/** The next step after an attempt of a class. A 410 stops: the receiver wants no more messages. */
 export function judgeClass(
   attemptClass: AttemptClass,
 ): Extract<WebhookState, 'delivered' | 'stopped'> | 'retry' {

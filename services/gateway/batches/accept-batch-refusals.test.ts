@@ -1,0 +1,249 @@
+import {
+  ACCOUNT,
+  accountOf,
+  accountsOf,
+  ENTERPRISE_APP,
+  linesOf,
+  NDJSON,
+  openBatchRequest,
+  RULES,
+  sendSlowly,
+} from '../../../test/support/batch-bodies.ts';
+import { anAdmission } from '../../../test/support/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+
+const start = fakeGateways();
+const faultsOf = async (response: Response) =>
+  (await problemOf(response))['errors'] as { pointer: string; code: string; detail: string }[];
+
+describe('a batch', () => {
+  it('costs rate before its body is read, so a refused one is not read', async () => {
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }),
+    });
+    const { status, body } = await sendSlowly(gateway, ['{'], { isEnded: false });
+    expect([status, body['code']]).toEqual([429, 'rate-limited']);
+  });
+
+  it('is refused whole without quota, and nothing is published', async () => {
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, request.check ? { outcome: 'quota-exceeded' } : {}),
+    });
+    const response = await gateway.postBatch({ entries: [ACCOUNT], rules: RULES });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([429, 'monthly-quota-exceeded']);
+    expect(gateway.parts).toEqual([]);
+  });
+
+  it('is refused with 409 while too many batches of the app are unfinished, and its charge is refunded', async () => {
+    const gateway = await start({ unfinished: 2 });
+    const response = await gateway.postBatch(
+      { entries: accountsOf(3), rules: RULES },
+      { 'idempotency-key': 'k' },
+    );
+    expect([response.status, (await problemOf(response))['code']]).toEqual([409, 'limit-reached']);
+    expect(gateway.released).toMatchObject([{ month: '2026-11', count: 3, claim: { clientId: 'app_1' } }]);
+    expect(gateway.parts).toEqual([]);
+  });
+
+  it('is refused while its lane has too much lag', async () => {
+    const gateway = await start({ isOverloaded: (lane) => lane === 'batch' });
+    const response = await gateway.postBatch({ entries: [ACCOUNT], rules: RULES });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([503, 'overloaded']);
+    expect(response.headers.get('retry-after')).toBe('5');
+  });
+});
+
+describe('the faults of a batch', () => {
+  it('are listed by pointer, the first hundred, and refuse it whole', async () => {
+    const gateway = await start();
+    const bad = {
+      entries: [
+        ACCOUNT,
+        'vitalik.eth',
+        { account: 'x' },
+        { accounts: [ACCOUNT, ACCOUNT.toUpperCase().replace('X', 'x')] },
+        { ref: 'a' },
+        7,
+        { account: ACCOUNT, extra: 1 },
+        { account: ACCOUNT, accounts: [ACCOUNT] },
+        { account: ACCOUNT, ref: 'x'.repeat(129) },
+      ],
+      rules: [{ ...RULES[0], chainId: 5 }],
+      explain: true,
+    };
+    for (const response of [
+      await gateway.postBatch(bad),
+      await gateway.postBatch(linesOf({ rules: bad.rules, explain: true }, bad.entries), NDJSON),
+    ]) {
+      expect(response.status).toBe(422);
+      expect((await faultsOf(response)).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
+        '/explain unknown-member',
+        '/rules/0/chainId chain-unsupported',
+        '/entries/1 account-format-unsupported',
+        '/entries/2/account malformed',
+        '/entries/3/accounts/1 repeated',
+        '/entries/4/account required',
+        '/entries/5 wrong-type',
+        '/entries/6/extra unknown-member',
+        '/entries/7/accounts not-allowed',
+        '/entries/8/ref too-long',
+      ]);
+    }
+    const many = await gateway.postBatch({ entries: Array(500).fill('x'), rules: RULES });
+    expect(await faultsOf(many)).toHaveLength(100);
+    expect(gateway.parts).toEqual([]);
+    expect(gateway.admitted.every(({ check }) => check === undefined)).toBe(true);
+  });
+
+  it.each([
+    ['no entries', { entries: [], rules: RULES }, '/entries too-short'],
+    ['entries that are missing', { rules: RULES }, '/entries required'],
+    ['entries that are no list', { entries: {}, rules: RULES }, '/entries wrong-type'],
+    ['rules that are missing', { entries: [ACCOUNT] }, '/rules required'],
+    [
+      'more entries than its tier allows',
+      { entries: accountsOf(1_001), rules: RULES },
+      '/entries too-many-entries',
+    ],
+    [
+      'an entry that needs too many reads',
+      {
+        entries: [{ accounts: accountsOf(16) }],
+        rules: Array.from({ length: 13 }, (_, i) => ({
+          type: 'ERC20',
+          chainId: 1,
+          contractAddress: accountOf(i),
+          roleId: 'r',
+        })),
+      },
+      '/entries/0 too-many-reads',
+    ],
+  ])('tell of %s', async (_, body, expected) => {
+    const gateway = await start();
+    const response = await gateway.postBatch(body);
+    const problem = await problemOf(response);
+    const [fault] = problem['errors'] as { pointer: string; code: string }[];
+    expect([response.status, `${fault?.pointer} ${fault?.code}`]).toEqual([422, expected]);
+  });
+
+  it('tell of entries times rules above a million', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const rules = Array.from({ length: 150 }, (_, index) => ({ ...RULES[0], roleId: `r${index}` }));
+    const response = await gateway.postBatch(linesOf({ rules }, accountsOf(6_667)), NDJSON);
+    expect([response.status, (await problemOf(response))['code']]).toEqual([422, 'batch-too-large']);
+  });
+
+  it('tell of a malformed idempotency key', async () => {
+    const gateway = await start();
+    const response = await gateway.postBatch(
+      { entries: [ACCOUNT], rules: RULES },
+      { 'idempotency-key': 'ä'.repeat(2) },
+    );
+    expect(response.status).toBe(422);
+  });
+});
+
+describe('the body of a batch', () => {
+  it.each([
+    [
+      'that ends in the middle of a line',
+      `${linesOf({ rules: RULES }, [ACCOUNT])}"0x5290`,
+      400,
+      'malformed-json',
+      'Line 3 is not JSON',
+    ],
+    [
+      'with a line that is not JSON',
+      linesOf({ rules: RULES }, []).concat('x\n'),
+      400,
+      'malformed-json',
+      'Line 2 is not JSON',
+    ],
+    [
+      'with an empty line',
+      linesOf({ rules: RULES }, []).concat('\n'),
+      400,
+      'malformed-json',
+      'Line 2 is empty',
+    ],
+    [
+      'with a line above 8 KiB',
+      linesOf({ rules: RULES }, [{ account: ACCOUNT, ref: 'x'.repeat(9_000) }]),
+      413,
+      'body-too-large',
+      'Line 2',
+    ],
+    ['that is empty', '', 400, 'malformed-json', 'empty'],
+  ])('of NDJSON %s is refused, the line named', async (_, text, status, code, detail) => {
+    const gateway = await start();
+    const response = await gateway.postBatch(text, NDJSON);
+    const problem = await problemOf(response);
+    expect([response.status, problem['code']]).toEqual([status, code]);
+    expect(problem['detail']).toContain(detail);
+    expect(gateway.parts).toEqual([]);
+  });
+
+  it.each([
+    ['text/plain', {}],
+    ['application/json; charset=latin1', {}],
+    ['application/x-ndjson', { 'content-encoding': 'gzip' }],
+  ])('as %s is refused with 415', async (type, headers) => {
+    const gateway = await start();
+    const response = await gateway.postBatch('{}', { 'content-type': type, ...headers });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([415, 'media-type-unsupported']);
+  });
+
+  it('above 2 MiB of JSON is refused, and the client gets its answer', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const response = await gateway.postBatch({
+      entries: [ACCOUNT],
+      rules: RULES,
+      ref: 'x'.repeat(3_000_000),
+    });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([413, 'body-too-large']);
+  });
+
+  it('that does not arrive in time is 408, costs no quota, and its connection ends', async () => {
+    const gateway = await start({ bodyBounds: { bytesMax: 1_000_000, timeoutMs: 50 } });
+    const { status, body, headers } = await sendSlowly(gateway, ['{', '"'], { isEnded: false });
+    expect([status, body['code'], headers['connection']]).toEqual([408, 'body-timeout', 'close']);
+    expect(gateway.admitted.every(({ check }) => check === undefined)).toBe(true);
+    expect((await gateway.postBatch({ entries: [ACCOUNT], rules: RULES })).status).toBe(202);
+  });
+
+  it('is read one at a time for each client app', async () => {
+    const gateway = await start();
+    const outgoing = openBatchRequest(gateway);
+    const aborted = new Promise((resolve) => outgoing.on('error', resolve));
+    outgoing.write('{');
+    const body = { entries: [ACCOUNT], rules: RULES };
+    await waitUntil(
+      'a second body to be refused',
+      async () => (await gateway.postBatch(body)).status === 503,
+    );
+    outgoing.destroy();
+    await aborted;
+    await waitUntil(
+      'the slot of the client that went away',
+      async () => (await gateway.postBatch(body)).status === 202,
+    );
+  });
+
+  it('is bounded in bytes over all client apps, and its bytes are free again afterwards', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP, bodyBounds: { bytesMax: 5_000, timeoutMs: 10_000 } });
+    const response = await gateway.postBatch({ entries: accountsOf(200), rules: RULES });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([503, 'overloaded']);
+    for (let i = 0; i < 3; i += 1)
+      expect((await gateway.postBatch({ entries: accountsOf(50), rules: RULES })).status).toBe(202);
+  });
+
+  it('is read no further when the gateway stops', async () => {
+    const stopping = new AbortController();
+    const gateway = await start({ stopping: stopping.signal });
+    const sent = sendSlowly(gateway, ['{'], { isEnded: false });
+    await waitUntil('the rate to be charged', () => gateway.admitted.length > 0);
+    stopping.abort();
+    expect((await sent).status).toBe(503);
+  });
+});

@@ -1,0 +1,96 @@
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import type { Usage } from '#shared/contracts/usage.ts';
+import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import { makeAlertQuota } from './alert-quota.ts';
+
+const usageOf = (monthTotal: number, asOf = '2026-11-21T10:00:00.000Z'): Usage => ({
+  clientId: 'app_1',
+  hour: '2026-11-21T10',
+  accepted: 1,
+  refused: 0,
+  month: '2026-11',
+  monthTotal,
+  asOf,
+});
+
+function makeAlerts({
+  app = {},
+  isBrokerAway = () => false,
+}: {
+  app?: Partial<ClientApp>;
+  isBrokerAway?: () => boolean;
+} = {}) {
+  const published: WebhookRetry[] = [];
+  const stored = new Map<string, string>();
+  let sent = 0;
+  const alertQuota = makeAlertQuota({
+    clientApps: {
+      read: async () =>
+        ({ clientId: 'app_1', accountId: 'a', alertUrl: 'https://example.com/hook', ...app }) as ClientApp,
+    },
+    accounts: { read: async () => ({ accountId: 'a', tier: 'free' }) as Account },
+    results: {
+      saveIfAbsent: async ({ requestId, resultJson }) => {
+        stored.set(requestId, stored.get(requestId) ?? resultJson);
+        return stored.get(requestId) ?? '';
+      },
+    },
+    quotaAlerts: {
+      readSent: async () => sent,
+      markSent: async (_, __, threshold) => {
+        sent = threshold;
+      },
+    },
+    publishDelivery: async (delivery) => {
+      if (isBrokerAway()) throw new Error('the broker is away');
+      published.push(delivery);
+    },
+  });
+  const forget = () => {
+    sent = 0;
+  };
+  const told = () =>
+    published.map(({ resultJson }) => JSON.parse(resultJson) as { threshold: number; used: number });
+  return { alertQuota, published, told, forget };
+}
+
+test('an app is told of 80 % and of 100 %, once each', async () => {
+  const { alertQuota, told } = makeAlerts();
+  for (const total of [0, 7_999, 8_000, 8_001, 9_999, 10_000, 10_000]) await alertQuota(usageOf(total));
+  expect(told()).toMatchObject([
+    { threshold: 80, used: 8_000, quota: 10_000, month: '2026-11' },
+    { threshold: 100, used: 10_000 },
+  ]);
+});
+
+test('an alert that is published again, after a crash or a loss, has the same id and the same bytes', async () => {
+  const { alertQuota, published, forget } = makeAlerts();
+  await alertQuota(usageOf(8_000));
+  forget();
+  await alertQuota(usageOf(8_500, '2026-11-21T11:00:00.000Z'));
+  expect(published).toHaveLength(2);
+  expect(published[1]).toMatchObject({
+    requestId: published[0]?.requestId,
+    resultJson: published[0]?.resultJson,
+  });
+});
+
+test('an alert that the broker did not take is tried again with the next total', async () => {
+  let isAway = true;
+  const { alertQuota, told } = makeAlerts({ isBrokerAway: () => isAway });
+  await expect(alertQuota(usageOf(8_000))).rejects.toThrow('away');
+  isAway = false;
+  await alertQuota(usageOf(8_001));
+  expect(told()).toMatchObject([{ threshold: 80, used: 8_000 }]);
+});
+
+test('an app without an address, or that is deleted, is not told, nor of a month that is over', async () => {
+  for (const app of [{ alertUrl: undefined }, { deletedAt: '2026-11-21T00:00:00.000Z' }]) {
+    const { alertQuota, told } = makeAlerts({ app: app as Partial<ClientApp> });
+    await alertQuota(usageOf(10_000));
+    expect(told()).toEqual([]);
+  }
+  const { alertQuota, told } = makeAlerts();
+  await alertQuota(usageOf(10_000, '2026-12-02T00:00:00.000Z'));
+  expect(told()).toEqual([]);
+});

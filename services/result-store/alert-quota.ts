@@ -1,0 +1,59 @@
+import {
+  alertEndsAt,
+  deliveryOfAlert,
+  type QuotaAlert,
+  reachedThresholds,
+} from '#shared/contracts/quota-alert.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
+import type { Usage } from '#shared/contracts/usage.ts';
+import type { WebhookRetry } from '#shared/contracts/webhook.ts';
+import type { Accounts } from '#shared/redis/accounts.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { QuotaAlerts } from '#shared/redis/quota-alerts.ts';
+import type { Results } from '#shared/redis/results.ts';
+
+type Dependencies = {
+  readonly clientApps: Pick<ClientApps, 'read'>;
+  readonly accounts: Pick<Accounts, 'read'>;
+  readonly results: Pick<Results, 'saveIfAbsent'>;
+  readonly quotaAlerts: QuotaAlerts;
+  /** Publishes to `webhook.requested.v1`. */
+  readonly publishDelivery: (delivery: WebhookRetry) => Promise<void>;
+};
+
+/**
+ * Tells an app that asked for it when it has used up 80 % and 100 % of its month.
+ *
+ * The alert is stored, published and marked, in this order. What is repeated after a crash has the same id and the same
+ * bytes, and the dispatcher delivers an id once.
+ *
+ * @throws ServiceError if Redis or the broker is away: the next total tries it again
+ */
+export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<void> {
+  return async function alertQuota({ clientId, month, monthTotal, asOf }) {
+    // Totals of an ended month come in its last minutes: nobody can act on them any more.
+    if (monthTotal === 0 || Date.parse(asOf) >= alertEndsAt(month)) return;
+    const app = await deps.clientApps.read(clientId);
+    if (app?.alertUrl === undefined || app.deletedAt !== undefined) return;
+    const owner = await deps.accounts.read(app.accountId);
+    const quota = owner ? limitsOf(owner).requestsPerMonth : app.limits.requestsPerMonth;
+    const sent = await deps.quotaAlerts.readSent(clientId, month);
+    for (const threshold of reachedThresholds(monthTotal, quota, sent)) {
+      const alert: QuotaAlert = {
+        type: 'quota.threshold',
+        clientId,
+        month,
+        threshold,
+        used: monthTotal,
+        quota,
+        at: asOf,
+      };
+      const delivery = deliveryOfAlert(alert, app.alertUrl);
+      const { requestId, resultJson } = delivery;
+      const retainUntil = Date.parse(delivery.retainUntil);
+      const stored = await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil });
+      await deps.publishDelivery({ ...delivery, resultJson: stored });
+      await deps.quotaAlerts.markSent(clientId, month, threshold);
+    }
+  };
+}
