@@ -6,7 +6,7 @@ import {
   PART_READS_MAX,
 } from '#shared/contracts/batch.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { countReads } from '#shared/contracts/count-reads.ts';
+import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rule-set.ts';
 import {
@@ -17,7 +17,6 @@ import {
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watch.ts';
-import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { ChargeWatch } from '#shared/redis/watch-quota.ts';
 
@@ -44,11 +43,11 @@ export type AskedChecks = {
   readonly minBlock?: Readonly<Record<string, number>>;
   readonly reorgFrom?: Readonly<Record<string, number>>;
   readonly isCharged: boolean;
-  /** Called with the id of each part before it is published. */
-  readonly beforePart?: (requestId: string) => Promise<void>;
+  /** Called with the id of each part before it is charged and published; false ends the asking. */
+  readonly beforePart?: (requestId: string) => Promise<boolean>;
 };
 
-/** Asks for checks; false where the quota does not allow them, and the watch was paused. */
+/** Asks for checks; false where not all were asked for: the app is gone, or the quota is used and the watch was paused. */
 export type AskChecks = (asked: AskedChecks) => Promise<boolean>;
 
 export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;
@@ -59,12 +58,14 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
     const { clientId } = watch;
     const rules = rulesOf(ruleSet);
     for (const part of cutParts(members, rules)) {
+      const requestId = `watch_${randomUUID()}`;
+      if (asked.beforePart && !(await asked.beforePart(requestId))) return false;
       const nowMs = deps.now();
       const acceptedAt = new Date(nowMs).toISOString();
       const month = acceptedAt.slice(0, 7);
       if (asked.isCharged) {
         const limits = await deps.readLimits(clientId);
-        if (limits === undefined) throw new ServiceError('not-found', `there is no client app ${clientId}`);
+        if (limits === undefined) return false;
         const charge = { clientId, count: part.length, month, quotaShare: watch.quotaShare };
         const outcome = await deps.chargeWatch({ ...charge, requestsPerMonth: limits.requestsPerMonth });
         if (outcome !== 'charged') {
@@ -79,9 +80,8 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
         rules: rulesNameOf(ruleSet),
         ...(sweep === undefined ? {} : { sweep }),
         ...(asked.reorgFrom === undefined ? {} : { reorgFrom: asked.reorgFrom }),
+        ...(asked.minBlock === undefined ? {} : { minBlock: asked.minBlock }),
       };
-      const requestId = `watch_${randomUUID()}`;
-      await asked.beforePart?.(requestId);
       await deps.publish(
         checkRequestedBatch,
         {
@@ -102,7 +102,7 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
           ...(asked.isCharged ? { chargedMonth: month } : {}),
           entries: part.map(entryOf),
           rules,
-          // What could not be read is never a "no", whatever the rule set says for checks.
+          // An unreadable rule is never a "no", whatever the rule set says for checks.
           onUndetermined: 'omit',
           consistency: { blockTag: watch.blockTag, minBlock: { ...asked.minBlock } },
         },
@@ -123,11 +123,9 @@ const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEnt
 function cutParts(members: readonly WatchMember[], rules: readonly Rule[]): WatchMember[][] {
   const parts: WatchMember[][] = [];
   let [part, reads]: [WatchMember[], number] = [[], 0];
-  // Most members have one wallet, and need the same reads.
-  const single = countReads({ account: members[0]?.account ?? '' }, rules);
+  const readsOf = makeReadCounter(rules);
   for (const member of members) {
-    const isSingle = member.accounts === undefined && member.vaults === undefined;
-    const needed = isSingle ? single : countReads(member, rules);
+    const needed = readsOf(member);
     if (part.length === PART_ENTRIES_MAX || (part.length > 0 && reads + needed > PART_READS_MAX)) {
       parts.push(part);
       [part, reads] = [[], 0];

@@ -1,12 +1,7 @@
-import {
-  type CheckCause,
-  type Watch,
-  type WatchMember,
-  watchOfUid,
-  watchUid,
-} from '#shared/contracts/watch.ts';
+import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { MemberName, WatchMembers } from '#shared/redis/watch-members.ts';
+import type { MemberName } from '#shared/redis/watch-member-text.ts';
+import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { AskChecks, AskedChecks } from './ask-checks.ts';
 
@@ -16,10 +11,12 @@ const DUE_MAX = 1_000;
 const AGAIN_MS = 60_000;
 
 type Dependencies = {
-  readonly watches: Pick<Watches, 'read'>;
+  readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'due' | 'putOff' | 'readMany'>;
+  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'putOff' | 'readMany'>;
   readonly askChecks: AskChecks;
+  readonly partitions: readonly number[];
+  readonly isOwned: (partition: number) => boolean;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -37,16 +34,19 @@ export function groupByWatch(names: readonly MemberName[]): Map<string, string[]
 
 /** Asks for checks of some members of a watch, unless it is gone or paused. */
 export async function askFor(
-  { watches, ruleSets, members: view, askChecks }: Omit<Dependencies, 'now'>,
+  {
+    watches,
+    ruleSets,
+    members: view,
+    askChecks,
+  }: Pick<Dependencies, 'watches' | 'ruleSets' | 'askChecks'> & { members: Pick<WatchMembers, 'readMany'> },
   uid: string,
   memberIds: readonly string[],
   optionsOf: (members: readonly WatchMember[]) => readonly Omit<AskedChecks, 'watch' | 'ruleSet'>[],
-  isWanted: (watch: Watch) => boolean = () => true,
 ): Promise<void> {
-  const { clientId, watchId } = watchOfUid(uid);
-  const watch = await watches.read(clientId, watchId);
-  if (watch === undefined || watchUid(watch) !== uid || watch.paused || !isWanted(watch)) return;
-  const ruleSet = await ruleSets.read(clientId, watch.ruleSet);
+  const watch = await watches.readByUid(uid);
+  if (watch === undefined || watch.paused) return;
+  const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
   if (ruleSet === undefined) return;
   const found = await view.readMany(uid, memberIds);
   const members = found.flatMap((member) => (member && member.removedAt === undefined ? [member] : []));
@@ -57,18 +57,39 @@ export async function askFor(
 /** Asks for the checks of members that are due by themselves: new ones, and those that could not be read. */
 export function makeCheckDue(deps: Dependencies) {
   const cause: CheckCause = 'schedule';
-  return async function checkDue(partition: number): Promise<void> {
-    const nowMs = deps.now();
+  const checkPartition = async (partition: number, nowMs: number): Promise<void> => {
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
-    if (due.length === 0) return;
     await deps.members.putOff(due, nowMs + AGAIN_MS);
     for (const [uid, memberIds] of groupByWatch(due))
       await askFor(deps, uid, memberIds, (members) => [
         { members: members.filter(isNew), cause, isCharged: true },
-        { members: members.filter((member) => !isNew(member)), cause, isCharged: false },
+        ...unreadChecks(members.filter((member) => !isNew(member))),
       ]);
+  };
+  return async function checkDue(): Promise<void> {
+    const nowMs = deps.now();
+    const own = deps.partitions.filter(deps.isOwned);
+    // One look at all of them, in one command of the client: mostly nobody is due.
+    const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
+    for (const [index, partition] of own.entries())
+      if ((dueAtMs[index] ?? Infinity) <= nowMs) await checkPartition(partition, nowMs);
   };
 }
 
-const isNew = ({ checkedAt, walletsAt }: WatchMember): boolean =>
+/** The checks of members that could not be read: not below the block of a transfer that none of them has read yet. */
+function unreadChecks(members: readonly WatchMember[]) {
+  const awaiting = members.filter(({ awaitedBlocks }) => awaitedBlocks !== undefined);
+  const minBlock: Record<string, number> = {};
+  for (const { awaitedBlocks = {} } of awaiting)
+    for (const [chainId, number] of Object.entries(awaitedBlocks))
+      minBlock[chainId] = Math.max(number, minBlock[chainId] ?? 0);
+  const others = members.filter(({ awaitedBlocks }) => awaitedBlocks === undefined);
+  return [
+    { members: others, cause: 'schedule', isCharged: false },
+    { members: awaiting, cause: 'transfer', isCharged: false, minBlock },
+  ] as const;
+}
+
+/** Whether its wallets were not checked yet. */
+export const isNew = ({ checkedAt, walletsAt }: WatchMember): boolean =>
   checkedAt === undefined || checkedAt < walletsAt;

@@ -14,7 +14,7 @@ const WatcherEnvironment = z.object({
 });
 
 export type WatcherConfig = CommonConfig & {
-  /** Parts of one sweep that may wait for their results: what paces a sweep. */
+  /** Parts of one sweep that may wait for their results: this bound paces a sweep. */
   readonly partsMax: number;
 };
 

@@ -10,14 +10,15 @@ import {
   type WatchCommand,
   type WatchEvaluated,
   type WatchMember,
-  watchOfUid,
   watchUid,
 } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { RefundWatch } from '#shared/redis/watch-quota.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
+import { isNew } from './check-due.ts';
 import {
   type Applied,
   applyCheck,
@@ -34,7 +35,7 @@ import { eventIdOf, type PublishChanges } from './publish-changes.ts';
 const CHUNK = 500;
 /** Beyond, a write of the member by others comes before every one of ours: that is a bug. */
 const TRIES_MAX = 20;
-/** A check that could not read, of a member that no sweep is about to check, is made again then. */
+/** A check that could not read, of a member that no sweep is about to check, is made again then at the earliest. */
 const RETRY_MS = 60_000;
 
 const inflate = promisify(gunzip);
@@ -49,14 +50,15 @@ const Line = z.object({
 });
 
 export type Dependencies = {
-  readonly watches: Pick<Watches, 'read'>;
+  readonly watches: Pick<Watches, 'readByUid'>;
   readonly members: Pick<
     WatchMembers,
-    'readMany' | 'write' | 'refresh' | 'scan' | 'withheld' | 'figures' | 'mayRevoke'
+    'readMany' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
   >;
-  readonly sweeps: Pick<WatchSweeps, 'finish'>;
+  readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen'>;
   readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
-  /** Charges the check of a transfer that led to an event; what exceeds the quota is not charged. */
+  readonly refund: RefundWatch;
+  /** Charges the check of a transfer that led to an event; checks beyond the quota are not charged. */
   readonly chargeEvents: (watch: Watch, count: number) => Promise<void>;
   readonly metrics: Pick<WatcherMetrics, 'countLooks' | 'countEvent'>;
   /** Epoch ms, Redis's clock. */
@@ -78,24 +80,16 @@ export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated>
   };
 }
 
-/** The watch that a uid names, unless it is gone. */
-async function readWatch(
-  { watches }: Pick<Dependencies, 'watches'>,
-  uid: string,
-): Promise<Watch | undefined> {
-  const { clientId, watchId } = watchOfUid(uid);
-  const watch = await watches.read(clientId, watchId);
-  return watch && watchUid(watch) === uid ? watch : undefined;
-}
-
 async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition: number): Promise<void> {
   if (part.delivery.mode !== 'watch') throw new ServiceError('message-unreadable', 'the part is of no watch');
+  await refundUndecided(deps, part);
   const context = CheckContext.parse(JSON.parse(part.delivery.context));
   const { watchUid: uid, cause, sweep } = context;
-  const watch = await readWatch(deps, uid);
-  // What a paused watch would be told is found by the sweep that `resume` starts.
+  const watch = await deps.watches.readByUid(uid);
+  // `resume` starts a sweep, which finds the changes that a paused watch has missed.
   if (watch && !watch.paused) {
-    const checks = await readChecks(part, context);
+    const isLate = sweep !== undefined && !(await deps.sweeps.isOpen(uid, sweep));
+    const checks = await readChecks(part, context, isLate);
     deps.metrics.countLooks(cause, checks.size);
     const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
     const held = await holdExcess(deps, watch, members, checks);
@@ -103,15 +97,22 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
       const check = checks.get(member.memberId);
       return check ? applyCheck(member, check, held.get(member.memberId)) : { member, revoked: [] };
     };
-    const eventCount = await changeMembers(deps, { watch, partition, members, change, sweep });
+    const eventCount = await changeMembers(deps, { watch, partition, members, change });
     if (cause === 'transfer' && eventCount > 0) await deps.chargeEvents(watch, eventCount);
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
 }
 
+/** A check is refunded if nothing was decided and all that failed may succeed later, as any other check is. */
+async function refundUndecided({ refund }: Dependencies, part: BatchPartCompleted): Promise<void> {
+  const { clientId, chargedMonth: month, refundCount: count, requestId } = part;
+  if (month !== undefined && count > 0) await refund({ clientId, month, count, requestId });
+}
+
 async function readChecks(
   part: BatchPartCompleted,
-  { cause, rules, sweep, reorgFrom }: CheckContext,
+  { cause, rules, sweep, reorgFrom, minBlock }: CheckContext,
+  isLate: boolean,
 ): Promise<Map<string, MemberCheck>> {
   const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
   const checks = new Map<string, MemberCheck>();
@@ -133,7 +134,10 @@ async function readChecks(
       cause,
       rules,
       sweep,
+      isLate,
       reorgFrom,
+      minBlock,
+      headTimes: part.headTimes,
       accounts: accounts.map((each) => each.toLowerCase()),
       verdicts: new Map(verdicts),
       blockNumbers: line.blockNumbers,
@@ -173,7 +177,7 @@ async function holdExcess(
 
 async function obey(deps: Dependencies, command: WatchCommand): Promise<void> {
   const { watchUid: uid, partition, at } = command;
-  const watch = await readWatch(deps, uid);
+  const watch = await deps.watches.readByUid(uid);
   const change: Change = (member) =>
     command.command === 'release'
       ? releaseHeld(member, at)
@@ -186,8 +190,7 @@ async function obey(deps: Dependencies, command: WatchCommand): Promise<void> {
       partition,
       members,
       change,
-      countsRevoked: command.command !== 'release',
-      sweep: undefined,
+      decision: command.command,
     });
   }
   if (command.command === 'settle') await deps.sweeps.finish(uid, command.sweep, `settle/${partition}`);
@@ -198,11 +201,11 @@ type Changes = {
   readonly partition: number;
   readonly members: readonly WatchMember[];
   readonly change: Change;
-  readonly countsRevoked?: boolean;
-  readonly sweep: number | undefined;
+  /** The members are not checked: withheld revocations of them are decided on. */
+  readonly decision?: WatchCommand['command'];
 };
 
-/** Changes members and publishes what changed; returns how many events there were. */
+/** Changes members and publishes their changes; returns the number of events. */
 async function changeMembers(deps: Dependencies, changes: Changes): Promise<number> {
   const { watch, partition, members } = changes;
   const unchanged: WatchMember[] = [];
@@ -216,21 +219,31 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
     )
   ).filter((member) => member !== undefined);
   await deps.members.refresh(watchUid(watch), partition, unchanged);
+  await Promise.all(
+    unchanged.map(async (member) => {
+      const dueAtMs = dueAfter(member, watch, deps.now());
+      const { memberId } = member;
+      if (dueAtMs !== undefined) await deps.members.setDue([{ uid: watchUid(watch), memberId }], dueAtMs);
+    }),
+  );
   await Promise.all(changed.map((member) => deps.publishChanges.publishMember(watch, member)));
   return changed.filter(({ event }) => event !== undefined).length;
 }
 
+/** Nothing where there is nothing to note: the member is gone, the check is stale, or the decision was not about it. */
 async function writeChange(
   { members: view, now, metrics }: Dependencies,
-  { watch, change, sweep, countsRevoked = true }: Changes,
+  { watch, change, decision }: Changes,
   read: WatchMember,
 ): Promise<{ readonly member: WatchMember; readonly isChanged: boolean } | undefined> {
   const uid = watchUid(watch);
   for (let [tries, before]: [number, WatchMember | undefined] = [0, read]; tries < TRIES_MAX; tries++) {
     if (!isThere(before)) return undefined;
     const nowMs = now();
-    const { member, event } = change(before);
-    if (!isToPublish(before, member)) return { member, isChanged: false };
+    const { member, event, isToRecheck } = change(before);
+    if (isToRecheck) await view.setDue([{ uid, memberId: member.memberId }], nowMs);
+    if (!isToPublish(before, member))
+      return member === before || decision ? undefined : { member, isChanged: false };
     const { event: _, ...rest } = member;
     const at = new Date(nowMs).toISOString();
     const composed = event && composeRolesChanged(member, event, eventIdOf(member, event.sequence), at);
@@ -239,9 +252,9 @@ async function writeChange(
       version: Math.max(nowMs, before.version + 1),
       ...(composed === undefined ? {} : { event: composed }),
     };
-    const isUnread = sweep === undefined && member.errors.some(({ retryable }) => retryable);
-    const dueAtMs = isUnread ? nowMs + RETRY_MS : undefined;
-    if (await view.write(before, after, nowMs, { dueAtMs, countsRevoked })) {
+    // A decision leaves a member due whose new wallets were not checked yet.
+    const dueAtMs = decision && isNew(member) ? nowMs : dueAfter(member, watch, nowMs);
+    if (await view.write(before, after, nowMs, { dueAtMs, countsRevoked: decision !== 'release' })) {
       if (event) metrics.countEvent(event.cause);
       return { member: after, isChanged: true };
     }
@@ -250,12 +263,19 @@ async function writeChange(
   throw new ServiceError('overloaded', 'a member is being written by too many');
 }
 
+/** When a member that could not be read is checked again: as much later as it has been unread, so waits double. */
+function dueAfter({ unreadSince }: WatchMember, { everySeconds }: Watch, nowMs: number): number | undefined {
+  if (unreadSince === undefined) return undefined;
+  return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), RETRY_MS), everySeconds * 1_000);
+}
+
 const isThere = (member: WatchMember | undefined): member is WatchMember =>
   member !== undefined && member.removedAt === undefined;
 
-/** Whether the topic must learn of it: when a member was checked last, and at which block, stands in the view alone. */
-function isToPublish(before: WatchMember, after: WatchMember): boolean {
-  const of = ({ roles, sequence, rules, reorgedAt, checkedAt }: WatchMember) =>
-    JSON.stringify([roles, sequence, rules, reorgedAt, checkedAt !== undefined]);
-  return before !== after && of(before) !== of(after);
-}
+/** Whether the topic needs the new state: only the view holds when and at which block a member was checked last. */
+const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
+  // `applyCheck` and its like leave equal roles and rules as they are.
+  before.roles !== after.roles ||
+  before.rules !== after.rules ||
+  before.reorgedAt !== after.reorgedAt ||
+  (before.checkedAt === undefined) !== (after.checkedAt === undefined);

@@ -11,9 +11,9 @@ import { askFor, groupByWatch } from './check-due.ts';
 const AGAIN_MS = 30_000;
 
 type Dependencies = {
-  readonly watches: Pick<Watches, 'read'>;
+  readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readMany' | 'due' | 'putOff'>;
+  readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readMany'>;
   readonly askChecks: AskChecks;
   /** Sweeps every watch that follows the contract. */
   readonly sweepFollowers: (
@@ -26,29 +26,32 @@ type Dependencies = {
 /** Asks for the checks that a transfer makes due: of the members whose wallet it names. */
 export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred> {
   return async function handleTransfer(transfer) {
-    const { chainId, account, blockNumber, blockTag, dropped } = transfer;
+    const { chainId, account, blockNumber, dropped, afterReorg } = transfer;
     if (account === undefined) return deps.sweepFollowers(transfer);
     const names = await deps.members.ofWallet(account);
     if (names.length === 0) return;
-    // Until the answer comes: it takes the member out of those that are due.
-    await deps.members.setDue(names, deps.now() + AGAIN_MS);
     const block = { [String(chainId)]: blockNumber };
-    for (const [uid, memberIds] of groupByWatch(names))
+    for (const [uid, memberIds] of groupByWatch(names)) {
+      const watch = await deps.watches.readByUid(uid);
+      const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
+      // Others may follow a contract that this watch is not about, and send its tokens to anybody.
+      if (!watch || !ruleSet || !isAbout(ruleSet, watch, transfer)) continue;
+      // Until the answer comes: it takes the member out of those that are due.
+      await deps.members.setDue(
+        memberIds.map((memberId) => ({ uid, memberId })),
+        deps.now() + AGAIN_MS,
+      );
       for (const ofPartition of byPartition(uid, memberIds))
-        await askFor(
-          deps,
-          uid,
-          ofPartition,
-          (members) => [
-            {
-              members,
-              cause: 'transfer',
-              isCharged: false,
-              ...(dropped ? { reorgFrom: block } : { minBlock: block }),
-            },
-          ],
-          (watch) => watch.follow && watch.blockTag === blockTag,
-        );
+        await askFor(deps, uid, ofPartition, (members) => [
+          {
+            members,
+            cause: 'transfer',
+            isCharged: false,
+            ...(dropped ? {} : { minBlock: block }),
+            ...(dropped || afterReorg ? { reorgFrom: block } : {}),
+          },
+        ]);
+    }
   };
 }
 

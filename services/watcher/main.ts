@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { chainTransferred, MEMBER_PARTITIONS, type Watch, watchEvaluated } from '#shared/contracts/watch.ts';
 import { makeWriteDocument } from '#shared/documents/write-document.ts';
@@ -10,12 +11,14 @@ import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeResults } from '#shared/redis/results.ts';
-import { makeRuleSets } from '#shared/redis/rule-sets.ts';
+import { makeRuleSets, RULE_SET_CHANGED } from '#shared/redis/rule-sets.ts';
+import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
-import { makeChargeWatch } from '#shared/redis/watch-quota.ts';
+import { makeChargeWatch, makeRefundWatch } from '#shared/redis/watch-quota.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
 import { startRepeating } from '#shared/repeat.ts';
+import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAskChecks } from './ask-checks.ts';
 import { makeCheckDue } from './check-due.ts';
@@ -32,9 +35,11 @@ import { makeTendWatches } from './tend-watches.ts';
 
 /** Partitions whose records are handled at once; those of one partition are handled one after another. */
 const WINDOW = MEMBER_PARTITIONS;
-const TRANSFERS = { window: 256, fetchWaitMs: 100 } as const;
+const TRANSFERS_WINDOW = 256;
 const DUE_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 500;
+/** Between two looks at whether a sweep may go on. */
+const PACE_MS = 100;
 const TEND_INTERVAL_MS = 2_000;
 const OUTBOX_INTERVAL_MS = 15_000;
 
@@ -43,7 +48,7 @@ await runService(
   'watcher',
   () => loadConfig(process.env),
   async (scope, context, config) => {
-    const { redis } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
+    const { redis, subscriber } = scope.use(await connectRedis({ ...config, ...config.redis }, context));
     const clock = scope.use(await startClock(redis));
     watchClock(context.metrics, clock);
     const { now } = clock;
@@ -84,6 +89,13 @@ await runService(
         );
       },
     });
+    await subscribe(await subscriber(), RULE_SET_CHANGED, {
+      onMessage(id) {
+        const [clientId = '', ruleSet = ''] = id.split('/');
+        watches.setUsersDue(clientId, ruleSet, now()).catch(tending.tendAll);
+      },
+      onGap: tending.tendAll,
+    });
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
     const chargeWatch = makeChargeWatch(redis);
     const askChecks = makeAskChecks({ ...common, chargeWatch, readLimits, pause: tending.pause });
@@ -94,47 +106,53 @@ await runService(
     };
 
     scope.use(
-      await kafka.consume({
-        groupId: CONSUMER_GROUPS.members,
-        topics: [watchEvaluated],
-        window: WINDOW,
-        handle: makeHandleEvaluated({ ...common, publishChanges, chargeEvents }),
-        onAssignment: (assigned) => {
-          owned = new Set(assigned);
-        },
-      }),
-    );
-    scope.use(
-      await kafka.consume({
-        ...TRANSFERS,
-        groupId: CONSUMER_GROUPS.transfers,
-        topics: [chainTransferred],
-        handle: makeHandleTransfer({
-          ...common,
-          askChecks,
-          sweepFollowers: makeSweepFollowers({ ...common, partitions }),
+      await startTogether([
+        kafka.consume({
+          groupId: CONSUMER_GROUPS.members,
+          topics: [watchEvaluated],
+          window: WINDOW,
+          handle: makeHandleEvaluated({
+            ...common,
+            publishChanges,
+            refund: makeRefundWatch(redis),
+            chargeEvents,
+          }),
+          onAssignment: (assigned) => {
+            owned = new Set(assigned);
+          },
         }),
-      }),
+        kafka.consume({
+          window: TRANSFERS_WINDOW,
+          groupId: CONSUMER_GROUPS.transfers,
+          topics: [chainTransferred],
+          handle: makeHandleTransfer({
+            ...common,
+            askChecks,
+            sweepFollowers: makeSweepFollowers({ ...common, partitions }),
+          }),
+        }),
+      ]),
     );
 
-    const checkDue = makeCheckDue({ ...common, askChecks });
+    const checkDue = makeCheckDue({ ...common, askChecks, partitions });
     const runSweeps = makeRunSweeps({
       ...common,
       askChecks,
       announceHeld: tending.announceHeld,
       partsMax: config.partsMax,
+      pace: () => delay(PACE_MS),
     });
-    const repeat = (what: string, work: () => Promise<unknown>, intervalMs: number) =>
+    const repeat = (failure: string, work: () => Promise<unknown>, intervalMs: number) =>
       scope.use(
         startRepeating(async () => void (await work()), {
           intervalMs,
-          onError: (error) => context.log.warn({ error: describeError(error) }, what),
+          onError: (error) => context.log.warn({ error: describeError(error) }, failure),
         }),
       );
     const forOwned = async (work: (partition: number) => Promise<void>) => {
       for (const partition of partitions.filter(isOwned)) await work(partition);
     };
-    repeat('due members not checked', () => forOwned(checkDue), DUE_INTERVAL_MS);
+    repeat('due members not checked', checkDue, DUE_INTERVAL_MS);
     repeat('sweeps not carried on', runSweeps, SWEEP_INTERVAL_MS);
     repeat('watches not tended', tending.tendWatches, TEND_INTERVAL_MS);
     repeat('outbox not published', () => forOwned(publishChanges.publishOutbox), OUTBOX_INTERVAL_MS);

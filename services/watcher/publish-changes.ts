@@ -5,22 +5,30 @@ import {
   type WatchEvent,
   type WatchMember,
   watchMember,
-  watchOfUid,
 } from '#shared/contracts/watch.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
+import { publishNewer } from '#shared/documents/publish-newer.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
+import { groupByWatch } from './check-due.ts';
 
 /** How long an event can be sent again on request. */
 const EVENT_KEPT_MS = 72 * 3_600_000;
 
+/** Members published at a time. */
+const CHUNK = 500;
+/** A gateway that adds or removes a member publishes it itself within this time. */
+const WRITTEN_BY_GATEWAY_MS = 10_000;
+
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly members: Pick<WatchMembers, 'markSent' | 'outbox' | 'readMany'>;
-  readonly watches: Pick<Watches, 'read'>;
+  readonly members: Pick<WatchMembers, 'markSent' | 'outbox' | 'readMany' | 'readNewer'>;
+  readonly watches: Pick<Watches, 'readByUid'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
 };
 
 export type PublishChanges = ReturnType<typeof makePublishChanges>;
@@ -30,7 +38,7 @@ export type PublishChanges = ReturnType<typeof makePublishChanges>;
  * topics, the state first, and then the view learns that they are there. Doing it twice sends the same bytes under the
  * same id.
  */
-export function makePublishChanges({ publish, results, members, watches }: Dependencies) {
+export function makePublishChanges({ publish, results, members, watches, now }: Dependencies) {
   const publishEvent = async (
     { clientId, callbackUrl }: Pick<Watch, 'clientId' | 'callbackUrl'>,
     { id, json, at }: WatchEvent,
@@ -56,23 +64,32 @@ export function makePublishChanges({ publish, results, members, watches }: Depen
     await publish(watchMember, member);
     // A watch that is gone tells nobody.
     if (member.event && watch) await publishEvent(watch, member.event);
-    await members.markSent(member);
+    if (!(await members.markSent(member))) await publishNewer({ members, publish }, member);
   };
 
   return {
     publishEvent,
     publishMember,
-    /** Publishes what a process that died has left behind. */
+    /** Publishes the events that a dead process has left in the outbox. */
     async publishOutbox(partition: number): Promise<void> {
-      const names = await members.outbox(partition);
-      for (const { uid, memberId } of names) {
-        const { clientId, watchId } = watchOfUid(uid);
-        const [member] = await members.readMany(uid, [memberId]);
-        if (member) await publishMember(await watches.read(clientId, watchId), member);
+      for (const [uid, memberIds] of groupByWatch(await members.outbox(partition))) {
+        const watch = await watches.readByUid(uid);
+        for (let at = 0; at < memberIds.length; at += CHUNK) {
+          const found = await members.readMany(uid, memberIds.slice(at, at + CHUNK));
+          await Promise.all(
+            found.map((member) =>
+              member && isLeftBehind(member, now()) ? publishMember(watch, member) : undefined,
+            ),
+          );
+        }
       }
     },
   };
 }
+
+/** A version is the time of its write. An event is due at once: the record that caused it waits for nothing else. */
+const isLeftBehind = ({ event, version }: WatchMember, nowMs: number): boolean =>
+  event !== undefined || nowMs - version > WRITTEN_BY_GATEWAY_MS;
 
 /** The id of a member's event: the same however often it is made, and of no other event. */
 export const eventIdOf = (member: WatchMember, sequence: number): string =>

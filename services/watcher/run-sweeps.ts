@@ -1,12 +1,10 @@
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
 import {
   type HeldRole,
-  MEMBER_PARTITIONS,
   partitionOfWatch,
   type Watch,
   type WatchCommand,
   watchEvaluated,
-  watchOfUid,
   watchUid,
 } from '#shared/contracts/watch.ts';
 import { describeError } from '#shared/errors.ts';
@@ -23,10 +21,9 @@ import { exceedsShare } from './domain/exceeds-share.ts';
 export const SWEEP_MS_MAX = 15 * 60_000;
 /** A settlement that was not carried out is published again. */
 const SETTLE_AGAIN_MS = 60_000;
-const PACE_MS = 100;
 
 type Dependencies = {
-  readonly watches: Pick<Watches, 'read'>;
+  readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'scan'>;
   readonly sweeps: WatchSweeps;
@@ -36,6 +33,8 @@ type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly isOwned: (partition: number) => boolean;
   readonly partsMax: number;
+  /** Resolves when it is time to see again whether fewer parts wait for their results. */
+  readonly pace: () => Promise<unknown>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
   readonly log: Logger;
@@ -47,11 +46,20 @@ export function makeRunSweeps(deps: Dependencies) {
   const asking = new Set<string>();
   const settledAt = new Map<string, number>();
 
+  const isTooLong = (sweep: number) => deps.now() - sweep > SWEEP_MS_MAX;
+  const isPaused = async (uid: string) => (await deps.watches.readByUid(uid))?.paused !== undefined;
+
   const ask = async (watch: Watch, ruleSet: RuleSet, { uid, sweep, cause }: Sweep, partition: number) => {
-    const beforePart = async (requestId: string) => {
-      while (((await deps.sweeps.read(uid))?.partCount ?? 0) >= deps.partsMax)
-        await new Promise((resolve) => setTimeout(resolve, PACE_MS));
+    const beforePart = async (requestId: string): Promise<boolean> => {
+      for (;;) {
+        const state = await deps.sweeps.read(uid);
+        if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep) || (await isPaused(uid)))
+          return false;
+        if (state.partCount < deps.partsMax) break;
+        await deps.pace();
+      }
       await deps.sweeps.addPart(uid, sweep, requestId);
+      return true;
     };
     for await (const members of deps.members.scan(uid, partition))
       if (members.length > 0) {
@@ -85,7 +93,7 @@ export function makeRunSweeps(deps: Dependencies) {
 
   const conclude = async (watch: Watch, state: Sweep): Promise<void> => {
     const { uid, sweep, cause, holders, revocations } = state;
-    const isOver = state.toAsk.length + state.partCount === 0 || deps.now() - sweep > SWEEP_MS_MAX;
+    const isOver = state.toAsk.length + state.partCount === 0 || isTooLong(sweep);
     if (state.hold === undefined && !isOver) return;
     const excessive = [...revocations]
       .filter(([id, count]) => exceedsShare(watch.massRevocation, count, holders[id] ?? 0))
@@ -105,10 +113,10 @@ export function makeRunSweeps(deps: Dependencies) {
     }));
     await deps.announceHeld(watch, held);
     const at = new Date(deps.now()).toISOString();
-    const partitions =
-      state.hold === undefined ? Array.from({ length: MEMBER_PARTITIONS }, (_, p) => p) : state.toSettle;
+    const { toSettle = [] } = (await deps.sweeps.read(uid)) ?? {};
+    if (toSettle.length === 0) return;
     await Promise.all(
-      partitions.map((partition) => {
+      toSettle.map((partition) => {
         const command: WatchCommand = {
           command: 'settle',
           clientId: watch.clientId,
@@ -127,16 +135,15 @@ export function makeRunSweeps(deps: Dependencies) {
 
   const carryOn = async (uid: string): Promise<void> => {
     const state = await deps.sweeps.read(uid);
-    const { clientId, watchId } = watchOfUid(uid);
-    const watch = await deps.watches.read(clientId, watchId);
+    const watch = await deps.watches.readByUid(uid);
     const isMine = deps.isOwned(partitionOfWatch(uid));
-    if (state === undefined || watch === undefined || watchUid(watch) !== uid || watch.paused) {
+    if (state === undefined || watch === undefined || watch.paused) {
       // A watch that was paused begins a new sweep when it is resumed.
       if (isMine) await deps.sweeps.forget(uid);
       return;
     }
     if (state.hold === undefined) {
-      const ruleSet = await deps.ruleSets.read(clientId, watch.ruleSet);
+      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
       if (ruleSet) await askAll(watch, ruleSet, state);
     }
     const asked = await deps.sweeps.read(uid);
@@ -149,7 +156,7 @@ export function makeRunSweeps(deps: Dependencies) {
       if (busy.has(uid)) continue;
       busy.add(uid);
       void carryOn(uid)
-        .catch((error: unknown) => deps.log.warn({ error: describeError(error) }, 'sweep not carried on'))
+        .catch((error: unknown) => deps.log.warn({ error: describeError(error) }, 'sweep not continued'))
         .finally(() => busy.delete(uid));
     }
   };

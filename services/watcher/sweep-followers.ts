@@ -7,7 +7,7 @@ import { isAbout } from './handle-transfer.ts';
 type Dependencies = {
   readonly watches: Pick<Watches, 'inPartition'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly sweeps: Pick<WatchSweeps, 'setNext'>;
+  readonly sweeps: Pick<WatchSweeps, 'setNextAfterGap'>;
   readonly partitions: readonly number[];
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -15,7 +15,11 @@ type Dependencies = {
 
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
-/** Makes the sweeps due of every watch that follows a contract of which transfers may have been missed. */
+/**
+ * Makes the sweeps due of every watch that follows a contract of which transfers may have been missed. A sweep costs the
+ * client quota, and anybody can send a contract more transfers than can be followed, again and again: so such sweeps of a
+ * watch are at least as far apart as its scheduled ones.
+ */
 export const makeSweepFollowers =
   ({ watches, ruleSets, sweeps, partitions, now }: Dependencies) =>
   async (missed: Missed): Promise<void> => {
@@ -23,6 +27,7 @@ export const makeSweepFollowers =
       for (const watch of await watches.inPartition(partition)) {
         if (watch.deletedAt !== undefined || watch.paused) continue;
         const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
-        if (ruleSet && isAbout(ruleSet, watch, missed)) await sweeps.setNext(watchUid(watch), now());
+        if (ruleSet && isAbout(ruleSet, watch, missed))
+          await sweeps.setNextAfterGap(watchUid(watch), now(), watch.everySeconds * 1_000);
       }
   };

@@ -7,12 +7,14 @@ import {
   watchUid,
 } from '#shared/contracts/watch.ts';
 import type { WriteDocument } from '#shared/documents/write-document.ts';
+import { describeError } from '#shared/errors.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { WatchFigures, WatchMembers } from '#shared/redis/watch-members.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
 import { rulesNameOf } from './ask-checks.ts';
 import { composeWatchHeld } from './domain/compose-event.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
@@ -23,6 +25,14 @@ import { beginSweep } from './run-sweeps.ts';
 
 /** The contracts to follow are said again this often: Redis may have lost them. */
 const FOLLOW_AGAIN_MS = 30_000;
+/** A watch that nothing else makes due is seen to this often: what it relies on may have been lost. */
+const TEND_AGAIN_MS = 30_000;
+/** A watch that could not be seen to, or whose end goes on, is seen to again then. */
+const TEND_SOON_MS = 2_000;
+/** Watches of a partition that are seen to in one round. */
+const WATCHES_MAX = 1_000;
+/** Watches without a due time are looked for this often. */
+const FILL_MS = 60_000;
 /** How long after a release held roles are not announced: the release is still being carried out. */
 const RELEASE_MS = 30_000;
 
@@ -37,6 +47,7 @@ type Dependencies = {
   readonly writeDocument: WriteDocument;
   readonly publishEvent: PublishChanges['publishEvent'];
   readonly metrics: Pick<WatcherMetrics, 'setWatches' | 'setOverdue'>;
+  readonly log: Logger;
   readonly isOwned: (partition: number) => boolean;
   readonly partitions: readonly number[];
   /** When the first due member of the own partitions was due, epoch ms. */
@@ -47,11 +58,20 @@ type Dependencies = {
 
 type Held = Omit<HeldRole, 'heldAt'>;
 
-export type TendWatch = ReturnType<typeof makeTendWatches>;
+/** What metrics tell of a watch. */
+type Tended = {
+  /** Since when a sweep has been due and not begun, epoch ms. */
+  readonly dueSinceMs: number | undefined;
+  readonly members: number;
+  readonly isHeld: boolean;
+};
 
-/** Sees to the watches whose sweeps this process starts: sweeps that are due, roles that are held, the end of a watch. */
+/**
+ * Sees to the watches whose sweeps this process starts: sweeps that are due, roles that are held, the end of a watch. A
+ * watch is read when it is due: when it or its rule set has changed, when a sweep of it begins or has ended, and every 30 s.
+ */
 export function makeTendWatches(deps: Dependencies) {
-  const followedAt = new Map<string, { readonly atMs: number; readonly what: string }>();
+  const followedAt = new Map<string, { readonly atMs: number; readonly followed: string }>();
   const change = (watch: Watch, by: (current: Watch) => Watch | undefined) =>
     deps.writeDocument({ ...deps.watches.documents, topic: watchTopic }, watchKey(watch), (current) =>
       current && current.deletedAt === undefined && watchUid(current) === watchUid(watch)
@@ -79,7 +99,7 @@ export function makeTendWatches(deps: Dependencies) {
     if (written?.changed) await publishHeldEvent(written.document);
   };
 
-  /** Brings the held roles of the document up to what the members say. */
+  /** Updates the held roles of the document from the members. */
   const tendHeld = async (watch: Watch, { held, holders }: WatchFigures): Promise<void> => {
     const isReleasing =
       watch.releasedAt !== undefined && deps.now() - Date.parse(watch.releasedAt) < RELEASE_MS;
@@ -90,28 +110,32 @@ export function makeTendWatches(deps: Dependencies) {
       await change(watch, (current) => ({ ...current, held: current.held.filter(({ id }) => held.has(id)) }));
   };
 
-  /** Returns for how long the sweep of a watch has been due and not begun, in ms. */
-  const tendSweep = async (watch: Watch, ruleSet: RuleSet): Promise<number> => {
+  /** Returns since when the sweep of a watch has been due and not begun, epoch ms. */
+  const tendSweep = async (watch: Watch, ruleSet: RuleSet): Promise<number | undefined> => {
     const uid = watchUid(watch);
     const nowMs = deps.now();
     const rules = rulesNameOf(ruleSet);
     if (watch.sweptRules !== rules) {
       const isFirst = watch.sweptRules === undefined;
-      if (!isFirst && !(await beginSweep(deps, watch, ruleSet, 'rule-set'))) return 0;
+      if (!isFirst && !(await beginSweep(deps, watch, ruleSet, 'rule-set'))) return undefined;
       await change(watch, (current) => ({ ...current, sweptRules: rules }));
-      return 0;
+      return undefined;
     }
     const next = await deps.sweeps.nextAt(uid);
     const slot = nextSweepAt(uid, watch.everySeconds, nowMs);
     // Another interval may have brought the slot forward.
     if (next === undefined || next > slot) {
       await deps.sweeps.setNext(uid, slot);
-      return 0;
+      return undefined;
     }
-    if (next > nowMs) return 0;
-    if (!(await beginSweep(deps, watch, ruleSet, 'schedule'))) return nowMs - next;
+    if (next > nowMs) {
+      await deps.watches.setDue(uid, next);
+      return undefined;
+    }
+    // The end of the sweep that is running makes the watch due.
+    if (!(await beginSweep(deps, watch, ruleSet, 'schedule'))) return next;
     await deps.sweeps.setNext(uid, slot);
-    return 0;
+    return undefined;
   };
 
   const follow = async (watch: Watch, ruleSet: RuleSet): Promise<void> => {
@@ -119,24 +143,27 @@ export function makeTendWatches(deps: Dependencies) {
     const { blockTag } = watch;
     const isFollowing = watch.follow && !watch.paused;
     const contracts = isFollowing ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag })) : [];
-    const what = JSON.stringify(contracts);
+    const followed = JSON.stringify(contracts);
     const last = followedAt.get(uid);
-    if (last?.what === what && deps.now() - last.atMs < FOLLOW_AGAIN_MS) return;
+    if (last?.followed === followed && deps.now() - last.atMs < FOLLOW_AGAIN_MS) return;
     await deps.followed.follow(uid, contracts);
-    followedAt.set(uid, { atMs: deps.now(), what });
+    followedAt.set(uid, { atMs: deps.now(), followed });
   };
 
   const end = async (watch: Watch): Promise<void> => {
     const uid = watchUid(watch);
     const { members } = await deps.members.figures(uid);
-    if (members > 0) return deps.removeMembers(watch);
+    if (members > 0) {
+      await deps.removeMembers(watch);
+      return deps.watches.setDue(uid, deps.now() + TEND_SOON_MS);
+    }
     followedAt.delete(uid);
     await deps.followed.follow(uid, []);
     await deps.sweeps.forget(uid);
     await deps.members.forget(uid);
   };
 
-  /** Removes what a deleted watch with the same id has left. */
+  /** Removes the data of a deleted watch with the same id. */
   const endFormer = async ({ formerCreatedAt, ...watch }: Watch): Promise<void> => {
     if (formerCreatedAt === undefined) return;
     const former = { ...watch, createdAt: formerCreatedAt };
@@ -153,10 +180,11 @@ export function makeTendWatches(deps: Dependencies) {
     return true;
   };
 
-  const tend = async (watch: Watch): Promise<{ overdueMs: number; members: number; isHeld: boolean }> => {
+  /** Nothing where the watch is gone. */
+  const tend = async (watch: Watch): Promise<Tended | undefined> => {
     if (watch.deletedAt !== undefined || (await endWithApp(watch))) {
       await end(watch);
-      return { overdueMs: 0, members: 0, isHeld: false };
+      return undefined;
     }
     await endFormer(watch);
     await publishHeldEvent(watch);
@@ -164,8 +192,32 @@ export function makeTendWatches(deps: Dependencies) {
     await tendHeld(watch, figures);
     const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
     if (ruleSet) await follow(watch, ruleSet);
-    const overdueMs = ruleSet && !watch.paused ? await tendSweep(watch, ruleSet) : 0;
-    return { overdueMs, members: figures.members, isHeld: watch.held.length > 0 };
+    const dueSinceMs = ruleSet && !watch.paused ? await tendSweep(watch, ruleSet) : undefined;
+    return { dueSinceMs, members: figures.members, isHeld: watch.held.length > 0 };
+  };
+
+  /** The watches of the own partitions. */
+  const known = new Map<number, { filledAtMs: number; readonly tended: Map<string, Tended> }>();
+  let areAllDue = false;
+
+  const tendPartition = async (partition: number, which: 'all' | 'without'): Promise<void> => {
+    const nowMs = deps.now();
+    const own = known.get(partition) ?? { filledAtMs: -Infinity, tended: new Map<string, Tended>() };
+    if (which === 'all' || nowMs - own.filledAtMs > FILL_MS) {
+      await deps.watches.setAllDue(partition, nowMs, which);
+      known.set(partition, { ...own, filledAtMs: nowMs });
+    }
+    const due = await deps.watches.claimDue(partition, nowMs, nowMs + TEND_AGAIN_MS, WATCHES_MAX);
+    for (const watch of due)
+      try {
+        const tended = await tend(watch);
+        if (tended) own.tended.set(watchKey(watch), tended);
+        else own.tended.delete(watchKey(watch));
+      } catch (error) {
+        // The other watches are tended all the same.
+        deps.log.warn({ watch: watchUid(watch), error: describeError(error) }, 'watch not processed');
+        await deps.watches.setDue(watchUid(watch), nowMs + TEND_SOON_MS);
+      }
   };
 
   return {
@@ -176,20 +228,25 @@ export function makeTendWatches(deps: Dependencies) {
           ? undefined
           : { ...current, paused: { reason, at: new Date(deps.now()).toISOString() } },
       )),
+    /** Has the next round see to every watch: changes may have been missed. */
+    tendAll(): void {
+      areAllDue = true;
+    },
     async tendWatches(): Promise<void> {
+      for (const partition of known.keys()) if (!deps.isOwned(partition)) known.delete(partition);
+      const which = areAllDue ? 'all' : 'without';
+      areAllDue = false;
+      for (const partition of deps.partitions.filter(deps.isOwned)) await tendPartition(partition, which);
       const totals = { members: 0, held: 0 };
-      let overdueMs = 0;
-      for (const partition of deps.partitions.filter(deps.isOwned))
-        for (const watch of await deps.watches.inPartition(partition)) {
-          const tended = await tend(watch);
-          totals.members += tended.members;
-          totals.held += Number(tended.isHeld);
-          overdueMs = Math.max(overdueMs, tended.overdueMs);
+      let oldest = (await deps.oldestDueAt()) ?? Infinity;
+      for (const { tended } of known.values())
+        for (const { members, isHeld, dueSinceMs = Infinity } of tended.values()) {
+          totals.members += members;
+          totals.held += Number(isHeld);
+          oldest = Math.min(oldest, dueSinceMs);
         }
-      const oldest = await deps.oldestDueAt();
-      if (oldest !== undefined) overdueMs = Math.max(overdueMs, deps.now() - oldest);
       deps.metrics.setWatches(totals);
-      deps.metrics.setOverdue(overdueMs / 1_000);
+      deps.metrics.setOverdue(Math.max(0, deps.now() - oldest) / 1_000);
     },
   };
 }

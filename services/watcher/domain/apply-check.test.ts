@@ -1,6 +1,14 @@
 import fc from 'fast-check';
+import type { RuleFault } from '#shared/contracts/result.ts';
 import type { WatchMember } from '#shared/contracts/watch.ts';
-import { applyCheck, type MemberCheck, type MemberEvent, releaseHeld, settleSweep } from './apply-check.ts';
+import {
+  applyCheck,
+  type MemberCheck,
+  type MemberEvent,
+  releaseHeld,
+  revocationsOf,
+  settleSweep,
+} from './apply-check.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();
 
@@ -32,6 +40,11 @@ const aCheck = (block: number, verdicts: Verdicts, over: Partial<MemberCheck> = 
   rules: 'set@1',
   ...over,
 });
+
+const UNREAD: RuleFault = {
+  ...{ ruleIndex: 0, roleId: 'gold', chainId: 1 },
+  ...{ code: 'rpc-unavailable', message: 'no endpoint answered', retryable: true },
+};
 
 const holder = (): WatchMember => applyCheck(aMember(), aCheck(1, { gold: true, vip: false })).member;
 const settle = (member: WatchMember, sweep: number, hold: readonly string[] = []) =>
@@ -91,6 +104,87 @@ test.each<[string, Partial<MemberCheck>]>([
     member: before,
     revoked: [],
   });
+});
+
+/** Read at `number`, from a head that was asked for at `second`. */
+const aRead = (number: number, second: number, gold: boolean | undefined, over: Partial<MemberCheck> = {}) =>
+  aCheck(
+    second,
+    { gold },
+    { blockNumbers: { '1': number }, headTimes: { '1': Date.parse(at(second)) }, ...over },
+  );
+const later = (member: WatchMember, ...checks: MemberCheck[]) =>
+  checks.reduce((before, check) => applyCheck(before, check).member, member);
+
+test('a late answer of a dropped fork with a higher block overwrites nothing, and has the member checked again', () => {
+  const newer = later(aMember(), aRead(103, 20, true));
+  // It read block 105 of the dropped fork before that, and was evaluated after it.
+  const late = aRead(105, 10, false, { evaluatedAt: at(30) });
+  expect(applyCheck(newer, late)).toEqual({ member: newer, revoked: [], isToRecheck: true });
+  expect(revocationsOf(newer, late)).toEqual([]);
+  const again = applyCheck(newer, aRead(104, 31, false));
+  expect(again.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
+});
+
+test('a late answer with a higher block that says nothing new has nobody checked again', () => {
+  const newer = later(aMember(), aRead(103, 20, true));
+  expect(applyCheck(newer, aRead(105, 10, true))).toEqual({ member: newer, revoked: [] });
+  expect(applyCheck(newer, aRead(105, 10, undefined))).toEqual({ member: newer, revoked: [] });
+});
+
+test('an answer of a newer head counts whenever it was evaluated', () => {
+  const older = later(aMember(), aRead(100, 10, true, { evaluatedAt: at(40) }));
+  const newer = aRead(101, 12, false, { askedAt: at(11), evaluatedAt: at(30), cause: 'transfer' });
+  expect(applyCheck(older, newer).event?.changes).toMatchObject([{ id: 'gold', granted: false }]);
+});
+
+test('in any order of their answers, the last head decides, if who is to be checked again is checked', () => {
+  const truth = fc.array(fc.record({ number: fc.nat(5), granted: fc.boolean() }), { minLength: 1 });
+  fc.assert(
+    fc.property(truth, fc.infiniteStream(fc.nat()), (heads, picks) => {
+      const waiting = heads.map(({ number, granted }, index) => aRead(100 + number, index + 1, granted));
+      let member = aMember();
+      let isDue = false;
+      while (waiting.length > 0) {
+        const [check] = waiting.splice(picks.next().value % waiting.length, 1);
+        if (!check) break;
+        const applied = applyCheck(member, check);
+        isDue ||= applied.isToRecheck ?? false;
+        member = applied.member;
+      }
+      const last = heads.at(-1);
+      const highest = Math.max(...heads.map(({ number }) => number));
+      // A head that is not below the others is the truth; the answers to lower ones wait for the chain to grow.
+      if (last === undefined || last.number < highest) return;
+      const recheck = aRead(106, heads.length + 2, last.granted);
+      if (isDue) member = applyCheck(member, recheck).member;
+      expect(member.roles).toMatchObject([{ id: 'gold', granted: last.granted }]);
+    }),
+  );
+});
+
+test('the block of a transfer that could not be read is awaited until a check reads it', () => {
+  const transfer = aRead(0, 10, undefined, {
+    ...{ cause: 'transfer', minBlock: { '1': 101 }, blockNumbers: {}, headTimes: {} },
+    errors: [UNREAD],
+  });
+  const unread = later(holder(), transfer);
+  expect(unread).toMatchObject({ awaitedBlocks: { '1': 101 }, unreadSince: at(10) });
+  // An endpoint that lags answers: the member stays due.
+  const behind = later(unread, aRead(100, 20, true));
+  expect(behind).toMatchObject({ awaitedBlocks: { '1': 101 }, unreadSince: at(10) });
+  const read = later(behind, aRead(101, 30, true));
+  expect(read.awaitedBlocks ?? read.unreadSince).toBeUndefined();
+});
+
+test('a transfer that could not be read begins anew, and its retries do not', () => {
+  const transfer = (second: number, block: number) =>
+    aRead(0, second, undefined, {
+      ...{ cause: 'transfer', minBlock: { '1': block }, blockNumbers: {}, headTimes: {} },
+      errors: [UNREAD],
+    });
+  expect(later(holder(), transfer(10, 101), transfer(20, 101)).unreadSince).toBe(at(10));
+  expect(later(holder(), transfer(10, 101), transfer(20, 102)).unreadSince).toBe(at(20));
 });
 
 test('a check after a reorg counts although its block is lower, and an earlier one does not count any more', () => {
@@ -191,7 +285,7 @@ test('any order of checks, copies, settlements and releases leaves no gap and re
         expect(change?.before ?? null).toBe(events[index - 1]?.changes[0]?.granted ?? null);
         if (change?.granted === false) expect(chain).toContain(false);
       });
-      // What was sent last is what the newest block that was read says, or what is withheld says otherwise.
+      // The last event agrees with the member's stored verdict.
       const [role] = member.roles;
       if (role) expect(events.at(-1)?.changes[0]?.granted).toBe(role.granted);
     }),

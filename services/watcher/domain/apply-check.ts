@@ -1,7 +1,7 @@
 import type { RuleFault } from '#shared/contracts/result.ts';
 import type { CheckCause, EventCause, MemberRole, WatchMember } from '#shared/contracts/watch.ts';
 
-/** What one check found out about a member. */
+/** The findings of one check about a member. */
 export type MemberCheck = {
   readonly cause: CheckCause;
   /** The accounts that were read, in lower case. */
@@ -9,6 +9,8 @@ export type MemberCheck = {
   /** Every role of the rule set, in its order; `undefined`: could not be read. */
   readonly verdicts: ReadonlyMap<string, boolean | undefined>;
   readonly blockNumbers: Readonly<Record<string, number>>;
+  /** By chain id, when the head of that block was asked for, epoch ms; an older evaluator does not say it. */
+  readonly headTimes?: Readonly<Record<string, number>> | undefined;
   readonly errors: readonly RuleFault[];
   readonly evaluatedAt: string;
   /** When the check was asked for, Redis's clock. */
@@ -17,14 +19,18 @@ export type MemberCheck = {
   readonly rules: string;
   /** A revocation that is found waits for the end of this sweep. */
   readonly sweep?: number | undefined;
+  /** The sweep was decided before the check was answered: a revocation that it finds is left to the next sweep. */
+  readonly isLate?: boolean;
   /** By chain id, the first block that a reorg dropped. */
   readonly reorgFrom?: Readonly<Record<string, number>> | undefined;
+  /** By chain id, the block of the transfer that it was asked for. */
+  readonly minBlock?: Readonly<Record<string, number>> | undefined;
 };
 
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };
 
-/** What the client is told of a member; `changes` lists all decided roles, changed ones first. */
+/** The change of a member to send to the client; `changes` lists all decided roles, changed ones first. */
 export type MemberEvent = {
   readonly cause: EventCause;
   readonly sequence: number;
@@ -37,6 +43,8 @@ export type Applied = {
   readonly event?: MemberEvent;
   /** Roles that this step revoked, as the event says. */
   readonly revoked: readonly string[];
+  /** The check was not applied, and only a new one can tell whether it was right. */
+  readonly isToRecheck?: true;
 };
 
 /*
@@ -51,22 +59,46 @@ export type Applied = {
  * A withheld role counts as granted in every event: the client was told nothing else.
  */
 
-/** Whether a check says nothing about the member as it is now, or less than what is known of it. */
-export function isStale(member: WatchMember, check: MemberCheck): boolean {
-  if (check.askedAt < member.walletsAt) return true;
+/**
+ * How a check stands to what was applied to the member before:
+ * - `stale`: it was asked for an older state of the member, or read an older block;
+ * - `contradicted`: it read a higher block than the last check, but asked for its head earlier. Either that block is on a
+ *   fork that a reorg has dropped since, or the last check was answered by an endpoint that lags behind;
+ * - `current`: it is to be applied.
+ *
+ * | block \\ head asked for | earlier | not earlier |
+ * | --- | --- | --- |
+ * | lower | stale | stale, unless a reorg dropped the blocks in between |
+ * | the same or higher | contradicted | current |
+ */
+function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' | 'contradicted' {
+  if (check.askedAt < member.walletsAt) return 'stale';
   const { rules = { name: check.rules, askedAt: '' } } = member;
-  if (check.rules !== rules.name && check.askedAt < rules.askedAt) return true;
-  if (check.accounts.join() !== accountsOf(member).join()) return true;
-  if (member.reorgedAt !== undefined && check.evaluatedAt < member.reorgedAt) return true;
-  return Object.entries(check.blockNumbers).some(([chainId, number]) => {
-    const dropped = check.reorgFrom?.[chainId] ?? Infinity;
-    return number < Math.min(member.blockNumbers[chainId] ?? 0, dropped);
-  });
+  if (check.rules !== rules.name && check.askedAt < rules.askedAt) return 'stale';
+  if (!isOfAccounts(check, member)) return 'stale';
+  let isContradicted = false;
+  for (const [chainId, number] of Object.entries(check.blockNumbers)) {
+    const known = member.blockNumbers[chainId] ?? 0;
+    const isEarlier = headTimeOf(check, chainId) < (member.headTimes?.[chainId] ?? 0);
+    const dropped = isEarlier ? Infinity : (check.reorgFrom?.[chainId] ?? Infinity);
+    if (number < Math.min(known, dropped)) return 'stale';
+    isContradicted ||= isEarlier;
+  }
+  return isContradicted ? 'contradicted' : 'current';
 }
+
+const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
+  headTimes?.[chainId] ?? Date.parse(evaluatedAt);
+
+/** Whether the check decides a role in another way than the member's last verdict. */
+const differs = ({ roles }: WatchMember, { verdicts }: MemberCheck): boolean =>
+  [...verdicts].some(
+    ([id, verdict]) => verdict !== undefined && verdict !== roles.find((role) => role.id === id)?.granted,
+  );
 
 /** Roles that the check would revoke at once: those that no sweep decides on, and that are not held already. */
 export function revocationsOf(member: WatchMember, check: MemberCheck): string[] {
-  if (check.sweep !== undefined || isStale(member, check)) return [];
+  if (check.sweep !== undefined || judgeAge(member, check) !== 'current') return [];
   return member.roles
     .filter(({ id, granted, withheld }) => granted && !isHeld(withheld) && check.verdicts.get(id) === false)
     .map(({ id }) => id);
@@ -74,7 +106,7 @@ export function revocationsOf(member: WatchMember, check: MemberCheck): string[]
 
 /**
  * Applies a check to a member. A role that could not be read keeps its last verdict; one that the rule set lost is
- * dropped. A stale check changes nothing.
+ * dropped. A stale check changes nothing; a contradicted one has the member checked again if it says anything new.
  *
  * @param holdRoles revocations of these roles are held back
  */
@@ -83,18 +115,28 @@ export function applyCheck(
   check: MemberCheck,
   holdRoles: ReadonlySet<string> = new Set(),
 ): Applied {
-  if (isStale(member, check)) return { member, revoked: [] };
+  const age = judgeAge(member, check);
+  if (age !== 'current') {
+    const isToRecheck = age === 'contradicted' && differs(member, check);
+    return { member, revoked: [], ...(isToRecheck ? { isToRecheck } : {}) };
+  }
   const before = new Map(member.roles.map((role) => [role.id, role]));
   const roles: MemberRole[] = [];
   for (const [id, verdict] of check.verdicts) {
     const role = nextRole(before.get(id), id, verdict, check, holdRoles);
     if (role) roles.push(role);
   }
+  const known = isRead(member) ? member : withoutUnread(member);
+  const awaitedBlocks = awaitedBlocksOf(member, check);
+  const unreadSince = unreadSinceOf(member, check, awaitedBlocks !== undefined);
   const checked: WatchMember = {
-    ...member,
-    roles,
+    ...known,
+    roles: sameOrNew(member.roles, roles),
     checkedAt: check.evaluatedAt,
+    ...(unreadSince === undefined ? {} : { unreadSince }),
+    ...(awaitedBlocks === undefined ? {} : { awaitedBlocks }),
     blockNumbers: { ...member.blockNumbers, ...check.blockNumbers },
+    headTimes: { ...member.headTimes, ...(check.headTimes ?? headTimesOf(check)) },
     errors: [...check.errors],
     rules: member.rules?.name === check.rules ? member.rules : { name: check.rules, askedAt: check.askedAt },
     ...(check.reorgFrom === undefined ? {} : { reorgedAt: check.evaluatedAt }),
@@ -102,24 +144,64 @@ export function applyCheck(
   return withEvent(member, checked, check.cause);
 }
 
+const isUnread = ({ errors }: Pick<MemberCheck, 'errors'>): boolean =>
+  errors.some(({ retryable }) => retryable);
+
+const headTimesOf = (check: MemberCheck): Record<string, number> =>
+  Object.fromEntries(Object.keys(check.blockNumbers).map((id) => [id, headTimeOf(check, id)]));
+
+/** The blocks of transfers that no check could read yet: a retry that reads older ones says nothing about them. */
+function awaitedBlocksOf(member: WatchMember, check: MemberCheck): Record<string, number> | undefined {
+  if (member.awaitedBlocks === undefined && check.minBlock === undefined) return undefined;
+  const awaited = { ...member.awaitedBlocks };
+  if (isUnread(check))
+    for (const [id, number] of Object.entries(check.minBlock ?? {}))
+      awaited[id] = Math.max(number, awaited[id] ?? 0);
+  else
+    for (const [id, number] of Object.entries(check.blockNumbers))
+      if (number >= (awaited[id] ?? Infinity)) delete awaited[id];
+  return Object.keys(awaited).length === 0 ? undefined : awaited;
+}
+
+/** A sweep comes again by itself; a transfer that could not be read begins anew. */
+function unreadSinceOf(
+  { unreadSince, awaitedBlocks }: WatchMember,
+  check: MemberCheck,
+  isAwaiting: boolean,
+): string | undefined {
+  if (!isUnread(check)) return isAwaiting ? (unreadSince ?? check.evaluatedAt) : undefined;
+  if (check.sweep !== undefined) return unreadSince;
+  return isOfNewTransfer(awaitedBlocks, check) ? check.evaluatedAt : (unreadSince ?? check.evaluatedAt);
+}
+
+/** Whether it is the first check of a transfer, and not the retry of one that could not be read. */
+const isOfNewTransfer = (
+  awaited: WatchMember['awaitedBlocks'] = {},
+  { cause, minBlock }: MemberCheck,
+): boolean =>
+  cause === 'transfer' &&
+  (minBlock === undefined || Object.entries(minBlock).some(([id, number]) => number > (awaited[id] ?? -1)));
+
 function nextRole(
   role: MemberRole | undefined,
   id: string,
   verdict: boolean | undefined,
-  { evaluatedAt, sweep }: MemberCheck,
+  { evaluatedAt, sweep, isLate }: MemberCheck,
   holdRoles: ReadonlySet<string>,
 ): MemberRole | undefined {
   if (verdict === undefined) return role;
   if (role === undefined) return { id, granted: verdict, since: evaluatedAt };
-  if (role.granted === verdict) return { id, granted: role.granted, since: role.since };
+  // Granted again: what was withheld is dropped.
+  if (role.granted === verdict)
+    return role.withheld === undefined ? role : { id, granted: role.granted, since: role.since };
   if (verdict) return { id, granted: true, since: evaluatedAt };
-  if (isHeld(role.withheld)) return role;
+  if (isHeld(role.withheld) || isLate) return role;
   if (sweep !== undefined) return { ...role, withheld: { sweep } };
   if (holdRoles.has(id)) return { ...role, withheld: {} };
   return { id, granted: false, since: evaluatedAt };
 }
 
-/** Ends a sweep for a member: what the sweep found is sent, but for the roles to hold. */
+/** Ends a sweep for a member: sends the sweep's changes, except for the roles to hold. */
 export function settleSweep(
   member: WatchMember,
   {
@@ -133,7 +215,7 @@ export function settleSweep(
     if (role.withheld?.sweep !== sweep) return role;
     return holdRoles.has(role.id) ? { ...role, withheld: {} } : { id: role.id, granted: false, since: at };
   });
-  return withEvent(member, { ...member, roles }, cause);
+  return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, cause);
 }
 
 /** Sends a member's held revocations. */
@@ -141,10 +223,15 @@ export function releaseHeld(member: WatchMember, at: string): Applied {
   const roles = member.roles.map((role) =>
     isHeld(role.withheld) ? { id: role.id, granted: false, since: at } : role,
   );
-  return withEvent(member, { ...member, roles }, 'release');
+  return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, 'release');
 }
 
+/** The roles as they were, where none of them has changed. */
+const sameOrNew = (before: MemberRole[], after: MemberRole[]): MemberRole[] =>
+  before.length === after.length && before.every((role, i) => role === after[i]) ? before : after;
+
 function withEvent(before: WatchMember, after: WatchMember, cause: EventCause): Applied {
+  if (before.roles === after.roles) return { member: after, revoked: [] };
   const known = new Map(before.roles.map(({ id, granted }) => [id, granted]));
   const all = after.roles.map(({ id, granted }) => ({ id, granted, before: known.get(id) ?? null }));
   const changed = all.filter((role) => role.granted !== role.before);
@@ -161,6 +248,17 @@ function withEvent(before: WatchMember, after: WatchMember, cause: EventCause): 
 
 export const isHeld = (withheld: MemberRole['withheld']): boolean =>
   withheld !== undefined && withheld.sweep === undefined;
+
+const isOfAccounts = ({ accounts }: MemberCheck, member: WatchMember): boolean => {
+  const own = accountsOf(member);
+  return accounts.length === own.length && accounts.every((account, i) => account === own[i]);
+};
+
+/** Whether nothing of a member is known to be unread. */
+const isRead = ({ unreadSince, awaitedBlocks }: WatchMember): boolean =>
+  unreadSince === undefined && awaitedBlocks === undefined;
+
+const withoutUnread = ({ unreadSince: _, awaitedBlocks: __, ...member }: WatchMember): WatchMember => member;
 
 export const accountsOf = ({ account, accounts }: Pick<WatchMember, 'account' | 'accounts'>): string[] =>
   (accounts ?? [account]).map((each) => each.toLowerCase());

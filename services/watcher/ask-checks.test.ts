@@ -1,0 +1,62 @@
+import type { BatchPartRequested } from '#shared/contracts/batch.ts';
+import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
+import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aMember, aWatch } from '../../test/support/a-watch.ts';
+import { makeAskChecks } from './ask-checks.ts';
+
+const NOW = Date.parse('2026-11-22T10:00:00.000Z');
+const LIMITS = { requestsPerMonth: 1_000, requestsPerSecond: 10 };
+
+function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean } = {}) {
+  const world = {
+    published: [] as BatchPartRequested[],
+    charged: [] as number[],
+    paused: [] as string[],
+  };
+  const outcomes = over.outcomes ?? [];
+  const askChecks = makeAskChecks({
+    publish: async (_: unknown, part: BatchPartRequested) => void world.published.push(part),
+    async chargeWatch({ count }: { count: number }) {
+      world.charged.push(count);
+      return outcomes.shift() ?? 'charged';
+    },
+    readLimits: async () => (over.isAppGone ? undefined : LIMITS),
+    pause: async (_: unknown, reason: string) => void world.paused.push(reason),
+    now: () => NOW,
+  } as unknown as Parameters<typeof makeAskChecks>[0]);
+  return Object.assign(world, { askChecks });
+}
+
+const members = (count: number) =>
+  Array.from({ length: count }, (_, i) => aMember({ memberId: `m${i}`, ref: `m${i}` }));
+const asked = (count: number) => ({
+  ...{
+    watch: aWatch(),
+    ruleSet: aRuleSet('app_1', 'set'),
+    members: members(count),
+    cause: 'schedule' as const,
+  },
+  isCharged: true,
+});
+
+test('a watch without quota is paused with the reason, and nothing more is asked for', async () => {
+  const world = makeWorld({ outcomes: ['charged', 'quota-share-exceeded'] });
+  expect(await world.askChecks(asked(3 * PART_ENTRIES_MAX))).toBe(false);
+  expect(world.paused).toEqual(['quota-share-exceeded']);
+  expect(world.published.map(({ entries }) => entries.length)).toEqual([PART_ENTRIES_MAX]);
+  // With quota again it goes on.
+  expect(await world.askChecks(asked(1))).toBe(true);
+  expect(world.published).toHaveLength(2);
+});
+
+test('a deleted app has nothing asked for, and its error stops nobody else', async () => {
+  const world = makeWorld({ isAppGone: true });
+  expect(await world.askChecks(asked(1))).toBe(false);
+  expect(world.published).toEqual([]);
+});
+
+test('a sweep that may not go on is not charged', async () => {
+  const world = makeWorld();
+  expect(await world.askChecks({ ...asked(1), beforePart: async () => false })).toBe(false);
+  expect([world.charged, world.published]).toEqual([[], []]);
+});

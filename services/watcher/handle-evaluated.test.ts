@@ -1,0 +1,228 @@
+import {
+  partitionOfMember,
+  uidOfMember,
+  type WatchCommand,
+  type WatchEvaluated,
+  type WatchMember,
+  watchMember,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aMember, anAnswer, atSecond, aWatch } from '../../test/support/a-watch.ts';
+import { makeHandleEvaluated } from './handle-evaluated.ts';
+import { makePublishChanges } from './publish-changes.ts';
+
+const SWEEP = 7;
+const UID = watchUid(aWatch());
+const PARTITION = partitionOfMember(UID, aMember().memberId);
+const CONTEXT = { partition: PARTITION } as RecordContext;
+const NOW = Date.parse(atSecond(100));
+
+/** Redis and Kafka as far as a watcher uses them; each call is a step, at which the process may crash. */
+function makeWorld(over: { member?: Partial<WatchMember>; isSweepOpen?: boolean } = {}) {
+  const known: { member: WatchMember; due: number | undefined } = { member: aMember(over.member), due: NOW };
+  const outbox = new Set<string>();
+  const topic: WatchMember[] = [known.member];
+  const events: { id: string; json: string }[] = [];
+  const refunds: unknown[] = [];
+  let stepsLeft = Infinity;
+  /** A crash comes before the effect of a call, or between the effect and the answer. */
+  const step = async <T>(effect: () => T): Promise<T> => {
+    if (--stepsLeft === 0) throw new Error('crash');
+    const result = effect();
+    if (--stepsLeft === 0) throw new Error('crash');
+    return result;
+  };
+  const nameOf = (member: WatchMember) => ({ uid: uidOfMember(member), memberId: member.memberId });
+  const members = {
+    readMany: () => step(() => [known.member]),
+    write: (before: WatchMember, after: WatchMember, _: number, options: { dueAtMs?: number }) =>
+      step(() => {
+        if (before.version !== known.member.version) return false;
+        known.member = after;
+        known.due = options.dueAtMs;
+        outbox.add(after.memberId);
+        return true;
+      }),
+    refresh: (_: string, __: number, refreshed: readonly WatchMember[]) =>
+      step(() => {
+        for (const member of refreshed) {
+          if (member.version === known.member.version) known.member = member;
+          known.due = undefined;
+        }
+      }),
+    setDue: (_: unknown, atMs: number) =>
+      step(() => {
+        known.due = Math.min(known.due ?? Infinity, atMs);
+      }),
+    withheld: () =>
+      step(() => (known.member.roles.some(({ withheld }) => withheld) ? [known.member.memberId] : [])),
+    figures: () => step(() => ({ members: 1, holders: new Map([['gold', 1]]), held: new Map() })),
+    mayRevoke: (_: string, __: string, ids: readonly string[]) => step(() => new Set(ids)),
+    outbox: () => step(() => (outbox.size > 0 ? [nameOf(known.member)] : [])),
+    markSent: (member: WatchMember) =>
+      step(() => {
+        if (member.version !== known.member.version) return false;
+        const { event: _, ...sent } = known.member;
+        known.member = sent;
+        outbox.clear();
+        return true;
+      }),
+  };
+  const dependencies = {
+    members,
+    watches: { readByUid: () => step(() => aWatch()) },
+    sweeps: { finish: () => step(() => undefined), isOpen: () => step(() => over.isSweepOpen ?? true) },
+    chargeEvents: async () => undefined,
+    refund: async (refund: unknown) => void refunds.push(refund),
+    metrics: { countLooks: () => undefined, countEvent: () => undefined },
+    now: () => NOW,
+    results: { saveIfAbsent: () => step(() => undefined) },
+    publish: (to: { name: string }, message: WatchMember & { requestId: string; resultJson: string }) =>
+      step(() => {
+        if (to.name === watchMember.name) topic.push(message);
+        else events.push({ id: message.requestId, json: message.resultJson });
+      }),
+  };
+  type Dependencies = Parameters<typeof makeHandleEvaluated>[0] & Parameters<typeof makePublishChanges>[0];
+  return {
+    known,
+    outbox,
+    topic,
+    events,
+    refunds,
+    async handle(record: WatchEvaluated, crashAt = Infinity): Promise<void> {
+      stepsLeft = crashAt;
+      const all = dependencies as unknown as Dependencies;
+      await makeHandleEvaluated({ ...all, publishChanges: makePublishChanges(all) })(record, CONTEXT);
+      stepsLeft = Infinity;
+    },
+    /** Redis is emptied: the view is built again from the topic, as `project` does. */
+    loseRedis() {
+      known.member = topic.reduce((last, each) => (each.version > last.version ? each : last));
+      outbox.clear();
+      if (known.member.event) outbox.add(known.member.memberId);
+    },
+  };
+}
+
+const settle = (second: number): WatchCommand => ({
+  ...{ command: 'settle', clientId: 'app_1', watchUid: UID, partition: PARTITION, at: atSecond(second) },
+  ...{ sweep: SWEEP, cause: 'schedule', holdRoles: [] },
+});
+
+/** Granted, revoked by a sweep that is settled, granted again by a transfer. */
+const LOG: readonly WatchEvaluated[] = [
+  anAnswer(aMember(), true, 1),
+  anAnswer(aMember(), false, 2, { sweep: SWEEP }),
+  settle(3),
+  anAnswer(aMember(), true, 4, { cause: 'transfer' }),
+];
+
+/** Handles the log; at one record the process crashes, and the next one handles the record again. */
+async function handleLog(crash: { record: number; step: number; losesRedis: boolean }) {
+  const world = makeWorld();
+  let hasCrashed = false;
+  for (const [index, record] of LOG.entries()) {
+    if (index === crash.record) {
+      await world.handle(record, crash.step).catch(() => {
+        hasCrashed = true;
+      });
+      if (hasCrashed && crash.losesRedis) world.loseRedis();
+    }
+    if (index !== crash.record || hasCrashed) await world.handle(record);
+  }
+  return { ...world, hasCrashed };
+}
+
+describe.each([false, true])('with the loss of Redis: %s', (losesRedis) => {
+  test.each(LOG.map((_, index) => index))(
+    'a crash at any step of record %i leaves one body per sequence, no gap, and the last state in the topic',
+    async (record) => {
+      for (let step = 1; ; step++) {
+        const { hasCrashed, events, topic, known, outbox } = await handleLog({ record, step, losesRedis });
+        const bodies = new Map(events.map(({ id, json }) => [id, json]));
+        for (const { id, json } of events) expect(bodies.get(id)).toBe(json);
+        const sent = [...bodies.values()].map((json) => JSON.parse(json) as Record<string, unknown>);
+        expect(sent).toMatchObject([
+          { sequence: 1, cause: 'first', roles: [{ id: 'gold', granted: true, before: null }] },
+          { sequence: 2, cause: 'schedule', roles: [{ id: 'gold', granted: false, before: true }] },
+          { sequence: 3, cause: 'transfer', roles: [{ id: 'gold', granted: true, before: false }] },
+        ]);
+        expect(sent).toHaveLength(3);
+        expect(topic.at(-1)).toMatchObject({ sequence: 3, version: known.member.version });
+        expect(outbox.size).toBe(0);
+        if (!hasCrashed) break;
+        expect(step).toBeLessThan(100);
+      }
+    },
+  );
+});
+
+const seen: Partial<WatchMember> = {
+  ...{ sequence: 1, checkedAt: atSecond(1), rules: { name: 'set@1', askedAt: atSecond(1) } },
+  roles: [{ id: 'gold', granted: true, since: atSecond(1) }],
+};
+
+test('a member whose transfer could not be read stays due, later each time, until it is read', async () => {
+  const world = makeWorld({ member: seen });
+  await world.handle(anAnswer(aMember(), undefined, 2, { cause: 'transfer' }));
+  const first = world.known.due ?? 0;
+  expect(first - NOW).toBeGreaterThanOrEqual(60_000);
+  world.known.member = { ...world.known.member, unreadSince: new Date(NOW - 3_600_000).toISOString() };
+  await world.handle(anAnswer(aMember(), undefined, 3));
+  expect(world.known.due).toBe(NOW + 3_600_000);
+  await world.handle(anAnswer(aMember(), false, 4));
+  expect(world.known.due).toBeUndefined();
+  expect(world.known.member.unreadSince).toBeUndefined();
+  expect(world.events).toHaveLength(1);
+});
+
+test('an answer of a fork that may be gone has the member checked again at once', async () => {
+  const heads = { blockNumbers: { '1': 2 }, headTimes: { '1': Date.parse(atSecond(20)) } };
+  const world = makeWorld({ member: { ...seen, ...heads } });
+  world.known.due = undefined;
+  const answer = anAnswer(aMember(), false, 5, { cause: 'transfer' });
+  await world.handle({ ...answer, headTimes: { '1': Date.parse(atSecond(10)) } });
+  expect(world.events).toEqual([]);
+  expect(world.known.due).toBe(NOW);
+});
+
+test('a check of former wallets leaves a member due whose wallets were replaced', async () => {
+  const world = makeWorld({ member: { ...seen, walletsAt: atSecond(50) } });
+  await world.handle(anAnswer(aMember(), false, 2));
+  expect(world.known.due).toBe(NOW);
+  expect(world.events).toEqual([]);
+});
+
+test('a settlement leaves a member due whose wallets were replaced', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+  const world = makeWorld({ member: { ...seen, roles, walletsAt: atSecond(50) } });
+  await world.handle(settle(60));
+  expect(world.events).toHaveLength(1);
+  expect(world.known.due).toBe(NOW);
+});
+
+test('a revocation that a sweep finds after it was decided is left to the next sweep', async () => {
+  const world = makeWorld({ member: seen, isSweepOpen: false });
+  await world.handle(anAnswer(aMember(), false, 2, { sweep: SWEEP }));
+  await world.handle(settle(3));
+  expect(world.events).toEqual([]);
+  expect(world.known.member.roles).toEqual(seen.roles);
+});
+
+test('a member that was removed in mid-sweep is not touched by the answer', async () => {
+  const world = makeWorld({ member: { ...seen, roles: [], removedAt: atSecond(2) } });
+  await world.handle(anAnswer(aMember(), true, 1, { sweep: SWEEP }));
+  expect(world.events).toEqual([]);
+  expect(world.known.member.roles).toEqual([]);
+});
+
+test('checks of which nothing was decided are refunded to the month that they were charged to', async () => {
+  const world = makeWorld({ member: seen });
+  const answer = anAnswer(aMember(), undefined, 2);
+  await world.handle({ ...answer, chargedMonth: '2026-11', refundCount: 1 });
+  await world.handle({ ...answer, refundCount: 1 });
+  const { clientId, requestId } = answer;
+  expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
+});

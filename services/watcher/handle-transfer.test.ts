@@ -1,0 +1,66 @@
+import { type ChainTransferred, type Watch, watchUid } from '#shared/contracts/watch.ts';
+import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
+import type { AskedChecks } from './ask-checks.ts';
+import { makeHandleTransfer } from './handle-transfer.ts';
+
+const { account, memberId } = aMember();
+const CONTRACT = `0x${'cc'.repeat(20)}`;
+const RULES = [{ type: 'ERC20', chainId: 1, contractAddress: CONTRACT, roleId: 'gold', minToken: '1' }];
+const TRANSFER: ChainTransferred = {
+  ...{ chainId: 1, contractAddress: CONTRACT, account, blockTag: 'latest' },
+  ...{ blockNumber: 9, dropped: false, at: atSecond(1) },
+};
+
+async function handle(transfer: ChainTransferred, watch: Watch | undefined) {
+  const [due, asked, swept]: [unknown[], AskedChecks[], unknown[]] = [[], [], []];
+  await makeHandleTransfer({
+    watches: { readByUid: async () => watch },
+    ruleSets: { read: async () => aRuleSet('app_1', 'set', { rules: RULES }) },
+    members: {
+      ofWallet: async () => [{ uid: watchUid(aWatch()), memberId }],
+      setDue: async (names: unknown) => void due.push(names),
+      readMany: async () => [aMember()],
+    },
+    askChecks: async (checks: AskedChecks) => asked.push(checks) > 0,
+    sweepFollowers: async (missed: unknown) => void swept.push(missed),
+    now: () => 0,
+  } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext);
+  return { due, asked, swept };
+}
+
+test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
+  const { due, asked } = await handle(TRANSFER, aWatch());
+  expect(due).toHaveLength(1);
+  expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, minBlock: { '1': 9 } }]);
+});
+
+test('a dropped transfer has them checked whatever the block', async () => {
+  const { asked } = await handle({ ...TRANSFER, dropped: true }, aWatch());
+  expect(asked).toMatchObject([{ cause: 'transfer', reorgFrom: { '1': 9 } }]);
+  expect(asked[0]).not.toHaveProperty('minBlock');
+});
+
+test('a transfer that a reorg brought has them checked at its block, though higher ones were read', async () => {
+  const { asked } = await handle({ ...TRANSFER, afterReorg: true }, aWatch());
+  expect(asked).toMatchObject([{ minBlock: { '1': 9 }, reorgFrom: { '1': 9 } }]);
+});
+
+test.each([
+  ['does not follow transfers', aWatch({ follow: false })],
+  ['has another block tag', aWatch({ blockTag: 'finalized' })],
+  ['is gone', undefined],
+])('a watch that %s has no member checked, neither now nor later', async (_, watch) => {
+  expect(await handle(TRANSFER, watch)).toEqual({ due: [], asked: [], swept: [] });
+});
+
+test('a transfer of a contract that the rule set is not about has no member checked', async () => {
+  const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
+  expect(await handle(spam, aWatch())).toEqual({ due: [], asked: [], swept: [] });
+});
+
+test('transfers that may have been missed make sweeps due, and no single member', async () => {
+  const { account: _, ...missed } = TRANSFER;
+  expect(await handle(missed, aWatch())).toEqual({ due: [], asked: [], swept: [missed] });
+});

@@ -1,0 +1,105 @@
+import { type Watch, watchKey, watchUid } from '#shared/contracts/watch.ts';
+import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aWatch } from '../../test/support/a-watch.ts';
+import { makeTendWatches } from './tend-watches.ts';
+
+const NOW = Date.parse('2026-11-22T12:00:00.000Z');
+
+function makeWorld(watches: readonly Watch[], over: { deletedApp?: string; failing?: string } = {}) {
+  const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
+  const world = {
+    documents,
+    begun: [] as { uid: string; cause: string }[],
+    removed: [] as string[],
+    due: [] as [string, number][],
+    allDue: [] as string[],
+  };
+  const tending = makeTendWatches({
+    watches: {
+      documents: {},
+      claimDue: async () => [...documents.values()],
+      setAllDue: async (_: number, __: number, which: string) => void world.allDue.push(which),
+      setDue: async (uid: string, atMs: number) => void world.due.push([uid, atMs]),
+    },
+    ruleSets: {
+      async read(_: string, id: string) {
+        if (id === over.failing) throw new Error('broken');
+        return aRuleSet('app_1', id);
+      },
+    },
+    clientApps: { read: async (id: string) => (id === over.deletedApp ? undefined : { clientId: id }) },
+    members: {
+      figures: async () => ({ members: 1, holders: new Map(), held: new Map() }),
+      forget: async () => undefined,
+    },
+    sweeps: {
+      read: async () => undefined,
+      begin: async (sweep: { uid: string; cause: string }) => world.begun.push(sweep) > 0,
+      nextAt: async () => undefined,
+      setNext: async () => undefined,
+    },
+    followed: { follow: async () => undefined },
+    removeMembers: async (watch: Watch) => void world.removed.push(watchUid(watch)),
+    async writeDocument(_: unknown, key: string, change: (current: Watch | undefined) => Watch | undefined) {
+      const document = change(documents.get(key));
+      if (document) documents.set(key, document);
+      return { changed: document !== undefined, document };
+    },
+    publishEvent: async () => undefined,
+    metrics: { setWatches: () => undefined, setOverdue: () => undefined },
+    log: { warn: () => undefined },
+    isOwned: () => true,
+    partitions: [0],
+    oldestDueAt: async () => undefined,
+    now: () => NOW,
+  } as unknown as Parameters<typeof makeTendWatches>[0]);
+  return Object.assign(world, tending);
+}
+
+const of = (watchId: string, over: Partial<Watch> = {}) => aWatch({ watchId, ...over });
+
+test('a new version of the rule set starts a sweep in the next round, once', async () => {
+  const world = makeWorld([of('w', { sweptRules: 'old@1' })]);
+  await world.tendWatches();
+  await world.tendWatches();
+  expect(world.begun).toMatchObject([{ uid: watchUid(of('w')), cause: 'rule-set' }]);
+});
+
+test('a watch whose members were never swept has no sweep for its first rule set', async () => {
+  const world = makeWorld([of('w')]);
+  await world.tendWatches();
+  expect(world.begun).toEqual([]);
+});
+
+test('a paused watch is not swept, whatever its rule set', async () => {
+  const paused = { reason: 'requested', at: '2026-11-22T10:00:00.000Z' } as const;
+  const world = makeWorld([of('w', { sweptRules: 'old@1', paused })]);
+  await world.tendWatches();
+  expect(world.begun).toEqual([]);
+});
+
+test('the watches of a deleted app end, and their members are removed', async () => {
+  const world = makeWorld([of('w', { clientId: 'app_gone' }), of('other')], { deletedApp: 'app_gone' });
+  await world.tendWatches();
+  expect(world.documents.get('app_gone/w')?.deletedAt).toBeDefined();
+  expect(world.removed).toEqual([watchUid(of('w', { clientId: 'app_gone' }))]);
+  expect(world.documents.get(watchKey(of('other')))?.deletedAt).toBeUndefined();
+});
+
+test('a watch that cannot be tended does not keep the others from their sweeps', async () => {
+  const world = makeWorld([of('broken', { ruleSet: 'broken' }), of('sound', { sweptRules: 'old@1' })], {
+    failing: 'broken',
+  });
+  await world.tendWatches();
+  expect(world.begun).toMatchObject([{ uid: watchUid(of('sound')) }]);
+  expect(world.due).toContainEqual([watchUid(of('broken')), NOW + 2_000]);
+});
+
+test('all watches are due where changes may have been missed, and else only those without a due time', async () => {
+  const world = makeWorld([of('w')]);
+  await world.tendWatches();
+  world.tendAll();
+  await world.tendWatches();
+  await world.tendWatches();
+  expect(world.allDue).toEqual(['without', 'all']);
+});
