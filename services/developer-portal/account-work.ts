@@ -1,16 +1,17 @@
-import type { Account, Tier } from '#shared/contracts/client-app.ts';
+import type { Account, Tier, TwoFactor } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { AuditedWrites } from './audited-writes.ts';
+import { removeMember } from './change-members.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { accountIdOf } from './credentials.ts';
 import { isVerified, requireVerified } from './verify-account.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail' | 'read'>;
-  readonly clientApps: Pick<ClientApps, 'listOwned'>;
-  readonly apps: Pick<ClientAppWork, 'remove'>;
+  readonly clientApps: Pick<ClientApps, 'listOwned' | 'listShared'>;
+  readonly apps: Pick<ClientAppWork, 'remove' | 'changeMembers'>;
   readonly writes: Pick<AuditedWrites, 'account'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -79,6 +80,29 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     setTier,
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
+    /**
+     * Sets a new password by a reset link, in place of the password that the account had when the link was read.
+     *
+     * @throws ServiceError `conflict` if the password was changed meanwhile
+     */
+    replacePassword: ({ accountId, email, passwordHash: before }: Account, passwordHash: string) =>
+      changeAccount(email, accountId, 'password-reset', (current) => {
+        if (current.passwordHash !== before)
+          throw new ServiceError('conflict', 'the password was changed meanwhile, so the link is used up');
+        return { ...current, passwordHash };
+      }),
+    /** Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change. */
+    changeTwoFactor: (
+      actor: string,
+      accountId: string,
+      action: string,
+      change: (current: TwoFactor | undefined) => TwoFactor | undefined,
+    ) =>
+      changeAccount(actor, accountId, action, ({ twoFactor: before, ...rest }) => {
+        const after = change(before);
+        if (after === before) return undefined;
+        return after ? { ...rest, twoFactor: after } : rest;
+      }),
     /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop working. */
     async remove(actor: string, accountId: string): Promise<void> {
       const removeApps = async () => {
@@ -86,9 +110,14 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
           await apps.remove(actor, clientId).catch(ignoreNotFound);
       };
       await removeApps();
+      // What this misses gives no access: a membership is older than an account that is made again.
+      for (const { clientId } of await clientApps.listShared(accountId))
+        await apps
+          .changeMembers(actor, clientId, 'member-left', removeMember(accountId), accountId)
+          .catch(ignoreNotFound);
       const deletedAt = new Date(now()).toISOString();
       await changeAccount(actor, accountId, 'account-deleted', (current) => {
-        const { passwordHash: _, operator: __, ...rest } = current;
+        const { passwordHash: _, operator: __, twoFactor: ___, ...rest } = current;
         return { ...rest, deletedAt };
       });
       // A concurrent app creation rereads its account after its write, so one of the two deletes the app.

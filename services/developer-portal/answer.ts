@@ -5,7 +5,7 @@ import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
 export type { Request, Response };
 
 /** The page needs its own scripts, styles, font and images, and nothing from anywhere else. */
-export const CONTENT_POLICY = [
+const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

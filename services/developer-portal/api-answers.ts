@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MemberRole, Tier } from '#shared/contracts/client-app.ts';
 import { OnUndetermined } from '#shared/contracts/rule.ts';
 import { DELIVERY_STATES } from './api.ts';
 
@@ -6,7 +7,6 @@ import { DELIVERY_STATES } from './api.ts';
 
 const instant = z.iso.datetime();
 const count = z.number().int().nonnegative();
-const Tier = z.enum(['free', 'paid', 'enterprise']);
 
 export const Limits = z.object({
   requestsPerSecond: count,
@@ -15,13 +15,40 @@ export const Limits = z.object({
   marketplaceKeys: count,
   liveKeys: count,
   ruleSets: count,
+  watches: count,
+  watchMembers: count,
   writesPerDay: count,
 });
 
 export const AccountAnswer = z
-  .object({ accountId: z.string(), email: z.string(), tier: Tier, operator: z.boolean(), limits: Limits })
+  .object({
+    accountId: z.string(),
+    email: z.string(),
+    tier: Tier,
+    operator: z.boolean(),
+    limits: Limits,
+    /** Absent where the password alone signs in. */
+    twoFactor: z.object({ enabledAt: instant, recoveryCodesLeft: count }).optional(),
+  })
   .meta({ id: 'Account' });
 export const SessionAnswer = z.object({ account: AccountAnswer }).meta({ id: 'Session' });
+export const SessionList = z.array(
+  z
+    .object({
+      sessionId: z.string(),
+      startedAt: instant,
+      usedAt: instant,
+      /** The browser that signed in, in a few words. */
+      browser: z.string(),
+      /** The address that signed in: an IPv4 address, or the /64 network of an IPv6 address. */
+      address: z.string(),
+      /** Whether this request belongs to it. */
+      current: z.boolean(),
+    })
+    .meta({ id: 'OpenSession' }),
+);
+/** The page `/reset-password#TOKEN` sets the new password. */
+export const ResetLink = z.object({ token: z.string(), expiresAt: instant }).meta({ id: 'ResetLink' });
 /** The same whether or not the address is known. */
 export const SignUpAnswer = z.object({});
 
@@ -34,10 +61,13 @@ export const ScopeAnswer = z
   })
   .meta({ id: 'Scope' });
 
+export const AppRole = z.enum(['owner', ...MemberRole.options]);
 export const AppSummary = z
   .object({
     clientId: z.string(),
     name: z.string(),
+    /** Of the signed-in account in this app. */
+    role: AppRole,
     createdAt: instant,
     suspended: z.boolean(),
     scope: ScopeAnswer,
@@ -65,6 +95,8 @@ export const AppAnswer = z
   .object({
     clientId: z.string(),
     name: z.string(),
+    /** Of the signed-in account in this app. */
+    role: AppRole,
     createdAt: instant,
     suspended: z.boolean(),
     scope: ScopeAnswer,
@@ -72,6 +104,8 @@ export const AppAnswer = z
     /** Live ones, newest first; the newest has no end. */
     secrets: z.array(z.object({ createdAt: instant, expiresAt: instant.optional() })),
     limits: Limits,
+    /** Where it is told that its quota is nearly used up. */
+    alertUrl: z.string().optional(),
   })
   .meta({ id: 'App' });
 
@@ -87,45 +121,6 @@ export const CreatedApp = z
   .meta({ id: 'CreatedApp' });
 export const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() }).meta({ id: 'CreatedKey' });
 export const CreatedSecret = z.object({ webhookSecret: z.string() }).meta({ id: 'CreatedSecret' });
-
-/** Milliseconds from acceptance to the result; nothing where nothing was done. */
-const percentile = z.number().nonnegative().nullable();
-export const UsageDay = z
-  .object({
-    /** UTC: `2026-11-21`. */
-    date: z.iso.date(),
-    /** Checks by mode. */
-    sync: count,
-    poll: count,
-    webhook: count,
-    /** Checks by outcome. */
-    completed: count,
-    failed: count,
-    /** Rules by outcome. */
-    granted: count,
-    denied: count,
-    undetermined: count,
-    /** Requests answered 429. */
-    refused: count,
-    p50Ms: percentile,
-    p95Ms: percentile,
-  })
-  .meta({ id: 'UsageDay' });
-export const UsageAnswer = z
-  .object({
-    /** The calendar month (UTC) as the limiter counts it. */
-    month: z.object({ name: z.string(), used: count, quota: count }),
-    /** The last 30 days, oldest first. */
-    days: z.array(UsageDay),
-    totals: z.object({
-      refused: count,
-      /** Of all rules, from 0 to 1. */
-      undeterminedShare: z.number().min(0).max(1),
-      p50Ms: percentile,
-      p95Ms: percentile,
-    }),
-  })
-  .meta({ id: 'Usage' });
 
 const AttemptFacts = {
   at: instant,
@@ -167,6 +162,10 @@ export const DeliveryAnswer = z
     ),
   })
   .meta({ id: 'Delivery' });
+export const DeliveryWithPayload = DeliveryAnswer.extend({
+  /** The body, byte for byte as it is sent on every attempt; absent once its retention has ended. */
+  payload: z.string().optional(),
+}).meta({ id: 'DeliveryWithPayload' });
 
 export const RequestIdAnswer = z.object({ requestId: z.string() }).meta({ id: 'Accepted' });
 export const CountAnswer = z.object({ count }).meta({ id: 'AcceptedCount' });
@@ -210,46 +209,6 @@ export const AuditEntry = z
   .object({ at: instant, actor: z.string(), action: z.string(), subject: z.string() })
   .meta({ id: 'AuditEntry' });
 export const AuditList = z.array(AuditEntry);
-
-export const ScopeRequestList = z.array(
-  z
-    .object({
-      clientId: z.string(),
-      name: z.string(),
-      email: z.string(),
-      purpose: z.string(),
-      requestedAt: instant,
-    })
-    .meta({ id: 'PendingScope' }),
-);
-export const OperatorAccountList = z.array(
-  z
-    .object({
-      accountId: z.string(),
-      email: z.string(),
-      tier: Tier,
-      operator: z.boolean(),
-      limits: Limits,
-      /** How many client apps it has. */
-      apps: count,
-    })
-    .meta({ id: 'OperatorAccount' }),
-);
-export const OperatorApp = z
-  .object({
-    clientId: z.string(),
-    name: z.string(),
-    email: z.string(),
-    tier: Tier,
-    suspended: z.boolean(),
-    scope: ScopeAnswer,
-  })
-  .meta({ id: 'OperatorApp' });
-export const OperatorAppList = z.array(OperatorApp);
-export const OperatorAccountAnswer = OperatorAccountList.element;
-export const DeadLetterCounts = z.array(
-  z.object({ topic: z.string(), count }).meta({ id: 'DeadLetterCount' }),
-);
 
 const ruleSet = {
   ruleSetId: z.string(),

@@ -1,23 +1,26 @@
 import { z } from 'zod';
-import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
+import { LIVE_KEYS_MAX, Tier } from '#shared/contracts/client-app.ts';
 import { MODES, STATUSES } from '#shared/contracts/day-figures.ts';
 import { UndeterminedCode } from '#shared/contracts/result.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
-import { RULE_SETS_MAX } from '#shared/contracts/tiers.ts';
+import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/tiers.ts';
+import { AUDIT_POSITION } from '#shared/redis/audit-trail.ts';
+import { ROLE_ID_LENGTH_MAX } from '#shared/rules/body-texts.ts';
 
 /*
  * Schemas of the requests: every body is strict, every text bounded. The answers are in `api-answers.ts`; the OpenAPI
  * document is generated from both.
  */
 
-export const EMAIL_CHARS_MAX = 254;
-export const PASSWORD_CHARS_MIN = 12;
-export const PASSWORD_CHARS_MAX = 128;
+const EMAIL_CHARS_MAX = 254;
+const PASSWORD_CHARS_MIN = 12;
+const PASSWORD_CHARS_MAX = 128;
+const RESET_TOKEN_CHARS_MAX = 128;
 export const NAME_CHARS_MAX = 64;
-export const PURPOSE_CHARS_MAX = 1_000;
+const PURPOSE_CHARS_MAX = 1_000;
 export const REASON_CHARS_MAX = 500;
-export const OVERLAP_HOURS_MAX = 168;
-export const CALLBACK_URL_CHARS_MAX = 2_048;
+const OVERLAP_HOURS_MAX = 168;
+const CALLBACK_URL_CHARS_MAX = 2_048;
 export const PAGE_COUNT_MAX = 100;
 
 /** Includes bidirectional controls, because they make one text look like another. */
@@ -59,8 +62,8 @@ export const Email = z
   .regex(/^[^\s@]{1,64}@[^\s@]{1,189}$/, 'This is not an e-mail address.')
   .refine((text) => text.isWellFormed() && !CONTROL.test(text), 'Control characters are not allowed.');
 
-/** Any characters: length is what makes a password strong (NIST SP 800-63B 3.1.1.2). */
-export const NewPassword = z
+/** Any characters: only length makes a password strong (NIST SP 800-63B 3.1.1.2). */
+const NewPassword = z
   .string()
   .refine((text) => length(text) >= PASSWORD_CHARS_MIN, `At least ${PASSWORD_CHARS_MIN} characters.`)
   .refine((text) => length(text) <= PASSWORD_CHARS_MAX, `At most ${PASSWORD_CHARS_MAX} characters.`)
@@ -68,22 +71,39 @@ export const NewPassword = z
   .meta({ minLength: PASSWORD_CHARS_MIN, maxLength: PASSWORD_CHARS_MAX });
 
 /** A password to verify: only bounded, so that a fault reveals nothing about the stored one. */
-const TriedPassword = z
+export const TriedPassword = z
   .string()
   .min(1, 'Must not be empty.')
   .max(4 * PASSWORD_CHARS_MAX, 'Too long.');
 
-export const OverlapHours = z.number().int().min(0).max(OVERLAP_HOURS_MAX);
+const OverlapHours = z.number().int().min(0).max(OVERLAP_HOURS_MAX);
 const CallbackUrl = z.string().min(1, 'Must not be empty.').max(CALLBACK_URL_CHARS_MAX);
 const Instant = z.iso.datetime({ offset: true });
 
+/** Six digits of an authenticator app, or a recovery code. Blanks are dropped. */
+export const OneTimeCode = z
+  .string()
+  .max(64)
+  .transform((text) => text.replace(/\s/g, ''))
+  .pipe(z.string().min(6, 'Six digits, or a recovery code.'))
+  .meta({ type: 'string', minLength: 6, maxLength: 64 });
+
 export const SignUpBody = z.strictObject({ email: Email, password: NewPassword }).meta({ id: 'SignUp' });
 export const SignInBody = z
-  .strictObject({ email: z.string().min(1).max(EMAIL_CHARS_MAX).trim(), password: TriedPassword })
+  .strictObject({
+    email: z.string().min(1).max(EMAIL_CHARS_MAX).trim(),
+    password: TriedPassword,
+    /** Of an account with a second factor: without it the answer is `code-required`. */
+    code: OneTimeCode.optional(),
+  })
   .meta({ id: 'SignIn' });
 export const ChangePasswordBody = z
   .strictObject({ current: TriedPassword, next: NewPassword })
   .meta({ id: 'ChangePassword' });
+export const ResetPasswordBody = z
+  .strictObject({ token: z.string().min(1).max(RESET_TOKEN_CHARS_MAX), password: NewPassword })
+  .meta({ id: 'ResetPassword' });
+export const ForgottenPasswordBody = z.strictObject({ email: Email }).meta({ id: 'ForgottenPassword' });
 export const DeleteAccountBody = z.strictObject({ password: TriedPassword }).meta({ id: 'DeleteAccount' });
 
 export const AppBody = z.strictObject({ name: line(NAME_CHARS_MAX) }).meta({ id: 'AppName' });
@@ -114,7 +134,7 @@ export const DeliveriesQuery = z.strictObject({
   before: z.string().min(1).max(64).optional(),
   limit: PageLimit,
 });
-export const CHECK_OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
+const CHECK_OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
 /** Filters of the log of checks; a check matches if it meets all of them. */
 export const WatchMembersQuery = z.strictObject({
   /** The `next` of the page before. */
@@ -130,29 +150,68 @@ export const ChecksQuery = z.strictObject({
   outcome: z.enum(CHECK_OUTCOMES).optional(),
   /** At least one rule has this code in `errors`. */
   code: UndeterminedCode.optional(),
+  /** At least one rule is about this role; of a check with more than 32 roles, 32 are known. */
+  roleId: z.string().min(1).max(ROLE_ID_LENGTH_MAX).optional(),
+  /** The API key of the request. */
+  keyId: z.string().min(1).max(64).optional(),
   since: Instant.optional(),
   /** The `next` of the page before. */
   before: z.string().min(1).max(64).optional(),
   limit: PageLimit,
 });
+export const BatchesQuery = z.strictObject({
+  /** The `next` of the page before. */
+  before: z.string().min(1).max(64).optional(),
+  limit: PageLimit,
+});
+const BATCH_FORMATS = ['ndjson', 'csv'] as const;
+export const BatchResultsQuery = z.strictObject({ format: z.enum(BATCH_FORMATS).default('ndjson') });
+export const UnreadEntriesQuery = z.strictObject({
+  /** The place of the first entry that is looked at: the `next` of the page before. */
+  from: z
+    .string()
+    .regex(/^[0-9]{1,6}$/, 'A whole number.')
+    .transform(Number)
+    .pipe(z.number().int().nonnegative())
+    .default(0)
+    .meta({ type: 'integer', minimum: 0, default: 0 }),
+});
 export const ResendFailedBody = z.strictObject({ since: Instant }).meta({ id: 'ResendFailed' });
+/** `null` ends the alerts. */
+export const AlertsBody = z.strictObject({ callbackUrl: CallbackUrl.nullable() }).meta({ id: 'Alerts' });
 export const TestEventBody = z.strictObject({ callbackUrl: CallbackUrl }).meta({ id: 'TestEvent' });
 export const TryBody = z
   .strictObject({
     apiKey: z.string().min(1).max(100),
-    /** A check as the public API takes it, without `async` and `callbackUrl`. */
-    check: z
-      .record(z.string(), z.unknown())
-      .refine(
-        (check) => !('async' in check) && !('callbackUrl' in check),
-        'Only a check that is answered at once can be tried here.',
-      ),
+    /** A check as the public API takes it. */
+    check: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'Try' });
+export const PollTriedBody = z.strictObject({ apiKey: z.string().min(1).max(100) }).meta({ id: 'PollTried' });
 
 export const RejectBody = z.strictObject({ reason: lines(REASON_CHARS_MAX) }).meta({ id: 'Rejection' });
-export const AccountsQuery = z.strictObject({ query: z.string().max(EMAIL_CHARS_MAX).optional() });
+/** A part of an e-mail address or of a name, or a whole id. */
+const SearchText = z.string().max(EMAIL_CHARS_MAX).trim().optional();
+/** The `next` of the page before. */
+const SearchCursor = z
+  .string()
+  .regex(/^[0-9]{1,20}$/)
+  .optional();
+export const AccountsQuery = z.strictObject({ query: SearchText, after: SearchCursor });
+export const OperatorAuditQuery = z.strictObject({
+  /** An account's id or whole e-mail address. */
+  account: z.string().min(1).max(EMAIL_CHARS_MAX).trim().optional(),
+  /** A client id. */
+  app: z.string().min(1).max(64).optional(),
+  action: z.string().min(1).max(64).optional(),
+  since: Instant.optional(),
+  until: Instant.optional(),
+  before: z.string().regex(AUDIT_POSITION).optional(),
+  limit: PageLimit,
+});
 export const OperatorAppsQuery = z.strictObject({
+  query: SearchText,
+  after: SearchCursor,
   suspended: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
@@ -162,7 +221,7 @@ export const OperatorAppsQuery = z.strictObject({
 const figure = z.number().int().min(1).max(1_000_000_000_000);
 export const TierBody = z
   .strictObject({
-    tier: z.enum(['free', 'paid', 'enterprise']),
+    tier: Tier,
     /** For `enterprise` only; an omitted limit is the tier's default. */
     limits: z
       .strictObject({
@@ -172,6 +231,8 @@ export const TierBody = z
         marketplaceKeys: z.number().int().min(1).max(10_000),
         liveKeys: z.number().int().min(1).max(LIVE_KEYS_MAX),
         ruleSets: z.number().int().min(1).max(RULE_SETS_MAX),
+        watches: z.number().int().min(1).max(WATCHES_MAX),
+        watchMembers: z.number().int().min(1).max(WATCH_MEMBERS_MAX),
         writesPerDay: figure,
       })
       .partial()

@@ -10,21 +10,26 @@ import type { Throttle } from '#shared/redis/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
 import { PathId } from './api.ts';
+import type { RequirePermission } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
+import { describeBrowser } from './domain/describe-browser.ts';
+import { permissionOf } from './domain/permissions.ts';
 import { requireAccount, requireIdempotencyKey, requireOwnOrigin, SESSION_COOKIE, tokenOf } from './guard.ts';
 import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';
-import type { Operation } from './operation.ts';
+import type { Download, Operation } from './operation.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
 import { Problem, problemOf } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { servePage } from './serve-page.ts';
 import type { Sessions } from './sessions.ts';
+import { makeTransfers, type Transfers } from './transfers.ts';
 import { writeDraws } from './write-budget.ts';
 
 export type Dependencies = {
   readonly handlers: Handlers<OperationId>;
   readonly sessions: Sessions;
+  readonly requirePermission: RequirePermission;
   readonly throttle: Pick<Throttle, 'take'>;
   /** The portal's own origin, where it is configured: `https://portal.example.com`. */
   readonly origin: string | undefined;
@@ -42,7 +47,7 @@ export type Dependencies = {
 
 /**
  * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. Order per request:
- * route → bound on unfinished bodies → origin → session → write budget → body → in-flight bound → handler.
+ * route → bound on unfinished bodies → origin → session → write budget → role in the app → body → in-flight bound → handler.
  * It does not listen.
  *
  * @example
@@ -56,6 +61,7 @@ export function makeApp(deps: Dependencies): RequestListener {
   });
   const bounds: Bounds = {
     bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem }),
+    transfers: makeTransfers(),
     enterInFlight({ ip }, response) {
       if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
         throw overloaded('Too many requests are being answered.');
@@ -101,7 +107,7 @@ function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFl
 const methodNotAllowed = (allow: string): Problem =>
   new Problem('method-not-allowed', `Only ${allow} is allowed here.`, { headers: { allow } });
 
-const routeNotFound = (): Problem => new Problem('route-not-found', 'There is nothing at this path.');
+const routeNotFound = (): Problem => new Problem('route-not-found', 'The path does not exist.');
 
 /** Bodies being received from all addresses, each at most 256 KiB. */
 const BODY_READS_MAX = 256;
@@ -123,22 +129,36 @@ type Bounds = {
   /** @throws Problem `overloaded` */
   readonly enterInFlight: (request: Request, response: Response) => void;
   readonly bodies: BodyReads;
+  readonly transfers: Transfers;
 };
 
-function makeHandle(deps: Dependencies, { enterInFlight, bodies }: Bounds, id: OperationId): Handle {
+function makeHandle(
+  deps: Dependencies,
+  { enterInFlight, bodies, transfers }: Bounds,
+  id: OperationId,
+): Handle {
   const operation: Operation = OPERATIONS[id];
   const handle = deps.handlers[id] as (call: unknown) => Promise<unknown>;
   return async (request, response) => {
     const readCall = () => authorize(deps, operation, request, response);
+    if (operation.upload !== undefined) {
+      const call = await readCall();
+      const answer = await transfers.receive(call.account.accountId, request, operation.upload, (upload) =>
+        handle({ ...call, upload }),
+      );
+      return sendJson(response, operation.status, answer);
+    }
     // A body may arrive slowly, so the request counts as in flight only once it has arrived.
     const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
     enterInFlight(request, response);
     const call = sent ?? (await readCall());
-    sendJson(response, operation.status, await handle(call));
+    const answer = await handle(call);
+    if (operation.download) await transfers.send(call.account.accountId, response, answer as Download);
+    else sendJson(response, operation.status, answer);
   };
 }
 
-/** Checks origin, session and write budget, then parses body and query. @throws Problem for the first failed check */
+/** Checks origin, session, write budget and the role in the app, then parses body and query. @throws Problem for the first failed check */
 async function authorize(
   deps: Dependencies,
   operation: Operation,
@@ -151,20 +171,27 @@ async function authorize(
   const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
   const draws = writeDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
+  const param = (name: string): string => {
+    const value = request.params[name];
+    if (!PathId.safeParse(value).success)
+      throw new Problem('not-found', 'It does not exist, or is not yours.');
+    return String(value);
+  };
+  const permission = permissionOf(operation);
+  const owner =
+    permission === undefined ? account : await deps.requirePermission(account, param('clientId'), permission);
   const idempotencyKey = isIdempotent ? requireIdempotencyKey(request) : '';
   return {
     account,
+    owner,
     token,
     idempotencyKey,
     address: addressKey(request.ip),
+    browser: describeBrowser(request.headers['user-agent']),
     body: (body ? await readBody(request, body) : undefined) as never,
     query: (query ? readQuery(request, query) : undefined) as never,
-    param(name) {
-      const value = request.params[name];
-      if (!PathId.safeParse(value).success)
-        throw new Problem('not-found', 'It does not exist, or is not yours.');
-      return String(value);
-    },
+    upload: undefined as never,
+    param,
     setSessionToken: (newToken) => setCookie(deps, response, newToken),
   };
 }

@@ -19,6 +19,8 @@ const LoggedCheckFacts = {
   undetermined: count,
   /** The codes in `errors`, each once. */
   codes: z.array(UndeterminedCode),
+  /** The API key of the request; absent for a check of an older version. */
+  keyId: z.string().optional(),
 };
 export const CheckPage = z
   .object({
@@ -30,9 +32,26 @@ export const CheckPage = z
 export const CheckAnswer = z
   .object({
     ...LoggedCheckFacts,
+    /** The steps that were reached, in order; one whose time is not known is left out. */
+    steps: z.array(
+      z.object({
+        name: z.enum(['accepted', 'started', 'evaluated', 'stored', 'delivered']),
+        /** From the acceptance until then, in ms. */
+        afterMs: count,
+      }),
+    ),
     /** The result as clients read it; absent once its retention has ended. */
     result: z.record(z.string(), z.unknown()).optional(),
     /** Of a check with a callback URL. */
     delivery: DeliveryAnswer.optional(),
   })
   .meta({ id: 'Check' });
+/** The request of a check, to be sent again. */
+export const CheckRequestAnswer = z
+  .object({
+    /** As a client sends it, without members that have their default. */
+    body: z.record(z.string(), z.unknown()),
+    /** The same for a terminal; the key stands there as `$ROLECALL_API_KEY`. */
+    curl: z.string(),
+  })
+  .meta({ id: 'CheckRequest' });

@@ -110,8 +110,12 @@ export function makeClientAppWork(deps: Dependencies) {
       const created = await writes.app(clientId, auditEntry, (current) => (current ? undefined : document));
       await deleteIfAccountGone(actor, created);
     },
+    /** Changes the members or invitations of an app. @param subject the member or the invitation, for the audit log */
+    changeMembers: changeApp,
     rename: (actor: string, clientId: string, name: string) =>
       changeApp(actor, clientId, 'app-renamed', change.rename(name)),
+    setAlertUrl: (actor: string, clientId: string, alertUrl: string | undefined) =>
+      changeApp(actor, clientId, 'alerts-set', change.setAlertUrl(alertUrl)),
     remove: (actor: string, clientId: string) =>
       changeApp(actor, clientId, 'app-deleted', change.remove(now())),
     suspend: (actor: string, clientId: string) => changeApp(actor, clientId, 'app-suspended', change.suspend),

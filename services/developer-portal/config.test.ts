@@ -1,4 +1,4 @@
-import { loadConfig, loadSecretKeys } from './config.ts';
+import { loadConfig, loadMailSettings, loadSecretKeys } from './config.ts';
 
 const KEYS = `1:${'A'.repeat(43)}=`;
 const load = (env: Record<string, string> = {}) => loadConfig({ ROLECALL_SECRET_KEYS: KEYS, ...env });
@@ -34,4 +34,28 @@ test('secret keys are required, are not in the configuration, and appear in no e
 test.each(['loopback', '10.0.0.0/33', 'proxy.example'])('refuses %s as a trusted proxy', (wrong) => {
   expect(() => load({ TRUSTED_PROXIES: wrong })).toThrow(/TRUSTED_PROXIES: not a list of addresses and CIDR/);
   expect(load({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' }).http.trustedProxies).toEqual(['10.0.0.0/8', '::1']);
+});
+
+test('e-mail is off without SMTP_URL, needs a sender and an origin, and its password is in no configuration and no error', () => {
+  const mail = {
+    SMTP_URL: 'smtps://user:hidden@mail.example.com',
+    MAIL_FROM: 'Rolecall <rolecall@example.com>',
+  };
+  const origin = { PORTAL_ORIGIN: 'https://portal.example.com' };
+  expect(loadMailSettings({ ROLECALL_SECRET_KEYS: KEYS, ...origin })).toBeUndefined();
+  expect(loadMailSettings({ ...mail, ...origin })).toEqual({
+    url: mail.SMTP_URL,
+    from: mail.MAIL_FROM,
+    origin: origin.PORTAL_ORIGIN,
+  });
+  expect(JSON.stringify(load({ ...mail, ...origin }))).not.toContain('hidden');
+  expect(() => load(mail)).toThrow(/SMTP_URL: needs MAIL_FROM, and PORTAL_ORIGIN/);
+  expect(() => load({ ...origin, SMTP_URL: mail.SMTP_URL })).toThrow(/SMTP_URL: needs MAIL_FROM/);
+  for (const wrong of ['http://user:hidden@mail.example.com', 'hidden']) {
+    expect(() => load({ ...mail, ...origin, SMTP_URL: wrong })).toThrow(/SMTP_URL: not a URL such as/);
+    expect(() => load({ ...mail, ...origin, SMTP_URL: wrong })).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('hidden') }),
+    );
+  }
+  expect(() => load({ ...mail, ...origin, MAIL_FROM: 'nobody' })).toThrow(/MAIL_FROM: not an e-mail address/);
 });

@@ -17,6 +17,18 @@ import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts'
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+import type { MailSettings } from './mailer.ts';
+
+const smtpUrl = z
+  .string()
+  .refine(
+    (text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''),
+    'not a URL such as smtps://user:password@host:465',
+  );
+/** An address, with or without a name: `Rolecall <rolecall@example.com>`. */
+const sender = z
+  .string()
+  .regex(/^(?:[^<>@\r\n]{1,100} <[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/, 'not an e-mail address');
 
 /** A URL without a path, as browsers write it in `Origin`. */
 const origin = z
@@ -76,12 +88,16 @@ const PortalEnvironment = z.object({
   PORTAL_SESSION_IDLE_HOURS: decimal({ min: 0.0001, max: 24, default: 1 }),
   PORTAL_SESSION_HOURS: decimal({ min: 0.0001, max: 720, default: 12 }),
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
+  SMTP_URL: emptyIsAbsent(smtpUrl),
+  MAIL_FROM: emptyIsAbsent(sender),
   WEBHOOK_ALLOWED_CIDRS: z.string().default('').transform(parsedBy(parseCidrs)),
   WEBHOOK_ALLOW_HTTP: boolean(false),
   CHAINS_FILE: emptyIsAbsent(z.string()),
   PORTAL_DEMO: emptyIsAbsent(z.string().transform(parsedBy(parseDemo))),
   ROLECALL_SECRET_KEYS: z.string().transform(parsedBy(parseKeyRing)),
 });
+
+const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });
 
 export type PortalConfig = CommonConfig & {
   readonly http: {
@@ -107,6 +123,7 @@ export type PortalConfig = CommonConfig & {
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment): PortalConfig {
   const parsed = loadEnvironment(PortalEnvironment, env);
+  loadMailSettings(env);
   return {
     ...commonConfig(parsed),
     http: {
@@ -132,6 +149,19 @@ export function loadConfig(env: Environment): PortalConfig {
 /** Loaded apart from the configuration, because that may be logged. @throws ServiceError `config-invalid` */
 export const loadSecretKeys = (env: Environment): KeyRing =>
   loadEnvironment(PortalEnvironment.pick({ ROLECALL_SECRET_KEYS: true }), env).ROLECALL_SECRET_KEYS;
+
+/**
+ * Loaded apart, because the URL has a password. Nothing where the portal sends no e-mail.
+ *
+ * @throws ServiceError `config-invalid`
+ */
+export function loadMailSettings(env: Environment): MailSettings | undefined {
+  const { SMTP_URL: url, MAIL_FROM: from, PORTAL_ORIGIN } = loadEnvironment(MailEnvironment, env);
+  if (url === undefined) return undefined;
+  if (from === undefined || PORTAL_ORIGIN === undefined)
+    throw new ServiceError('config-invalid', 'SMTP_URL: needs MAIL_FROM, and PORTAL_ORIGIN for its links');
+  return { url, from, origin: PORTAL_ORIGIN };
+}
 
 /** @throws ServiceError `config-invalid` */
 export function loadChains(path: string | undefined): ChainFile['chains'] {

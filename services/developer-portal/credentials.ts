@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { API_KEY_RANDOM_BYTES, displayPartsOf, hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
-import type { ApiKeyRecord } from '#shared/contracts/client-app.ts';
+import type { Account, ApiKeyRecord } from '#shared/contracts/client-app.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 12;
@@ -16,6 +16,15 @@ export type Credentials = {
 export type NewKey = { readonly keyId: string; readonly apiKey: string };
 
 const newId = (prefix: string): string => `${prefix}_${randomBytes(ID_BYTES).toString('hex')}`;
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/**
+ * Names the password of an account and its second factor. Sessions and reset links are bound to it, so a new password ends
+ * them, and so does turning the second factor on or off.
+ */
+export const credentialOf = ({ passwordHash = '', twoFactor }: Account): string =>
+  sha256(`credential ${passwordHash}${twoFactor ? ` ${twoFactor.enabledAt}` : ''}`);
 
 /**
  * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with one address write one

@@ -16,7 +16,7 @@ type Waiter = { readonly start: () => void; readonly refuse: () => void };
  * another by at most one task per round. If too many tasks wait, the longest queue loses its newest task.
  *
  * @example
- * const turns = new FairTurns({ atOnceMax: 2, waitingMax: 64, refusal: 'too many passwords are being worked on' });
+ * const turns = new FairTurns({ atOnceMax: 2, waitingMax: 64, refusal: 'too many password checks are waiting' });
  * const hash = await turns.do(address, () => stretch(password));
  */
 export class FairTurns {

@@ -11,7 +11,7 @@ const ACCOUNT: Account = {
   tier: 'free',
   createdAt: new Date(0).toISOString(),
 };
-const OVERLOADED = new ServiceError('overloaded', 'too many passwords are being worked on');
+const OVERLOADED = new ServiceError('overloaded', 'too many password checks are waiting');
 
 /** `counted` returns the attempts by budget that were not refunded. */
 function setUp(passwords: Partial<Passwords>) {
@@ -24,11 +24,14 @@ function setUp(passwords: Partial<Passwords>) {
     accountWork: {
       ensure: async () => ACCOUNT,
       setPassword: async () => ACCOUNT,
+      replacePassword: async () => ACCOUNT,
       remove: async () => undefined,
     },
+    resetLinks: { find: async (token) => (token === 'good' ? ACCOUNT : undefined) },
     passwords: { hash: async () => '', verify: async () => true, ...passwords },
-    sessions: { open: async () => 'token', find: async () => ACCOUNT, close: async () => undefined },
+    sessions: { open: async () => 'token', close: async () => undefined },
     throttle: { take: move(1), refund: move(-1) },
+    twoFactor: { prove: async (account) => account },
     signUpsPerHour: 100,
   });
   const call = {
@@ -40,6 +43,11 @@ function setUp(passwords: Partial<Passwords>) {
     signIn: (email = ACCOUNT.email) =>
       handlers.signIn({ ...call, body: { ...call.body, email } } as unknown as Call<'signIn'>),
     signUp: () => handlers.signUp(call as unknown as Call<'signUp'>),
+    resetPassword: (token: string) =>
+      handlers.resetPassword({
+        ...call,
+        body: { token, password: 'correct horse battery' },
+      } as unknown as Call<'resetPassword'>),
     counted: () => Object.fromEntries([...counted].filter(([, count]) => count !== 0)),
   };
 }
@@ -67,4 +75,12 @@ test('a sign-up refused for overload is refunded', async () => {
   const { signUp, counted } = setUp({ hash: () => Promise.reject(OVERLOADED) });
   await expect(signUp()).rejects.toBe(OVERLOADED);
   expect(counted()).toEqual({});
+});
+
+test('a wrong reset link counts an attempt and hashes nothing; a right one counts its work', async () => {
+  const { resetPassword, counted } = setUp({});
+  await expect(resetPassword('wrong')).rejects.toMatchObject({ code: 'reset-link-invalid' });
+  expect(counted()).toEqual({ 'sign-in-address': 1 });
+  await resetPassword('good');
+  expect(counted()).toEqual({ 'sign-in-address': 1, 'password-work-address': 1 });
 });

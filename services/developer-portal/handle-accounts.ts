@@ -1,69 +1,45 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Account } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
-import type { Draw, Throttle } from '#shared/redis/throttle.ts';
+import type { Throttle } from '#shared/redis/throttle.ts';
 import type { AccountWork } from './account-work.ts';
 import type { Handlers } from './call.ts';
 import type { Passwords } from './passwords.ts';
 import { presentAccount } from './present.ts';
 import { Problem } from './problem.ts';
+import { makeProvePassword, WORK_OF_ADDRESS } from './prove-password.ts';
+import type { ResetLinks } from './reset-links.ts';
 import type { Sessions } from './sessions.ts';
+import type { TwoFactorWork } from './two-factor.ts';
 
 const MINUTES_MS = 60_000;
 /** Allows a few typing errors and slows guessing down; a lockout applies only to the guesser's own address. */
 const TRIES_OF_ONE = { name: 'sign-in', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
 const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
-/** Limits password guesses from a signed-in session, such as a browser left open. */
-const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
-/**
- * Hashing a password takes a thread for 0.1 s, whether it is right or wrong, so this budget is not refunded. The budget
- * of an account counts right passwords only; otherwise anybody could use it up.
- */
-const WORK_OF_ADDRESS = { name: 'password-work-address', countMax: 600, windowMs: 15 * MINUTES_MS } as const;
-const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
 /** Every sign-up takes at least this long, so that its duration does not show whether the account existed. */
 const WRITE_MS_HIDDEN = 400;
 
 export type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail'>;
-  readonly accountWork: Pick<AccountWork, 'ensure' | 'setPassword' | 'remove'>;
+  readonly accountWork: Pick<AccountWork, 'ensure' | 'setPassword' | 'replacePassword' | 'remove'>;
+  readonly resetLinks: Pick<ResetLinks, 'find'>;
   readonly passwords: Passwords;
-  readonly sessions: Sessions;
+  readonly sessions: Pick<Sessions, 'open' | 'close'>;
   readonly throttle: Throttle;
+  readonly twoFactor: Pick<TwoFactorWork, 'prove'>;
   readonly signUpsPerHour: number;
 };
 
 /** Sign-up, sign-in, sign-out, and changes to one's own account. */
 export function makeAccountHandlers(
   deps: Dependencies,
-): Handlers<'signUp' | 'signIn' | 'signOut' | 'readSession' | 'changePassword' | 'deleteAccount'> {
-  const { accounts, accountWork, passwords, sessions, throttle } = deps;
+): Handlers<
+  'signUp' | 'signIn' | 'signOut' | 'readSession' | 'changePassword' | 'resetPassword' | 'deleteAccount'
+> {
+  const { accounts, accountWork, resetLinks, passwords, sessions, throttle, twoFactor } = deps;
   const signUps = { name: 'sign-up', countMax: deps.signUpsPerHour, windowMs: 60 * MINUTES_MS };
 
-  /** @throws Problem `credentials-invalid`, `rate-limited` */
-  const prove = async (
-    account: Account | undefined,
-    password: string,
-    address: string,
-    tries: readonly Draw[],
-  ): Promise<Account> => {
-    // Charged for an unknown account too, so that the duration does not show whether the account exists.
-    const workOfAccount = [{ budget: WORK_OF_ACCOUNT, whose: account?.accountId ?? `nobody ${address}` }];
-    const draws = [...tries, { budget: WORK_OF_ADDRESS, whose: address }, ...workOfAccount];
-    await throttle.take(draws);
-    const isRight = await passwords.verify(password, account?.passwordHash, address).catch(async (error) => {
-      // The password was not checked, so the attempt does not count.
-      await throttle.refund(draws);
-      throw error;
-    });
-    await throttle.refund(isRight ? tries : workOfAccount);
-    if (!account || !isRight)
-      throw new Problem('credentials-invalid', 'E-mail address or password is wrong.');
-    return account;
-  };
-  const proveSelf = (account: Account, password: string, address: string) =>
-    prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, whose: account.accountId }]);
+  const { prove, proveSelf } = makeProvePassword(deps);
 
   return {
     async signUp({ body: { email, password }, address }) {
@@ -79,15 +55,16 @@ export function makeAccountHandlers(
       ]);
       return {};
     },
-    async signIn({ body: { email, password }, address, token, setSessionToken }) {
+    async signIn({ body: { email, password, code }, address, browser, token, setSessionToken }) {
       const tries = [
         { budget: TRIES_OF_ONE, whose: `${address} ${email.toLowerCase()}` },
         { budget: TRIES_OF_ADDRESS, whose: address },
       ];
-      const account = await prove(await accounts.findByEmail(email), password, address, tries);
+      const known = await prove(await accounts.findByEmail(email), password, address, tries);
+      const account = await twoFactor.prove(known, code);
       // A new token prevents session fixation: the browser's earlier session ends.
       if (token !== undefined) await sessions.close(token);
-      setSessionToken(await sessions.open(account));
+      setSessionToken(await sessions.open(account, { browser, address }));
       return { account: presentAccount(account) };
     },
     async signOut({ token, setSessionToken }) {
@@ -96,12 +73,32 @@ export function makeAccountHandlers(
       return undefined;
     },
     readSession: async ({ account }) => ({ account: presentAccount(account) }),
-    async changePassword({ body: { current, next }, account, address, token, setSessionToken }) {
+    async changePassword({ body: { current, next }, account, address, browser, token, setSessionToken }) {
       await proveSelf(account, current, address);
       const passwordHash = await passwords.hash(next, address);
       const changed = await accountWork.setPassword(account.email, account.accountId, passwordHash);
       if (token !== undefined) await sessions.close(token);
-      setSessionToken(await sessions.open(changed));
+      setSessionToken(await sessions.open(changed, { browser, address }));
+      return undefined;
+    },
+    async resetPassword({ body: { token, password }, address }) {
+      const tries = [{ budget: TRIES_OF_ADDRESS, whose: address }];
+      await throttle.take(tries);
+      const account = await resetLinks.find(token);
+      if (!account)
+        throw new Problem(
+          'reset-link-invalid',
+          'The link is wrong, was used or replaced, or is older than an hour. Ask an operator for a new one.',
+        );
+      // The attempt was right; from here on only the work counts.
+      await throttle.refund(tries);
+      const work = [{ budget: WORK_OF_ADDRESS, whose: address }];
+      await throttle.take(work);
+      const passwordHash = await passwords.hash(password, address).catch(async (error) => {
+        await throttle.refund(work);
+        throw error;
+      });
+      await accountWork.replacePassword(account, passwordHash);
       return undefined;
     },
     async deleteAccount({ body: { password }, account, address, token, setSessionToken }) {

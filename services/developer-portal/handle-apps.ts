@@ -1,35 +1,27 @@
-import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { KeyUse } from '#shared/redis/key-use.ts';
-import type { Handlers } from './call.ts';
+import { makeReadOwn } from './app-access.ts';
+import type { Call, Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { newCredentials, newKey, newWebhookSecret } from './credentials.ts';
+import { roleOf } from './domain/permissions.ts';
 import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentApp, presentAppSummary } from './present.ts';
 import { invalid } from './problem.ts';
 
 export type Dependencies = {
-  readonly clientApps: Pick<ClientApps, 'listOwned'>;
+  readonly clientApps: Pick<ClientApps, 'listOwned' | 'listShared'>;
   readonly apps: ClientAppWork;
   readonly keyUse: Pick<KeyUse, 'read'>;
   readonly idempotency: Idempotency;
+  readonly callbackPolicy: CallbackPolicy;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
-
-/** Reads an app for its owner. An app of another account answers `not-found`, like an app that does not exist. */
-export type ReadOwn = (account: Account, clientId: string) => Promise<ClientApp>;
-
-export const makeReadOwn =
-  ({ apps }: Pick<Dependencies, 'apps'>): ReadOwn =>
-  async (account, clientId) => {
-    const app = await apps.read(clientId);
-    if (app.accountId !== account.accountId)
-      throw new ServiceError('not-found', `there is no client app ${clientId}`);
-    return app;
-  };
 
 /** Developers' operations on their apps, keys, secrets and scopes. */
 export function makeAppHandlers(
@@ -39,6 +31,7 @@ export function makeAppHandlers(
   | 'createApp'
   | 'readApp'
   | 'renameApp'
+  | 'setAlerts'
   | 'deleteApp'
   | 'createKey'
   | 'revokeKey'
@@ -46,14 +39,19 @@ export function makeAppHandlers(
   | 'rotateSecret'
   | 'requestScope'
 > {
-  const { clientApps, apps, keyUse, idempotency, now } = deps;
+  const { clientApps, apps, keyUse, idempotency, callbackPolicy, now } = deps;
   const readOwn = makeReadOwn(deps);
-  const show = async (app: ClientApp, owner: Account) =>
-    presentApp(app, owner, await keyUse.read(app.clientId), now());
+  const show = async (app: ClientApp, { account, owner }: Pick<Call<'readApp'>, 'account' | 'owner'>) =>
+    presentApp(app, { account, owner }, await keyUse.read(app.clientId), now());
 
   return {
     listApps: async ({ account }) =>
-      (await clientApps.listOwned(account.accountId)).map((app) => presentAppSummary(app, now())),
+      [
+        ...(await clientApps.listOwned(account.accountId)),
+        ...(await clientApps.listShared(account.accountId)),
+      ]
+        .filter((app) => roleOf(app, account))
+        .map((app) => presentAppSummary(app, account, now())),
     async createApp(call) {
       const { account, body } = call;
       const { keyId, ...credentials } = await idempotency.run(
@@ -64,10 +62,19 @@ export function makeAppHandlers(
       );
       return { ...credentials, keyId, name: body.name };
     },
-    readApp: async ({ account, param }) => show(await readOwn(account, param('clientId')), account),
-    async renameApp({ account, param, body }) {
+    readApp: async (call) => show(await readOwn(call.account, call.param('clientId')), call),
+    async renameApp(call) {
+      const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
-      return show(await apps.rename(account.email, clientId, body.name), account);
+      return show(await apps.rename(account.email, clientId, body.name), call);
+    },
+    async setAlerts(call) {
+      const { account, param, body } = call;
+      const { callbackUrl } = body;
+      const { clientId } = await readOwn(account, param('clientId'));
+      const judged = callbackUrl === null ? undefined : judgeCallbackUrl(callbackUrl, callbackPolicy);
+      if (judged && 'fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
+      return show(await apps.setAlertUrl(account.email, clientId, judged?.href), call);
     },
     async deleteApp({ account, param }) {
       const { clientId } = await readOwn(account, param('clientId'));
@@ -110,9 +117,10 @@ export function makeAppHandlers(
       await apps.rotateSecret(account.email, clientId, sealed, body.overlapHours * HOUR_MS);
       return { webhookSecret };
     },
-    async requestScope({ account, param, body }) {
+    async requestScope(call) {
+      const { account, param, body } = call;
       const { clientId } = await readOwn(account, param('clientId'));
-      return show(await apps.requestScope(account.email, clientId, body.purpose), account);
+      return show(await apps.requestScope(account.email, clientId, body.purpose), call);
     },
   };
 }

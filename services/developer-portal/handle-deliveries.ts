@@ -3,14 +3,16 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { Batches } from '#shared/redis/batches.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
+import { readWebhookBody } from '#shared/webhooks/read-webhook-body.ts';
 import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
+import type { ReadOwn } from './app-access.ts';
 import type { AuditedWrites } from './audited-writes.ts';
 import type { Call, Handlers } from './call.ts';
-import type { ReadOwn } from './handle-apps.ts';
 import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentDelivery, presentDeliverySummary } from './present.ts';
 import { invalid } from './problem.ts';
@@ -24,7 +26,8 @@ const ID_BYTES = 16;
 export type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
-  readonly results: Pick<Results, 'saveIfAbsent'>;
+  readonly results: Pick<Results, 'read' | 'saveIfAbsent'>;
+  readonly batches: Pick<Batches, 'readStatus'>;
   readonly resends: ResendWebhooks;
   /** Publishes to `webhook.requested.v1`. */
   readonly publishDelivery: (message: WebhookRetry) => Promise<void>;
@@ -50,7 +53,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   };
   const record = (call: Call<Ids>, clientId: string, action: string, subject: string, at: string) =>
     writes.record({
-      accountId: call.account.accountId,
+      accountId: call.owner.accountId,
       clientId,
       actor: call.account.email,
       action,
@@ -69,7 +72,11 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         ...(page.next !== undefined && { next: page.next }),
       };
     },
-    readDelivery: async (call) => presentDelivery(await ownDelivery(call)),
+    async readDelivery(call) {
+      const view = await ownDelivery(call);
+      const payload = await readWebhookBody(deps, view.requestId);
+      return { ...presentDelivery(view), ...(payload !== undefined && { payload }) };
+    },
     async resendDelivery(call) {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
       await idempotency.run(

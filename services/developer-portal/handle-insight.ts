@@ -1,44 +1,61 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
-import { dateOf, dayOf, type UsageDays } from '#shared/redis/usage-days.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
+import { dateOf, dayOf, hourOf, type UsageDays } from '#shared/redis/usage-days.ts';
+import type { ReadOwn } from './app-access.ts';
 import type { Handlers } from './call.ts';
-import { addFigures, summariseDay, undeterminedShareOf } from './domain/summarise-usage.ts';
-import type { ReadOwn } from './handle-apps.ts';
-import { presentAudit } from './present.ts';
+import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from './domain/summarise-usage.ts';
+import { presentAudit, teamOf } from './present.ts';
 
 const DAYS = 30;
+const HOURS = 48;
+/** Rows of the list of keys, the most used ones. */
+const KEYS_SHOWN_MAX = 50;
 const AUDIT_COUNT_MAX = 200;
 
 export type Dependencies = {
   readonly readOwn: ReadOwn;
-  readonly usageDays: Pick<UsageDays, 'read'>;
+  readonly usageDays: Pick<UsageDays, 'read' | 'readHours'>;
   readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
+  readonly clientApps: Pick<ClientApps, 'listOwned'>;
   readonly auditTrail: Pick<AuditTrail, 'ofAccount' | 'ofApp'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
-/** What developers see of what was done, by their apps and to them. */
+/** Developers' views of the activity of their apps and of changes to them. */
 export function makeInsightHandlers(
   deps: Dependencies,
 ): Handlers<'readUsage' | 'readAppAudit' | 'readAccountAudit'> {
-  const { readOwn, usageDays, readMonthUsed, auditTrail, now } = deps;
+  const { readOwn, clientApps, usageDays, readMonthUsed, auditTrail, now } = deps;
   return {
-    async readUsage({ account, param }) {
+    async readUsage({ account, owner, param }) {
       const app = await readOwn(account, param('clientId'));
       const today = dayOf(now());
       const days = Array.from({ length: DAYS }, (_, i) => today - DAYS + 1 + i);
+      const thisHour = hourOf(now());
+      const hours = Array.from({ length: HOURS }, (_, i) => thisHour - HOURS + 1 + i);
       const month = dateOf(today).slice(0, 7);
-      const [figures, used] = await Promise.all([
+      const [figures, figuresOfHours, used] = await Promise.all([
         usageDays.read(app.clientId, days),
+        usageDays.readHours(app.clientId, hours),
         readMonthUsed(app.clientId, month),
       ]);
-      const { refused, p50Ms, p95Ms, ...rest } = summariseDay(addFigures(figures));
+      const total = addFigures(figures);
+      const { refused, p50Ms, p95Ms, ...rest } = summariseDay(total);
       return {
-        month: { name: month, used, quota: limitsOf(account).requestsPerMonth },
+        month: { name: month, used, quota: limitsOf(owner).requestsPerMonth },
         days: figures.map((day, i) => ({ date: dateOf(days[i] ?? today), ...summariseDay(day) })),
+        hours: figuresOfHours.map((hour, i) => ({
+          hour: new Date((hours[i] ?? thisHour) * HOUR_MS).toISOString().slice(0, 13),
+          ...summariseDay(hour),
+        })),
+        keys: checksByKey(total).slice(0, KEYS_SHOWN_MAX),
         totals: {
           refused,
+          undeterminedClient: rest.undeterminedClient,
+          undeterminedService: rest.undeterminedService,
           undeterminedShare: undeterminedShareOf({ ...rest, refused, p50Ms, p95Ms }),
           p50Ms,
           p95Ms,
@@ -46,13 +63,18 @@ export function makeInsightHandlers(
       };
     },
     async readAppAudit({ account, param }) {
-      const { clientId } = await readOwn(account, param('clientId'));
-      return (await auditTrail.ofApp(clientId, AUDIT_COUNT_MAX)).map((entry) => presentAudit(entry, account));
+      const app = await readOwn(account, param('clientId'));
+      const entries = await auditTrail.ofApp(app.clientId, AUDIT_COUNT_MAX);
+      return entries.map((entry) => presentAudit(entry, account, teamOf(app)));
     },
     async readAccountAudit({ account }) {
       const entries = await auditTrail.ofAccount(account.accountId, AUDIT_COUNT_MAX);
-      // What was done under an account of the same address that was deleted is not this one's.
-      return entries.filter(({ at }) => at >= account.createdAt).map((entry) => presentAudit(entry, account));
+      // Entries of a deleted account with the same address are not this account's.
+      const owned = await clientApps.listOwned(account.accountId);
+      const team = new Set(owned.flatMap((app) => [...teamOf(app)]));
+      return entries
+        .filter(({ at }) => at >= account.createdAt)
+        .map((entry) => presentAudit(entry, account, team));
     },
   };
 }

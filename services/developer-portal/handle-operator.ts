@@ -1,5 +1,6 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
 import { figuresWith } from '#shared/contracts/tiers.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { AccountWork } from './account-work.ts';
@@ -7,15 +8,16 @@ import type { Handlers } from './call.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { presentAccount, presentOperatorApp } from './present.ts';
 import { invalid } from './problem.ts';
-
-const ACCOUNTS_LISTED_MAX = 200;
-const APPS_LISTED_MAX = 500;
+import type { ResetLinks } from './reset-links.ts';
+import type { TwoFactorWork } from './two-factor.ts';
 
 export type Dependencies = {
-  readonly accounts: Pick<Accounts, 'list' | 'read'>;
+  readonly accounts: Pick<Accounts, 'read'>;
   readonly clientApps: Pick<ClientApps, 'list' | 'listOwned'>;
   readonly apps: Pick<ClientAppWork, 'approveScope' | 'rejectScope' | 'suspend' | 'resume'>;
   readonly accountWork: Pick<AccountWork, 'setTier'>;
+  readonly resetLinks: Pick<ResetLinks, 'make'>;
+  readonly twoFactor: Pick<TwoFactorWork, 'disable'>;
   readonly countDeadLetters: () => Promise<{ topic: string; count: number }[]>;
 };
 
@@ -25,9 +27,9 @@ type Ids =
   | 'rejectScope'
   | 'suspendApp'
   | 'resumeApp'
-  | 'listAccounts'
   | 'setTier'
-  | 'listOperatorApps'
+  | 'makeResetLink'
+  | 'resetTwoFactor'
   | 'countDeadLetters';
 
 /** Operators' operations on accounts, apps and scopes. */
@@ -38,6 +40,16 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
     ...presentAccount(account),
     apps: (await clientApps.listOwned(account.accountId)).length,
   });
+
+  /** The account of somebody who is no operator: one operator must not take over another's account. */
+  const developer = async (accountId: string, what: string): Promise<Account> => {
+    const target = await accounts.read(accountId);
+    if (!target || target.deletedAt !== undefined)
+      throw new ServiceError('not-found', 'there is no such account');
+    if (target.operator)
+      throw new ServiceError('conflict', `an operator's ${what} is reset by \`npm run admin\``);
+    return target;
+  };
 
   return {
     async listScopeRequests() {
@@ -59,12 +71,6 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
       show(await apps.rejectScope(account.email, param('clientId'), body.reason)),
     suspendApp: async ({ account, param }) => show(await apps.suspend(account.email, param('clientId'))),
     resumeApp: async ({ account, param }) => show(await apps.resume(account.email, param('clientId'))),
-    async listAccounts({ query: { query = '' } }) {
-      const found = (await accounts.list()).filter(({ email }) =>
-        email.toLowerCase().includes(query.trim().toLowerCase()),
-      );
-      return Promise.all(found.slice(0, ACCOUNTS_LISTED_MAX).map(showOwner));
-    },
     async setTier({ account, param, body: { tier, limits } }) {
       if (tier !== 'enterprise' && limits !== undefined)
         throw invalid([
@@ -77,11 +83,12 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
       const figures = tier === 'enterprise' ? figuresWith(limits ?? {}) : undefined;
       return showOwner(await accountWork.setTier(account.email, param('accountId'), tier, figures));
     },
-    async listOperatorApps({ query: { suspended } }) {
-      const found = (await clientApps.list())
-        .filter((app) => suspended === undefined || app.suspended === suspended)
-        .reverse();
-      return Promise.all(found.slice(0, APPS_LISTED_MAX).map(show));
+    makeResetLink: async ({ account, param }) =>
+      deps.resetLinks.make(account.email, await developer(param('accountId'), 'password')),
+    async resetTwoFactor({ account, param }) {
+      const target = await developer(param('accountId'), 'second factor');
+      await deps.twoFactor.disable(account.email, target, 'two-factor-reset');
+      return undefined;
     },
     countDeadLetters: deps.countDeadLetters,
   };

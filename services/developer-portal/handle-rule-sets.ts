@@ -5,8 +5,8 @@ import type { RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-s
 import { ServiceError } from '#shared/errors.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import type { ReadOwn } from './app-access.ts';
 import type { Handlers } from './call.ts';
-import type { ReadOwn } from './handle-apps.ts';
 import { invalid } from './problem.ts';
 
 const PAGE_COUNT_MAX = 100;
@@ -19,7 +19,7 @@ export type Dependencies = {
   readonly chains: readonly { readonly chainId: number }[];
 };
 
-/** Developers' operations on the rule sets of their apps: what the gateway offers by an API key. */
+/** Developers' operations on the rule sets of their apps: those that the gateway offers by an API key. */
 export function makeRuleSetHandlers({
   readOwn,
   ruleSets,
@@ -41,10 +41,10 @@ export function makeRuleSetHandlers({
       if (!found) throw new ServiceError('not-found', 'there is no such rule set');
       return presentRuleSet(found);
     },
-    async putRuleSet({ account, param, body: { ruleSet, replaces } }) {
+    async putRuleSet({ account, owner, param, body: { ruleSet, replaces } }) {
       const app = await readOwn(account, param('clientId'));
       const id = param('ruleSetId');
-      const isEnterprise = account.tier === 'enterprise';
+      const isEnterprise = owner.tier === 'enterprise';
       const validated = validateRuleSet(ruleSet, { isEnterprise, chainIds });
       const faults = [
         ...(RULE_SET_ID.test(id) ? [] : [MALFORMED_ID]),
@@ -52,12 +52,15 @@ export function makeRuleSetHandlers({
       ];
       if (!validated.ok || faults.length > 0) throw invalid(faults);
       const mayWrite = (version: number | undefined) => (version ?? 0) === replaces;
-      const write = { ...writeOf(account, app, id), ...(replaces === undefined ? {} : { mayWrite }) };
+      const write = {
+        ...writeOf({ account, owner }, app, id),
+        ...(replaces === undefined ? {} : { mayWrite }),
+      };
       return presentRuleSet((await ruleSetWrites.put(write, validated.content)).ruleSet);
     },
-    async deleteRuleSet({ account, param }) {
+    async deleteRuleSet({ account, owner, param }) {
       const app = await readOwn(account, param('clientId'));
-      await ruleSetWrites.remove(writeOf(account, app, param('ruleSetId')));
+      await ruleSetWrites.remove(writeOf({ account, owner }, app, param('ruleSetId')));
       return undefined;
     },
   };
@@ -71,12 +74,16 @@ const MALFORMED_ID = {
     'An id has 1 to 64 characters of a to z, 0 to 9, ".", "_" and "-", and begins with a letter or a digit.',
 } as const;
 
-const writeOf = (account: Account, { clientId, accountId }: ClientApp, id: string): RuleSetWrite => ({
+const writeOf = (
+  { account, owner }: { readonly account: Account; readonly owner: Account },
+  { clientId, accountId }: ClientApp,
+  id: string,
+): RuleSetWrite => ({
   clientId,
   accountId,
   id,
   actor: account.email,
-  limits: limitsOf(account),
+  limits: limitsOf(owner),
 });
 
 function summaryOf(ruleSet: RuleSet) {

@@ -4,8 +4,8 @@ import type { WatchWrites } from '#shared/documents/write-watches.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
+import type { ReadOwn } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
-import type { ReadOwn } from './handle-apps.ts';
 import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
 
 /** Watches that are listed; only enterprise accounts may have more. */

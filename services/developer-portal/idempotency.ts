@@ -20,7 +20,7 @@ export type IdempotentRequest = {
 
 export type Idempotency = {
   /**
-   * Returns the plan of a request: the first request stores what `make` returns, each repetition reads it back.
+   * Returns the plan of a request: the first request stores the plan of `make`, each repetition reads it back.
    *
    * @throws Problem `idempotency-key-reused` if the key was used for another request
    */

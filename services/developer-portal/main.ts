@@ -11,21 +11,31 @@ import { makeSecretBox } from '#shared/secret-box.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { makeApp } from './app.ts';
-import { loadChains, loadConfig, loadSecretKeys } from './config.ts';
+import { makeReadOwn, makeRequirePermission } from './app-access.ts';
+import { loadChains, loadConfig, loadMailSettings, loadSecretKeys } from './config.ts';
 import { makeCountDeadLetters } from './count-dead-letters.ts';
 import { describeClientError } from './describe-client-error.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
-import { makeAppHandlers, makeReadOwn } from './handle-apps.ts';
+import { makeAppHandlers } from './handle-apps.ts';
+import { makeBatchHandlers } from './handle-batches.ts';
 import { makeCheckHandlers } from './handle-checks.ts';
 import { makeDeliveryHandlers } from './handle-deliveries.ts';
+import { makeForgottenPasswordHandlers } from './handle-forgotten-password.ts';
 import { makeInsightHandlers } from './handle-insight.ts';
+import { makeMemberHandlers } from './handle-members.ts';
 import { makeOperatorHandlers } from './handle-operator.ts';
+import { makeOperatorViewHandlers } from './handle-operator-views.ts';
 import { makeRuleSetHandlers } from './handle-rule-sets.ts';
+import { makeSessionHandlers } from './handle-sessions.ts';
+import { makeTwoFactorHandlers } from './handle-two-factor.ts';
 import { makeWatchHandlers } from './handle-watches.ts';
 import { makeIdempotency } from './idempotency.ts';
+import { makeMailer } from './mailer.ts';
 import { makeWork } from './make-work.ts';
 import { makeMetrics } from './metrics.ts';
 import { makePasswords } from './passwords.ts';
+import { makeProvePassword } from './prove-password.ts';
+import { makeReadSentCheck } from './read-sent-check.ts';
 import { makeSessions } from './sessions.ts';
 import { makeTryHandlers } from './try-check.ts';
 
@@ -47,19 +57,38 @@ await runService(
     const work = makeWork({ redis, store, publish: kafka.publish, box, now });
     const sessions = makeSessions({ redis, readAccount: store.accounts.read, ...config.session });
     const throttle = makeThrottle(redis);
+    const passwords = makePasswords();
+    const provePassword = makeProvePassword({ passwords, throttle });
     const idempotency = makeIdempotency(redis, box);
     const readOwn = makeReadOwn(work);
+    const readUsed = (clientId: string, month: string) => readMonthUsed(redis, clientId, month);
     const chains = loadChains(config.chainsFile);
+    const portalMetrics = makeMetrics(context.metrics);
+    const mailSettings = loadMailSettings(process.env);
+    const mail = mailSettings && {
+      origin: mailSettings.origin,
+      mailer: scope.use(makeMailer(mailSettings, { metrics: portalMetrics, log: context.log })),
+    };
     const handlers = {
       ...makeAccountHandlers({
         ...store,
         ...work,
-        passwords: makePasswords(),
+        passwords,
         sessions,
         throttle,
         signUpsPerHour: config.signUpsPerHour,
       }),
-      ...makeAppHandlers({ ...store, ...work, keyUse: makeKeyUse(redis), idempotency, now }),
+      ...makeSessionHandlers({ sessions }),
+      ...makeForgottenPasswordHandlers({ ...store, ...work, throttle, mail }),
+      ...makeTwoFactorHandlers({ ...work, provePassword, sessions }),
+      ...makeAppHandlers({
+        ...store,
+        ...work,
+        keyUse: makeKeyUse(redis),
+        idempotency,
+        callbackPolicy: config.callback,
+        now,
+      }),
       ...makeDeliveryHandlers({
         ...store,
         ...work,
@@ -70,18 +99,40 @@ await runService(
         callbackPolicy: config.callback,
         now,
       }),
-      ...makeCheckHandlers({ ...store, readOwn }),
+      ...makeCheckHandlers({
+        ...store,
+        readOwn,
+        readSentCheck: makeReadSentCheck(kafka),
+        publicUrl: config.gateway.publicUrl,
+      }),
+      ...makeBatchHandlers({
+        ...store,
+        readOwn,
+        readMonthUsed: readUsed,
+        gatewayUrl: config.gateway.url,
+        fetch: globalThis.fetch,
+        now,
+      }),
       ...makeWatchHandlers({ ...store, ...work, readOwn }),
+      ...makeMemberHandlers({ ...store, ...work, readOwn, idempotency, now }),
       ...makeInsightHandlers({
         ...store,
         readOwn,
-        readMonthUsed: (clientId, month) => readMonthUsed(redis, clientId, month),
+        readMonthUsed: readUsed,
         now,
       }),
       ...makeOperatorHandlers({
         ...store,
         ...work,
         countDeadLetters: makeCountDeadLetters(kafka, () => performance.now()),
+      }),
+      ...makeOperatorViewHandlers({
+        ...store,
+        ...work,
+        keyUse: makeKeyUse(redis),
+        sessions,
+        readMonthUsed: readUsed,
+        now,
       }),
       ...makeRuleSetHandlers({ ...store, ...work, readOwn, chains }),
       ...makeTryHandlers({
@@ -96,12 +147,13 @@ await runService(
     const app = makeApp({
       handlers,
       sessions,
+      requirePermission: makeRequirePermission({ ...store, ...work }),
       throttle,
       origin: config.origin,
       gatewayPublicUrl: config.gateway.publicUrl,
       sessionMsMax: config.session.lifeMsMax,
       ...config.http,
-      metrics: makeMetrics(context.metrics),
+      metrics: portalMetrics,
       log: context.log,
     });
     const server = scope.use(

@@ -13,12 +13,14 @@ import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { makeAccountWork } from './account-work.ts';
 import { makeAuditedWrites } from './audited-writes.ts';
 import { makeClientAppWork } from './client-apps.ts';
+import { makeResetLinks } from './reset-links.ts';
+import { makeTwoFactor } from './two-factor.ts';
 
 type Dependencies = {
   readonly redis: Redis;
   readonly store: ReturnType<typeof openViews>;
   readonly publish: KafkaConnection['publish'];
-  readonly box: Pick<SecretBox, 'seal' | 'reseal'>;
+  readonly box: SecretBox;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -30,6 +32,7 @@ export function makeWork({ redis, store, publish, box, now }: Dependencies) {
   const writes = makeAuditedWrites({ ...store, publish, now });
   const slots = makeLeasedSlots(redis);
   const apps = makeClientAppWork({ ...store, slots, writes, box, now });
+  const accountWork = makeAccountWork({ ...store, apps, writes, now });
   return {
     watchWrites: makeWatchWrites({
       ...store,
@@ -43,7 +46,9 @@ export function makeWork({ redis, store, publish, box, now }: Dependencies) {
     }),
     writes,
     apps,
-    accountWork: makeAccountWork({ ...store, apps, writes, now }),
+    resetLinks: makeResetLinks({ redis, readAccount: store.accounts.read, record: writes.record, now }),
+    accountWork,
+    twoFactor: makeTwoFactor({ redis, box, throttle: makeThrottle(redis), accountWork, now }),
     ruleSetWrites: makeRuleSetWrites({ ...store, slots, throttle: makeThrottle(redis), publish, now }),
     resends: makeResendWebhooks({
       ...store,

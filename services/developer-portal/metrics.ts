@@ -22,6 +22,12 @@ export function makeMetrics(registry: Registry) {
       help: 'Requests to the portal being answered.',
       registers,
     }),
+    mails: new Counter({
+      name: 'rolecall_portal_mails_total',
+      help: 'E-mail messages by outcome: sent, or failed after three attempts or for want of room.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { IdempotencyKey, PathId } from './api.ts';
+import { permissionOf } from './domain/permissions.ts';
 import { SESSION_COOKIE } from './guard.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
@@ -42,6 +43,7 @@ export function codesOf(operation: Operation): ProblemCode[] {
     ...(access === 'public' ? [] : (['session-missing'] as const)),
     ...(access === 'operator' ? (['operator-required'] as const) : []),
     ...(method === 'get' ? [] : (['origin-refused'] as const)),
+    ...(permissionOf(operation) ? (['role-required'] as const) : []),
     ...(isBudgeted(operation) ? (['rate-limited'] as const) : []),
     ...(isIdempotent ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
     ...(body
@@ -78,7 +80,7 @@ export function makeOpenApi() {
       info: {
         title: "Rolecall's developer portal",
         version: '1.0.0',
-        description: "What the portal's page is made of: accounts, client apps, deliveries and usage.",
+        description: "The operations behind the portal's page: accounts, client apps, deliveries and usage.",
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/' }],
@@ -94,7 +96,7 @@ export function makeOpenApi() {
 function describe(operationId: string, operation: Operation): ZodOpenApiOperationObject {
   const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
   const params = z.object(Object.fromEntries(names.map((name) => [name, PathId])));
-  const { answer, body, query } = operation;
+  const { answer, body, query, upload, download } = operation;
   return {
     operationId,
     summary: operation.summary,
@@ -102,13 +104,19 @@ function describe(operationId: string, operation: Operation): ZodOpenApiOperatio
     requestParams: {
       ...(names.length > 0 && { path: params }),
       ...(query instanceof z.ZodObject && { query }),
-      ...(operation.isIdempotent && { header: z.object({ 'Idempotency-Key': IdempotencyKey }) }),
+      ...(operation.isIdempotent && {
+        header: z.object({ 'Idempotency-Key': IdempotencyKey, ...(upload && { 'X-Api-Key': z.string() }) }),
+      }),
     },
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(upload && { requestBody: { required: true, content: { [upload]: { schema: z.string() } } } }),
     responses: {
       [`${operation.status}`]: {
         description: operation.summary,
         ...(answer && { content: { 'application/json': { schema: answer } } }),
+        ...(download && {
+          content: Object.fromEntries(download.map((type) => [type, { schema: z.string() }])),
+        }),
       },
       ...problems(codesOf(operation)),
     },

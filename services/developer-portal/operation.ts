@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Permission } from './domain/permissions.ts';
 import type { ProblemCode } from './problem.ts';
 
 /** The callers that may use an operation: everybody, a signed-in account, or operators. */
@@ -9,9 +10,15 @@ export type Operation = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: string;
   readonly access: Access;
+  /** Of an operation on an app, where it does not follow from the method; see `permissionOf`. */
+  readonly permission?: Permission;
   readonly summary: string;
   readonly body?: z.ZodType;
   readonly query?: z.ZodType;
+  /** The media type of a body that the handler takes as it arrives; sent with an API key. */
+  readonly upload?: string;
+  /** The media types of a file that is sent as the handler makes it. */
+  readonly download?: readonly string[];
   /** Requires an `Idempotency-Key`; a repeated request creates nothing new. */
   readonly isIdempotent?: true;
   /** Draws from the budget for removals, although its method is not DELETE: see `write-budget.ts`. */
@@ -20,4 +27,18 @@ export type Operation = {
   readonly answer?: z.ZodType;
   /** The problems of this operation alone; `codesOf` adds those of access, body and query. */
   readonly codes: readonly ProblemCode[];
+};
+
+/** A body that is taken as it arrives. */
+export type Upload = {
+  readonly chunks: AsyncIterable<Buffer>;
+  /** The `X-Api-Key` header; empty without it. */
+  readonly apiKey: string;
+};
+
+/** A file that is sent piece by piece. */
+export type Download = {
+  readonly mediaType: string;
+  readonly fileName: string;
+  readonly pieces: AsyncIterable<Buffer>;
 };

@@ -1,10 +1,15 @@
 import type { z } from 'zod';
 import * as api from './api.ts';
 import * as answers from './api-answers.ts';
-import type { Operation } from './operation.ts';
+import { BATCH_OPERATIONS } from './batch-operations.ts';
+import { MEMBER_OPERATIONS } from './member-operations.ts';
+import type { Download, Operation, Upload } from './operation.ts';
 import { OPERATOR_OPERATIONS } from './operator-operations.ts';
 import { RESULT_OPERATIONS } from './result-operations.ts';
 import { RULE_SET_OPERATIONS } from './rule-set-operations.ts';
+import { SESSION_OPERATIONS } from './session-operations.ts';
+import { TWO_FACTOR_OPERATIONS } from './two-factor-operations.ts';
+import * as usageAnswers from './usage-answers.ts';
 import { WATCH_OPERATIONS } from './watch-operations.ts';
 
 const APP = '/api/apps/:clientId';
@@ -29,7 +34,7 @@ export const OPERATIONS = {
     body: api.SignInBody,
     status: 200,
     answer: answers.SessionAnswer,
-    codes: ['credentials-invalid', 'rate-limited'],
+    codes: ['credentials-invalid', 'code-required', 'code-invalid', 'rate-limited'],
   },
   signOut: {
     method: 'post',
@@ -58,6 +63,8 @@ export const OPERATIONS = {
     status: 204,
     codes: ['credentials-invalid', 'rate-limited'],
   },
+  ...SESSION_OPERATIONS,
+  ...TWO_FACTOR_OPERATIONS,
   deleteAccount: {
     method: 'post',
     path: '/api/account/delete',
@@ -72,7 +79,7 @@ export const OPERATIONS = {
     method: 'get',
     path: '/api/apps',
     access: 'session',
-    summary: 'The client apps of the account, oldest first',
+    summary: 'The client apps of the account, oldest first, then those of others that it is a member of',
     status: 200,
     answer: answers.AppList,
     codes: [],
@@ -101,16 +108,28 @@ export const OPERATIONS = {
     method: 'patch',
     path: APP,
     access: 'session',
+    permission: 'manage',
     summary: 'Rename a client app',
     body: api.AppBody,
     status: 200,
     answer: answers.AppAnswer,
     codes: ['not-found'],
   },
+  setAlerts: {
+    method: 'put',
+    path: `${APP}/alerts`,
+    access: 'session',
+    summary: 'Set where a client app is told that 80 % and 100 % of its month are used',
+    body: api.AlertsBody,
+    status: 200,
+    answer: answers.AppAnswer,
+    codes: ['not-found', 'callback-url-refused'],
+  },
   deleteApp: {
     method: 'delete',
     path: APP,
     access: 'session',
+    permission: 'own',
     summary: 'Delete a client app; its keys are refused within a second',
     status: 204,
     codes: ['not-found'],
@@ -172,12 +191,14 @@ export const OPERATIONS = {
     access: 'session',
     summary: 'This month against the quota, and the last 30 days; a check counts once it has its result',
     status: 200,
-    answer: answers.UsageAnswer,
+    answer: usageAnswers.UsageAnswer,
     codes: ['not-found'],
   },
   ...RESULT_OPERATIONS,
   ...RULE_SET_OPERATIONS,
+  ...BATCH_OPERATIONS,
   ...WATCH_OPERATIONS,
+  ...MEMBER_OPERATIONS,
   readTryOptions: {
     method: 'get',
     path: '/api/try-options',
@@ -198,11 +219,21 @@ export const OPERATIONS = {
     answer: answers.TryAnswer,
     codes: ['not-found', 'gateway-unavailable'],
   },
+  pollTried: {
+    method: 'post',
+    path: `${APP}/try/:requestId`,
+    access: 'session',
+    summary: "Poll a check with one of the app's keys, for up to 5 s, and return the gateway's response",
+    body: api.PollTriedBody,
+    status: 200,
+    answer: answers.TryAnswer,
+    codes: ['not-found', 'gateway-unavailable'],
+  },
   readAppAudit: {
     method: 'get',
     path: `${APP}/audit`,
     access: 'session',
-    summary: 'Who did what to a client app, newest first',
+    summary: 'The audit entries of a client app, newest first',
     status: 200,
     answer: answers.AuditList,
     codes: ['not-found'],
@@ -211,7 +242,7 @@ export const OPERATIONS = {
     method: 'get',
     path: '/api/audit',
     access: 'session',
-    summary: 'Who did what to the account and its apps, newest first',
+    summary: 'The audit entries of the account and its apps, newest first',
     status: 200,
     answer: answers.AuditList,
     codes: [],
@@ -228,9 +259,14 @@ type OutputOf<O, Name extends string> = O extends { readonly [N in Name]: infer 
 
 export type BodyOf<Id extends OperationId> = OutputOf<Declared[Id], 'body'>;
 export type QueryOf<Id extends OperationId> = OutputOf<Declared[Id], 'query'>;
-/** What a handler returns: what the answer's schema takes in. */
+export type UploadOf<Id extends OperationId> = Declared[Id] extends { readonly upload: string }
+  ? Upload
+  : undefined;
+/** The type that a handler returns: the input of the answer's schema, or a file. */
 export type AnswerOf<Id extends OperationId> = Declared[Id] extends {
   readonly answer: infer S extends z.ZodType;
 }
   ? z.input<S>
-  : undefined;
+  : Declared[Id] extends { readonly download: readonly string[] }
+    ? Download
+    : undefined;

@@ -1,6 +1,7 @@
 import * as api from './api.ts';
-import * as answers from './api-answers.ts';
+import { ResetLink } from './api-answers.ts';
 import type { Operation } from './operation.ts';
+import * as answers from './operator-answers.ts';
 
 const operator = <P extends string>(path: P) => `/api/operator${path}` as const;
 
@@ -56,11 +57,20 @@ export const OPERATOR_OPERATIONS = {
     method: 'get',
     path: operator('/accounts'),
     access: 'operator',
-    summary: 'Accounts by e-mail address, at most 200',
+    summary: 'Find accounts by a part of their e-mail address or by their id; a page looks at 5 000 accounts',
     query: api.AccountsQuery,
     status: 200,
-    answer: answers.OperatorAccountList,
+    answer: answers.OperatorAccountPage,
     codes: [],
+  },
+  readOperatorAccount: {
+    method: 'get',
+    path: operator('/accounts/:accountId'),
+    access: 'operator',
+    summary: "An account with its limits, and its apps with this month's checks",
+    status: 200,
+    answer: answers.OperatorAccountDetail,
+    codes: ['not-found'],
   },
   setTier: {
     method: 'post',
@@ -69,17 +79,56 @@ export const OPERATOR_OPERATIONS = {
     summary: 'Set the tier of an account and the limits of all its apps',
     body: api.TierBody,
     status: 200,
-    answer: answers.OperatorAccountAnswer,
+    answer: answers.OperatorAccount,
     codes: ['not-found'],
+  },
+  makeResetLink: {
+    method: 'post',
+    path: operator('/accounts/:accountId/reset-link'),
+    access: 'operator',
+    summary:
+      'Make a link for a new password, valid for an hour; an earlier link of the account stops working',
+    status: 201,
+    answer: ResetLink,
+    codes: ['not-found', 'conflict'],
+  },
+  resetTwoFactor: {
+    method: 'post',
+    path: operator('/accounts/:accountId/two-factor/reset'),
+    access: 'operator',
+    summary: 'Turn the second factor of an account off, for somebody who lost it; all its sessions end',
+    status: 204,
+    codes: ['not-found', 'conflict'],
   },
   listOperatorApps: {
     method: 'get',
     path: operator('/apps'),
     access: 'operator',
-    summary: 'Client apps of all accounts, newest first, at most 500',
+    summary:
+      "Find client apps by a part of their name, by their id, or by their account's e-mail address; a page looks at 5 000 apps",
     query: api.OperatorAppsQuery,
     status: 200,
-    answer: answers.OperatorAppList,
+    answer: answers.OperatorAppPage,
+    codes: [],
+  },
+  readOperatorApp: {
+    method: 'get',
+    path: operator('/apps/:clientId'),
+    access: 'operator',
+    summary: "A client app with its limits, this month's checks, keys, webhooks, batches and watches",
+    status: 200,
+    answer: answers.OperatorAppDetail,
+    codes: ['not-found'],
+  },
+  listAudit: {
+    method: 'get',
+    path: operator('/audit'),
+    access: 'operator',
+    summary:
+      'Audit entries by account, app, action and time, newest first; of all accounts the newest 10 000 are kept',
+    query: api.OperatorAuditQuery,
+    status: 200,
+    answer: answers.OperatorAuditPage,
     codes: [],
   },
   countDeadLetters: {

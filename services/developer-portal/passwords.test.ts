@@ -17,7 +17,7 @@ test('the same password is stored differently each time, in the form of a PHC st
 });
 
 test.each([undefined, '', 'plain', '$scrypt$ln=40,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$x'])(
-  'nothing matches what is not a stored password: %p',
+  'nothing matches a malformed stored password: %p',
   async (stored) => {
     expect(await passwords.verify('', stored, ADDRESS)).toBe(false);
   },

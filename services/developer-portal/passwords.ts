@@ -47,7 +47,7 @@ export function makePasswords({ waitingMax = WAITING_MAX } = {}): Passwords {
   const turns = new FairTurns({
     atOnceMax: AT_ONCE_MAX,
     waitingMax,
-    refusal: 'too many passwords are being worked on',
+    refusal: 'too many password checks are waiting',
   });
   return {
     hash: (password, owner) =>

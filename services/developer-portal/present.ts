@@ -4,7 +4,10 @@ import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-
 import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { AttemptView, DeliveryView } from '#shared/redis/delivery-view.ts';
 import type * as answers from './api-answers.ts';
+import { accountIdOf } from './credentials.ts';
 import { isLive, isUsable } from './domain/change-app.ts';
+import { roleOf } from './domain/permissions.ts';
+import type { OperatorApp } from './operator-answers.ts';
 
 /** Documents as the API returns them: without hashes, secrets and data of other accounts. */
 
@@ -14,9 +17,15 @@ export const presentAccount = (account: Account): z.input<typeof answers.Account
   tier: account.tier,
   operator: account.operator ?? false,
   limits: limitsOf(account),
+  ...(account.twoFactor && {
+    twoFactor: {
+      enabledAt: account.twoFactor.enabledAt,
+      recoveryCodesLeft: account.twoFactor.recoveryCodes.length,
+    },
+  }),
 });
 
-export const presentScope = ({
+const presentScope = ({
   scope: state,
   scopePurpose: purpose,
   scopeReason: reason,
@@ -26,9 +35,14 @@ export const presentScope = ({
   ...(reason !== undefined && { reason }),
 });
 
-export const presentAppSummary = (app: ClientApp, nowMs: number): z.input<typeof answers.AppSummary> => ({
+export const presentAppSummary = (
+  app: ClientApp,
+  reader: Account,
+  nowMs: number,
+): z.input<typeof answers.AppSummary> => ({
   clientId: app.clientId,
   name: app.name,
+  role: roleOf(app, reader) ?? 'viewer',
   createdAt: app.createdAt,
   suspended: app.suspended,
   scope: presentScope(app),
@@ -37,12 +51,13 @@ export const presentAppSummary = (app: ClientApp, nowMs: number): z.input<typeof
 
 export const presentApp = (
   app: ClientApp,
-  owner: Account,
+  { account: reader, owner }: { readonly account: Account; readonly owner: Account },
   usedAt: Readonly<Record<string, string>>,
   nowMs: number,
 ): z.input<typeof answers.AppAnswer> => ({
   clientId: app.clientId,
   name: app.name,
+  role: roleOf(app, reader) ?? 'viewer',
   createdAt: app.createdAt,
   suspended: app.suspended,
   scope: presentScope(app),
@@ -51,9 +66,10 @@ export const presentApp = (
     .filter((secret) => isLive(secret, nowMs))
     .map(({ createdAt, expiresAt }) => ({ createdAt, ...(expiresAt !== undefined && { expiresAt }) })),
   limits: limitsOf(owner),
+  ...(app.alertUrl !== undefined && { alertUrl: app.alertUrl }),
 });
 
-const presentKey = (
+export const presentKey = (
   { hash: _, replacedBy: __, ...shown }: ApiKeyRecord,
   lastUsedAt: string | undefined,
 ): z.input<typeof answers.KeyAnswer> => ({ ...shown, ...(lastUsedAt !== undefined && { lastUsedAt }) });
@@ -89,13 +105,18 @@ export const presentDelivery = (view: DeliveryView): z.input<typeof answers.Deli
   })),
 });
 
-/** Developers see `operator` in place of an operator's e-mail address, and their keys by id. */
+/** The ids of the accounts that an app belongs to, or belonged to. */
+export const teamOf = ({ accountId, members = [], formerMembers = [] }: ClientApp): ReadonlySet<string> =>
+  new Set([accountId, ...members.map((member) => member.accountId), ...formerMembers]);
+
+/** Developers see `operator` in place of the e-mail address of somebody outside their team, and their keys by id. */
 export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,
+  team: ReadonlySet<string> = new Set(),
 ): z.input<typeof answers.AuditEntry> => ({
   at,
-  actor: actor.includes('@') && actor !== reader.email ? 'operator' : actor,
+  actor: actor.includes('@') && actor !== reader.email && !team.has(accountIdOf(actor)) ? 'operator' : actor,
   action,
   subject,
 });
@@ -103,9 +124,10 @@ export const presentAudit = (
 export const presentOperatorApp = (
   app: ClientApp,
   owner: Account | undefined,
-): z.input<typeof answers.OperatorApp> => ({
+): z.input<typeof OperatorApp> => ({
   clientId: app.clientId,
   name: app.name,
+  accountId: app.accountId,
   email: owner?.email ?? '',
   tier: owner?.tier ?? app.limits.tier,
   suspended: app.suspended,

@@ -5,7 +5,7 @@ import type { Operation } from './operation.ts';
 
 const APP = '/api/apps/:clientId';
 
-/** What became of an app's checks: their results and their webhooks. */
+/** The outcomes of an app's checks: their results and their webhooks. */
 export const RESULT_OPERATIONS = {
   listChecks: {
     method: 'get',
@@ -26,6 +26,15 @@ export const RESULT_OPERATIONS = {
     answer: checks.CheckAnswer,
     codes: ['not-found'],
   },
+  readCheckRequest: {
+    method: 'get',
+    path: `${APP}/checks/:requestId/request`,
+    access: 'session',
+    summary: 'The request of one of these checks, read from the broker while it is kept there (7 days)',
+    status: 200,
+    answer: checks.CheckRequestAnswer,
+    codes: ['not-found'],
+  },
   listDeliveries: {
     method: 'get',
     path: `${APP}/deliveries`,
@@ -40,9 +49,9 @@ export const RESULT_OPERATIONS = {
     method: 'get',
     path: `${APP}/deliveries/:requestId`,
     access: 'session',
-    summary: 'One delivery with its attempts, oldest first',
+    summary: 'One delivery with its payload and its attempts, oldest first',
     status: 200,
-    answer: answers.DeliveryAnswer,
+    answer: answers.DeliveryWithPayload,
     codes: ['not-found'],
   },
   resendDelivery: {

@@ -4,6 +4,8 @@ import express, { type Express } from 'express';
 import type { Response } from './answer.ts';
 
 const PAGE = join(import.meta.dirname, 'page');
+/** The one text about changes, which the page renders. */
+const CHANGELOG = { folder: join(import.meta.dirname, '..'), file: 'CHANGELOG.md' };
 
 /** Files of packages that the page is made of, by the name it loads them under. Nothing else of a package is served. */
 const VENDOR_FILES = {
@@ -27,6 +29,10 @@ export function servePage(app: Express): void {
       response.set('cache-control', ASSET_CACHE);
       response.sendFile(file, { ...sendOptions, root: packageRoot(from) }, passOn(next));
     });
+  app.get('/assets/changelog.md', (_request, response, next) => {
+    response.set({ 'cache-control': ASSET_CACHE, 'content-type': 'text/markdown; charset=utf-8' });
+    response.sendFile(CHANGELOG.file, { ...sendOptions, root: CHANGELOG.folder }, passOn(next));
+  });
   // Tests are in the same folders, and are not served.
   app.use(/^\/assets\/.*\.ts$/, notFound);
   app.use(

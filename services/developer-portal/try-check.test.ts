@@ -15,7 +15,7 @@ const call = (over: Partial<Call<'tryCheck'>> = {}) =>
 
 function makeTry(answer: () => Promise<Response>) {
   const sent: { url: string; init: RequestInit }[] = [];
-  const { tryCheck } = makeTryHandlers({
+  const handlers = makeTryHandlers({
     readOwn: async () => ({ keys: [{ hash: hashApiKey(KEY) }] }) as unknown as ClientApp,
     gatewayUrl: 'http://gateway',
     publicUrl: 'https://api.example.com',
@@ -26,7 +26,7 @@ function makeTry(answer: () => Promise<Response>) {
     chains: [],
     demo: undefined,
   });
-  return { tryCheck, sent };
+  return { ...handlers, sent };
 }
 
 test('the gateway receives the check, the key and the idempotency key, and nothing else of the request', async () => {
@@ -51,6 +51,24 @@ test('the answer has only documented headers, and a body that is not JSON as tex
   });
   const shown = (await tryCheck(call())).headers;
   expect(Object.keys(shown).sort()).toEqual(['content-type', 'retry-after']);
+});
+
+test('a poll goes to the result of the check with the key, waits a little, and shows its command without the key', async () => {
+  const { pollTried, sent } = makeTry(async () => Response.json({ status: 'pending' }, { status: 202 }));
+  const poll = (requestId: string) =>
+    pollTried({
+      account: {},
+      param: (name: string) => (name === 'requestId' ? requestId : 'app_1'),
+      body: { apiKey: KEY },
+    } as Call<'pollTried'>);
+  expect(await poll('r_1')).toMatchObject({
+    status: 202,
+    curl: expect.stringContaining('https://api.example.com/access-control/check-roles/responses/r_1'),
+  });
+  expect(sent[0]?.url).toBe('http://gateway/access-control/check-roles/responses/r_1');
+  expect(sent[0]?.init).toMatchObject({ method: 'GET', headers: { 'x-api-key': KEY, prefer: 'wait=5' } });
+  await expect(poll('..')).rejects.toMatchObject({ code: 'not-found' });
+  expect(sent).toHaveLength(1);
 });
 
 test('a missing or too long answer is a problem that names no address', async () => {

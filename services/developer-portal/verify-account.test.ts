@@ -10,7 +10,7 @@ test.each([
   expect(isVerified(account)).toBe(expected);
 });
 
-test('the refusal names the address and what to add, and vouching lifts it', () => {
+test('the refusal names the address and the option to add, and vouching lifts it', () => {
   const account = { email: 'dev@example.com', passwordHash: 'x', verified: false } as Account;
   expect(() => requireVerified(account, false)).toThrow(/dev@example.com.*--vouch/);
   expect(() => requireVerified(account, true)).not.toThrow();

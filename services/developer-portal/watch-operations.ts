@@ -46,7 +46,7 @@ const WatchMemberAnswer = z
   .loose()
   .meta({ id: 'WatchMember' });
 
-/** An app's watches. Clients make them by the API; here a developer looks at them and releases what is held. */
+/** An app's watches. Clients make them by the API; here a developer looks at them and releases held revocations. */
 export const WATCH_OPERATIONS = {
   listWatches: {
     method: 'get',

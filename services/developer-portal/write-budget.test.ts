@@ -17,7 +17,7 @@ test('every write of a session is charged to a budget per minute and per day, an
 test('removals are charged to their own budget', () => {
   const names = (id: keyof typeof OPERATIONS) =>
     writeDraws(OPERATIONS[id], free).map(({ budget }) => budget.name);
-  for (const id of ['deleteApp', 'revokeKey', 'changePassword', 'deleteAccount'] as const)
+  for (const id of ['deleteApp', 'revokeKey', 'changePassword', 'deleteAccount', 'endOtherSessions'] as const)
     expect([id, names(id)]).toEqual([id, ['removals-minute', 'removals-day']]);
   for (const id of ['createApp', 'rollKey', 'resendDelivery', 'sendTestEvent', 'tryCheck'] as const)
     expect([id, names(id)]).toEqual([id, ['writes-minute', 'writes-day']]);

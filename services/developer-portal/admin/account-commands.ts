@@ -7,7 +7,7 @@ import type { OpenSystem } from './open-system.ts';
 
 const PASSWORD_BYTES = 15;
 
-/** Commands about accounts of the portal; each value is what `--json` prints. */
+/** Commands about accounts of the portal; each value is the output of `--json`. */
 
 export async function listAccounts({ accounts, clientApps }: OpenSystem, query = '') {
   const found = (await accounts.list()).filter(({ email }) =>
@@ -20,6 +20,7 @@ export async function listAccounts({ accounts, clientApps }: OpenSystem, query =
       tier: account.tier,
       operator: account.operator ?? false,
       verified: isVerified(account),
+      twoFactor: account.twoFactor !== undefined,
       limits: limitsOf(account),
       apps: (await clientApps.listOwned(account.accountId)).length,
       createdAt: account.createdAt,
@@ -49,6 +50,20 @@ export async function resetPassword(system: OpenSystem, email: string, { vouch }
   const { password, passwordHash } = await newPassword();
   await system.accountWork.setPassword(ACTOR, accountId, passwordHash);
   return { email, password };
+}
+
+/** Makes a link by which the account's owner sets a new password; sessions end once it is used. */
+export async function makeResetLink(system: OpenSystem, email: string, { vouch }: Vouch) {
+  const account = await requireVerifiedAccount(system, email, { vouch });
+  const { token, expiresAt } = await system.resetLinks.make(ACTOR, account);
+  return { email, link: `${system.portalOrigin}/reset-password#${token}`, expiresAt };
+}
+
+/** Turns the second factor of an account off, for somebody who lost it and all recovery codes; sessions end. */
+export async function resetTwoFactor(system: OpenSystem, email: string) {
+  const account = await requireAccount(system, email);
+  await system.twoFactor.disable(ACTOR, account, 'two-factor-reset');
+  return { accountId: account.accountId, email, twoFactor: false };
 }
 
 async function newPassword() {

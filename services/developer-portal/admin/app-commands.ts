@@ -5,7 +5,7 @@ import { type Credentials, newCredentials, newKey, newWebhookSecret } from '../c
 import { isUsable } from '../domain/change-app.ts';
 import type { OpenSystem } from './open-system.ts';
 
-/** Commands about client apps, their keys, secrets and scopes; each value is what `--json` prints. */
+/** Commands about client apps, their keys, secrets and scopes; each value is the output of `--json`. */
 
 /** The actor of this command's entries in the audit log. */
 export const ACTOR = 'operator';
@@ -105,14 +105,23 @@ export async function rotateSecret({ apps }: OpenSystem, clientId: string, overl
 }
 
 /** Encrypts every app's secrets again with the newest key; the secrets stay the same. */
-export async function resealSecrets({ apps, clientApps }: OpenSystem) {
+export async function resealSecrets({ apps, clientApps, accounts, twoFactor }: OpenSystem) {
+  const [ownedApps, owners] = await Promise.all([clientApps.list(), accounts.list()]);
+  const reseals = [
+    ...ownedApps.map(
+      ({ clientId }) =>
+        () =>
+          apps.resealSecrets(ACTOR, clientId),
+    ),
+    ...owners.flatMap((owner) => (owner.twoFactor ? [() => twoFactor.reseal(ACTOR, owner)] : [])),
+  ];
   let count = 0;
-  for (const { clientId } of await clientApps.list())
+  for (const reseal of reseals)
     try {
-      await apps.resealSecrets(ACTOR, clientId);
+      await reseal();
       count++;
     } catch (error) {
-      // The app was deleted meanwhile.
+      // The app or the account was deleted meanwhile.
       if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
     }
   return { count };
@@ -125,6 +134,8 @@ export type TierFigures = {
   readonly keys?: number;
   readonly liveKeys?: number;
   readonly ruleSets?: number;
+  readonly watches?: number;
+  readonly members?: number;
   readonly writes?: number;
 };
 
@@ -139,7 +150,7 @@ export async function setTier(
   tier: Tier,
   { vouch, ...figures }: TierFigures & Vouch,
 ) {
-  const { rps, month, apps, keys, liveKeys, ruleSets, writes } = figures;
+  const { rps, month, apps, keys, liveKeys, ruleSets, watches, members, writes } = figures;
   if (tier !== 'enterprise' && Object.values(figures).some((value) => value !== undefined))
     throw new ServiceError('usage-invalid', 'only enterprise accounts have limits of their own');
   const given = {
@@ -149,6 +160,8 @@ export async function setTier(
     marketplaceKeys: keys,
     liveKeys,
     ruleSets,
+    watches,
+    watchMembers: members,
     writesPerDay: writes,
   };
   const owner = await requireVerifiedAccount(system, email, { vouch });

@@ -2,7 +2,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { OpenSystem } from './open-system.ts';
 import { showWebhook } from './webhook-commands.ts';
 
-/** Commands about batches; each value is what `--json` prints. */
+/** Commands about batches; each value is the output of `--json`. */
 
 /** The status of a batch with its client app and stored parts, and the attempts of its webhook if it has one. */
 export async function showBatch(system: OpenSystem, requestId: string) {

@@ -1,9 +1,13 @@
 import { resolve } from 'node:path';
 import { CommanderError } from 'commander';
 import { describeError } from '#shared/errors.ts';
+import { formatValue } from './format-value.ts';
 import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
 import { makeProgram, type Run } from './program.ts';
+
+/** As the program's help documents them. */
+const EXIT = { failed: 1, usage: 2 };
 
 /** Moves `--json` and `--data` to the front, because they may stand anywhere. */
 function globalsFirst(args: readonly string[]): string[] {
@@ -22,11 +26,11 @@ function globalsFirst(args: readonly string[]): string[] {
 function reportFailure(error: unknown, isJson: boolean): void {
   const isUsage = error instanceof CommanderError;
   if (isUsage && error.exitCode === 0) return;
-  process.exitCode = 1;
-  if (isUsage && !isJson) return;
   const { code, message } = isUsage
     ? { code: 'usage-invalid', message: messageOf(error) }
     : describeError(error);
+  process.exitCode = code === 'usage-invalid' ? EXIT.usage : EXIT.failed;
+  if (isUsage && !isJson) return;
   process.stderr.write(isJson ? `${JSON.stringify({ error: { code, message } })}\n` : `admin: ${message}\n`);
 }
 
@@ -38,8 +42,8 @@ const messageOf = ({ code, message }: CommanderError): string =>
 const args = globalsFirst(process.argv.slice(2));
 const isJson = args.includes('--json');
 const print = (value: unknown): void => {
-  const text = typeof value === 'string' ? value : JSON.stringify(value, null, isJson ? 0 : 2);
-  process.stdout.write(`${text}\n`);
+  const isText = typeof value === 'string' || !isJson;
+  process.stdout.write(`${isText ? formatValue(value) : JSON.stringify(value)}\n`);
 };
 const runOnSystem: Run = async (work) => {
   const { data } = program.opts<{ data?: string }>();

@@ -56,11 +56,14 @@ export async function openSystem(env: Environment) {
       // The keys are parsed on first use: most commands need none.
       box: {
         seal: (plain, associated) => box().seal(plain, associated),
+        open: (sealed, associated) => box().open(sealed, associated),
         reseal: (sealed, associated) => box().reseal(sealed, associated),
       },
       now: clock.now,
     }),
     keyUse: makeKeyUse(redis),
+    /** The portal's address in the browser; empty if it is not configured. */
+    portalOrigin: (env['PORTAL_ORIGIN'] ?? '').replace(/\/+$/, ''),
     /** The configured chains, where CHAINS_FILE names them. */
     chains: () => (env['CHAINS_FILE'] ? loadChains(env['CHAINS_FILE']) : undefined),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),

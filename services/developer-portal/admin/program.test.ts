@@ -1,15 +1,20 @@
 import type { Environment } from '#shared/config.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
+import { accountIdOf } from '../credentials.ts';
 import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
+let limitsSet: unknown;
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
 const opened = {
   accounts: { findByEmail: async () => account },
   accountWork: {
     verify: async () => account,
-    setTier: async (_actor: string, _id: string, tier: string) => ({ ...account, tier }),
+    setTier: async (_actor: string, _id: string, tier: string, limits: unknown) => {
+      limitsSet = limits;
+      return { ...account, tier };
+    },
   },
   clientApps: { read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined) },
   deliveries: { list: async () => [], read: async () => undefined },
@@ -18,6 +23,7 @@ const opened = {
       id === 'batch_1' ? { requestId: id, status: 'pending', done: 500 } : undefined,
     readProgress: async () => ({ clientId: 'app_1', partCount: 3, storedPartCount: 1 }),
   },
+  auditTrail: { page: async (options: unknown) => ({ entries: [options] }) },
   resends: { resendFailed: async () => ({ count: 0 }) },
 } as unknown as OpenSystem;
 
@@ -37,6 +43,9 @@ test('only enterprise accounts have their own limits, and each limit is at least
   expect(await run('tier set dev@example.com paid')).toMatchObject({ tier: 'paid' });
   await expect(run('tier set dev@example.com paid --rps 5')).rejects.toMatchObject({ code: 'usage-invalid' });
   await expect(run('tier set dev@example.com enterprise --month 0')).rejects.toThrow('at least 1');
+  await run('tier set dev@example.com enterprise --watches 30 --members 2000000 --writes 5');
+  expect(limitsSet).toMatchObject({ watches: 30, watchMembers: 2_000_000, writesPerDay: 5, ruleSets: 1_000 });
+  await expect(run('tier set dev@example.com enterprise --watches 10001')).rejects.toThrow('10000');
 });
 
 test.each(['webhook list', 'webhook resend-failed --since 2026-11-21T00:00:00Z'])(
@@ -56,6 +65,25 @@ test('batch show prints the status of a batch with its parts, and refuses an id 
     parts: { stored: 1, all: 3 },
   });
   await expect(run('batch show batch_2')).rejects.toMatchObject({ code: 'not-found' });
+});
+
+test('audit list takes an account by its address or its id, and all filters', async () => {
+  const accountId = accountIdOf('dev@example.com');
+  expect(await run('audit list --account DEV@example.com')).toMatchObject([{ accountId, countMax: 50 }]);
+  expect(
+    await run(
+      'audit list --account acc_1 --app app_1 --action key-revoked --since 2026-11-21T10:00:00Z --limit 500',
+    ),
+  ).toEqual([
+    {
+      accountId: 'acc_1',
+      clientId: 'app_1',
+      action: 'key-revoked',
+      sinceMs: Date.parse('2026-11-21T10:00:00Z'),
+      countMax: 500,
+    },
+  ]);
+  await expect(run('audit list --limit 501')).rejects.toThrow('at most 500');
 });
 
 test('proof-key create prints entries that both rings take, and proof-key public derives one from the other', async () => {

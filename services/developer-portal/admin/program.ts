@@ -1,22 +1,24 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '#shared/config.ts';
 import { LIVE_KEYS_MAX } from '#shared/contracts/client-app.ts';
-import { RULE_SETS_MAX } from '#shared/contracts/tiers.ts';
-import { WebhookState } from '#shared/contracts/webhook.ts';
+import { RULE_SETS_MAX, WATCH_MEMBERS_MAX, WATCHES_MAX } from '#shared/contracts/tiers.ts';
 import { NAME_CHARS_MAX, REASON_CHARS_MAX } from '../api.ts';
 import { parseDuration } from '../domain/parse-duration.ts';
 import * as accounts from './account-commands.ts';
 import * as apps from './app-commands.ts';
+import { addAudit } from './audit-commands.ts';
 import * as batches from './batch-commands.ts';
 import * as checks from './check-commands.ts';
+import { addCompletion } from './completion.ts';
+import { addExamples } from './examples.ts';
 import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
-import { figure, figureUpTo, wholeNumber } from './parse-figures.ts';
+import { figure, figureUpTo, instant, wholeNumber } from './parse-figures.ts';
 import { addProofKeys, type Print } from './proof-key-commands.ts';
 import { addRuleSets } from './rule-set-commands.ts';
 import * as system from './system-commands.ts';
 import { addWatches } from './watch-commands.ts';
-import * as webhooks from './webhook-commands.ts';
+import { addWebhooks } from './webhook-commands.ts';
 
 /** A subcommand's work on an open system; its value is printed. */
 export type Work = (opened: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>;
@@ -24,12 +26,8 @@ export type Run = (work: Work) => Promise<void>;
 
 const liveKeys = figureUpTo(LIVE_KEYS_MAX);
 const ruleSets = figureUpTo(RULE_SETS_MAX);
-const instant = (text: string): number => {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms))
-    throw new InvalidArgumentError('It must be an ISO 8601 instant such as 2026-11-21T10:00:00Z.');
-  return ms;
-};
+const watches = figureUpTo(WATCHES_MAX);
+const members = figureUpTo(WATCH_MEMBERS_MAX);
 /** Checks only parts that every address has; a stricter check would refuse valid addresses. */
 const emailAddress = (text: string): string => {
   if (!/^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text))
@@ -53,6 +51,16 @@ const duration = (text: string): number => {
   return ms;
 };
 
+/** Commander tells choices and defaults, and not which options are required. */
+const describeOption = (option: Option): string =>
+  [new Help().optionDescription(option), ...(option.mandatory ? ['(required)'] : [])].join(' ');
+
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  refused, not found, or the system cannot be reached; the message says which
+  2  the command line, or a file that it names, is wrong; nothing was done`;
+
 /** The command line, one line per subcommand. `--json` and `--data` may stand anywhere. */
 export function makeProgram(run: Run, print: Print, env: Environment, isJson = false): Command {
   const program = new Command('admin')
@@ -60,19 +68,23 @@ export function makeProgram(run: Run, print: Print, env: Environment, isJson = f
       'Operates a running Rolecall: a local system named by its data directory, or any other named by environment variables.',
     )
     .option('--data <dir>', 'data directory of a local system (default .data)')
-    .option('--json', 'print one JSON value')
+    .option('--json', 'print one JSON value, for machines')
     .exitOverride()
     // With `--json` an error is one line of JSON, so Commander must not write its own text.
     .configureOutput(isJson ? { writeErr: () => undefined } : {})
-    .configureHelp({ showGlobalOptions: true });
+    .configureHelp({ showGlobalOptions: true, optionDescription: describeOption })
+    .addHelpText('after', EXIT_CODES);
   addApps(program, run);
   addAccounts(program, run);
+  addAudit(program, run);
   addSystem(program, run);
   addChecks(program, run);
   addWebhooks(program, run);
   addRuleSets(program, run);
   addWatches(program, run);
   addProofKeys(program, print, env);
+  addCompletion(program, print, [process.execPath, ...process.argv.slice(1, 2)]);
+  addExamples(program);
   return program;
 }
 
@@ -164,6 +176,12 @@ function addApps(program: Command, run: Run): void {
     .option('--keys <n>', 'enterprise: marketplace keys', figure)
     .option('--live-keys <n>', `enterprise: live keys of each app, at most ${LIVE_KEYS_MAX}`, liveKeys)
     .option('--rule-sets <n>', `enterprise: rule sets of each app, at most ${RULE_SETS_MAX}`, ruleSets)
+    .option('--watches <n>', `enterprise: watches of each app, at most ${WATCHES_MAX}`, watches)
+    .option(
+      '--members <n>',
+      `enterprise: members of all watches of each app, at most ${WATCH_MEMBERS_MAX}`,
+      members,
+    )
     .option(
       '--writes <n>',
       'enterprise: writes of rule sets, watches and members of each app in a day',
@@ -199,6 +217,17 @@ function addAccounts(program: Command, run: Run): void {
     .description('set a new password for an account, print it once, and end its sessions')
     .addOption(vouchOption())
     .action((email, options) => run((opened) => accounts.resetPassword(opened, email, options)));
+  account
+    .command('reset-link <email>')
+    .description(
+      'make a link for a new password, valid for an hour; without PORTAL_ORIGIN the link is a path of the portal',
+    )
+    .addOption(vouchOption())
+    .action((email, options) => run((opened) => accounts.makeResetLink(opened, email, options)));
+  account
+    .command('reset-two-factor <email>')
+    .description('turn the second factor of an account off and end its sessions; the password stays')
+    .action((email) => run((opened) => accounts.resetTwoFactor(opened, email)));
   account
     .command('delete <email>')
     .description('delete an account and its client apps')
@@ -256,37 +285,11 @@ function addChecks(program: Command, run: Run): void {
   const check = program.command('check').description('results of checks');
   check
     .command('show <requestId>')
-    .description('show the stored result of a check and the attempts of its webhook')
+    .description('show a check: its app, request, steps, stored result and the attempts of its webhook')
     .action((id) => run((opened) => checks.showCheck(opened, id)));
   const batch = program.command('batch').description('batches');
   batch
     .command('show <requestId>')
     .description('show the status of a batch, its stored parts and the attempts of its webhook')
     .action((id) => run((opened) => batches.showBatch(opened, id)));
-}
-
-function addWebhooks(program: Command, run: Run): void {
-  const webhook = program.command('webhook').description('deliveries');
-  webhook
-    .command('show <requestId>')
-    .description('one delivery with its attempts')
-    .action((id) => run((opened) => webhooks.showWebhook(opened, id)));
-  webhook
-    .command('list <id>')
-    .description("a client app's deliveries, newest first")
-    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options))
-    .action((id, { state }) => run((opened) => webhooks.listWebhooks(opened, id, state)));
-  webhook
-    .command('resend <requestId>')
-    .description('deliver a webhook again, with the same bytes and the same id')
-    .action((id) => run((opened) => webhooks.resendWebhook(opened, id)));
-  webhook
-    .command('resend-failed <id>')
-    .description('deliver all failed webhooks of a client app again')
-    .requiredOption(
-      '--since <instant>',
-      'only webhooks exhausted or stopped at this instant or later',
-      instant,
-    )
-    .action((id, { since }) => run((opened) => webhooks.resendFailed(opened, id, since)));
 }

@@ -8,7 +8,7 @@ import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import { ACTOR } from './app-commands.ts';
 import type { OpenSystem } from './open-system.ts';
 
-/** Commands about the rule sets of client apps; each value is what `--json` prints. */
+/** Commands about the rule sets of client apps; each value is the output of `--json`. */
 
 type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
 
@@ -36,7 +36,7 @@ export async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: str
 }
 
 /** @throws ServiceError `not-found` */
-export async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id: string) {
+async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id: string) {
   await apps.read(clientId);
   const found = await ruleSets.read(clientId, id);
   if (!found) throw new ServiceError('not-found', `${clientId} has no rule set ${id}`);

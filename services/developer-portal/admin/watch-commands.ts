@@ -47,7 +47,7 @@ export function addWatches(program: Command, run: Run): void {
     .action((id) => run((opened) => listWatches(opened, id)));
   watch
     .command('show <id> <watchId>')
-    .description('one watch: its state, what is held, and how its contracts are followed')
+    .description('one watch: its state, held revocations, and how its contracts are followed')
     .action((id, watchId) => run((opened) => showWatch(opened, id, watchId)));
   const act = (action: 'pause' | 'resume' | 'release', description: string) =>
     watch

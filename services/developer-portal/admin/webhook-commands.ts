@@ -1,17 +1,21 @@
-import type { WebhookState } from '#shared/contracts/webhook.ts';
+import { type Command, Option } from 'commander';
+import { WebhookState } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { OpenSystem } from './open-system.ts';
+import { instant } from './parse-figures.ts';
+
+type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
 
 const LISTED_MAX = 1_000;
 
-/** Commands about deliveries; each value is what `--json` prints. */
+/** Commands about deliveries; each value is the output of `--json`. */
 
 export async function showWebhook(system: OpenSystem, requestId: string) {
   return shownOf(await readDelivery(system, requestId));
 }
 
-export async function listWebhooks(
+async function listWebhooks(
   { deliveries, clientApps }: OpenSystem,
   clientId: string,
   state: WebhookState | undefined,
@@ -22,7 +26,7 @@ export async function listWebhooks(
 }
 
 /** Sends a webhook again with the same id and bytes; its retry schedule starts over. */
-export const resendWebhook = ({ resends }: OpenSystem, requestId: string) => resends.resend(requestId);
+const resendWebhook = ({ resends }: OpenSystem, requestId: string) => resends.resend(requestId);
 
 /** Sends all webhooks again that were exhausted or stopped at `sinceMs` or later. */
 export async function resendFailed({ resends, clientApps }: OpenSystem, clientId: string, sinceMs: number) {
@@ -56,4 +60,31 @@ function shownOf({ state, callbackUrl, nextAttemptAt, attempts }: DeliveryView) 
       resendCount,
     })),
   };
+}
+
+/** The subcommands of `admin webhook`. */
+export function addWebhooks(program: Command, run: Run): void {
+  const webhook = program.command('webhook').description('deliveries');
+  webhook
+    .command('show <requestId>')
+    .description('one delivery with its attempts')
+    .action((id) => run((opened) => showWebhook(opened, id)));
+  webhook
+    .command('list <id>')
+    .description("a client app's deliveries, newest first")
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options))
+    .action((id, { state }) => run((opened) => listWebhooks(opened, id, state)));
+  webhook
+    .command('resend <requestId>')
+    .description('deliver a webhook again, with the same bytes and the same id')
+    .action((id) => run((opened) => resendWebhook(opened, id)));
+  webhook
+    .command('resend-failed <id>')
+    .description('deliver all failed webhooks of a client app again')
+    .requiredOption(
+      '--since <instant>',
+      'only webhooks exhausted or stopped at this instant or later',
+      instant,
+    )
+    .action((id, { since }) => run((opened) => resendFailed(opened, id, since)));
 }

@@ -13,6 +13,7 @@ import {
   revokeKey,
   rollKey,
   rotateSecret,
+  setAlertUrl,
   suspend,
 } from './change-app.ts';
 
@@ -144,7 +145,7 @@ test('one live key above the limit is detected; ended and rolled keys are not co
   expect(judge(two, [...two, key('three')], 2)).toBe(true);
   expect(judge(two, [...two, { ...key('three'), revokedAt: at(-1) }], 2)).toBe(false);
   expect(judge(two, [{ ...key('one'), replacedBy: 'three' }, key('two'), key('three')], 2)).toBe(false);
-  // After a downgrade what is there may be rolled.
+  // After a downgrade the existing keys may be rolled.
   expect(judge(two, [{ ...key('one'), replacedBy: 'three' }, key('two'), key('three')], 1)).toBe(false);
   expect(
     judge(
@@ -170,8 +171,16 @@ test('a scope can be requested again after a rejection, but not after its approv
   expect(requestScope('more', at(1))(anApp({ scope: 'approved' }))).toBeUndefined();
 });
 
-test('what is so already is not changed again', () => {
+test('a change that changes nothing writes no new version', () => {
   const rejected = anApp({ scope: 'rejected', scopeReason: 'too vague' });
   expect(rejectScope('too vague')(rejected)).toBeUndefined();
   expect(rejectScope('still too vague')(rejected)).toMatchObject({ scopeReason: 'still too vague' });
+});
+
+test('the address for alerts is set, changed and taken away, and the same one changes nothing', () => {
+  const set = setAlertUrl('https://example.com/hook')(anApp());
+  expect(set?.alertUrl).toBe('https://example.com/hook');
+  expect(set && setAlertUrl('https://example.com/hook')(set)).toBeUndefined();
+  expect(set && setAlertUrl(undefined)(set)).toEqual(anApp());
+  expect(setAlertUrl(undefined)(anApp())).toBeUndefined();
 });

@@ -29,6 +29,12 @@ export const rename =
   (app) =>
     app.name === name ? undefined : { ...app, name };
 
+/** Sets the address for alerts; `undefined` ends them. */
+export const setAlertUrl =
+  (alertUrl: string | undefined): ChangeApp =>
+  ({ alertUrl: current, ...app }) =>
+    current === alertUrl ? undefined : { ...app, ...(alertUrl !== undefined && { alertUrl }) };
+
 export const rejectScope =
   (scopeReason: string): ChangeApp =>
   (app) =>
@@ -130,7 +136,7 @@ const SIGNS_AFTER_DELETION_MS = 2 * DAY_MS;
 export function remove(nowMs: number): ChangeApp {
   const deletedAt = new Date(nowMs).toISOString();
   const signsUntil = new Date(nowMs + SIGNS_AFTER_DELETION_MS).toISOString();
-  return ({ scopePurpose: _, scopeReason: __, ...app }) => ({
+  return ({ scopePurpose: _, scopeReason: __, invitations: ___, ...app }) => ({
     ...app,
     deletedAt,
     keys: app.keys

@@ -1,4 +1,4 @@
-import { addFigures, summariseDay, undeterminedShareOf } from './summarise-usage.ts';
+import { addFigures, checksByKey, summariseDay, undeterminedShareOf } from './summarise-usage.ts';
 
 test('checks are summed by mode and by status, rules and refusals as they are', () => {
   const day = summariseDay({
@@ -15,6 +15,12 @@ test('checks are summed by mode and by status, rules and refusals as they are', 
   expect(undeterminedShareOf(day)).toBeCloseTo(0.1);
 });
 
+test('entries of batches are checks without a latency', () => {
+  const day = summariseDay({ 'batch.completed': 500, 'batch.failed': 2, 'sync.completed.0': 1 });
+  expect(day).toMatchObject({ batch: 502, completed: 501, failed: 2, sync: 1 });
+  expect(day.p95Ms).toBeLessThanOrEqual(1);
+});
+
 test('a day without checks has no latency and no undetermined share', () => {
   const day = summariseDay({ refused: 2 });
   expect([day.p50Ms, day.p95Ms, undeterminedShareOf(day)]).toEqual([null, null, 0]);
@@ -27,6 +33,30 @@ test('percentiles lie within the bucket that holds them', () => {
   expect(day.p50Ms).toBeLessThanOrEqual(7);
   expect(day.p95Ms).toBeGreaterThan(100);
   expect(day.p95Ms).toBeLessThanOrEqual(150);
+});
+
+test('undetermined rules are told apart by cause, and checks by key, the most used first', () => {
+  const figures = {
+    'sync.completed.5': 9,
+    undetermined: 5,
+    'undetermined.client': 3,
+    'undetermined.service': 1,
+    'key.key_b': 2,
+    'key.key_a': 2,
+    'key.other': 5,
+  };
+  expect(summariseDay(figures)).toMatchObject({
+    sync: 9,
+    completed: 9,
+    undetermined: 5,
+    undeterminedClient: 3,
+    undeterminedService: 1,
+  });
+  expect(checksByKey(figures)).toEqual([
+    { keyId: 'other', checks: 5 },
+    { keyId: 'key_a', checks: 2 },
+    { keyId: 'key_b', checks: 2 },
+  ]);
 });
 
 test('days add up', () => {

@@ -1,8 +1,22 @@
-import { BUCKET_ENDS_MS, type DayFigures, MODES, STATUSES } from '#shared/contracts/day-figures.ts';
+import {
+  BUCKET_ENDS_MS,
+  type DayFigures,
+  KEY_FIGURE,
+  MODES,
+  STATUSES,
+} from '#shared/contracts/day-figures.ts';
 
 export type DaySummary = Readonly<
   Record<
-    (typeof MODES)[number] | (typeof STATUSES)[number] | 'granted' | 'denied' | 'undetermined' | 'refused',
+    | (typeof MODES)[number]
+    | (typeof STATUSES)[number]
+    | 'batch'
+    | 'granted'
+    | 'denied'
+    | 'undetermined'
+    | 'undeterminedClient'
+    | 'undeterminedService'
+    | 'refused',
     number
   >
 > &
@@ -11,7 +25,8 @@ export type DaySummary = Readonly<
 type Percentiles = { readonly p50Ms: number | null; readonly p95Ms: number | null };
 
 /**
- * Summarises a day's counters by mode, status and percentile.
+ * Summarises the counters of a day or an hour by mode, status and percentile. Each entry of a batch is a check; the percentiles are those
+ * of single checks.
  *
  * @example
  * summariseDay({ 'sync.completed.3': 2, granted: 5 }).sync; // 2
@@ -28,19 +43,29 @@ export function summariseDay(figures: DayFigures): DaySummary {
   for (const { bucket, count } of cells) buckets[bucket] = (buckets[bucket] ?? 0) + count;
   const byMode = Object.fromEntries(MODES.map((mode) => [mode, sum((cell) => cell.mode === mode)]));
   const byStatus = Object.fromEntries(
-    STATUSES.map((status) => [status, sum((cell) => cell.status === status)]),
+    STATUSES.map((status) => [status, sum((cell) => cell.status === status) + plain(`batch.${status}`)]),
   );
   return {
     ...(byMode as Record<(typeof MODES)[number], number>),
     ...(byStatus as Record<(typeof STATUSES)[number], number>),
+    batch: STATUSES.reduce((total, status) => total + plain(`batch.${status}`), 0),
     granted: plain('granted'),
     denied: plain('denied'),
     undetermined: plain('undetermined'),
+    undeterminedClient: plain('undetermined.client'),
+    undeterminedService: plain('undetermined.service'),
     refused: plain('refused'),
     p50Ms: percentileOf(buckets, 0.5),
     p95Ms: percentileOf(buckets, 0.95),
   };
 }
+
+/** The checks by API key, the most used first; `other` stands for the keys beyond a day's bound. */
+export const checksByKey = (figures: DayFigures): { keyId: string; checks: number }[] =>
+  Object.entries(figures)
+    .filter(([name]) => name.startsWith(KEY_FIGURE))
+    .map(([name, checks]) => ({ keyId: name.slice(KEY_FIGURE.length), checks }))
+    .sort((a, b) => b.checks - a.checks || (a.keyId < b.keyId ? -1 : 1));
 
 /** Several days as one. */
 export function addFigures(days: readonly DayFigures[]): DayFigures {

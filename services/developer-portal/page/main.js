@@ -4,7 +4,9 @@ import { forgetKeys } from './core/kept-keys.js';
 import { tellOtherTabs, watchOtherTabs } from './core/other-tabs.js';
 import { followLinks, navigate, usePath } from './core/router.js';
 import { Session } from './core/session.js';
+import { ForgottenPassword } from './pages/forgotten-password.js';
 import { Frame } from './pages/frame.js';
+import { ResetPassword } from './pages/reset-password.js';
 import { findPage } from './pages/routes.js';
 import { SignIn } from './pages/sign-in.js';
 import { SignInAgain } from './pages/sign-in-again.js';
@@ -13,8 +15,8 @@ import { Toasts } from './parts/toasts.js';
 const SIGN_IN_PATHS = ['/sign-in', '/sign-up'];
 
 /**
- * Who is signed in decides what is drawn: `undefined` is not known yet, `null` nobody. Where the session of somebody
- * ends, the page stays, so that nothing typed is lost, and they sign in over it.
+ * Draws the page for the signed-in account: `undefined` is not known yet, `null` nobody. When a session ends, the page
+ * stays, so that nothing typed is lost, and the person signs in over it.
  */
 function Portal() {
   const [account, setAccount] = useState(undefined);
@@ -70,6 +72,8 @@ function Portal() {
 
   if (bug) return html`<${Trouble} text="The page met a bug." again=${forgetBug} />`;
   if (failure) return html`<${Trouble} text=${failure.message} again=${reload} />`;
+  if (path === '/reset-password') return html`<${ResetPassword} />`;
+  if (path === '/forgotten-password') return html`<${ForgottenPassword} />`;
   if (account === undefined) return html`<main id="main" class="centred"><div class="skeleton"></div></main>`;
   if (account === null || SIGN_IN_PATHS.includes(path))
     return html`<${SignIn} isNew=${path === '/sign-up'} account=${account} onSignedIn=${signedIn} />`;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildCheck, newRule } from './core/build-check.js';
+import { buildCheck, newForm, newRule } from './core/build-check.js';
 import { describeDetail, numberOf } from './core/describe-detail.js';
 import { formatCount, formatDistance, formatMs, formatPlural, formatShare } from './core/format.js';
 import { matchPath } from './core/match-path.js';
@@ -46,11 +46,12 @@ test.each([
   expect(matchPath(pattern, path)).toEqual(parts);
 });
 
-test('a check holds what a rule of its type has, and leaves out what was left empty', () => {
+test('a check has the members of its rule types, and leaves out empty fields', () => {
   const rule = { ...newRule(1, '1'), contractAddress: ' 0x1 ', tokenId: '7', minToken: '2.5' };
   const typed = {
+    ...newForm('1'),
     account: ' 0x2 ',
-    onUndetermined: 'omit',
+    explain: false,
     rules: [rule, { ...rule, type: 'NATIVE', chainId: 'x' }],
   };
   expect(buildCheck(typed)).toEqual({
@@ -75,18 +76,19 @@ test('a check holds composed rules, view functions, several wallets and blocks o
   };
   const inner = { ...newRule(1, '10'), type: 'NONE', rules: [{ ...newRule(1, '10'), type: 'NATIVE' }] };
   const typed = {
+    ...newForm('1'),
     account: '0x2',
     others: '0x3\n0x4',
     vaults: ' 0x5 ',
-    blocks: { '1': ' 123 ', '10': '', '5': '7' },
-    explain: true,
-    onUndetermined: 'omit',
+    blockTag: 'safe',
+    atBlock: { '1': ' 123 ', '10': '', '5': '7' },
+    minBlock: { '10': '9' },
     rules: [{ ...newRule(1, '5'), type: 'AT_LEAST', atLeast: '1', rules: [contract, inner] }],
   };
   expect(buildCheck(typed)).toEqual({
     accounts: ['0x2', '0x3', '0x4'],
     vaults: ['0x5'],
-    consistency: { atBlock: { '1': 123 } },
+    consistency: { blockTag: 'safe', atBlock: { '1': 123 }, minBlock: { '10': 9 } },
     explain: true,
     rules: [
       {

@@ -3,14 +3,14 @@ const ANSWER_MS_MAX = 40_000;
 
 const sessionListeners = new Set();
 
-/** Calls `listener` when an answer says that nobody is signed in any more. Returns what stops it. */
+/** Calls `listener` when an answer says that the session has ended. Returns the function that stops it. */
 export function onSessionLost(listener) {
   sessionListeners.add(listener);
   return () => sessionListeners.delete(listener);
 }
 
 /**
- * What went wrong with a request: a problem document of the portal, or no answer at all (`status` 0, code
+ * The failure of a request: a problem document of the portal, or no answer at all (`status` 0, code
  * `connection-lost`).
  */
 export class ApiError extends Error {
@@ -24,7 +24,7 @@ export class ApiError extends Error {
 
   /** Whether the write may have happened although no answer says so. */
   get isUncertain() {
-    return this.status === 0 || this.status >= 500;
+    return this.status === 0 || this.status >= 500 || this.code === 'idempotency-key-in-use';
   }
 
   /** The faults of the fields, by JSON pointer. */
@@ -41,17 +41,21 @@ export class ApiError extends Error {
  * @example
  * const apps = await ask('GET', '/api/apps');
  * await ask('POST', '/api/apps', { body: { name: 'Shop' }, idempotencyKey: makeUuid() });
+ * await ask('POST', path, { body: new Blob([lines], { type: 'application/x-ndjson' }), apiKey, timeoutMs: 120_000 });
  */
-export async function ask(method, path, { body, idempotencyKey } = {}) {
+export async function ask(method, path, { body, idempotencyKey, apiKey, timeoutMs = ANSWER_MS_MAX } = {}) {
   const headers = { accept: 'application/json' };
-  if (body !== undefined) headers['content-type'] = 'application/json';
+  // A blob is sent as it is, with its own type.
+  const isWhole = body === undefined || body instanceof Blob;
+  if (!isWhole) headers['content-type'] = 'application/json';
+  if (apiKey !== undefined) headers['x-api-key'] = apiKey;
   if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
   const response = await send(path, {
     method,
     headers,
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: isWhole ? body : JSON.stringify(body),
     credentials: 'same-origin',
-    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   const answer = parse(response.text);
   if (response.status < 400) return answer;

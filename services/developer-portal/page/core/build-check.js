@@ -1,9 +1,14 @@
+import { FIELDS, isComposed } from './rule-types.js';
+
 /** Most rules that the form offers, those inside of composed rules counted; the API takes more. */
 export const RULES_MAX = 20;
 /** Composed rules inside of one another. */
 export const DEPTH_MAX = 4;
 
-/** `chainId` is text, as a field has it. A rule keeps the fields of all types, so that changing the type loses nothing. */
+/**
+ * `chainId` is text, as a field has it. A rule keeps the fields of all types, so that changing the type loses nothing;
+ * `extra` has the members of a rule that came as JSON and that the form does not show.
+ */
 export const newRule = (place, chainId) => ({
   type: 'ERC20',
   chainId,
@@ -21,21 +26,24 @@ export const newRule = (place, chainId) => ({
   atLeast: '1',
   rules: [],
   roleId: `role-${place}`,
+  extra: {},
 });
 
-/** The fields that a simple rule of each type has. */
-export const FIELDS = {
-  ERC20: ['contractAddress', 'minToken', 'maxToken'],
-  ERC721: ['contractAddress', 'tokenId', 'minToken', 'maxToken'],
-  ERC1155: ['contractAddress', 'tokenId', 'minToken', 'maxToken'],
-  NATIVE: ['minToken', 'maxToken'],
-  CONTRACT: ['contractAddress', 'function', 'args', 'returns', 'operator', 'value', 'onRevert', 'wallets'],
-};
-
-/** The types of rules that are made of others. */
-export const COMPOSED = { ALL: 'all of', ANY: 'any of', NONE: 'none of', AT_LEAST: 'at least' };
-
-export const isComposed = ({ type }) => type in COMPOSED;
+/** The form of a check as it is opened; `extra` as in a rule. */
+export const newForm = (chainId) => ({
+  account: '',
+  others: '',
+  vaults: '',
+  blockTag: '',
+  atBlock: {},
+  minBlock: {},
+  explain: true,
+  onUndetermined: 'omit',
+  mode: 'sync',
+  callbackUrl: '',
+  rules: [newRule(1, chainId)],
+  extra: {},
+});
 
 /** How many rules there are, those inside of composed rules counted. */
 export const countRules = (rules) =>
@@ -46,61 +54,64 @@ export const chainsOf = (rules) => [
   ...new Set(rules.flatMap((rule) => (isComposed(rule) ? chainsOf(rule.rules) : [rule.chainId.trim()]))),
 ];
 
-/** A rule for each token of a demo chain; its holder owns what they ask for, exactly. */
-export const demoRules = ({ chainId, erc20, erc721, erc1155 }) => {
-  const rule = (place, given) => ({ ...newRule(place, String(chainId)), ...given });
-  return [
-    rule(1, { type: 'ERC20', contractAddress: erc20, minToken: '1500.5', roleId: 'holder' }),
-    rule(2, { type: 'ERC721', contractAddress: erc721, tokenId: '1-3', minToken: '3', roleId: 'collector' }),
-    rule(3, { type: 'ERC1155', contractAddress: erc1155, tokenId: '7,8', minToken: '15', roleId: 'player' }),
-  ];
-};
-
 const linesOf = (text) => text.split(/[\s,]+/).filter((line) => line !== '');
 
 /**
- * The body of a check from what was typed: fields that a rule's type does not have, or that are empty, are left
- * out. What is wrong with the rest is the API's to say.
+ * The body of a check from the form's texts: fields that a rule's type does not have, or that are empty, are left
+ * out. The API reports faults of the rest. `readCheck` is its inverse.
  *
  * @example
- * buildCheck({ account: '0x…', onUndetermined: 'omit', rules: [newRule(1, '1')] });
+ * buildCheck({ ...newForm('1'), account: '0x…' });
  */
-export function buildCheck({
-  account,
-  others = '',
-  vaults = '',
-  blocks = {},
-  explain = false,
-  onUndetermined,
-  rules,
-}) {
+export function buildCheck(form) {
+  const { account, others, vaults, explain, onUndetermined, mode, callbackUrl, rules, extra } = form;
   const more = linesOf(others);
-  const atBlock = chainsOf(rules).flatMap((chainId) => {
-    const block = (blocks[chainId] ?? '').trim();
-    return block === '' ? [] : [[chainId, toInteger(block)]];
-  });
+  const consistency = buildConsistency(form);
   return {
     ...(more.length === 0 ? { account: account.trim() } : { accounts: [account.trim(), ...more] }),
     ...(linesOf(vaults).length > 0 && { vaults: linesOf(vaults) }),
     ...(onUndetermined !== 'omit' && { onUndetermined }),
-    ...(atBlock.length > 0 && { consistency: { atBlock: Object.fromEntries(atBlock) } }),
+    ...(Object.keys(consistency).length > 0 && { consistency }),
     ...(explain && { explain }),
-    rules: rules.map((rule) => ({ ...buildCondition(rule), roleId: rule.roleId })),
+    ...(mode === 'poll' && { async: true }),
+    ...(mode === 'webhook' && { callbackUrl: callbackUrl.trim() }),
+    ...extra,
+    ...(rules.length > 0 && {
+      rules: rules.map((rule) => ({ ...buildCondition(rule), roleId: rule.roleId })),
+    }),
+  };
+}
+
+function buildConsistency({ blockTag, atBlock, minBlock, rules }) {
+  const chains = chainsOf(rules);
+  const blocks = (texts) =>
+    Object.fromEntries(
+      chains.flatMap((chainId) => {
+        const block = (texts[chainId] ?? '').trim();
+        return block === '' ? [] : [[chainId, toInteger(block)]];
+      }),
+    );
+  const given = { minBlock: blocks(minBlock), atBlock: blocks(atBlock) };
+  return {
+    ...(blockTag !== '' && { blockTag }),
+    ...Object.fromEntries(Object.entries(given).filter(([, chosen]) => Object.keys(chosen).length > 0)),
   };
 }
 
 function buildCondition(rule) {
-  const { type } = rule;
+  const { type, extra } = rule;
   if (isComposed(rule))
     return {
       type,
       ...(type === 'AT_LEAST' && { atLeast: toInteger(rule.atLeast) }),
+      ...extra,
       rules: rule.rules.map(buildCondition),
     };
-  const filled = FIELDS[type].filter((name) => rule[name].trim() !== '');
+  const filled = (FIELDS[type] ?? []).filter((name) => rule[name].trim() !== '');
   return {
     type,
-    chainId: toInteger(rule.chainId),
+    ...(rule.chainId !== '' && { chainId: toInteger(rule.chainId) }),
+    ...extra,
     ...Object.fromEntries(filled.map((name) => [name, name === 'args' ? argsOf(rule) : rule[name].trim()])),
   };
 }
@@ -112,5 +123,5 @@ const argsOf = ({ args }) =>
     .split('\n')
     .map((line) => line.trim());
 
-/** What is not a whole number is sent as it was typed, for the API to refuse. */
+/** A text that is not a whole number is sent as it was typed, for the API to refuse. */
 const toInteger = (text) => (/^[0-9]{1,15}$/.test(text.trim()) ? Number(text) : text);

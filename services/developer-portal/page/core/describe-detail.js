@@ -1,4 +1,4 @@
-import { COMPOSED, isComposed } from './build-check.js';
+import { COMPOSED, isComposed } from './rule-types.js';
 
 const SIGNS = { eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' };
 const OBSERVED = { ERC20: 'balance', NATIVE: 'balance', ERC721: 'count', ERC1155: 'count' };
@@ -15,23 +15,23 @@ export const numberOf = (path) =>
  * Why a rule ended as it did, in words.
  *
  * @param {{ outcome: string, observed?: string, required?: object }} detail an entry of a result's `details`
- * @param rule the rule as it was sent
+ * @param rule the rule as it was sent; undefined where it is not known, as that of a rule set
  * @param blocks those of the result
  * @example
  * describeDetail({ outcome: 'granted', observed: '7', required: { min: '5' } }, { type: 'ERC20', chainId: 1 }, {});
  * // 'balance 7 ≥ 5'
  */
-export function describeDetail({ outcome, observed, required = {} }, rule, blocks) {
+export function describeDetail({ outcome, observed, required = {} }, rule = {}, blocks) {
   if (isComposed(rule)) {
     const count = rule.type === 'AT_LEAST' ? ` ${rule.atLeast} of` : '';
     return `${COMPOSED[rule.type]}${count} ${rule.rules.length === 1 ? 'this' : 'these'}`;
   }
-  const what = OBSERVED[rule.type] ?? /function\s+([^\s(]+)/.exec(rule.function ?? '')?.[1] ?? 'output';
+  const quantity = OBSERVED[rule.type] ?? /function\s+([^\s(]+)/.exec(rule.function ?? '')?.[1] ?? 'output';
   const needed = describeRequired(required);
   const compared =
     observed === undefined
-      ? `${what} could not be read, needs ${needed}`
-      : `${what} ${observed}${outcome === 'granted' ? ` ${needed}` : `, needs ${needed}`}`;
+      ? `${quantity} could not be read, needs ${needed}`
+      : `${quantity} ${observed}${outcome === 'granted' ? ` ${needed}` : `, needs ${needed}`}`;
   const block = blocks?.[rule.chainId]?.number;
   return block === undefined ? compared : `${compared}, block ${block}`;
 }

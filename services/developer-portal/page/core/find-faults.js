@@ -1,11 +1,11 @@
 /**
- * What is wrong with a form's fields before it is sent, by JSON pointer. The server judges again; this only saves
- * a round trip, so it looks at what the fields themselves declare.
+ * The faults of a form's fields before it is sent, by JSON pointer. The server validates again; this only saves
+ * a round trip, so it checks only the constraints that the fields declare.
  */
 export function findFaults(form) {
   const faults = {};
   for (const field of form.elements) {
-    if (!field.name || !field.validity || field.disabled) continue;
+    if (!field.name || !field.validity || field.matches(':disabled')) continue;
     const fault = faultOf(field);
     if (fault) faults[`/${field.name}`] = fault;
   }

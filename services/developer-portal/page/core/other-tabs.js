@@ -7,7 +7,7 @@ export const tellOtherTabs = (accountId) => channel?.postMessage({ accountId });
 
 /**
  * Calls `onTold` with the account id that another tab tells of, and `onShown` when this tab is looked at again, also
- * when the browser brings it back as it was left. Returns what stops it.
+ * when the browser brings it back as it was left. Returns the function that stops it.
  */
 export function watchOtherTabs({ onTold, onShown }) {
   const told = ({ data }) => onTold(data.accountId);

@@ -1,11 +1,11 @@
 import { useEffect, useState } from './html.js';
 
-/** What the server answers by something else than the page. */
+/** Paths that the server answers with something else than the page. */
 const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs$|openapi\.json$)/;
 
 const listeners = new Set();
 let isNavigated = false;
-/** Where the page is held, and what is called when somebody wanted to leave. */
+/** Set while the page must not be left: its address, and the function to call when somebody tries to. */
 let held;
 const announce = () => {
   if (held) return returnTo(held);
@@ -13,7 +13,7 @@ const announce = () => {
   for (const listener of listeners) listener();
 };
 
-/** Goes to a path of the page, without loading it anew. Where the page goes by itself, nothing holds it. */
+/** Goes to a path of the page, without loading it anew. Ignores `held`: the page itself decides to leave. */
 export function navigate(path, { replace = false } = {}) {
   held = undefined;
   history[replace ? 'replaceState' : 'pushState'](null, '', path);
@@ -36,13 +36,13 @@ export function holdPage(onTry) {
   };
 }
 
-/** The browser has gone already, so its entry is taken over. */
+/** The browser has already gone back, so its new history entry is replaced by the page's. */
 function returnTo({ url, onTry }) {
   history.pushState(null, '', url);
   onTry();
 }
 
-/** Whether the page was gone to from another one, and not loaded. */
+/** Whether the current page was reached from another page of the portal, without a load. */
 export const wasNavigated = () => isNavigated;
 
 /** The current path; the component is drawn again when it changes. */
@@ -58,7 +58,7 @@ export function usePath() {
 }
 
 /**
- * What a list is filtered by, kept in the address, so that Back, a reload and a shared link show the same list. A value
+ * The filter of a list, kept in the address, so that Back, a reload and a shared link show the same list. A value
  * that is the default is left out.
  *
  * @example

@@ -2,7 +2,7 @@ import { createContext, useContext } from './html.js';
 
 /**
  * `{ account, signIns, reload, leave }` of the signed-in account. `signIns` counts how often they have signed in on this
- * page: what was refused in between is read again.
+ * page: resources refused in between are read again.
  */
 export const Session = createContext(undefined);
 export const useSession = () => useContext(Session);

@@ -3,8 +3,8 @@ import { useEffect, useState } from './html.js';
 import { useSession } from './session.js';
 
 /**
- * Something that is read from the API when the component appears, and again when the path changes `reload` is
- * called, or the person signs in again. What was read stays on the screen while it is read anew.
+ * Something that is read from the API when the component appears, and again when the path changes, `reload` is
+ * called, or the person signs in again. The old data stay on the screen during a new read.
  *
  * @returns `{ value, error, reload }`; neither value nor error while it is read the first time
  */

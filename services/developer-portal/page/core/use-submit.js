@@ -10,7 +10,7 @@ const IDLE = { busy: false, error: undefined, faults: {}, isUncertain: false };
  *   open ──submit──► busy ──answer──► done
  *    ▲                │ ├──refused──► open, faults beside the fields, a new key (nothing was made)
  *    └────────────────┘ └──no answer─► uncertain: the same values can be sent again under the same key, so that
- *                                      whatever became of the first try, there is one of what was asked for
+ *                                      the request takes effect once, whether or not the first try arrived
  *
  * A session that has ended leaves the form as it is: the person signs in over it and submits again.
  *
@@ -39,7 +39,7 @@ export function useSubmit(send, onDone) {
       setState(IDLE);
       onDone?.(answer);
     } catch (error) {
-      // Nothing was done. What was typed stays, and so does a first try that may have arrived.
+      // Nothing was done. The typed values stay, and so does a first try that may have arrived.
       if (error.code === 'session-missing') {
         current.isBusy = false;
         if (!state.isUncertain) current.values = undefined;

@@ -11,8 +11,10 @@ import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
 import { Card, Loaded } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
+import { Sessions } from './account-sessions.js';
+import { TwoFactor } from './account-two-factor.js';
 
-/** The account: what it may do, its password, its trail, its end. */
+/** The account: its limits, its password, its sessions, its audit trail, its deletion. */
 export function Account() {
   const { account } = useSession();
   const audit = useResource('/api/audit');
@@ -30,6 +32,8 @@ export function Account() {
       </dl><//>
       <${ChangePassword} />
     </div>
+    <${TwoFactor} />
+    <${Sessions} />
     <${Card} title="Activity"><${Loaded} resource=${audit}>${(entries) => html`<${AuditList} entries=${entries} />`}<//><//>
     <${Card} title="Delete this account" class="danger-zone">
       <p class="prose">All its apps are deleted with it, and their keys stop working at once.</p>

@@ -10,7 +10,7 @@ export function Activity() {
   const { api } = useApp();
   const audit = useResource(`${api}/audit`);
   return html`
-    <${PageHead} title="Activity"><p class="sub">Who changed what. Nothing can be taken out of this list.</p><//>
+    <${PageHead} title="Activity"><p class="sub">Every change of this app, with its author. Entries cannot be removed.</p><//>
     <${Loaded} resource=${audit}>${(entries) => html`<${AuditList} entries=${entries} />`}<//>
   `;
 }

@@ -1,17 +1,18 @@
-import { formatMs } from '../core/format.js';
 import { html } from '../core/html.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
 import { JsonView } from '../parts/json-view.js';
 import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Loaded, Time } from '../parts/states.js';
-import { Outcomes, StatusBadge } from './app-checks.js';
+import { nameOfKey, Outcomes, StatusBadge } from './app-checks.js';
 import { StateBadge } from './app-deliveries.js';
+import { CheckSteps } from './check-steps.js';
 import { Missing } from './missing.js';
+import { SendAgain } from './send-again.js';
 
-/** One check: how it ended, what could not be read, its result and its webhook. */
+/** One check: its outcome, its unreadable rules, its result and its webhook. */
 export function Check({ item }) {
-  const { api, base } = useApp();
+  const { app, api, base } = useApp();
   const check = useResource(`${api}/checks/${encodeURIComponent(item)}`);
   if (check.error?.status === 404) return html`<${Missing} />`;
   return html`
@@ -24,17 +25,25 @@ export function Check({ item }) {
         <div><dt>Status</dt><dd><${StatusBadge} status=${data.status} /></dd></div>
         <div><dt>Rules</dt><dd class="facts"><${Outcomes} check=${data} /></dd></div>
         <div><dt>Mode</dt><dd>${data.mode}</dd></div>
+        ${data.keyId && html`<div><dt>API key</dt><dd>${keyOf(app, data.keyId)}</dd></div>`}
         <div><dt>Accepted</dt><dd><${Time} at=${data.acceptedAt} /></dd></div>
-        <div><dt>Took</dt><dd>${formatMs(data.durationMs)}</dd></div>
         ${
           data.delivery &&
           html`<div><dt>Webhook</dt><dd><a href=${`${base}/webhooks/${encodeURIComponent(item)}`}>Attempts</a> <${StateBadge} state=${data.delivery.state} /></dd></div>`
         }
       </dl><//>
+      ${data.steps.length > 1 && html`<${Card} title="Steps"><${CheckSteps} steps=${data.steps} /><//>`}
       ${data.result ? html`<${Result} result=${data.result} />` : html`<${Card} title="Result"><p class="prose">The result is no longer kept.</p><//>`}
+      <${SendAgain} requestId=${item} />
     `}<//>
   `;
 }
+
+/** A key that is no longer listed is shown by its id. */
+const keyOf = ({ keys }, keyId) => {
+  const key = keys.find((one) => one.keyId === keyId);
+  return key ? nameOfKey(key) : html`<code>${keyId}</code>`;
+};
 
 const Result = ({ result }) => html`
   ${

@@ -10,7 +10,7 @@ import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
 const PAGE_COUNT = 25;
-const FILTERS = { requestId: '', mode: '', status: '', outcome: '', since: '' };
+const FILTERS = { requestId: '', roleId: '', keyId: '', mode: '', status: '', outcome: '', since: '' };
 const CHOICES = {
   mode: ['sync', 'poll', 'webhook'],
   status: ['completed', 'failed'],
@@ -22,6 +22,9 @@ const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export const StatusBadge = ({ status }) =>
   html`<${Badge} tone=${status === 'completed' ? 'good' : 'bad'}>${capitalised(status)}<//>`;
 
+/** A key as people know it: its name may be that of another. */
+export const nameOfKey = ({ name, lastFour }) => `${name} (…${lastFour})`;
+
 /** How many rules ended how; outcomes without a rule are left out. */
 export const Outcomes = ({ check }) =>
   html`${CHOICES.outcome
@@ -30,6 +33,7 @@ export const Outcomes = ({ check }) =>
 
 /** The newest checks of the app, with filters that stay in the address. */
 export function Checks() {
+  const { app } = useApp();
   const [filters, setFilters] = useQuery(FILTERS);
   const [round, setRound] = useState(0);
   const change = (name) => (event) => setFilters({ [name]: event.target.value });
@@ -41,11 +45,17 @@ export function Checks() {
     <//>`;
   return html`
     <${PageHead} title="Checks" aside=${html`<button type="button" onClick=${() => setRound(round + 1)}>Refresh</button>`}>
-      <p class="sub">The newest 1 000 checks of this app. A check appears once it has its result.</p>
+      <p class="sub">The newest 1 000 checks of this app. A check appears once it has its result, and is
+        found by at most 32 of its roles.</p>
     <//>
     <${Card}>
       <div class="filters">
         <${Field} label="Request id" name="requestId" maxlength="64" value=${filters.requestId} onChange=${change('requestId')} />
+        <${Field} label="Role id" name="roleId" maxlength="128" value=${filters.roleId} onChange=${change('roleId')} />
+        <${Field} label="API key" as="select" name="keyId" value=${filters.keyId} onChange=${change('keyId')}>
+          <option value="">All</option>
+          ${app.keys.map((key) => html`<option key=${key.keyId} value=${key.keyId}>${nameOfKey(key)}</option>`)}
+        <//>
         ${Object.keys(CHOICES).map(choice)}
         <${Field} label="Since" type="datetime-local" name="since" value=${filters.since} onChange=${change('since')} />
       </div>

@@ -5,12 +5,13 @@ import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
 import { wordsOfAttempt } from '../parts/attempt-words.js';
 import { PageHead } from '../parts/page-head.js';
+import { SentRequest } from '../parts/sent-request.js';
 import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 import { StateBadge } from './app-deliveries.js';
 import { Missing } from './missing.js';
 
-/** One delivery: every attempt with what came back. */
+/** One delivery: every attempt with its response, and the request that was sent. */
 export function Delivery({ item }) {
   const { api, base } = useApp();
   const path = `${api}/deliveries/${encodeURIComponent(item)}`;
@@ -23,7 +24,7 @@ export function Delivery({ item }) {
     try {
       await ask('POST', `${path}/resend`, { idempotencyKey: key.current });
       key.current = makeUuid();
-      toast('It will be sent again in a moment');
+      toast('The webhook will be sent again in a moment');
       delivery.reload();
     } catch (error) {
       if (!error.isUncertain) key.current = makeUuid();
@@ -40,18 +41,23 @@ export function Delivery({ item }) {
   return html`
     <p class="crumbs"><a href=${`${base}/webhooks${location.search}`}>← Webhooks</a></p>
     <${PageHead} title="Delivery" aside=${actions}><p class="sub mono break">${item}</p><//>
-    <${Loaded} resource=${delivery}>${({ state, callbackUrl, nextAttemptAt, attempts }) => html`
+    <${Loaded} resource=${delivery}>${({ state, callbackUrl, nextAttemptAt, attempts, payload }) => html`
       <${Card}><dl class="facts-list">
         <div><dt>State</dt><dd><${StateBadge} state=${state} /></dd></div>
         ${nextAttemptAt && html`<div><dt>Next attempt</dt><dd><${Time} at=${nextAttemptAt} /></dd></div>`}
         <div><dt>Receiver</dt><dd class="mono break">${callbackUrl}</dd></div>
+        ${isOfCheck(payload) && html`<div><dt>Check</dt><dd><a href=${`${base}/checks/${encodeURIComponent(item)}`}>Rules and result</a></dd></div>`}
       </dl><//>
       <${Card} title="Attempts">
         ${attempts.length === 0 && html`<${Empty} title="None yet"><p>It waits for its first attempt.</p><//>`}
         <ol class="attempts">${attempts.toReversed().map((attempt) => html`<${Attempt} key=${`${attempt.attempt}/${attempt.at}`} data=${attempt} />`)}</ol>
-      <//>`}<//>
+      <//>
+      <${SentRequest} requestId=${item} payload=${payload} attempts=${attempts} />`}<//>
   `;
 }
+
+/** Events of batches, watches and tests say their type; the result of a check has none. */
+const isOfCheck = (payload) => payload !== undefined && JSON.parse(payload).type === undefined;
 
 const toneOf = (name, status) => (name === 'delivered' || (status >= 200 && status < 300) ? 'good' : 'bad');
 

@@ -11,7 +11,7 @@ import { CreateKey, RollKey } from './make-key.js';
 const isDead = ({ revokedAt, expiresAt }) =>
   revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
 
-/** The app's API keys: those that work, and on request those that did. */
+/** The app's API keys: working keys, and on request revoked and expired ones. */
 export function Keys() {
   const { app, api, reload } = useApp();
   const [open, setOpen] = useState(undefined);
@@ -46,7 +46,7 @@ export function Keys() {
       open?.name === 'revoke' &&
       html`<${Confirm} title=${`Revoke “${open.key.name}”?`} action="Revoke key" onClose=${close} onDone=${done('Key revoked')}
         send=${() => ask('DELETE', `${api}/keys/${encodeURIComponent(open.key.keyId)}`)}>
-        <p>Whatever still uses <code>${open.key.prefix}…${open.key.lastFour}</code> is refused with 401 from now on. This cannot be undone.</p>
+        <p>Requests with <code>${open.key.prefix}…${open.key.lastFour}</code> are refused with 401 from now on. This cannot be undone.</p>
       <//>`
     }
   `;

@@ -4,12 +4,13 @@ import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
 import { PageHead } from '../parts/page-head.js';
 import { Card, Loaded } from '../parts/states.js';
+import { nameOfKey } from './app-checks.js';
 import { UsageCharts } from './usage-charts.js';
 
-/** From this share of the quota on, the bar says so. */
+/** From this share of the quota on, the bar shows a warning. */
 const NEARLY_USED = 0.8;
 
-/** How the app is doing: what is left to do, the month, the last 30 days. */
+/** The app's state: the remaining steps of its set-up, the month, the last 30 days. */
 export function Overview() {
   const { api } = useApp();
   const usage = useResource(`${api}/usage`);
@@ -26,13 +27,43 @@ function Figures({ usage }) {
     <${NextSteps} isUnused=${isUnused} />
     <div class="tiles">
       <${Quota} ...${month} />
-      <${Tile} label="Undetermined" value=${formatShare(totals.undeterminedShare)} note="of all rules, last 30 days"
-        title="Rules that nobody could read. They are never a denial." />
+      <${Tile} label="Undetermined" value=${formatShare(totals.undeterminedShare)} note=${causesOf(totals)}
+        title="Rules that could not be read. They never count as denied." />
       <${Tile} label="Refused with 429" value=${formatCount(totals.refused)} note="requests, last 30 days" />
       <${Tile} label="Time to result" value=${formatMs(totals.p50Ms)} note=${`median; p95 ${formatMs(totals.p95Ms)}`} />
     </div>
-    <${UsageCharts} days=${days} isUnused=${isUnused} />
+    <${UsageCharts} usage=${usage} isUnused=${isUnused} />
+    ${usage.keys.length > 0 && html`<${KeyUsage} keys=${usage.keys} />`}
   `;
+}
+
+/** Whose fault it was; nothing where there was none, or where only batches had some. */
+const causesOf = ({ undeterminedClient: client, undeterminedService: service }) =>
+  client + service === 0
+    ? 'of all rules, last 30 days'
+    : `of all rules: ${formatCount(client)} because of the rule, ${formatCount(service)} of an endpoint`;
+
+/** Which keys made the checks of the last 30 days. */
+function KeyUsage({ keys }) {
+  const { app } = useApp();
+  const mostChecks = Math.max(...keys.map(({ checks }) => checks));
+  const nameOf = (keyId) => {
+    const key = app.keys.find((one) => one.keyId === keyId);
+    if (key) return nameOfKey(key);
+    return keyId === 'other' ? 'Other keys' : html`<code class="break">${keyId}</code>`;
+  };
+  return html`<${Card} title="By API key"><div class="scroll" tabindex="0" role="region" aria-label="Checks by API key"><table class="steps-table">
+    <thead><tr><th scope="col">Key</th><th scope="col" class="number">Checks, 30 days</th><td></td></tr></thead>
+    <tbody>${keys.map(
+      ({
+        keyId,
+        checks,
+      }) => html`<tr key=${keyId}><th scope="row">${nameOf(keyId)}</th><td class="number">${formatCount(checks)}</td>
+        <td class="bar-cell"><div class="bar" style=${{ width: `${(checks / mostChecks) * 100}%` }}></div></td></tr>`,
+    )}</tbody>
+  </table></div>
+    <p class="hint">Single checks only: batches are not counted by key.</p>
+  <//>`;
 }
 
 const Tile = ({ label, value, note, title }) => html`<div class="tile" title=${title}>
@@ -60,7 +91,7 @@ const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' 
 const monthName = (name) =>
   /^\d{4}-\d{2}$/.test(name) ? MONTH.format(new Date(`${name}-01T00:00:00Z`)) : name;
 
-/** What a new app still needs; nothing once it is at work. */
+/** The remaining steps of a new app's set-up; nothing once it is in use. */
 function NextSteps({ isUnused }) {
   const { app, base } = useApp();
   const { state } = app.scope;

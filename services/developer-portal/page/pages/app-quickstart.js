@@ -15,7 +15,7 @@ const LANGUAGES = [
   ['typescript', 'TypeScript'],
   ['python', 'Python'],
 ];
-/** A wallet of nobody in particular, where there is no demo chain. */
+/** An example wallet, for systems without a demo chain. */
 const ANY_WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
 const POLL_MS = 2_000;
 
@@ -45,7 +45,7 @@ export function Quickstart() {
       <p class="prose" role="status">${
         first
           ? html`Your first check has arrived: <a href=${`${base}/checks/${encodeURIComponent(first.requestId)}`}>see its result</a>.`
-          : 'Waiting for the first check of this app. This page notices it by itself.'
+          : 'Waiting for the first check of this app. This page updates without a reload.'
       }</p>
       <p class="prose"><code>granted: true</code> means: give the role. <code>granted: false</code> means: take it away. A rule that is
         only in <code>errors</code> could not be read: change nothing.</p>
@@ -75,7 +75,7 @@ function ScopeStep() {
       <div class="actions"><button type="button" class="primary" onClick=${approve}>Approve this app</button></div>`;
   return html`<p class="prose">${
     state === 'requested'
-      ? 'Your request is with the operators. This page notices their decision by itself.'
+      ? 'Your request is with the operators. This page shows their decision without a reload.'
       : html`<a href=${`${base}/scope`}>Request the scope</a> with a sentence on what you are building.`
   }</p>`;
 }
@@ -91,7 +91,7 @@ function Samples({ options, clientId }) {
     account: demo?.holder ?? ANY_WALLET,
   });
   return html`
-    ${!apiKey && html`<p class="prose">Replace <code>YOUR_API_KEY</code> by a key of this app. A key is shown only when it is made.</p>`}
+    ${!apiKey && html`<p class="prose">Replace <code>YOUR_API_KEY</code> with a key of this app. A key is shown only when it is made.</p>`}
     <div class="code-head"><${Segments} label="Language" options=${LANGUAGES} value=${language} onChange=${setLanguage} />
       <${CopyButton} text=${samples[language]} what="Sample" /></div>
     <pre class="code" tabindex="0" aria-label="Sample">${samples[language]}</pre>

@@ -50,7 +50,10 @@ function Editor({ stored, reload }) {
   // The detail of a fault names its pointer.
   const ofRules = Object.entries(form.faults).filter(([pointer]) => pointer.startsWith('/rules'));
   return html`
-    <${PageHead} title=${stored ? stored.ruleSetId : 'New rule set'}>
+    <${PageHead} title=${stored ? stored.ruleSetId : 'New rule set'} aside=${
+      stored &&
+      html`<a class="button" href=${`${base}/batches/-new?ruleSet=${encodeURIComponent(stored.ruleSetId)}`}>Start a batch</a>`
+    }>
       ${stored && html`<p class="sub"><${Badge}>Version ${stored.version}<//> changed <${Time} at=${stored.updatedAt} /> <code class="break">${stored.digest}</code></p>`}
     <//>
     <${Card}><${Form} form=${form} submit=${stored ? 'Store the changes' : 'Store'} label="A rule set">

@@ -15,7 +15,7 @@ const WORDS = {
   rejected: 'An operator has rejected the request. You may change your purpose and ask again.',
 };
 
-/** Where the app stands with its scope, and asking for it. */
+/** The state of the app's scope, and the form that requests it. */
 export function Scope() {
   const { app } = useApp();
   const { state, purpose, reason } = app.scope;
@@ -48,7 +48,7 @@ function RequestScope({ purpose, onDone }) {
   return html`<${Card} title="Request the scope">
     <${Form} form=${form} submit="Request scope">
       <${Field} label="Purpose" as="textarea" name="purpose" rows="5" required maxlength="1000" defaultValue=${purpose}
-        hint="Who is gated by which tokens, and roughly how many checks a month." fault=${form.faults['/purpose']} />
+        hint="Which users you gate by which tokens, and about how many checks you make per month." fault=${form.faults['/purpose']} />
     <//>
   <//>`;
 }

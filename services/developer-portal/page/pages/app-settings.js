@@ -11,6 +11,26 @@ import { PageHead } from '../parts/page-head.js';
 import { Card } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
+/** Where the app is told that its month is nearly used up. */
+function QuotaAlerts() {
+  const { app, api, reload } = useApp();
+  const send = ({ callbackUrl }) =>
+    ask('PUT', `${api}/alerts`, {
+      body: { callbackUrl: callbackUrl.trim() === '' ? null : callbackUrl.trim() },
+    });
+  const form = useSubmit(send, ({ alertUrl }) => {
+    toast(alertUrl === undefined ? 'Alerts are off' : 'Alerts are on');
+    reload();
+  });
+  return html`<${Card} title="Quota alerts">
+    <p class="prose">A signed webhook, <code>quota.threshold</code>, once a month when 80 % of the quota is used, and once when all of it is.</p>
+    <${Form} form=${form} submit="Save alerts" label="Quota alerts">
+      <${Field} label="Alert URL" name="callbackUrl" class="mono-input" maxlength="2048" placeholder="https://example.com/hooks"
+        defaultValue=${app.alertUrl ?? ''} fault=${form.faults['/callbackUrl']} hint="Empty: no alerts." />
+    <//>
+  <//>`;
+}
+
 /** Name, limits, and the end of the app. */
 export function Settings() {
   const { app, api, reload } = useApp();
@@ -31,6 +51,7 @@ export function Settings() {
         <${Field} label="Name" name="name" required maxlength="64" defaultValue=${app.name} fault=${form.faults['/name']} />
       <//>
     <//>
+    <${QuotaAlerts} />
     <${Card} title="Limits"><dl class="facts-list">
       <div><dt>Tier</dt><dd class="capital">${account.tier}</dd></div>
       <div><dt>Requests per second</dt><dd>${formatCount(requestsPerSecond)}</dd></div>

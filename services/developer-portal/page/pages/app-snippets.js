@@ -24,7 +24,7 @@ const SNIPPETS = {
   },
   go: {
     name: 'Go',
-    needs: 'Standard library alone',
+    needs: 'Only the standard library',
     verify: 'verify.go',
     fold: 'fold_roles.go',
     proofNeeds: 'go get github.com/go-jose/go-jose/v4',
@@ -52,8 +52,8 @@ export function Snippets() {
     }
     <${Card} title="Verify a signature"><${Snippet} key=${verify} file=${verify} note=${needs} language=${name} /><//>
     <${Card} title="Fold the rules of a role">
-      <p class="prose">A result has one entry per rule. Several rules may name one role, and only together do they say
-        whether it is held.</p>
+      <p class="prose">A result has one entry per rule. Several rules may name one role: fold
+        them before you act.</p>
       <${Snippet} key=${fold} file=${fold} note="For polled and sync results too" language=${name} />
     <//>
     <${Card} title="Verify a signed verdict">

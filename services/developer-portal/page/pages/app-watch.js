@@ -10,7 +10,7 @@ import { WatchBadge } from './app-watches.js';
 
 const PAGE_COUNT = 50;
 
-/** One watch: what is held, how its contracts are followed, and its members. */
+/** One watch: its held revocations, how its contracts are followed, and its members. */
 export function Watch({ item }) {
   const { api, base } = useApp();
   const path = `${api}/watches/${encodeURIComponent(item)}`;

@@ -4,6 +4,8 @@ import { useResource } from '../core/use-resource.js';
 import { Identifier } from '../parts/copy.js';
 import { Badge, Loaded, ScopeBadge } from '../parts/states.js';
 import { Activity } from './app-activity.js';
+import { Batch } from './app-batch.js';
+import { Batches } from './app-batches.js';
 import { Check } from './app-check.js';
 import { Checks } from './app-checks.js';
 import { Deliveries } from './app-deliveries.js';
@@ -16,6 +18,7 @@ import { RuleSets } from './app-rule-sets.js';
 import { Scope } from './app-scope.js';
 import { Settings } from './app-settings.js';
 import { Snippets } from './app-snippets.js';
+import { Team } from './app-team.js';
 import { Try } from './app-try.js';
 import { Watch } from './app-watch.js';
 import { Watches } from './app-watches.js';
@@ -28,11 +31,13 @@ const SECTIONS = [
   ['keys', 'API keys', Keys],
   ['rule-sets', 'Rule sets', RuleSets, RuleSet],
   ['checks', 'Checks', Checks, Check],
+  ['batches', 'Batches', Batches, Batch],
   ['watches', 'Watches', Watches, Watch],
   ['webhooks', 'Webhooks', Deliveries, Delivery],
   ['scope', 'Scope', Scope],
   ['try', 'Try it', Try],
   ['snippets', 'Snippets', Snippets],
+  ['team', 'Team', Team],
   ['activity', 'Activity', Activity],
   ['settings', 'Settings', Settings],
 ];
@@ -49,6 +54,7 @@ export function App({ id, section = '', item }) {
     <div class="app-head">
       <p class="crumbs"><a href="/apps">Apps</a><span aria-hidden="true">/</span><a href=${base}>${app.name}</a></p>
       <div class="badges"><${Identifier} value=${app.clientId} what="Client ID" />
+        ${app.role !== 'owner' && html`<${Badge}>You: ${app.role}<//>`}
         ${app.suspended && html`<${Badge} tone="bad">Suspended<//>`}
         ${app.scope.state !== 'approved' && html`<${ScopeBadge} state=${app.scope.state} />`}
       </div>
@@ -58,6 +64,7 @@ export function App({ id, section = '', item }) {
       html`<p class="notice bad">An operator has suspended this app: its checks are answered with 403. Please write to
         the operator of this service.</p>`
     }
+    ${app.role === 'viewer' && html`<p class="notice">You are a viewer of this app: you see everything, and change nothing.</p>`}
     <div class="app-body">
       <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section} />
       <div class="app-page"><${Page} key=${`${section}/${item}`} item=${item} /></div>

@@ -23,7 +23,7 @@ export function Apps() {
     <${PageHead} title="Your apps" aside=${apps.value?.length > 0 && create}>
       ${
         apps.value?.length > 0 &&
-        html`<p class="sub">${apps.value.length} of ${formatPlural(account.limits.clientApps, 'app')} in the ${account.tier} tier</p>`
+        html`<p class="sub">${apps.value.filter(({ role }) => role === 'owner').length} of ${formatPlural(account.limits.clientApps, 'app')} in the ${account.tier} tier</p>`
       }
     <//>
     <${Loaded} resource=${apps}>${(list) =>
@@ -33,7 +33,7 @@ export function Apps() {
 }
 
 const NoApps = ({ create }) => html`<${Empty} title="Create your first app">
-  <p>An app is what calls Rolecall: it has API keys, a secret that signs its webhooks, and limits of its own.</p>
+  <p>An app calls Rolecall: it has API keys, a secret that signs its webhooks, and limits of its own.</p>
   <ol class="steps">
     <li><strong>Create an app</strong> and store its key.</li>
     <li><strong>Request the scope</strong> with a sentence on what you are building.</li>
@@ -44,18 +44,18 @@ const NoApps = ({ create }) => html`<${Empty} title="Create your first app">
 
 const AppList = ({ apps }) => html`<ul class="rows app-rows">
   ${apps.map(
-    ({ clientId, name, createdAt, suspended, scope, keyCount }) => html`<li key=${clientId}>
+    ({ clientId, name, role, createdAt, suspended, scope, keyCount }) => html`<li key=${clientId}>
       <div class="grow">
         <a class="row-link" href=${`/apps/${encodeURIComponent(clientId)}`}>${name}</a>
         <p class="sub"><code>${clientId}</code></p>
       </div>
-      <div class="badges">${suspended && html`<${Badge} tone="bad">Suspended<//>`}<${ScopeBadge} state=${scope.state} /></div>
+      <div class="badges">${role !== 'owner' && html`<${Badge}>You: ${role}<//>`}${suspended && html`<${Badge} tone="bad">Suspended<//>`}<${ScopeBadge} state=${scope.state} /></div>
       <p class="sub facts">${formatPlural(keyCount, 'key')} · since ${formatDate(createdAt)}</p>
     </li>`,
   )}
 </ul>`;
 
-/** A name, then what is shown once, then the app's own page. */
+/** Asks for a name, then shows the secrets once, then goes to the app's own page. */
 function CreateApp({ onClose }) {
   const [made, setMade] = useState(undefined);
   const form = useSubmit(

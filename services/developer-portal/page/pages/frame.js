@@ -5,7 +5,7 @@ import { toast } from '../parts/toasts.js';
 
 const isUnder = (path, root) => path === root || path.startsWith(`${root}/`);
 
-/** What surrounds every page of somebody who is signed in. */
+/** The frame around every page of a signed-in account. */
 export function Frame({ path, children }) {
   const { account, leave } = useSession();
   const signOut = async () => {
@@ -26,6 +26,7 @@ export function Frame({ path, children }) {
         ${account.operator && link('/operator', 'Operator', path === '/' || isUnder(path, '/operator'))}
         ${link('/account', 'Account', path === '/account')}
         <a href="/docs">API docs</a>
+        ${link('/whats-new', 'What’s new', path === '/whats-new')}
       </nav>
       <div class="who"><span class="email" title=${account.email}>${account.email}</span>
         <button type="button" class="plain" onClick=${signOut}>Sign out</button></div>

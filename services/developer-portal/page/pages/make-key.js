@@ -10,7 +10,7 @@ import { Overlap } from '../parts/overlap.js';
 import { SecretsShown } from '../parts/secrets-shown.js';
 
 const DAY_MS = 86_400_000;
-/** What is offered as the life of a key, in days; 0 is for ever. */
+/** The offered lifetimes of a key, in days; 0 is for ever. */
 const LIVES = [
   [0, 'Never'],
   [7, 'In 7 days'],
@@ -19,7 +19,7 @@ const LIVES = [
   [365, 'In a year'],
 ];
 
-/** A dialog that asks for what a new key needs, and then shows it once. */
+/** A dialog that asks for the name and lifetime of a new key, and then shows the key once. */
 export function CreateKey({ onClose, onDone }) {
   const { app, api } = useApp();
   const [made, setMade] = useState(undefined);

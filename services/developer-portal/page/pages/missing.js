@@ -1,7 +1,7 @@
 import { html } from '../core/html.js';
 import { PageHead } from '../parts/page-head.js';
 
-/** Said of a path that leads nowhere, and of an app that is not there (any more, or for this account). */
+/** Shown for an unknown path, and for an app that does not exist or belongs to another account. */
 export const Missing = () => html`
   <${PageHead} title="Nothing here" />
   <p class="prose">This page does not exist, or it belongs to another account.</p>

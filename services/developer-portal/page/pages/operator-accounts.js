@@ -1,90 +1,52 @@
-import { ask } from '../core/api.js';
 import { formatCount, formatPlural } from '../core/format.js';
-import { html, useEffect, useState } from '../core/html.js';
+import { html, useState } from '../core/html.js';
 import { useQuery } from '../core/router.js';
-import { useResource } from '../core/use-resource.js';
-import { useSubmit } from '../core/use-submit.js';
-import { Dialog } from '../parts/dialog.js';
-import { Field } from '../parts/field.js';
-import { Form } from '../parts/form.js';
+import { usePages } from '../core/use-pages.js';
 import { PageHead } from '../parts/page-head.js';
-import { Badge, Empty, Loaded } from '../parts/states.js';
+import { Pages } from '../parts/pages.js';
+import { SearchField } from '../parts/search-field.js';
+import { Badge } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
+import { SetTier } from './operator-tier.js';
+import { ResetLink } from './reset-link.js';
 
-const TYPING_MS = 250;
-const TIERS = ['free', 'paid', 'enterprise'];
-/** What can be set for an enterprise account alone. */
-const LIMITS = [
-  ['requestsPerSecond', 'Requests per second', 1_000_000],
-  ['requestsPerMonth', 'Checks per month', 1_000_000_000_000],
-  ['clientApps', 'Client apps', 10_000],
-  ['marketplaceKeys', 'Marketplace keys', 10_000],
-  ['ruleSets', 'Rule sets of each app', 10_000],
-  ['writesPerDay', 'Writes of each app in a day', 1_000_000_000_000],
-];
-
-/** All accounts, looked up by their address. */
+/** All accounts, searched by address. */
 export function OperatorAccounts() {
   const [{ query }, setQuery] = useQuery({ query: '' });
-  const [text, setText] = useState(query);
   const [editing, setEditing] = useState(undefined);
-  useEffect(() => {
-    const timer = setTimeout(() => text.trim() !== query && setQuery({ query: text.trim() }), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const accounts = useResource(`/api/operator/accounts${query ? `?${new URLSearchParams({ query })}` : ''}`);
+  const [linking, setLinking] = useState(undefined);
+  const pathOf = (after) => {
+    const given = Object.entries({ query, after }).filter(([, value]) => value);
+    return `/api/operator/accounts?${new URLSearchParams(given)}`;
+  };
+  const pages = usePages(
+    pathOf,
+    ({ accounts }) => accounts,
+    ({ accountId }) => accountId,
+  );
   return html`
     <${PageHead} title="Accounts" />
-    <${Field} label="Find by e-mail address" type="search" name="query" required maxlength="254" value=${text}
-      onInput=${(event) => setText(event.target.value)} />
-    <${Loaded} resource=${accounts}>${(list) =>
-      list.length === 0
-        ? html`<${Empty} title="No account"><p>None has such an address.</p><//>`
-        : html`<ul class="rows">${list.map((one) => html`<${Row} key=${one.accountId} data=${one} onEdit=${() => setEditing(one)} />`)}</ul>`}<//>
+    <${SearchField} label="Find by e-mail address or account ID" value=${query} onSearch=${(text) => setQuery({ query: text })} />
+    <${Pages} pages=${pages} empty="No account matches.">${(accounts) =>
+      html`<ul class="rows">${accounts.map((one) => html`<${Row} key=${one.accountId} data=${one} onEdit=${() => setEditing(one)} onLink=${() => setLinking(one)} />`)}</ul>`}<//>
+    ${linking && html`<${ResetLink} data=${linking} onClose=${() => setLinking(undefined)} />`}
     ${
       editing &&
       html`<${SetTier} data=${editing} onClose=${() => setEditing(undefined)} onDone=${() => {
         toast('Tier set');
         setEditing(undefined);
-        accounts.reload();
+        pages.first.reload();
       }} />`
     }
   `;
 }
 
-const Row = ({ data: { email, tier, operator, limits, apps }, onEdit }) => html`<li>
-  <div class="grow"><p class="row-title break">${email}</p>
+const Row = ({ data: { accountId, email, tier, operator, limits, apps }, onEdit, onLink }) => html`<li>
+  <div class="grow"><a class="row-link break" href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>
     <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
   <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
-  <div class="row-actions"><button type="button" aria-label=${`Set tier of ${email}`} onClick=${onEdit}>Set tier</button></div>
+  <div class="row-actions">
+    ${!operator && html`<button type="button" aria-label=${`Reset password of ${email}`} onClick=${onLink}>Reset password</button>`}
+    <button type="button" aria-label=${`Set tier of ${email}`} onClick=${onEdit}>Set tier</button>
+  </div>
 </li>`;
-
-function SetTier({ data, onClose, onDone }) {
-  const [tier, setTier] = useState(data.tier);
-  const send = (values) => {
-    const given = LIMITS.filter(([name]) => tier === 'enterprise' && values[name]?.trim());
-    const limits = Object.fromEntries(given.map(([name]) => [name, Number(values[name])]));
-    const body = { tier, ...(given.length > 0 && { limits }) };
-    return ask('POST', `/api/operator/accounts/${encodeURIComponent(data.accountId)}/tier`, { body });
-  };
-  const form = useSubmit(send, onDone);
-  return html`<${Dialog} title="Set the tier" onClose=${onClose}>
-    <${Form} form=${form} submit="Set tier" onCancel=${onClose}>
-      <p class="sub break">${data.email}</p>
-      <${Field} label="Tier" as="select" name="tier" value=${tier} onChange=${(event) => setTier(event.target.value)} fault=${form.faults['/tier']}>
-        ${TIERS.map((name) => html`<option value=${name}>${name}</option>`)}
-      <//>
-      ${
-        tier === 'enterprise' &&
-        LIMITS.map(
-          ([
-            name,
-            label,
-            max,
-          ]) => html`<${Field} key=${name} label=${label} name=${name} type="number" min="1" max=${max} step="1"
-            defaultValue=${data.tier === 'enterprise' ? String(data.limits[name]) : ''} fault=${form.faults[`/limits/${name}`]} />`,
-        )
-      }
-    <//>
-  <//>`;
-}

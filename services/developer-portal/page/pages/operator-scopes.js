@@ -31,7 +31,7 @@ export function ScopeQueue() {
     <${PageHead} title="Scope requests" aside=${html`<button type="button" onClick=${requests.reload}>Refresh</button>`} />
     <${Loaded} resource=${requests}>${(list) =>
       list.length === 0
-        ? html`<${Empty} title="Nobody waits"><p>New requests for the token-gating scope appear here.</p><//>`
+        ? html`<${Empty} title="No open requests"><p>New requests for the token-gating scope appear here.</p><//>`
         : list.map(
             (one) => html`<${Card} key=${one.clientId} class="request">
           <h2 class="row-title break">${one.name}</h2>

@@ -14,7 +14,7 @@ const SPANS = [
   [720, 'the last 30 days'],
 ];
 
-/** Asks since when the failed deliveries are to be sent again. */
+/** Asks for the start of the failed deliveries to resend. */
 export function ResendFailed({ onClose, onDone }) {
   const { api } = useApp();
   const [openedAtMs] = useState(() => Date.now());
@@ -24,9 +24,9 @@ export function ResendFailed({ onClose, onDone }) {
       idempotencyKey,
     });
   const form = useSubmit(send, ({ count }) => onDone(count));
-  return html`<${Dialog} title="Resend what failed" onClose=${onClose}>
+  return html`<${Dialog} title="Resend failed deliveries" onClose=${onClose}>
     <${Form} form=${form} submit="Resend" onCancel=${onClose}>
-      <p class="prose">Every delivery that was given up, or stopped by a 410, is sent again with the same id and body.
+      <p class="prose">Every exhausted delivery, and every one that a 410 stopped, is sent again with the same id and body.
         Your receiver should ignore ids it has handled.</p>
       <${Field} label="Failed within" as="select" name="hours" fault=${form.faults['/since']}>
         ${SPANS.map(([hours, text]) => html`<option value=${hours} selected=${hours === 24}>${text}</option>`)}

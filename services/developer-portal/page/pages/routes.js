@@ -2,14 +2,19 @@ import { matchPath } from '../core/match-path.js';
 import { Account } from './account.js';
 import { App } from './app.js';
 import { Apps } from './apps.js';
+import { Invitation } from './invitation.js';
 import { Missing } from './missing.js';
 import { Operator } from './operator.js';
+import { WhatsNew } from './whats-new.js';
 
 const ROUTES = [
   ['/apps', Apps],
   ['/account', Account],
+  ['/whats-new', WhatsNew],
+  ['/invitation', Invitation],
   ['/operator', Operator],
   ['/operator/:section', Operator],
+  ['/operator/:section/:item', Operator],
   ['/apps/:id', App],
   ['/apps/:id/:section', App],
   ['/apps/:id/:section/:item', App],

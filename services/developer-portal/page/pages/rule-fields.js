@@ -1,9 +1,10 @@
-import { COMPOSED, DEPTH_MAX, FIELDS, isComposed, newRule } from '../core/build-check.js';
+import { DEPTH_MAX, newRule } from '../core/build-check.js';
 import { numberOf } from '../core/describe-detail.js';
 import { html } from '../core/html.js';
+import { COMPOSED, FIELDS, isComposed } from '../core/rule-types.js';
 import { Field } from '../parts/field.js';
 
-/** What each field is for; required ones have no default. */
+/** The purpose of each field; required ones have no default. */
 const WORDS = {
   contractAddress: {
     label: 'Contract',
@@ -28,7 +29,7 @@ const WORDS = {
     rows: 2,
     placeholder: '$account',
     class: 'span mono-input',
-    hint: 'One a line. $account stands for the wallet.',
+    hint: 'One per line. $account stands for the wallet.',
   },
   returns: { label: 'Output', placeholder: 'the first', maxlength: 100 },
   operator: {
@@ -46,6 +47,11 @@ const WORDS = {
 };
 
 const TYPES = [...Object.keys(FIELDS), ...Object.keys(COMPOSED)];
+/** The types to choose from; a rule that came as JSON may have another one. */
+const typesAt = (depth, current) => [
+  ...TYPES.filter((type) => depth <= DEPTH_MAX || !isComposed({ type })),
+  ...(TYPES.includes(current) ? [] : [current]),
+];
 
 /**
  * The fields of one rule, and of the rules inside of it. Which there are depends on its type.
@@ -72,7 +78,7 @@ export function RuleFields({ rule, path, depth = 1, chains, faults, canAdd, onCh
     ${faults[path] && html`<p class="fault">${faults[path]}</p>`}
     <div class="rule-grid">
       <${Field} label="Type" as="select" ...${bind('type')} onChange=${(event) => changeType(event.target.value)}>
-        ${TYPES.filter((type) => depth <= DEPTH_MAX || !isComposed({ type })).map((type) => html`<option value=${type}>${type}</option>`)}
+        ${typesAt(depth, rule.type).map((type) => html`<option value=${type}>${type}</option>`)}
       <//>
       ${isComposed(rule) ? null : html`<${ChainField} chains=${chains} ...${bind('chainId')} />`}
       ${
@@ -137,4 +143,5 @@ const ChainField = ({ chains, ...bound }) =>
     ? html`<${Field} label="Chain id" required inputmode="numeric" maxlength="15" ...${bound} />`
     : html`<${Field} label="Chain" as="select" class="double" ...${bound}>
         ${chains.map(({ chainId, name }) => html`<option value=${String(chainId)}>${name} (${chainId})</option>`)}
+        ${chains.every(({ chainId }) => String(chainId) !== bound.value) && html`<option value=${bound.value}>${bound.value || 'none'} (not configured)</option>`}
       <//>`;

@@ -1,17 +1,17 @@
-import { ask } from '../core/api.js';
 import { html } from '../core/html.js';
-import { useSubmit } from '../core/use-submit.js';
+import { useSignIn } from '../core/use-sign-in.js';
+import { CodeStep } from '../parts/code-field.js';
 import { Dialog } from '../parts/dialog.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
 import { toast } from '../parts/toasts.js';
 
-/** Asks for the password over the page, which keeps what was typed. Nothing of it is readable meanwhile. */
+/** Asks for the password over the page, which keeps the typed values. Nothing of the page is readable meanwhile. */
 export function SignInAgain({ account, onSignedIn, onLeave }) {
-  const form = useSubmit(
-    ({ password }) => ask('POST', '/api/sign-in', { body: { email: account.email, password } }),
-    (answer) => {
-      onSignedIn(answer.account);
+  const { form, needsCode } = useSignIn(
+    ({ password }) => ({ email: account.email, password }),
+    (signedIn) => {
+      onSignedIn(signedIn);
       toast('Signed in again');
     },
   );
@@ -22,6 +22,7 @@ export function SignInAgain({ account, onSignedIn, onLeave }) {
       <input type="hidden" name="email" autocomplete="username" value=${account.email} />
       <${Field} label="Password" name="password" type="password" required maxlength="128" autofocus
         autocomplete="current-password" fault=${form.faults['/password']} />
+      ${needsCode && html`<${CodeStep} fault=${form.faults['/code']} />`}
     <//>
   <//>`;
 }

@@ -1,11 +1,14 @@
 import { ask } from '../core/api.js';
 import { html } from '../core/html.js';
 import { navigate } from '../core/router.js';
-import { useSubmit } from '../core/use-submit.js';
+import { useSignIn } from '../core/use-sign-in.js';
+import { CodeStep } from '../parts/code-field.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
 import { Mark } from './frame.js';
+
+const isInvited = () => location.pathname === '/invitation';
 
 /** Signing in and signing up. Signing up signs in as well; it says nothing of whether an address was known. */
 export function SignIn({ isNew, account, onSignedIn }) {
@@ -18,24 +21,22 @@ export function SignIn({ isNew, account, onSignedIn }) {
         go: 'Sign in',
       }
     : { title: 'Sign in', submit: 'Sign in', other: 'New here?', to: '/sign-up', go: 'Create an account' };
-  const enter = async (values) => {
-    if (isNew) await ask('POST', '/api/sign-up', { body: values });
-    return ask('POST', '/api/sign-in', { body: values }).catch((error) => {
-      if (isNew && error.code === 'credentials-invalid')
-        throw Object.assign(error, {
-          message: 'Could not sign you in with these. If you have an account, sign in.',
-        });
-      throw error;
-    });
+  const makeCredentials = async ({ email, password }) => {
+    if (isNew) await ask('POST', '/api/sign-up', { body: { email, password } });
+    return { email, password };
   };
-  const form = useSubmit(enter, (answer) => {
-    onSignedIn(answer.account);
+  const { form, needsCode } = useSignIn(makeCredentials, (signedIn) => {
+    onSignedIn(signedIn);
     if (location.pathname.startsWith('/sign-')) navigate('/', { replace: true });
   });
+  // Signing up says nothing of whether the address was known.
+  if (isNew && form.error?.code === 'credentials-invalid')
+    form.error.message = 'The address or the password was not accepted. If you have an account, sign in.';
   return html`<div class="welcome">
     <main id="main" tabindex="-1" key=${words.to}>
       <a class="brand" href="/sign-in"><${Mark} />Rolecall</a>
       <${PageHead} title=${words.title} />
+      ${isInvited() && html`<p class="notice">Sign in to accept the invitation. If you have no account, create one, then open the link again.</p>`}
       ${account && html`<p class="notice">You are signed in as ${account.email}. <a href="/">Go on</a></p>`}
       <${Form} form=${form} submit=${words.submit}>
         <${Field} label="E-mail address" name="email" type="email" required maxlength="254" autocomplete="username"
@@ -44,14 +45,16 @@ export function SignIn({ isNew, account, onSignedIn }) {
           minlength=${isNew ? 12 : undefined} autocomplete=${isNew ? 'new-password' : 'current-password'}
           hint=${isNew ? 'At least 12 characters. A sentence is easy to remember.' : undefined}
           fault=${form.faults['/password']} />
+        ${needsCode && html`<${CodeStep} fault=${form.faults['/code']} />`}
       <//>
+      ${!isNew && !needsCode && html`<p class="other"><a href="/forgotten-password">Forgotten your password?</a></p>`}
       <p class="other">${words.other} <a href=${words.to}>${words.go}</a></p>
       <p class="other">Building on it? <a href="/docs">Read the API</a>, or take its <a href="/openapi.json">OpenAPI document</a>.</p>
     </main>
     <aside aria-label="What Rolecall does">
       <h2>Which of these roles does this wallet hold the tokens for?</h2>
-      <p>Post a wallet and rules. Learn which roles are granted: at once, by polling, or by a signed webhook. What
-        could not be read is never a “no”.</p>
+      <p>Post a wallet and rules. Learn which roles are granted: at once, by polling, or by a signed webhook. A
+        balance that could not be read is never a “no”.</p>
       <figure class="sample" aria-label="An answer">
         <div><span>holder</span><strong class="granted">granted</strong></div>
         <div><span>vip</span><strong class="denied">denied</strong></div>

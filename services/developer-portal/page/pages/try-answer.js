@@ -5,17 +5,24 @@ import { CopyButton } from '../parts/copy.js';
 import { JsonView } from '../parts/json-view.js';
 import { Badge, Card } from '../parts/states.js';
 import { foldRoles } from '../snippets/fold-roles.mjs';
+import { TryProgress, useFollowed } from './try-follow.js';
 
-/** What a tried check gave: the verdicts at a glance, then request and answer as they were. */
-export function TryAnswer({ answer: { status, headers, body, durationMs, curl, check } }) {
+/** The outcome of a tried check: the verdicts at a glance, then request and answer unchanged. */
+export function TryAnswer({ answer: accepted }) {
+  const { curl, check, apiKey, durationMs } = accepted;
   const ref = useRef(null);
   // Below a long form the answer would not be seen.
   useEffect(() => ref.current.closest('.card').scrollIntoView({ block: 'start' }), []);
+  const requestId = accepted.status === 202 ? accepted.body?.requestId : undefined;
+  const followed = useFollowed(requestId, apiKey);
+  const { status, headers, body } = followed.answer ?? accepted;
   const isGood = status >= 200 && status < 300 && body?.status !== 'failed';
+  const rules = Array.isArray(check.rules) ? check.rules : [];
   return html`
     <${Card} title="Answer" aside=${html`<${Badge} tone=${isGood ? 'good' : 'bad'}>${status}${body?.status === 'failed' ? ', failed' : ''}<//> <span class="sub">${formatMs(durationMs)}</span>`}>
+      ${requestId && html`<${TryProgress} requestId=${requestId} acceptedMs=${durationMs} followed=${followed} isWebhook=${check.callbackUrl !== undefined} />`}
       <div role="status" ref=${ref}><${Verdicts} body=${body} isDenying=${check.onUndetermined === 'deny'} /></div>
-      <${Details} details=${body?.details} rules=${check.rules} blocks=${body?.blocks} />
+      <${Details} details=${body?.details} rules=${rules} blocks=${body?.blocks} />
       <${JsonView} value=${body} label="Answer as JSON" />
       <details><summary>Headers</summary><dl class="facts-list headers">${Object.entries(headers).map(
         ([name, value]) =>
@@ -24,6 +31,7 @@ export function TryAnswer({ answer: { status, headers, body, durationMs, curl, c
     <//>
     <${Card} title="Request" aside=${html`<${CopyButton} text=${curl} what="Request" />`}>
       <pre class="code wrap" tabindex="0" aria-label="Request as curl">${curl}</pre>
+      ${followed.answer && html`<pre class="code wrap" tabindex="0" aria-label="Poll as curl">${followed.answer.curl}</pre>`}
     <//>
   `;
 }
@@ -59,6 +67,6 @@ function Details({ details, rules, blocks, path = '' }) {
     const at = detail.ruleIndex ?? place;
     const rule = rules[at];
     return html`<li key=${at}><span>Rule ${numberOf(`${path}/${at}`)}</span> <strong class=${detail.outcome}>${detail.outcome}</strong>${': '}<span class="break">${describeDetail(detail, rule, blocks)}</span>
-      <${Details} details=${detail.rules} rules=${rule.rules} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
+      <${Details} details=${detail.rules} rules=${rule?.rules ?? []} blocks=${blocks} path=${`${path}/${at}`} /></li>`;
   })}</ul>`;
 }

@@ -1,4 +1,4 @@
-/** What the dispatcher says of an attempt, in words; what it may say one day is shown as it is. */
+/** The outcomes of an attempt, in words; an outcome that is not listed is shown as it is. */
 const WORDS = {
   delivered: 'Delivered',
   'http-3xx': 'A redirect, which is not followed',

@@ -3,11 +3,14 @@ import { html, useEffect, useRef } from '../core/html.js';
 
 const HEIGHT_PX = 240;
 const SECOND_MS = 1_000;
-/** Room for the first and the last bar. */
-const HALF_DAY_S = 43_200;
+/** By what the rows are: how long one is, which steps the axis may have, and how its times are written. */
+const SCALES = {
+  day: { stepS: 86_400, incrs: [86_400, 604_800, 1_209_600] },
+  hour: { stepS: 3_600, incrs: [10_800, 21_600, 43_200, 86_400] },
+};
 
 /**
- * Days as stacked bars, or as lines. Colours are custom properties of the style sheet, so the chart is drawn again
+ * Days (`date`) or hours (`hour`) as stacked bars, or as lines. Colours are custom properties of the style sheet, so the chart is drawn again
  * when the theme changes.
  */
 export function Chart({ days, view, format }) {
@@ -41,13 +44,20 @@ function describe(days, { name, series, isStacked, unit }, format) {
   const figures = series.map(([field, label]) =>
     isStacked ? `${label} ${format(sum(field))} ${unit}` : `${label} at most ${format(busiest(field))}`,
   );
-  return `${name}, last 30 days: ${figures.join(', ')}`;
+  return `${name}, last ${days.length} ${scaleOf(days)}s: ${figures.join(', ')}`;
 }
+
+const scaleOf = ([first]) => (first?.hour === undefined ? 'day' : 'hour');
 
 function draw(element, days, { series, isStacked }, format) {
   const style = getComputedStyle(element);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const times = days.map(({ date }) => Date.parse(`${date}T00:00:00Z`) / SECOND_MS);
+  const scale = scaleOf(days);
+  const { stepS, incrs } = SCALES[scale];
+  const nameOf = scale === 'day' ? dayName : hourName;
+  const times = days.map(
+    ({ date, hour }) => Date.parse(hour ? `${hour}:00:00Z` : `${date}T00:00:00Z`) / SECOND_MS,
+  );
   const raw = series.map(([field]) => days.map((day) => day[field] ?? null));
   const drawn = isStacked ? stack(raw) : raw;
   const bars = uPlot.paths.bars({ size: [0.7, 28], radius: 0.15 });
@@ -66,16 +76,16 @@ function draw(element, days, { series, isStacked }, format) {
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * SECOND_MS), 'Etc/UTC'),
       cursor: { y: false, points: { show: !isStacked }, drag: { x: false, y: false } },
       scales: {
-        x: { range: (_, min, max) => [min - HALF_DAY_S, max + HALF_DAY_S] },
+        x: { range: (_, min, max) => [min - stepS / 2, max + stepS / 2] },
         y: { range: (_, __, max) => [0, Math.max(1, max * 1.08)] },
       },
       axes: [
         {
           ...axis,
           grid: { show: false },
-          values: (_, ticks) => ticks.map(dayName),
-          space: 60,
-          incrs: [86_400, 604_800, 1_209_600],
+          values: (_, ticks) => ticks.map(nameOf),
+          space: scale === 'day' ? 60 : 80,
+          incrs,
         },
         {
           ...axis,
@@ -87,7 +97,10 @@ function draw(element, days, { series, isStacked }, format) {
         },
       ],
       series: [
-        { label: 'Day', value: (_, seconds) => (seconds === null ? '–' : dayName(seconds)) },
+        {
+          label: scale === 'day' ? 'Day' : 'Hour',
+          value: (_, seconds) => (seconds === null ? '–' : nameOf(seconds)),
+        },
         ...order.map((place) => ({
           label: series[place][1],
           stroke: colour(series[place][2]),
@@ -119,3 +132,11 @@ function stack(series) {
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const dayName = (seconds) => DAY.format(new Date(seconds * SECOND_MS));
+const HOUR = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+const hourName = (seconds) => HOUR.format(new Date(seconds * SECOND_MS));

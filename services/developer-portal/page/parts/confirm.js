@@ -7,7 +7,7 @@ import { Form } from './form.js';
 /**
  * Asks before something that cannot be undone.
  *
- * @param typed a text that has to be typed first, for what destroys a lot
+ * @param typed a text that has to be typed first, for actions that destroy a lot
  */
 export function Confirm({ title, children, action, typed, send, onDone, onClose }) {
   const [text, setText] = useState('');

@@ -4,7 +4,7 @@ import { toast } from './toasts.js';
 
 const SAID_MS = 2_000;
 
-/** A button that copies a text and says so, beside itself: what is outside an open dialog is not read out. */
+/** A button that copies a text and says so, beside itself: screen readers ignore texts outside an open dialog. */
 export function CopyButton({ text, what, label = 'Copy' }) {
   const [isCopied, setIsCopied] = useState(false);
   useEffect(() => {
@@ -39,13 +39,15 @@ async function copyText(text, button) {
   }
 }
 
-/** A value in a field of its own, for selecting and copying. */
+/** A value in a field of its own, for selecting and copying. Each line of a value of several stays a line. */
 export function Copyable({ label, value }) {
   const id = useRef(makeDomId('copyable')).current;
+  const lines = value.split('\n').length;
+  const shared = { id, class: 'mono', readonly: true, onFocus: (event) => event.target.select() };
   return html`<div class="field copyable">
     <label for=${id}>${label}</label>
     <div class="with-button">
-      <input id=${id} class="mono" type="text" readonly value=${value} onFocus=${(event) => event.target.select()} />
+      ${lines > 1 ? html`<textarea rows=${lines} value=${value} ...${shared}></textarea>` : html`<input type="text" value=${value} ...${shared} />`}
       <${CopyButton} text=${value} what=${label} />
     </div>
   </div>`;

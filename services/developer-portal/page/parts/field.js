@@ -2,7 +2,7 @@ import { html, useRef } from '../core/html.js';
 import { makeDomId } from './dom-id.js';
 
 /**
- * A labelled field with its hint and, beside it, what is wrong with it. `as` is `input`, `textarea` or `select`;
+ * A labelled field with its hint and, beside it, its fault. `as` is `input`, `textarea` or `select`;
  * everything else goes to that element.
  *
  * @example

@@ -20,7 +20,7 @@ export function Form({ form, submit, tone = '', children, onCancel, cancel = 'Ca
   </form>`;
 }
 
-/** What is wrong with the whole of a form; a fault of one field is shown beside that field. */
+/** The fault of a form as a whole; a fault of one field is shown beside that field. */
 export function FormError({ form: { error, faults, isUncertain } }) {
   if (!error) return null;
   const known = Object.keys(faults).filter((pointer) => pointer !== '');

@@ -4,7 +4,7 @@ import { html } from '../core/html.js';
 const COLOURED_CHARS_MAX = 100_000;
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** A JSON value, set out and coloured. It is drawn as text, whatever is in it. */
+/** A JSON value, set out and coloured. Its content is always rendered as text. */
 export function JsonView({ value, label }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
   return html`<pre class="code" tabindex="0" aria-label=${label}>${

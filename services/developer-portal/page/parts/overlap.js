@@ -9,7 +9,7 @@ const OVERLAPS = [
   [168, 'After 7 days'],
 ];
 
-/** How long what is replaced goes on beside its successor, in hours; the field is `overlapHours`. */
+/** How long a replaced key or secret stays valid beside its successor, in hours; the field is `overlapHours`. */
 export const Overlap = ({
   label,
   fault,

@@ -1,11 +1,11 @@
 import { html, useLayoutEffect, useRef } from '../core/html.js';
 import { wasNavigated } from '../core/router.js';
 
-/** Brings the focus back to the head of the page, when what had it is about to go. */
+/** Moves the focus to the head of the page, when the focused element is about to be removed. */
 export const focusPageHead = () => document.querySelector('.page-head h1')?.focus({ preventScroll: true });
 
 /**
- * The head of a page. When the page is gone to it gets the focus, so that keyboard and screen reader begin here;
+ * The head of a page. After a navigation it gets the focus, so that keyboard and screen reader begin here;
  * on the first load they begin at the top as on any page.
  */
 export function PageHead({ title, children, aside }) {

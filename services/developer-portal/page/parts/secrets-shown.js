@@ -3,7 +3,7 @@ import { holdPage } from '../core/router.js';
 import { Copyable } from './copy.js';
 
 /**
- * What a developer sees once and never again. Until they say that it is stored, Back stays on the page and a reload
+ * Secrets that a developer sees once and never again. Until they say that it is stored, Back stays on the page and a reload
  * asks first.
  *
  * @param secrets pairs of label and value
@@ -24,5 +24,5 @@ export function SecretsShown({ secrets, note, onDone }) {
 
 const warningOf = (count) =>
   count > 1
-    ? 'Nobody can show these again. Copy them to a safe place, such as your secret manager, before you go on.'
-    : 'Nobody can show this again. Copy it to a safe place, such as your secret manager, before you go on.';
+    ? 'These cannot be shown again. Copy them to a safe place, such as your secret manager, before you go on.'
+    : 'This cannot be shown again. Copy it to a safe place, such as your secret manager, before you go on.';

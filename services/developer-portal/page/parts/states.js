@@ -1,7 +1,7 @@
 import { formatDistance, formatMinute } from '../core/format.js';
 import { html } from '../core/html.js';
 
-/** What a resource gives, or that it is being read, or that it could not be. */
+/** Shows a resource, or that it is being read, or that it could not be read. */
 export function Loaded({ resource, children }) {
   if (resource.value !== undefined) return children(resource.value);
   if (resource.error === undefined)
@@ -12,7 +12,7 @@ export function Loaded({ resource, children }) {
   </div>`;
 }
 
-/** Said where a list has nothing in it yet. No heading: it stands under that of its page or its card. */
+/** Shown in place of an empty list. No heading: it stands under that of its page or its card. */
 export const Empty = ({ title, children }) =>
   html`<div class="empty"><p class="empty-title">${title}</p><div class="prose">${children}</div></div>`;
 

@@ -1,5 +1,5 @@
 /**
- * What a result says of each role, as a Map: `true` held, `false` not held, `undefined` could not be read, which is
+ * The verdict on each role of a result, as a Map: `true` held, `false` not held, `undefined` could not be read, which is
  * not a “no”: leave such a role as it is.
  *
  * Several rules may name one role. It is held if any of them is granted, unknown if none is and any could not be read,

@@ -1,6 +1,6 @@
 package webhook
 
-// Result is what a check found, as far as roles are concerned.
+// Result holds the members of a check's result that are about roles.
 type Result struct {
 	Roles []struct {
 		ID      string `json:"id"`
@@ -20,7 +20,7 @@ const (
 	Unknown Outcome = "unknown"
 )
 
-// FoldRoles says what became of each role. Several rules may name one: it is held if any of them is granted,
+// FoldRoles returns the verdict on each role. Several rules may name one: it is held if any of them is granted,
 // unknown if none is and any could not be read, and otherwise not held. Of a check with onUndetermined "deny",
 // leave Errors empty: there a rule that could not be read is a denial.
 func FoldRoles(result Result) map[string]Outcome {

@@ -1,5 +1,5 @@
 def fold_roles(result: dict) -> dict[str, bool | None]:
-    """What a result says of each role: True held, False not held, None could not be read.
+    """The verdict on each role of a result: True held, False not held, None could not be read.
 
     None is not a "no": leave such a role as it is. Several rules may name one role. It is held if any of them is
     granted, None if none is and any could not be read, and otherwise not held. Of a check with

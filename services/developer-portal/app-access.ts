@@ -1,0 +1,54 @@
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Accounts } from '#shared/redis/accounts.ts';
+import type { ClientAppWork } from './client-apps.ts';
+import { isAllowed, type Permission, roleOf } from './domain/permissions.ts';
+import { Problem } from './problem.ts';
+
+type Dependencies = {
+  readonly apps: Pick<ClientAppWork, 'read'>;
+  readonly accounts: Pick<Accounts, 'read'>;
+};
+
+/** Reads an app for its owner or a member. Any other app answers `not-found`, like an app that does not exist. */
+export type ReadOwn = (account: Account, clientId: string) => Promise<ClientApp>;
+
+export const makeReadOwn =
+  ({ apps }: Pick<Dependencies, 'apps'>): ReadOwn =>
+  async (account, clientId) => {
+    const app = await apps.read(clientId);
+    if (!roleOf(app, account)) throw new ServiceError('not-found', `there is no client app ${clientId}`);
+    return app;
+  };
+
+/**
+ * Checks that an account may do something to an app.
+ *
+ * @returns the account that owns the app, whose limits count
+ * @throws Problem `role-required`; ServiceError `not-found`
+ */
+export type RequirePermission = (
+  account: Account,
+  clientId: string,
+  permission: Permission,
+) => Promise<Account>;
+
+/**
+ * The one place where permissions are checked: before the handler of every operation on an app.
+ *
+ * @example
+ * const owner = await requirePermission(account, 'app_1', 'manage');
+ */
+export function makeRequirePermission({ apps, accounts }: Dependencies): RequirePermission {
+  const readOwn = makeReadOwn({ apps });
+  return async (account, clientId, permission) => {
+    const app = await readOwn(account, clientId);
+    const role = roleOf(app, account);
+    if (!role || !isAllowed(role, permission))
+      throw new Problem('role-required', `Your role in this app, ${role}, does not allow this.`);
+    if (role === 'owner') return account;
+    const owner = await accounts.read(app.accountId);
+    if (!owner) throw new ServiceError('not-found', `there is no client app ${clientId}`);
+    return owner;
+  };
+}

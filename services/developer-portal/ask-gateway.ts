@@ -1,0 +1,92 @@
+import { hashApiKey } from '#shared/contracts/api-key.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { invalid, Problem } from './problem.ts';
+
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+/** A request that is sent to the gateway with a developer's own key. */
+export type GatewayRequest = {
+  readonly url: string;
+  readonly apiKey: string;
+  /** Absent for a GET. */
+  readonly post?: {
+    readonly idempotencyKey: string;
+    readonly contentType: string;
+    /** As a whole, or piece by piece as it arrives. */
+    readonly body: string | AsyncIterable<Buffer>;
+  };
+  /** How long the gateway may hold a GET open, in seconds. */
+  readonly waitS?: number;
+  readonly timeoutMs: number;
+};
+
+export type GatewayAnswer = {
+  readonly status: number;
+  readonly headers: Headers;
+  /** JSON where it is JSON, else text. */
+  readonly body: unknown;
+};
+
+/**
+ * Sends a request to the gateway, which treats a repetition with the same idempotency key as the same request.
+ *
+ * @throws Problem `gateway-unavailable` if no complete answer came in time, and what the body throws
+ */
+export async function askGateway(
+  fetch: typeof globalThis.fetch,
+  { url, apiKey, post, waitS, timeoutMs }: GatewayRequest,
+): Promise<GatewayAnswer> {
+  try {
+    const response = await fetch(url, {
+      method: post ? 'POST' : 'GET',
+      headers: {
+        'x-api-key': apiKey,
+        ...(post && { 'content-type': post.contentType, 'idempotency-key': post.idempotencyKey }),
+        ...(waitS !== undefined && { prefer: `wait=${waitS}` }),
+      },
+      // Node's fetch sends what an iterable yields, and waits while the gateway takes no more.
+      ...(post && { body: post.body as NonNullable<RequestInit['body']> }),
+      ...(post && typeof post.body !== 'string' && { duplex: 'half' }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: parseIfJson(await readBounded(response)),
+    };
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const { cause } = error as Error;
+    if (cause instanceof Problem) throw cause;
+    // The error's own message may name internal addresses.
+    throw new Problem('gateway-unavailable', `No whole answer came within ${timeoutMs / 1_000} s.`);
+  }
+}
+
+/** @throws Problem `validation-failed` for a key that is not one of the app's */
+export function requireOwnKey({ keys }: Pick<ClientApp, 'keys'>, apiKey: string): void {
+  const hash = hashApiKey(apiKey);
+  if (!keys.some((key) => key.hash === hash))
+    throw invalid([{ pointer: '/apiKey', code: 'not-of-app', detail: 'This is not a key of this app.' }]);
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > ANSWER_BYTES_MAX)
+      throw new Problem('gateway-unavailable', 'The answer is too long to be shown.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseIfJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,57 @@
+import { foldRoles } from '#shared/contracts/fold-roles.ts';
+
+/** A result line of a batch, as far as a table shows it. */
+export type BatchLine = {
+  readonly index: number;
+  readonly account?: string;
+  readonly accounts?: readonly string[];
+  readonly ref?: string;
+  readonly status: string;
+  readonly roles: readonly { readonly id: string; readonly granted: boolean }[];
+  readonly errors: readonly {
+    readonly roleId?: string;
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+  }[];
+  readonly blockNumbers: Readonly<Record<string, number>>;
+};
+
+const OWN_COLUMNS = ['index', 'id', 'wallets', 'status'] as const;
+
+/**
+ * The first row of a batch's results as CSV (RFC 4180): one column per role.
+ *
+ * @example
+ * csvHeader(['holder']); // '"index","id","wallets","status","role holder","errors","blocks"\r\n'
+ */
+export const csvHeader = (roleIds: readonly string[]): string =>
+  rowOf([...OWN_COLUMNS, ...roleIds.map((id) => `role ${id}`), 'errors', 'blocks']);
+
+/** A member's row. A role that could not be read is `undetermined`, and never `denied`. */
+export function csvRow(line: BatchLine, roleIds: readonly string[]): string {
+  const errors = line.errors.flatMap(({ roleId, code }) => (roleId === undefined ? [] : { roleId, code }));
+  const verdicts = foldRoles({ roles: line.roles, errors });
+  return rowOf([
+    String(line.index),
+    line.ref ?? '',
+    (line.accounts ?? [line.account ?? '']).join(' '),
+    line.status,
+    ...roleIds.map((id) => (line.status === 'failed' ? undefined : verdicts.get(id)) ?? 'undetermined'),
+    line.errors.map(({ roleId, code }) => (roleId === undefined ? code : `${roleId}: ${code}`)).join(' '),
+    Object.entries(line.blockNumbers)
+      .map(([chainId, number]) => `${chainId}: ${number}`)
+      .join(' '),
+  ]);
+}
+
+/** What a spreadsheet may take for a formula, also behind white space and in full-width letters. */
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
+
+/** A cell that begins like a formula gets an apostrophe, so that a spreadsheet shows it as text. */
+function cellOf(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return `"${safe.replaceAll('"', '""')}"`;
+}
+
+const rowOf = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;

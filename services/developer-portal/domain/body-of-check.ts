@@ -1,0 +1,32 @@
+import type { CheckRequested } from '#shared/contracts/check-requested.ts';
+import type { Consistency } from '#shared/contracts/rule.ts';
+
+/**
+ * The body of a check as a client would send it again: the wallets, rules and options of the accepted request. Members
+ * that have their default are left out, and so are `name` and `description`, which do not travel. The rules of a rule set
+ * stand there as they were then: the set may have changed since.
+ *
+ * @example
+ * bodyOfCheck(message); // { account: '0x…', explain: true, rules: [ … ] }
+ */
+export function bodyOfCheck(check: CheckRequested): Record<string, unknown> {
+  const { account, accounts, vaults, rules, explain, proof, onUndetermined, delivery } = check;
+  const consistency = consistencyOf(check.consistency);
+  return {
+    ...(accounts ? { accounts } : { account }),
+    ...(vaults && vaults.length > 0 && { vaults }),
+    ...(onUndetermined !== 'omit' && { onUndetermined }),
+    ...(Object.keys(consistency).length > 0 && { consistency }),
+    ...(explain && { explain }),
+    ...(proof && { proof: true, proofSeconds: proof.seconds }),
+    ...(delivery.mode === 'poll' && { async: true }),
+    ...(delivery.mode === 'webhook' && { callbackUrl: delivery.callbackUrl }),
+    rules,
+  };
+}
+
+const consistencyOf = ({ blockTag, minBlock, atBlock = {} }: Consistency): Record<string, unknown> => ({
+  ...(blockTag !== 'latest' && { blockTag }),
+  ...(Object.keys(minBlock).length > 0 && { minBlock }),
+  ...(Object.keys(atBlock).length > 0 && { atBlock }),
+});

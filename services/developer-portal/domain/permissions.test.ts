@@ -1,0 +1,41 @@
+import { OPERATIONS } from '../operations.ts';
+import { isAllowed, permissionOf, type Role, roleOf } from './permissions.ts';
+
+const app = {
+  accountId: 'acc_owner',
+  members: [{ accountId: 'acc_dev', role: 'developer', addedAt: '2026-11-20T10:00:00.000Z' }],
+} as const;
+const account = (accountId: string, createdAt = '2026-11-01T00:00:00.000Z') => ({ accountId, createdAt });
+const roleIn = (one: ReturnType<typeof account>) => roleOf({ ...app, members: [...app.members] }, one);
+
+test('an app has an owner and members; others have no role, nor has an account that is younger than its membership', () => {
+  expect(roleIn(account('acc_owner'))).toBe('owner');
+  expect(roleIn(account('acc_dev'))).toBe('developer');
+  expect(roleIn(account('acc_other'))).toBeUndefined();
+  expect(roleIn(account('acc_dev', '2026-11-20T10:00:00.001Z'))).toBeUndefined();
+});
+
+/** The operations on an app that a role may not use, by id. */
+const refusedFor = (role: Role): string[] =>
+  Object.entries(OPERATIONS).flatMap(([id, operation]) => {
+    const permission = permissionOf(operation);
+    return permission !== undefined && !isAllowed(role, permission) ? [id] : [];
+  });
+
+test('a viewer reads and leaves, a developer changes all but the team, an admin all but deleting the app', () => {
+  const MANAGING = ['renameApp', 'createInvitation', 'withdrawInvitation', 'setMemberRole', 'removeMember'];
+  expect(refusedFor('owner')).toEqual([]);
+  expect(refusedFor('admin')).toEqual(['deleteApp']);
+  expect(refusedFor('developer').sort()).toEqual([...MANAGING, 'deleteApp'].sort());
+  const allowed = Object.entries(OPERATIONS).filter(
+    ([id, operation]) => permissionOf(operation) !== undefined && !refusedFor('viewer').includes(id),
+  );
+  expect(allowed.filter(([, { method }]) => method !== 'get').map(([id]) => id)).toEqual(['leaveApp']);
+});
+
+test('every operation below an app of a developer needs a permission, and no other does', () => {
+  for (const [id, operation] of Object.entries(OPERATIONS)) {
+    const isOfApp = operation.path.startsWith('/api/apps/:clientId');
+    expect([id, permissionOf(operation) !== undefined]).toEqual([id, isOfApp]);
+  }
+});

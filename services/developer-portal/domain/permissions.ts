@@ -1,0 +1,58 @@
+import type { Account, ClientApp, MemberRole } from '#shared/contracts/client-app.ts';
+
+/** What an account is to an app: its owner, or a member of its team. */
+export type Role = 'owner' | MemberRole;
+
+/**
+ * What an operation does to an app:
+ *
+ * | permission | examples | viewer | developer | admin | owner |
+ * | --- | --- | --- | --- | --- | --- |
+ * | view | usage, checks, deliveries, audit entries | yes | yes | yes | yes |
+ * | develop | keys, secrets, rule sets, batches, resends | | yes | yes | yes |
+ * | manage | members, invitations, the name | | | yes | yes |
+ * | own | deleting the app | | | | yes |
+ */
+export type Permission = 'view' | 'develop' | 'manage' | 'own';
+
+const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
+  viewer: ['view'],
+  developer: ['view', 'develop'],
+  admin: ['view', 'develop', 'manage'],
+  owner: ['view', 'develop', 'manage', 'own'],
+};
+
+/**
+ * The role of an account in an app; `undefined` if it has none. A membership that is older than the account belonged to
+ * a deleted account of the same address.
+ *
+ * @example
+ * roleOf(app, account); // 'developer'
+ */
+export function roleOf(
+  app: Pick<ClientApp, 'accountId' | 'members'>,
+  account: Pick<Account, 'accountId' | 'createdAt'>,
+): Role | undefined {
+  if (app.accountId === account.accountId) return 'owner';
+  const member = app.members?.find(({ accountId }) => accountId === account.accountId);
+  return member && Date.parse(member.addedAt) >= Date.parse(account.createdAt) ? member.role : undefined;
+}
+
+export const isAllowed = (role: Role, permission: Permission): boolean =>
+  PERMISSIONS[role].includes(permission);
+
+/** The operations whose permission does not follow from their method. */
+type Described = {
+  readonly method: string;
+  readonly path: string;
+  readonly access: string;
+  readonly permission?: Permission;
+};
+
+const OF_APP = /^\/api\/apps\/:clientId(\/|$)/;
+
+/** The permission that an operation needs; `undefined` if it is about no app of a developer. Reading needs `view`, all else `develop`. */
+export function permissionOf({ method, path, access, permission }: Described): Permission | undefined {
+  if (access !== 'session' || !OF_APP.test(path)) return undefined;
+  return permission ?? (method === 'get' ? 'view' : 'develop');
+}

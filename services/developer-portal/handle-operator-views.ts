@@ -1,0 +1,192 @@
+import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { limitsOf } from '#shared/contracts/tiers.ts';
+import type { Watch } from '#shared/contracts/watch.ts';
+import type { WatchWrites } from '#shared/documents/write-watches.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { Accounts } from '#shared/redis/accounts.ts';
+import type { AuditTrail } from '#shared/redis/audit-trail.ts';
+import type { BatchList } from '#shared/redis/batch-list.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { Deliveries } from '#shared/redis/deliveries.ts';
+import type { KeyUse } from '#shared/redis/key-use.ts';
+import { dateOf, dayOf } from '#shared/redis/usage-days.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import type { Handlers } from './call.ts';
+import type { ClientAppWork } from './client-apps.ts';
+import { accountIdOf } from './credentials.ts';
+import { presentAccount, presentKey, presentOperatorApp } from './present.ts';
+import { searchDocuments } from './search-documents.ts';
+import type { Sessions } from './sessions.ts';
+import { isVerified } from './verify-account.ts';
+import type { WatchAnswer } from './watch-operations.ts';
+
+/** Shown of one account or app. */
+const APPS_SHOWN_MAX = 100;
+const DELIVERIES_COUNTED_MAX = 100;
+const BATCHES_SHOWN_MAX = 10;
+const WATCHES_SHOWN_MAX = 25;
+const FIRST_PAGE = '0';
+
+export type Dependencies = {
+  readonly accounts: Pick<Accounts, 'scan' | 'read' | 'findByEmail'>;
+  readonly clientApps: Pick<ClientApps, 'scan' | 'read' | 'listOwned'>;
+  readonly apps: Pick<ClientAppWork, 'read'>;
+  readonly auditTrail: Pick<AuditTrail, 'page'>;
+  readonly keyUse: Pick<KeyUse, 'read'>;
+  readonly sessions: Pick<Sessions, 'list'>;
+  readonly deliveries: Pick<Deliveries, 'page'>;
+  readonly batchList: BatchList;
+  readonly watches: Pick<Watches, 'list'>;
+  readonly watchWrites: Pick<WatchWrites, 'present'>;
+  readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type Ids = 'listAccounts' | 'readOperatorAccount' | 'listOperatorApps' | 'readOperatorApp' | 'listAudit';
+
+/** Operators' searches over accounts, apps and audit entries, and all that is known of one account or app. */
+export function makeOperatorViewHandlers(deps: Dependencies): Handlers<Ids> {
+  const { accounts, clientApps, auditTrail } = deps;
+  const show = async (app: ClientApp) => presentOperatorApp(app, await accounts.read(app.accountId));
+  const monthOf = async ({ clientId }: ClientApp, owner: Account | undefined) => {
+    const name = dateOf(dayOf(deps.now())).slice(0, 7);
+    const used = await deps.readMonthUsed(clientId, name);
+    return { name, used, quota: owner ? limitsOf(owner).requestsPerMonth : 0 };
+  };
+
+  return {
+    async listAccounts({ query: { query = '', after = FIRST_PAGE } }) {
+      const text = query.toLowerCase();
+      const exact = await findExactly(accounts.read, query, after, () => accounts.findByEmail(text));
+      const { found, next } = await searchDocuments(
+        accounts.scan,
+        (account) => isLive(account) && account.email.toLowerCase().includes(text),
+        after,
+      );
+      const all = unique([...exact, ...sortBy(found, ({ email }) => email)], ({ accountId }) => accountId);
+      const shown = all.map(async (account) => ({
+        ...presentAccount(account),
+        apps: (await clientApps.listOwned(account.accountId)).length,
+      }));
+      return { accounts: await Promise.all(shown), ...(next !== undefined && { next }) };
+    },
+    async readOperatorAccount({ param }) {
+      const account = await accounts.read(param('accountId'));
+      if (!account || !isLive(account)) throw new ServiceError('not-found', 'there is no such account');
+      const [owned, sessions] = await Promise.all([
+        clientApps.listOwned(account.accountId),
+        deps.sessions.list(account),
+      ]);
+      const shown = owned.slice(0, APPS_SHOWN_MAX).map(async (app) => ({
+        ...presentOperatorApp(app, account),
+        month: await monthOf(app, account),
+      }));
+      return {
+        ...presentAccount(account),
+        verified: isVerified(account),
+        createdAt: account.createdAt,
+        sessions: sessions.length,
+        apps: owned.length,
+        clientApps: await Promise.all(shown),
+      };
+    },
+    async listOperatorApps({ query: { query = '', suspended, after = FIRST_PAGE } }) {
+      const text = query.toLowerCase();
+      const owned = async () => {
+        const owner = text.includes('@') ? await accounts.findByEmail(text) : undefined;
+        return owner ? clientApps.listOwned(owner.accountId) : [];
+      };
+      const isWanted = (app: ClientApp) =>
+        isLive(app) && (suspended === undefined || app.suspended === suspended);
+      const exact = await findExactly(clientApps.read, query, after, owned);
+      const { found, next } = await searchDocuments(
+        clientApps.scan,
+        (app) => isWanted(app) && app.name.toLowerCase().includes(text),
+        after,
+      );
+      const newestFirst = sortBy(found, ({ createdAt }) => createdAt).reverse();
+      const all = unique([...exact.filter(isWanted), ...newestFirst], ({ clientId }) => clientId);
+      return { apps: await Promise.all(all.map(show)), ...(next !== undefined && { next }) };
+    },
+    async readOperatorApp({ param }) {
+      const app = await deps.apps.read(param('clientId'));
+      const owner = await accounts.read(app.accountId);
+      const [detail, month] = await Promise.all([readDetail(deps, app), monthOf(app, owner)]);
+      return { ...presentOperatorApp(app, owner), ...detail, month, limits: limitsOf(owner ?? app.limits) };
+    },
+    async listAudit({ query: { account, app, action, since, until, before, limit } }) {
+      const { entries, next } = await auditTrail.page({
+        // Derived from the address, so that entries of deleted accounts are found too.
+        accountId: account?.includes('@') ? accountIdOf(account) : account,
+        clientId: app,
+        action,
+        sinceMs: since === undefined ? undefined : Date.parse(since),
+        untilMs: until === undefined ? undefined : Date.parse(until),
+        before,
+        countMax: limit,
+      });
+      const ids = [...new Set(entries.map(({ accountId }) => accountId))];
+      const owners = new Map(
+        await Promise.all(ids.map(async (id) => [id, await accounts.read(id)] as const)),
+      );
+      const shown = entries.map((entry) => {
+        const owner = owners.get(entry.accountId);
+        return { ...entry, ...(owner && isLive(owner) && { email: owner.email }) };
+      });
+      return { entries: shown, ...(next !== undefined && { next }) };
+    },
+  };
+}
+
+/** The parts of an app's detail that are read from views of their own. */
+async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: ClientApp) {
+  const [{ deliveries }, batches, watches, usedAt] = await Promise.all([
+    deps.deliveries.page(clientId, { countMax: DELIVERIES_COUNTED_MAX }),
+    deps.batchList.list(clientId, { countMax: BATCHES_SHOWN_MAX }),
+    deps.watches.list(clientId, { countMax: WATCHES_SHOWN_MAX }),
+    deps.keyUse.read(clientId),
+  ]);
+  const countOf = (wanted: string) => deliveries.filter(({ state }) => state === wanted).length;
+  const presentWatch = async (watch: Watch) => (await deps.watchWrites.present(watch)) as WatchAnswer;
+  return {
+    createdAt,
+    keys: keys.map((key) => presentKey(key, usedAt[key.keyId])),
+    webhooks: {
+      pending: countOf('pending'),
+      delivered: countOf('delivered'),
+      exhausted: countOf('exhausted'),
+      stopped: countOf('stopped'),
+    },
+    batches,
+    watches: (await Promise.all(watches.map(presentWatch))).map(({ watchId, state, members, ruleSet }) => ({
+      watchId,
+      state,
+      members,
+      ruleSet,
+    })),
+  };
+}
+
+const isLive = ({ deletedAt }: Pick<Account | ClientApp, 'deletedAt'>): boolean => deletedAt === undefined;
+
+const ID = /^(acc|app)_[0-9a-f]{1,64}$/;
+
+/** What a text names exactly, on the first page: found at once, however many documents there are. */
+async function findExactly<D extends Account | ClientApp>(
+  read: (id: string) => Promise<D | undefined>,
+  text: string,
+  after: string,
+  findOthers: () => Promise<D | readonly D[] | undefined>,
+): Promise<D[]> {
+  if (after !== FIRST_PAGE || text === '') return [];
+  const found = ID.test(text) ? await read(text) : await findOthers();
+  return [found ?? []].flat().filter(isLive) as D[];
+}
+
+const sortBy = <D>(list: readonly D[], by: (one: D) => string): D[] =>
+  [...list].sort((a, b) => by(a).localeCompare(by(b)));
+
+const unique = <D>(list: readonly D[], idOf: (one: D) => string): D[] => [
+  ...new Map(list.map((one) => [idOf(one), one])).values(),
+];

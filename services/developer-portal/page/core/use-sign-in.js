@@ -1,0 +1,23 @@
+import { ask } from './api.js';
+import { useState } from './html.js';
+import { useSubmit } from './use-submit.js';
+
+/**
+ * A form that signs in. An account with a second factor is asked for its code in a second step.
+ *
+ * @param makeCredentials `(values) => { email, password }`, and may do something first
+ * @returns the form, and `needsCode` once the password was right and the code is missing
+ */
+export function useSignIn(makeCredentials, onSignedIn) {
+  const [needsCode, setNeedsCode] = useState(false);
+  const send = async (values) => {
+    const { code } = values;
+    const body = { ...(await makeCredentials(values)), ...(code && { code }) };
+    return ask('POST', '/api/sign-in', { body }).catch((error) => {
+      if (error.code === 'code-required') return undefined;
+      throw error;
+    });
+  };
+  const form = useSubmit(send, (answer) => (answer ? onSignedIn(answer.account) : setNeedsCode(true)));
+  return { form, needsCode };
+}

@@ -1,0 +1,79 @@
+import { ask } from '../core/api.js';
+import { formatCount, formatDate, formatPlural } from '../core/format.js';
+import { html, useState } from '../core/html.js';
+import { useResource } from '../core/use-resource.js';
+import { Confirm } from '../parts/confirm.js';
+import { Identifier } from '../parts/copy.js';
+import { Facts, limitPairs } from '../parts/facts.js';
+import { PageHead } from '../parts/page-head.js';
+import { Badge, Card, Empty, Loaded } from '../parts/states.js';
+import { toast } from '../parts/toasts.js';
+import { AppBadges } from './operator-apps.js';
+import { RecentAudit } from './operator-audit.js';
+import { SetTier } from './operator-tier.js';
+import { ResetLink } from './reset-link.js';
+
+/** One account as operators see it: its state, its limits, its apps with this month's checks, its last changes. */
+export function OperatorAccount({ item }) {
+  const resource = useResource(`/api/operator/accounts/${encodeURIComponent(item)}`);
+  const [open, setOpen] = useState(undefined);
+  const [round, setRound] = useState(0);
+  const close = () => setOpen(undefined);
+  const done = (text) => () => {
+    toast(text);
+    close();
+    resource.reload();
+    setRound(round + 1);
+  };
+  return html`<${Loaded} resource=${resource}>${(account) => html`
+    <${PageHead} title=${account.email} aside=${html`
+      ${!account.operator && html`<button type="button" onClick=${() => setOpen('link')}>Reset password</button>`}
+      ${!account.operator && account.twoFactor && html`<button type="button" onClick=${() => setOpen('two-factor')}>Reset two-factor</button>`}
+      <button type="button" onClick=${() => setOpen('tier')}>Set tier</button>`}>
+      <p class="badges"><${Identifier} value=${account.accountId} what="Account ID" />
+        <${Badge}>${account.tier}<//>${account.operator && html`<${Badge} tone="warn">Operator<//>`}
+        ${!account.verified && html`<${Badge} tone="warn">Not verified<//>`}</p>
+    <//>
+    <div class="two">
+      <${Card} title="Account"><${Facts} pairs=${[
+        ['Since', formatDate(account.createdAt)],
+        ['Verified', account.verified ? 'By an operator' : 'No: signed up by itself'],
+        ['Two-factor', account.twoFactor ? `On since ${formatDate(account.twoFactor.enabledAt)}` : 'Off'],
+        ['Open sessions', formatCount(account.sessions)],
+        ['Client apps', formatCount(account.apps)],
+        [
+          'Checks this month',
+          formatCount(account.clientApps.reduce((sum, { month }) => sum + month.used, 0)),
+        ],
+      ]} /><//>
+      <${Card} title="Limits"><${Facts} pairs=${limitPairs(account.limits)} /><//>
+    </div>
+    <${Card} title="Apps"><${Apps} account=${account} /><//>
+    <${RecentAudit} key=${round} filters=${{ account: account.accountId }} />
+    ${open === 'link' && html`<${ResetLink} data=${account} onClose=${close} />`}
+    ${
+      open === 'two-factor' &&
+      html`<${Confirm} title="Reset two-factor authentication?" action="Reset" onClose=${close} onDone=${done('Two-factor authentication reset')}
+        send=${() => ask('POST', `/api/operator/accounts/${encodeURIComponent(account.accountId)}/two-factor/reset`)}>
+        <p class="break">The password alone then signs in to ${account.email}, and its sessions end. Be sure that its owner asks for it.</p>
+      <//>`
+    }
+    ${open === 'tier' && html`<${SetTier} data=${account} onClose=${close} onDone=${done('Tier set')} />`}
+  `}<//>`;
+}
+
+const Apps = ({ account: { apps, clientApps } }) => html`
+  ${
+    clientApps.length === 0
+      ? html`<${Empty} title="No app"><p>This account has not made one.</p><//>`
+      : html`<ul class="rows inner">${clientApps.map(
+          (app) => html`<li key=${app.clientId}>
+            <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
+              <p class="sub"><code>${app.clientId}</code></p></div>
+            <div class="badges"><${AppBadges} app=${app} /></div>
+            <p class="sub facts">${formatCount(app.month.used)} of ${formatPlural(app.month.quota, 'check')} this month</p>
+          </li>`,
+        )}</ul>`
+  }
+  ${apps > clientApps.length && html`<p class="sub">The oldest ${clientApps.length} of ${formatCount(apps)}.</p>`}
+`;

@@ -1,0 +1,91 @@
+import { formatCount, formatDate, formatPlural } from '../core/format.js';
+import { html, useState } from '../core/html.js';
+import { useResource } from '../core/use-resource.js';
+import { Identifier } from '../parts/copy.js';
+import { Facts, limitPairs } from '../parts/facts.js';
+import { PageHead } from '../parts/page-head.js';
+import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
+import { BatchBadge } from './app-batches.js';
+import { STATES } from './app-deliveries.js';
+import { WatchBadge } from './app-watches.js';
+import { AppBadges, Suspension } from './operator-apps.js';
+import { RecentAudit } from './operator-audit.js';
+
+/** One app as operators see it: this month, its limits, keys, webhooks, batches, watches and last changes. */
+export function OperatorApp({ item }) {
+  const resource = useResource(`/api/operator/apps/${encodeURIComponent(item)}`);
+  const [asked, setAsked] = useState(false);
+  const [round, setRound] = useState(0);
+  return html`<${Loaded} resource=${resource}>${(app) => html`
+    <${PageHead} title=${app.name} aside=${html`<button type="button" onClick=${() => setAsked(true)}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
+      <p class="badges"><${Identifier} value=${app.clientId} what="Client ID" /><${AppBadges} app=${app} /></p>
+      <p class="sub break">Of <a href=${`/operator/accounts/${encodeURIComponent(app.accountId)}`}>${app.email || app.accountId}</a></p>
+    <//>
+    <div class="two">
+      <${Card} title="Usage"><${Facts} pairs=${[
+        ['Checks this month', `${formatCount(app.month.used)} of ${formatCount(app.month.quota)}`],
+        ['Since', formatDate(app.createdAt)],
+        ['Purpose', app.scope.purpose],
+        ['Rejected because', app.scope.reason],
+        ...Object.entries(app.webhooks).map(([state, count]) => [
+          `Webhooks: ${STATES[state][1].toLowerCase()}`,
+          formatCount(count),
+        ]),
+      ]} />
+        <p class="hint">Webhooks: the newest 100.</p>
+      <//>
+      <${Card} title="Limits"><${Facts} pairs=${limitPairs(app.limits)} /><//>
+    </div>
+    <${Card} title="API keys"><${Keys} keys=${app.keys} /><//>
+    <${Card} title="Batches">${
+      app.batches.length === 0
+        ? html`<p class="sub">No batch whose results are kept.</p>`
+        : html`<ul class="rows inner">${app.batches.map(
+            ({ requestId, status, done, entries, acceptedAt }) => html`<li key=${requestId}>
+              <div class="grow"><p class="mono break">${requestId}</p><p class="sub">${formatCount(done)} of ${formatPlural(entries, 'entry', 'entries')}</p></div>
+              <div class="badges"><${BatchBadge} status=${status} /></div><p class="sub facts"><${Time} at=${acceptedAt} /></p>
+            </li>`,
+          )}</ul>`
+    }<//>
+    <${Card} title="Watches">${
+      app.watches.length === 0
+        ? html`<p class="sub">No watch.</p>`
+        : html`<ul class="rows inner">${app.watches.map(
+            ({ watchId, state, members, ruleSet }) => html`<li key=${watchId}>
+              <div class="grow"><p class="break">${watchId}</p><p class="sub">${formatPlural(members, 'member')} under <code>${ruleSet}</code></p></div>
+              <div class="badges"><${WatchBadge} state=${state} /></div>
+            </li>`,
+          )}</ul>`
+    }<//>
+    <${RecentAudit} key=${round} filters=${{ app: app.clientId }} />
+    ${
+      asked &&
+      html`<${Suspension} app=${app} onClose=${() => setAsked(false)} onDone=${() => {
+        setAsked(false);
+        resource.reload();
+        setRound(round + 1);
+      }} />`
+    }
+  `}<//>`;
+}
+
+const Keys = ({ keys }) =>
+  keys.length === 0
+    ? html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`
+    : html`<ul class="rows inner">${keys.map(
+        ({
+          keyId,
+          name,
+          prefix,
+          lastFour,
+          marketplace,
+          revokedAt,
+          expiresAt,
+          lastUsedAt,
+        }) => html`<li key=${keyId}>
+          <div class="grow"><p class="break">${name}</p><p class="sub"><code>${prefix}…${lastFour}</code> · <code>${keyId}</code></p></div>
+          <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
+          <p class="sub facts">${lastUsedAt ? html`<span>Used <${Time} at=${lastUsedAt} /></span>` : html`<span>Never used</span>`}
+            ${expiresAt && html`<span>Expires <${Time} at=${expiresAt} /></span>`}</p>
+        </li>`,
+      )}</ul>`;

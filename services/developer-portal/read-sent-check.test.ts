@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import type { LoggedCheck } from '#shared/contracts/check-log.ts';
+import { makeReadSentCheck } from './read-sent-check.ts';
+
+const VALUE = readFileSync('test/contract/golden/check.requested.bulk.v1.json');
+const { requestId, clientId } = JSON.parse(VALUE.toString()) as { requestId: string; clientId: string };
+const logged = { requestId, mode: 'poll', request: { partition: 3, offset: 17 } } as LoggedCheck;
+type Read = Parameters<typeof makeReadSentCheck>[0]['readRecord'];
+const found = { value: VALUE } as Awaited<ReturnType<Read>>;
+
+test('a request is read at its position in the topic of its lane, with bounds', async () => {
+  const asked: Parameters<Read>[0][] = [];
+  const readSentCheck = makeReadSentCheck({
+    readRecord: async (options) => {
+      asked.push(options);
+      return found;
+    },
+  });
+  expect(await readSentCheck(clientId, logged)).toMatchObject({ requestId, clientId });
+  await readSentCheck(clientId, { ...logged, mode: 'sync' });
+  expect(asked).toMatchObject([
+    {
+      topic: 'check.requested.bulk.v1',
+      partition: 3,
+      offset: 17,
+      bytesMax: 2 * 1024 * 1024,
+      timeoutMs: 10_000,
+    },
+    { topic: 'check.requested.interactive.v1' },
+  ]);
+});
+
+test('a request that is gone, or of which the position is not known, is nothing; so is the record of another check', async () => {
+  const gone = makeReadSentCheck({ readRecord: async () => undefined });
+  expect(await gone(clientId, logged)).toBeUndefined();
+  const there = makeReadSentCheck({ readRecord: async () => found });
+  const { request: _, ...withoutPosition } = logged;
+  expect(await there(clientId, withoutPosition as LoggedCheck)).toBeUndefined();
+  expect(await there('app_of_another', logged)).toBeUndefined();
+  expect(await there(clientId, { ...logged, requestId: 'another' })).toBeUndefined();
+});
+
+test('at most two requests are read at a time', async () => {
+  let [reading, mostReading] = [0, 0];
+  const readSentCheck = makeReadSentCheck({
+    readRecord: async () => {
+      mostReading = Math.max(mostReading, ++reading);
+      await new Promise(setImmediate);
+      reading--;
+      return found;
+    },
+  });
+  await Promise.all(Array.from({ length: 12 }, () => readSentCheck(clientId, logged)));
+  expect(mostReading).toBe(2);
+});

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+
+/** Answers about the use of an app. */
+
+const count = z.number().int().nonnegative();
+/** Milliseconds from acceptance to the result; nothing where nothing was done. */
+const percentile = z.number().nonnegative().nullable();
+const UsageFigures = {
+  /** Checks by mode. */
+  sync: count,
+  poll: count,
+  webhook: count,
+  /** Entries of batches. */
+  batch: count,
+  /** Checks by outcome. */
+  completed: count,
+  failed: count,
+  /** Rules by outcome. */
+  granted: count,
+  denied: count,
+  undetermined: count,
+  /** Of the undetermined rules: because of the rule, and because of an endpoint or the service. Those of batches are in neither. */
+  undeterminedClient: count,
+  undeterminedService: count,
+  /** Requests answered 429. */
+  refused: count,
+  p50Ms: percentile,
+  p95Ms: percentile,
+};
+const UsageDay = z
+  .object({
+    /** UTC: `2026-11-21`. */
+    date: z.iso.date(),
+    ...UsageFigures,
+  })
+  .meta({ id: 'UsageDay' });
+const UsageHour = z
+  .object({
+    /** UTC: `2026-11-21T10`. */
+    hour: z.string(),
+    ...UsageFigures,
+  })
+  .meta({ id: 'UsageHour' });
+export const UsageAnswer = z
+  .object({
+    /** The calendar month (UTC) as the limiter counts it. */
+    month: z.object({ name: z.string(), used: count, quota: count }),
+    /** The last 30 days, oldest first. */
+    days: z.array(UsageDay),
+    /** The last 48 hours, oldest first. */
+    hours: z.array(UsageHour),
+    /** Checks of these days by API key, the most used first; `other` stands for keys beyond a day's bound. */
+    keys: z.array(z.object({ keyId: z.string(), checks: count })),
+    totals: z.object({
+      refused: count,
+      undeterminedClient: count,
+      undeterminedService: count,
+      /** Of all rules, from 0 to 1. */
+      undeterminedShare: z.number().min(0).max(1),
+      p50Ms: percentile,
+      p95Ms: percentile,
+    }),
+  })
+  .meta({ id: 'Usage' });
