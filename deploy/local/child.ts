@@ -12,7 +12,7 @@ export type Child = AsyncDisposable & {
   readonly exited: Promise<Exit>;
   /** SIGTERM, then SIGKILL once `stopTimeoutMs` has passed. Returns when the process is gone. */
   stop(): Promise<void>;
-  /** SIGKILL at once: what a crash looks like. */
+  /** SIGKILL at once, as in a crash. */
   kill9(): Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export async function spawnChild(
   });
   const { pid } = child;
   if (pid === undefined) throw await startFailure(child, program);
-  // An abort is reported here as well as by the exit, which is what callers wait for.
+  // An abort is reported here as well as by the exit; callers wait for the exit.
   child.on('error', () => {});
   onSpawn?.(pid);
 

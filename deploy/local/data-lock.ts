@@ -21,7 +21,7 @@ export function claimDataDirectory(dir: string): Disposable {
     const holder = readHolder(lock);
     if (holder && isRunning(holder))
       throw new Error(
-        `a system runs in ${dir} already (process ${holder.pid}): stop it, or choose another directory by --data`,
+        `a system already runs in ${dir} (process ${holder.pid}): stop it, or choose another directory by --data`,
       );
     if (tries === CLAIM_TRIES_MAX) throw new Error(`${lock} cannot be claimed: remove it`);
     removeStale(lock);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { artifactFile } from './contracts/artifact-file.ts';
 import { callJsonRpc } from './json-rpc.ts';
+import { sendTransaction } from './send-transaction.ts';
 
 /** The first accounts of the phrase that every local chain uses; each has 10 000 native coins. */
 const DEPLOYER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
@@ -18,12 +18,8 @@ const TOKENS = [
 
 /** More than the 64 blocks that lie between the head and the finalized block. */
 const BLOCKS_MINED = 70;
-const GAS = '0x4c4b40';
-const RECEIPT_POLLS_MAX = 200;
-const RECEIPT_POLL_MS = 10;
 
 const Artifact = z.object({ bytecode: z.string() });
-const Receipt = z.object({ status: z.literal('0x1'), contractAddress: z.string() }).nullable();
 
 export type DemoTokens = {
   readonly erc20: string;
@@ -55,20 +51,10 @@ export async function deployDemoTokens(rpc: string): Promise<void> {
   for (const { contract, address } of TOKENS) {
     const { bytecode } = Artifact.parse(JSON.parse(readFileSync(artifactFile(contract), 'utf8')));
     const holder = HOLDER.slice(2).toLowerCase().padStart(64, '0');
-    const transaction = { from: DEPLOYER, data: `${bytecode}${holder}`, gas: GAS };
-    const hash = await callJsonRpc(rpc, 'eth_sendTransaction', [transaction]);
-    const deployed = await waitForReceipt(rpc, hash);
-    if (deployed.toLowerCase() !== address.toLowerCase())
-      throw new Error(`${contract} is at ${deployed} and not at ${address}: the chain was not empty`);
+    const transaction = { from: DEPLOYER, data: `${bytecode}${holder}` };
+    const { contractAddress } = await sendTransaction(rpc, transaction);
+    if (contractAddress?.toLowerCase() !== address.toLowerCase())
+      throw new Error(`${contract} is at ${contractAddress} and not at ${address}: the chain was not empty`);
   }
   await callJsonRpc(rpc, 'anvil_mine', [`0x${BLOCKS_MINED.toString(16)}`]);
-}
-
-async function waitForReceipt(rpc: string, hash: unknown): Promise<string> {
-  for (let poll = 0; poll < RECEIPT_POLLS_MAX; poll++) {
-    const receipt = Receipt.parse(await callJsonRpc(rpc, 'eth_getTransactionReceipt', [hash]));
-    if (receipt) return receipt.contractAddress;
-    await delay(RECEIPT_POLL_MS);
-  }
-  throw new Error('a token of the demo chain was not deployed in time');
 }

@@ -19,7 +19,7 @@ export type DemoSystem = Pick<ReadyLine, 'gateways' | 'app'> & {
   readonly chain: NonNullable<ReadyLine['chain']>;
 };
 
-/** The check that the demo makes: what the holder has, and one thing that it has not. */
+/** The check that the demo makes: tokens that the holder has, and one that it has not. */
 export const demoCheck = ({ chain }: DemoSystem) => ({
   account: chain.holder,
   rules: [
@@ -44,7 +44,7 @@ const rule = (chainId: number, type: string, roleId: string, more: Record<string
 const EXPECTED = { whale: true, member: true, player: true, richer: false };
 
 /**
- * Makes one check in each mode and says what came.
+ * Makes one check in each mode and prints the answers.
  *
  * @returns whether all three answered as expected; it never throws for an answer that is wrong or missing.
  */
@@ -73,7 +73,7 @@ export async function runDemo(
   return allWell;
 }
 
-/** The roles in words, if they are what the holder's tokens call for. */
+/** The roles in words, if they match the holder's tokens. */
 function judge(answer: unknown): string {
   const parsed = Result.safeParse(answer);
   if (!parsed.success) throw new Error(`unexpected answer ${JSON.stringify(answer)}`);

@@ -1,7 +1,7 @@
 import { type DemoSystem, demoCheck } from './demo.ts';
 import type { ReadyLine } from './ready-line.ts';
 
-/** What a person needs to go on: where things are, the key, and a command to paste for each mode. */
+/** The next steps of a person: the addresses, the key, and a command to paste for each mode. */
 export function describeSystem(system: ReadyLine): string[] {
   const { gateways, kafka, redis, chain, app, portal, operator } = system;
   return [

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from './process-identity.ts';
 import { readSystemFile, removeSystemFile } from './system-file.ts';
 
-/** A dead starter's watchdog takes 3.5 s at most; then what still runs is killed, which takes no time. */
+/** A dead starter's watchdog takes 3.5 s at most; the remaining processes are then killed at once. */
 const WATCHDOG_MS_MAX = 5_000;
 const KILLED_MS_MAX = 2_000;
 const POLL_MS = 25;
 
 /**
- * Waits until what a starter that was killed had started is gone, and ends it where its watchdog was killed
+ * Waits until the processes of a killed starter are gone, and ends them if its watchdog was killed
  * as well. Called with the directory's lock held, so that starter is dead for certain.
  *
  * @throws Error if a process does not even end by SIGKILL.

@@ -4,13 +4,13 @@ const REQUEST_TIMEOUT_MS = 10_000;
 
 const Answer = z.object({
   result: z.unknown().optional(),
-  error: z.object({ message: z.string() }).optional(),
+  error: z.object({ message: z.string(), data: z.unknown().optional() }).optional(),
 });
 
 /**
  * One JSON-RPC call to a local node.
  *
- * @throws Error if the node is away or answers with an error.
+ * @throws Error if the node is away or answers with an error, whose data is the cause.
  *
  * @example
  * await callJsonRpc('http://127.0.0.1:8085', 'eth_blockNumber', []); // '0x49'
@@ -23,6 +23,7 @@ export async function callJsonRpc(rpc: string, method: string, params: readonly 
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const { result, error } = Answer.parse(await response.json());
-  if (error) throw new Error(`${method}: ${error.message}`);
+  if (error)
+    throw new Error(`${method}: ${error.message}`, error.data === undefined ? {} : { cause: error.data });
   return result;
 }

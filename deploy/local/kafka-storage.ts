@@ -61,7 +61,7 @@ function judgeExisting(dir: string, version: string): void {
 function readClusterId(dir: string): string {
   const text = readFileSync(join(dir, 'data', 'meta.properties'), 'utf8');
   const id = /^cluster\.id=(.+)$/m.exec(text)?.[1];
-  if (id === undefined) throw new Error(`${dir} is not whole (no cluster id): remove it or choose another`);
+  if (id === undefined) throw new Error(`${dir} is incomplete (no cluster id): remove it or choose another`);
   return id;
 }
 

@@ -106,7 +106,7 @@ function spawnBroker(options: KafkaOptions, { java, kafka }: Toolchain): Promise
   }).finally(() => closeSync(output));
 }
 
-/** The broker is ours, registered and not fenced, so what is sent to it now is accepted. */
+/** The broker is ours, registered and not fenced, so it accepts requests from now on. */
 async function answers(brokers: string, clusterId: string): Promise<boolean> {
   patchKafkajs();
   const kafka = new Kafka({

@@ -15,7 +15,7 @@ test('a line of the logger is shown as time, level, message and fields, on one l
   expect(makeLineFormat(false)(A_LINE)).toBe('[10:00:00.123] WARN: kafka client {"error":"no broker"}');
 });
 
-test('what is not JSON is shown as it is', () => {
+test('a line that is not JSON is shown as it is', () => {
   const format = makeLineFormat(false);
   expect(format('gateway cannot start: HTTP_PORT: below 0')).toBe('gateway cannot start: HTTP_PORT: below 0');
   expect(format('{ not json')).toBe('{ not json');

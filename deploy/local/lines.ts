@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 
-/** What may wait for a slow reader of our output. Beyond it lines are dropped, and their number is told. */
+/** How much output may wait for a slow reader. Beyond it lines are dropped, and their number is printed. */
 const PENDING_BYTES_MAX = 1024 * 1024;
 
 const PREFIX_COLOURS = ['cyan', 'green', 'magenta', 'yellow', 'blue'] as const;
@@ -29,7 +29,7 @@ export const wantsColour = (
 ): boolean => output.isTTY === true && !env['NO_COLOR'];
 
 /**
- * Writes what people read: the starter's own lines, and those of the services under their names, with the JSON
+ * Writes the output for people: the starter's own lines, and those of the services under their names, with the JSON
  * of their logger turned into words.
  *
  * @example

@@ -73,7 +73,7 @@ test('the ports are always ours: each process has others', () => {
   });
 });
 
-test('what is open on this machine alone is a warning, unless the environment decides it', () => {
+test('a setting that opens something on this machine is a warning, unless the environment decides it', () => {
   expect(plan({}).warnings.join('\n')).toMatch(/WEBHOOK_ALLOWED_CIDRS=127.*\n.*WEBHOOK_ALLOW_HTTP=true/);
   expect(plan({ WEBHOOK_ALLOWED_CIDRS: '', WEBHOOK_ALLOW_HTTP: 'false' }).warnings).toEqual([]);
 });

@@ -8,24 +8,24 @@ import { SERVICES, serviceOf } from './services.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Loopback receivers over plain http: what a demo needs, and what nobody wants in production. */
+/** Loopback receivers over plain http: for a demo, never for production. */
 const LOCAL_ONLY = { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,::1/128', WEBHOOK_ALLOW_HTTP: 'true' } as const;
 
 const LOCAL_DEFAULTS = {
   HTTP_HOST: '127.0.0.1',
   OPS_HOST: '127.0.0.1',
   KAFKA_SESSION_TIMEOUT_MS: '3000',
-  KAFKA_HEARTBEAT_INTERVAL_MS: '500',
+  KAFKA_HEARTBEAT_INTERVAL_MS: '1000',
   ...LOCAL_ONLY,
 } as const;
 
 const KEY_VARIABLES = [...new Set(SERVICES.flatMap(({ keys }) => [...keys]))];
 
 export type LocalEnvironment = {
-  /** What every service gets: no keys. */
+  /** The environment of every service: no keys. */
   readonly common: Environment;
   readonly keys: Readonly<Record<(typeof KEY_VARIABLES)[number], string>>;
-  /** What a person should know: what is open here, and what the environment has overridden. */
+  /** Warnings: settings that open something here, and settings that the environment has overridden. */
   readonly warnings: readonly string[];
 };
 
@@ -69,7 +69,8 @@ export function planEnvironment(
         .filter((name) => env[name] === undefined)
         .map((name) => `${name}=${common[name]}: for this machine only`),
       ...overridden.map(
-        (name) => `${name} comes from the environment, so the services do not use what is started here`,
+        (name) =>
+          `${name} comes from the environment, so the services do not use the one that is started here`,
       ),
     ],
   };

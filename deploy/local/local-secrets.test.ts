@@ -43,7 +43,7 @@ test('a file from before verdicts were signed gets a key for them once, and keep
 test('a damaged file is an error that does not repeat it', () => {
   const file = join(dir, 'local-secrets.json');
   writeFileSync(file, '{"secretKeys":"1:hush"}');
-  expect(() => loadLocalSecrets(dir)).toThrow(/not whole/);
+  expect(() => loadLocalSecrets(dir)).toThrow(/is incomplete/);
   expect(() => loadLocalSecrets(dir)).not.toThrow(/hush/);
   expect(readFileSync(file, 'utf8')).toContain('hush');
 });

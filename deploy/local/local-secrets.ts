@@ -11,7 +11,7 @@ const FILE_MODE = 0o600;
 const LocalSecrets = z.object({
   app: z.object({ clientId: z.string(), apiKey: z.string(), webhookSecret: z.string() }),
   operator: z.object({ email: z.string(), password: z.string() }),
-  /** `number:base64 of 32 bytes`, comma-separated: what the services read as `ROLECALL_…_KEYS`. */
+  /** `number:base64 of 32 bytes`, comma-separated, in the form of `ROLECALL_…_KEYS`. */
   idKeys: z.string(),
   secretKeys: z.string(),
   /** Ed25519 seeds that sign verdicts. */
@@ -58,7 +58,7 @@ function parse(text: string, file: string): { readonly secrets: LocalSecrets; re
     const isWhole = found.proofKeys !== undefined;
     return { secrets: LocalSecrets.parse(isWhole ? found : { ...found, proofKeys: makeKeyRing() }), isWhole };
   } catch {
-    throw new Error(`${file} is not whole: put it back, or remove the whole data directory to begin anew`);
+    throw new Error(`${file} is incomplete: restore it, or remove the whole data directory to start over`);
   }
 }
 

@@ -3,20 +3,20 @@ import type { Watchdog } from './start-watchdog.ts';
 import { type Part, type Supervised, supervise } from './supervise.ts';
 import { removeSystemFile, type SystemFile, writeSystemFile } from './system-file.ts';
 
-/** What stops first comes first; the members of a stage stop together. */
+/** In the order of stopping; the members of a stage stop together. */
 const STAGES = ['edge', 'workers', 'chain', 'store', 'broker'] as const;
 type Stage = (typeof STAGES)[number];
 
 export type Member = Part & {
   readonly service: string;
   readonly stage: Stage;
-  /** Where its `/readyz` is; null for what is not a service of ours. */
+  /** Where its `/readyz` is; null for a process that is not a service of ours. */
   readonly ops: string | null;
 };
 
 type FleetOptions = {
   readonly dir: string;
-  /** What the operator's command needs. */
+  /** The environment that the operator's command needs. */
   readonly environment: Readonly<Record<string, string>>;
   readonly watchdog: Watchdog;
   readonly say: (line: string) => void;

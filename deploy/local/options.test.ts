@@ -57,7 +57,7 @@ test.each([
   [['--dispatchers', '21'], '--dispatchers'],
   [['--colour'], '--colour'],
   [['something'], 'too many arguments'],
-])('%j ends with exit 1 and names what is wrong', (argv, named) => {
+])('%j ends with exit 1 and names the fault', (argv, named) => {
   const { exitCode, text } = endOf(...argv);
   expect(exitCode).toBe(1);
   expect(text).toContain(named);

@@ -21,7 +21,7 @@ export type StartOptions = {
   readonly chains: string | undefined;
 };
 
-/** The command line was wrong (exit 1), or asked for help (exit 0); what there was to say has been printed. */
+/** The command line was wrong (exit 1), or asked for help (exit 0); the message has been printed. */
 export class OptionsEnd extends Error {
   readonly exitCode: number;
 
@@ -34,7 +34,7 @@ export class OptionsEnd extends Error {
 /**
  * Reads the options of `npm start`.
  *
- * @throws OptionsEnd after it has said on stderr what is wrong, or has printed the help.
+ * @throws OptionsEnd after it has printed the fault on stderr, or the help.
  *
  * @example
  * parseOptions(['--port-base', '25000', '--once']).portBase; // 25000
@@ -72,6 +72,6 @@ const integer =
   (text: string): number => {
     const value = Number(text);
     if (!/^[0-9]{1,6}$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
     return value;
   };

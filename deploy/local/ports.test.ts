@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { findFreePorts, isPortFree, requireFreePorts, STABLE_PORT_MAX } from './ports.ts';
 
-test('every port in use is named with what it was meant for', async () => {
+test('every port in use is named with its purpose', async () => {
   const [first = 0, second = 0, free = 0] = await findFreePorts(3);
   const servers = [first, second].map((port) => createServer().listen(port, '127.0.0.1'));
   try {

@@ -28,9 +28,9 @@ export async function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * Checks ports before anything is started on them: what listens there would otherwise be taken for our own.
+ * Checks ports before anything is started on them: a foreign listener would otherwise be taken for our own.
  *
- * @throws Error that names every port in use and what it was meant for.
+ * @throws Error that names every port in use and its purpose.
  *
  * @example
  * await requireFreePorts([{ port: 8082, what: 'Kafka' }]);

@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /**
  * The services in the order in which their ports are counted. Those that take requests from outside stop
- * first, while what answers them still runs.
+ * first, while the processes that answer them still run.
  */
 export const SERVICES = [
   {
@@ -56,7 +56,7 @@ export type ServiceName = (typeof SERVICES)[number]['service'];
 
 export const serviceOf = (name: ServiceName): (typeof SERVICES)[number] => {
   const found = SERVICES.find(({ service }) => service === name);
-  if (!found) throw new Error(`there is no service ${name}`);
+  if (!found) throw new Error(`unknown service ${name}`);
   return found;
 };
 

@@ -1,7 +1,7 @@
 // Prepares this machine and runs the command that follows: `node setup.mjs node deploy/local/start.ts …`.
 // It runs before any package is installed, so it uses nothing but Node ≥ 20, and it writes to stderr only,
 // because the command may owe its caller one line of JSON on stdout. With `--with-browser` in front of the
-// command a Chromium is among what is needed, with `--with-prometheus` a Prometheus: tests use them, `npm start`
+// command a Chromium is among the needed tools, with `--with-prometheus` a Prometheus: tests use them, `npm start`
 // does not.
 import { constants } from 'node:os';
 import { fetchKafka } from './setup/fetch-kafka.mjs';
@@ -31,7 +31,7 @@ try {
 }
 if (command.length > 0) runCommand(places, command);
 
-/** Tools first: what is missing is named at once, before minutes of downloading. */
+/** Tools first: missing ones are named at once, before minutes of downloading. */
 async function prepare() {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, giveUp);
   if (!readStamp(places, wanted)) {

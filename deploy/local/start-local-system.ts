@@ -20,9 +20,9 @@ export type LocalSystem = AsyncDisposable & { readonly ready: ReadyLine };
 
 /** For those who do harm on purpose: parts and processes of this system that are not as usual. */
 export type Adaptation = {
-  /** What is started in a part's place, at first and again. */
+  /** Programs to start instead of a part, at first and again. */
   readonly part?: (member: Member) => Member;
-  /** What a process has in its environment over everything else. */
+  /** Variables of a process that override all others. */
   readonly environmentOf?: (planned: PlannedProcess) => Environment;
 };
 
@@ -57,7 +57,7 @@ export async function startLocalSystem(
   const fleet = scope.use(
     makeFleet({
       dir: options.data,
-      environment: operatorEnvironment(environment),
+      environment: operatorEnvironment(environment, ports),
       watchdog,
       say: lines.say,
       signal,
@@ -106,7 +106,7 @@ async function startServices(
   signal: AbortSignal,
 ): Promise<void> {
   lines.say(`starting ${services.map(({ name }) => name).join(', ')}`);
-  // One that cannot come up ends the wait for all others, which would hold this process for minutes.
+  // A service that cannot come up ends the wait for all others, which would hold this process for minutes.
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   await timed('ready', lines, services, async (service) => {
@@ -148,12 +148,17 @@ async function checkPorts(ports: PortPlan, hasDemoChain: boolean, lines: Lines):
   const highest = Math.max(...wanted.map(({ port }) => port));
   if (highest > STABLE_PORT_MAX)
     lines.say(
-      `warning: port ${highest} is in the range where any client's socket may hold it (above ${STABLE_PORT_MAX})`,
+      `warning: port ${highest} is in the range of client sockets, where another program may hold it (above ${STABLE_PORT_MAX})`,
     );
 }
 
-/** What leads the operator's command to this system. */
-function operatorEnvironment({ common, keys }: LocalEnvironment): Record<string, string> {
+/** The environment that leads the operator's command to this system. */
+function operatorEnvironment({ common, keys }: LocalEnvironment, ports: PortPlan): Record<string, string> {
   const names = ['KAFKA_BROKERS', 'REDIS_URL', 'CHAINS_FILE'] as const;
-  return { ...Object.fromEntries(names.map((name) => [name, common[name] ?? ''])), ...keys };
+  const [portalPort] = httpPortsOf(ports, 'developer-portal');
+  return {
+    ...Object.fromEntries(names.map((name) => [name, common[name] ?? ''])),
+    ...(portalPort !== undefined && { PORTAL_ORIGIN: `http://127.0.0.1:${portalPort}` }),
+    ...keys,
+  };
 }

@@ -23,7 +23,7 @@ export async function startWatchdog(): Promise<Watchdog> {
   });
   const { stdin } = child.process;
   if (!stdin) throw new Error('the watchdog has no input');
-  // If it died, the next start still finds what is left by the recorded process ids.
+  // If it died, the next start still finds the remaining processes by their recorded ids.
   stdin.on('error', () => {});
   return {
     pid: child.pid,

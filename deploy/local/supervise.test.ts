@@ -58,7 +58,7 @@ test('a part that dies is started again, and its new process id is known', async
   ends[0]?.();
   await settle();
   expect([...pids]).toEqual([2]);
-  expect(said[0]).toBe('part ended (exit code 1); it is started again in 0.5 s');
+  expect(said[0]).toBe('part ended (exit code 1); restarting in 0.5 s');
   expect(supervised.exitCount()).toBe(1);
   await supervised.stop();
 });
@@ -98,7 +98,7 @@ test('a restart that fails is tried again', async () => {
   failures.push(new Error('no luck'));
   ends[0]?.();
   await settle();
-  expect(said.slice(1)).toEqual(['part could not be started: no luck', 'part runs again']);
+  expect(said.slice(1)).toEqual(['part could not be started: no luck', 'part is running again']);
   expect(pauses).toEqual([500, 1_000]);
   await supervised.stop();
 });
@@ -114,7 +114,7 @@ test('a stopped part is stopped once and not started again', async () => {
   expect(pids.size).toBe(0);
 });
 
-test('what dies while the system stops stays dead', async () => {
+test('a process that dies while the system stops stays dead', async () => {
   const { part, ends } = fakePart();
   const { dependencies, said, stop } = fakeDependencies();
   const supervised = await supervise(part, dependencies);

@@ -78,14 +78,14 @@ export async function supervise(part: Part, dependencies: SuperviseDependencies)
       if (signal.aborted) return;
       state.exitCount++;
       if (performance.now() - upAt > QUIET_MS) pauseMs = RESTART_MS_MIN;
-      say(`${part.name} ended (${describeExit(exit)}); it is started again in ${pauseMs / 1000} s`);
+      say(`${part.name} ended (${describeExit(exit)}); restarting in ${pauseMs / 1000} s`);
       for (let isUp = false; !isUp; pauseMs = Math.min(pauseMs * 2, RESTART_MS_MAX)) {
         await pause(pauseMs, signal);
         if (signal.aborted) return;
         isUp = await start().then(
           (next) => {
             running = next;
-            say(`${part.name} runs again`);
+            say(`${part.name} is running again`);
             return true;
           },
           (error: Error) => {

@@ -7,7 +7,7 @@ import { ProcessIdentity } from './process-identity.ts';
 /** It holds keys, for the operator's command. */
 const FILE_MODE = 0o600;
 
-/** What the operator's command reads, and what the next starter needs to end what a dead one left behind. */
+/** For the operator's command, and for the next starter, which ends the processes of a dead one. */
 const SystemFile = LocalSystem.extend({
   starter: ProcessIdentity,
   identities: z.array(ProcessIdentity),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** What `setup.mjs` found or fetched; it writes this file beside the packages. */
+/** The tools that `setup.mjs` found or fetched; it writes this file beside the packages. */
 const Toolchain = z.object({
   java: z.string(),
   /** The server's binary; it must be started under the name `redis-server`. */

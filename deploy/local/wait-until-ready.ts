@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Supervised } from './supervise.ts';
 
-/** Rebuilding the views of a large log is what takes longest. */
+/** Rebuilding the views of a large log takes longest. */
 const READY_MS_MAX = 10 * 60_000;
 const PROBE_MS_MAX = 1_000;
 const POLL_MS = 50;
@@ -20,7 +20,7 @@ export async function waitUntilReady(service: Supervised, ops: string, signal: A
     const reason = await askWhyNotReady(ops);
     if (reason === undefined) return;
     if (service.exitCount() >= EXITS_MAX)
-      throw new Error(`${service.name} ended ${EXITS_MAX} times before it was ready; what it said is above`);
+      throw new Error(`${service.name} ended ${EXITS_MAX} times before it was ready; its output is above`);
     if (performance.now() > giveUpAt) throw new Error(`${service.name} is not ready: ${reason}`);
     await delay(POLL_MS);
   }

@@ -4,7 +4,7 @@ import { type Child, describeExit, type Exit } from './child.ts';
 const POLL_MS = 25;
 
 export type Wait = {
-  /** What is waited for, as it is called in the error. */
+  /** The name in the error. */
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;

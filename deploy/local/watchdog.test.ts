@@ -31,7 +31,7 @@ async function startVictim(
   return { child, ended };
 }
 
-test('what it watches ends with the starter, gently where that works and surely where not', async () => {
+test('the watched processes end with the starter, gently where that works and surely where not', async () => {
   const { watchdog, exited } = startWatchdogProcess();
   const [service, stubborn, infrastructure] = await Promise.all([
     startVictim('obeys'),
@@ -47,7 +47,7 @@ test('what it watches ends with the starter, gently where that works and surely 
   expect(await exited).toEqual([0, null]);
 });
 
-test('what it no longer watches is left alone', async () => {
+test('a process that it no longer watches is left alone', async () => {
   const { watchdog, exited } = startWatchdogProcess();
   const { child } = await startVictim('obeys');
   watchdog.stdin?.end(`+ ${child.pid} service\n- ${child.pid}\n`);

@@ -1,5 +1,5 @@
-// Scenario: Prometheus's own tool judges the rules, the configuration and the queries of the dashboards,
-// and runs the unit tests of the rules.
+// Scenario: promtool checks the rules, the configuration and the dashboards' queries, and runs the rules' unit
+// tests.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,19 +11,19 @@ import { asAsked } from '../support/promql.ts';
 const filesIn = (folder: string) => readdirSync(folder).map((file) => join(folder, file));
 
 describeWithPrometheus('promtool', () => {
-  test('takes the configuration and the rules', async () => {
+  test('promtool accepts the configuration and the rules', async () => {
     const config = await promtool('check', 'config', join(DEPLOY, 'prometheus', 'prometheus.yml'));
     expect(config).toMatchObject({ exitCode: 0 });
     const rules = await promtool('check', 'rules', '--lint=all', '--lint-fatal', ...filesIn(RULES));
     expect(rules).toMatchObject({ exitCode: 0 });
   });
 
-  test.each(readdirSync(RULE_TESTS))('finds that the rules do what %s asks', async (file) => {
+  test.each(readdirSync(RULE_TESTS))('the rules pass the unit tests of %s', async (file) => {
     const { exitCode, output } = await promtool('test', 'rules', join(RULE_TESTS, file));
     expect({ exitCode, output: exitCode === 0 ? '' : output }).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('takes every query of the dashboards', async () => {
+  test('promtool accepts every query of the dashboards', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'rolecall-queries-'));
     try {
       const rules = loadDashboardQueries().map(({ expr }, index) => ({

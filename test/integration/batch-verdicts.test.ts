@@ -6,9 +6,9 @@ import { deployHostileContracts } from '../support/hostile-contracts/hostile-con
 import { infrastructure } from '../support/infrastructure.ts';
 import { type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 
-// Scenario: the same wallets are judged as entries of a batch and as single checks, on a real chain, among hostile
-// contracts and through endpoints that fail at random. Wherever both decide they agree with the chain, and a failure is
-// never a "no".
+// Scenario: a real chain judges the same wallets as entries of a batch and as single checks, among hostile contracts
+// and through endpoints that fail at random. Decided results of both agree with the chain, and a failure is never a
+// "no".
 
 const ENTRIES = 5_000;
 const SINGLES = 500;
@@ -22,7 +22,7 @@ const FAULTS: readonly FaultKind[] = [
   'unknown-block',
 ];
 
-/** A small generator of its own, so that a failing run can be repeated. */
+/** A seeded generator, so that a failing run can be repeated. */
 function makeRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -46,14 +46,14 @@ const rule = (type: TokenRule['type'], contractAddress: string, over: Partial<To
   minToken: '1',
   ...over,
 });
-/** What only the demo's holder has, and what nobody has. */
+/** Rules that only the demo's holder satisfies, and rules that nobody satisfies. */
 const goodRules = (): Rule[] => [
   rule('ERC20', demoTokens.erc20, { roleId: 'amount', minToken: '1500.5' }),
   rule('ERC721', demoTokens.erc721, { roleId: 'owned', tokenId: '2' }),
   rule('ERC1155', demoTokens.erc1155, { roleId: 'sum', tokenId: '7-8', minToken: '15' }),
   rule('ERC20', demoTokens.erc20, { roleId: 'too much', minToken: '1500.500001' }),
 ];
-/** What a client acts on: the decided roles, and which rules are undetermined. */
+/** The parts of a result that a client acts on: the decided roles, and the undetermined rules. */
 const told = ({ status, roles, errors }: Pick<BatchLine, 'status' | 'roles' | 'errors'>) => ({
   status,
   roles,
@@ -77,13 +77,13 @@ test('each line among hostile contracts equals the verdict of a single check', a
   for (const line of lines) {
     const alone = await chains.judge({ account: line.account, rules });
     expect(told(line)).toEqual(told(alone));
-    // A part may read as many suspects again alone as one check may: the others keep their first code.
+    // A part may read as many suspect contracts alone as one check may: the others keep their first code.
     for (const [place, { code, retryable }] of line.errors.entries())
       if (code !== alone.errors[place]?.code) expect([code, retryable]).toEqual(['gas-exhausted', true]);
   }
 });
 
-test(`${ENTRIES} entries under RPC faults get no wrong verdict, and none that a single check contradicts`, async () => {
+test(`${ENTRIES} entries under RPC faults get no wrong verdict, and single checks contradict none`, async () => {
   const { rpcUrl } = infrastructure();
   const flaky = () => (random() < 0.1 ? (FAULTS[Math.floor(random() * FAULTS.length)] ?? 'none') : 'none');
   await using one = await startRpcFaultProxy({ target: rpcUrl });
@@ -120,7 +120,7 @@ test(`${ENTRIES} entries under RPC faults get no wrong verdict, and none that a 
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   expect(wrong).toEqual([]);
-  // The faults must have happened, and most rules must have been decided all the same.
+  // The faults must have happened, and most rules must still have been decided.
   expect(chains.calls.filter((call) => !call.endsWith('/ok')).length).toBeGreaterThan(0);
   expect(decidedCount).toBeGreaterThan(ENTRIES * rules.length * 0.5);
 });

@@ -1,8 +1,15 @@
 import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
 import { monthCounterKey } from '#shared/redis/admit.ts';
+import {
+  BATCH_LIST_COUNT_MAX,
+  type BatchList,
+  batchListKey,
+  makeBatchList,
+} from '#shared/redis/batch-list.ts';
 import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { dayOf, makeUsageDays } from '#shared/redis/usage-days.ts';
 import { makeViewState } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
@@ -10,16 +17,18 @@ import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { aBatchPartCompleted } from '../support/a-batch.ts';
 import { connectTestRedis, testConfig } from '../support/connections.ts';
 
-// Scenario: the parts of batches are stored in a real Redis of which this file owns one database, in any order and
-// several times. Counts, lines and the end of a batch follow from the first copy of each part alone.
+// Scenario: the parts of batches are stored in any order and several times, in a database of a real Redis that only
+// this file uses. Counts, lines and the end of a batch depend on the first copy of each part alone.
 
 const APP = 'app_batches';
 let connection: RedisConnection;
 let batches: Batches;
+let batchList: BatchList;
 
 beforeAll(async () => {
   connection = await connectTestRedis(testConfig(7));
   batches = makeBatches(connection.redis);
+  batchList = makeBatchList(connection.redis);
 });
 
 afterAll(async () => {
@@ -38,6 +47,11 @@ function twoParts(over: Partial<BatchPartCompleted> = {}): [BatchPartCompleted, 
   return [first, { ...first, part: 1, firstIndex: 2, evaluatedAt: '2030-01-01T00:00:00.000Z' }];
 }
 
+const acceptedOf = ({ requestId, entryCount, partCount, acceptedAt, retainUntil }: BatchPartCompleted) => ({
+  ...{ requestId, clientId: APP, entryCount, partCount, acceptedAt, retainUntil },
+  roleIds: ['r'],
+});
+
 const linesAt = async (requestId: string, index: number): Promise<string | undefined> => {
   const found = await batches.readPart(requestId, index);
   return found && gunzipSync(found.gzip).toString();
@@ -45,17 +59,8 @@ const linesAt = async (requestId: string, index: number): Promise<string | undef
 
 test('a batch is pending until its last part is stored, and its counts are those of the stored parts', async () => {
   const [first, second] = twoParts();
-  const { requestId, entryCount, partCount, acceptedAt, retainUntil } = first;
-  const roleIds = ['r'];
-  await batches.register({
-    requestId,
-    clientId: APP,
-    entryCount,
-    partCount,
-    acceptedAt,
-    retainUntil,
-    roleIds,
-  });
+  const { requestId, acceptedAt } = first;
+  await batches.register(acceptedOf(first), true);
   const empty = { id: 'r', granted: 0, denied: 0, undetermined: 0 };
   const pending = { requestId, status: 'pending', entries: 4, done: 0, roles: [empty], acceptedAt };
   expect(await batches.readStatus(requestId)).toEqual(pending);
@@ -71,7 +76,7 @@ test('a batch is pending until its last part is stored, and its counts are those
   });
 });
 
-test('a second delivery of a part changes nothing and still tells that the batch is complete', async () => {
+test('a second delivery of a part changes nothing and still reports the batch as complete', async () => {
   const [first, second] = twoParts();
   await batches.savePart(first);
   await batches.savePart(first);
@@ -83,7 +88,7 @@ test('a second delivery of a part changes nothing and still tells that the batch
   expect(await linesAt(first.requestId, 2)).toBe('{"index":0}\n{"index":1}\n');
 });
 
-test('lines are found by the place of an entry, and nothing is found for one that is not finished', async () => {
+test('lines are found by the index of their entry, and an unfinished entry has none', async () => {
   const [first, second] = twoParts();
   await batches.savePart(second);
   expect(await batches.readPart(first.requestId, 1)).toBeUndefined();
@@ -100,21 +105,110 @@ test('the entries of a part are refunded to their month once, and never below ze
   expect(await connection.redis.get(counter)).toBe('3');
   await batches.savePart({ ...first, part: 1, refundCount: 500 });
   expect(await connection.redis.get(counter)).toBe('0');
+  // The daily totals count the same parts.
+  const [day] = await makeUsageDays(connection.redis).read(APP, [dayOf(Date.parse(first.acceptedAt))]);
+  expect(day).toEqual({ 'batch.completed': 4, granted: 2, denied: 2 });
 });
 
-test('a batch takes a slot of its app until its last part, also if it is registered after that', async () => {
+const slotsTaken = () => connection.redis.zrange(unfinishedBatchesKey(APP), '0', '-1');
+
+test('an accepted batch holds a slot of its app until its last part, and registering it again takes none', async () => {
   const [first, second] = twoParts();
-  const unfinished = () => connection.redis.zrange(unfinishedBatchesKey(APP), '0', '-1');
-  await batches.savePart(first);
-  expect(await unfinished()).toEqual([first.requestId]);
+  await batches.register(acceptedOf(first), true);
+  expect(await slotsTaken()).toEqual([first.requestId]);
   expect(await batches.countUnfinished(Date.now())).toBe(1);
+  await batches.savePart(first);
   await batches.savePart(second);
-  await batches.register({ ...first, roleIds: ['r'] });
-  expect(await unfinished()).toEqual([]);
+  await batches.register(acceptedOf(first), true);
+  expect(await slotsTaken()).toEqual([]);
   expect(await batches.countUnfinished(Date.now())).toBe(0);
 });
 
-test('a part that is stored after the end of its retention is not kept and gives its entries back once', async () => {
+test('only the last part proves that a batch was accepted', async () => {
+  const [first, second] = twoParts();
+  await batches.savePart(first);
+  expect(await slotsTaken()).toEqual([]);
+  const [other, last] = twoParts();
+  await batches.savePart(last);
+  expect(await slotsTaken()).toEqual([other.requestId]);
+  expect(await batches.abandon(10, 0)).toBe(1);
+  expect(await batches.readStatus(first.requestId)).toMatchObject({ status: 'abandoned', done: 2 });
+  expect(await batches.readStatus(other.requestId)).toMatchObject({ status: 'pending', done: 2 });
+  await batches.savePart(second);
+  expect(await batches.readStatus(first.requestId)).toMatchObject({ status: 'completed', done: 4 });
+});
+
+describe('a batch whose publishing was interrupted', () => {
+  const MONTH = '2026-11';
+  const counter = monthCounterKey(APP, MONTH);
+  const charge = { month: MONTH, checksMax: 10 };
+  const used = async () => Number(await connection.redis.get(counter));
+
+  /** A batch charged and begun by a gateway that dies after publishing some of its parts. */
+  async function begun() {
+    const [first, second] = twoParts({ chargedMonth: MONTH });
+    await connection.redis.set(counter, 4);
+    expect(await batches.begin(acceptedOf(first), charge)).toBe(true);
+    return { first, second, requestId: first.requestId };
+  }
+
+  test('is pending until the bound, and then abandoned and refunded once', async () => {
+    const { requestId } = await begun();
+    expect(await batches.abandon(10)).toBe(0);
+    expect(await batches.readStatus(requestId)).toMatchObject({ status: 'pending' });
+    expect(await batches.abandon(10, 0)).toBe(1);
+    expect(await batches.readStatus(requestId)).toMatchObject({ status: 'abandoned', done: 0 });
+    expect([await used(), await batches.abandon(10, 0), await used()]).toEqual([0, 0, 0]);
+    expect(await slotsTaken()).toEqual([]);
+  });
+
+  test('keeps the results and the charge of the parts that were published', async () => {
+    const { first, second, requestId } = await begun();
+    await batches.savePart(first);
+    await batches.abandon(10, 0);
+    expect(await batches.readStatus(requestId)).toMatchObject({ status: 'abandoned', done: 2 });
+    expect(await used()).toBe(2);
+    // The whole batch had been published after all.
+    await batches.savePart(second);
+    expect(await batches.readStatus(requestId)).toMatchObject({ status: 'completed', done: 4 });
+    expect(await used()).toBe(4);
+  });
+
+  test('is charged again and pending when it is published again, if the month has enough left', async () => {
+    const { first, second, requestId } = await begun();
+    await batches.savePart(first);
+    await batches.abandon(10, 0);
+    await connection.redis.set(counter, 9);
+    expect(await batches.begin(acceptedOf(first), charge)).toBe(false);
+    expect([await used(), await batches.readStatus(requestId)]).toMatchObject([9, { status: 'abandoned' }]);
+    await connection.redis.set(counter, 8);
+    expect(await batches.begin(acceptedOf(first), charge)).toBe(true);
+    expect([await used(), await batches.readStatus(requestId)]).toMatchObject([10, { status: 'pending' }]);
+    expect(await batches.abandon(10)).toBe(0);
+    await batches.register(acceptedOf(first), true);
+    await batches.savePart(second);
+    expect([await used(), await batches.readStatus(requestId)]).toMatchObject([10, { status: 'completed' }]);
+    expect(await batches.abandon(10, 0)).toBe(0);
+  });
+
+  test('leaves nothing when it is withdrawn, and is not refunded by its abandonment', async () => {
+    const { first, requestId } = await begun();
+    await batches.withdraw(first);
+    expect(await batches.abandon(10, 0)).toBe(0);
+    expect([await used(), await batches.readStatus(requestId)]).toEqual([4, undefined]);
+  });
+
+  test('is not abandoned once it is accepted, however long it takes', async () => {
+    const { first, requestId } = await begun();
+    await batches.register(acceptedOf(first), true);
+    expect(await batches.abandon(10, 0)).toBe(0);
+    await batches.savePart(first);
+    expect(await batches.abandon(10, 0)).toBe(0);
+    expect([await used(), await batches.readStatus(requestId)]).toMatchObject([4, { status: 'pending' }]);
+  });
+});
+
+test('a part that is stored after its retention is not kept, and its entries are refunded once', async () => {
   const ended = new Date(Date.now() - 1).toISOString();
   const [first] = twoParts({ refundCount: 2, chargedMonth: '2026-11', retainUntil: ended });
   await connection.redis.set(monthCounterKey(APP, '2026-11'), 5);
@@ -122,6 +216,48 @@ test('a part that is stored after the end of its retention is not kept and gives
   await batches.savePart(first);
   expect(await batches.readStatus(first.requestId)).toBeUndefined();
   expect(await connection.redis.get(monthCounterKey(APP, '2026-11'))).toBe('3');
+});
+
+/** Registers a batch whose results are kept for this long from now. */
+async function registerFor(ms: number, requestId: string, clientId = APP): Promise<void> {
+  const retainUntil = new Date(Date.now() + ms).toISOString();
+  const { entryCount, partCount, acceptedAt } = aBatchPartCompleted(clientId);
+  const batch = { requestId, clientId, entryCount, partCount, acceptedAt, retainUntil, roleIds: ['r'] };
+  await batches.register(batch, true);
+}
+
+test('the list of an app holds its own batches only, newest first, in pages', async () => {
+  for (const [place, id] of ['a', 'b', 'c'].entries()) await registerFor(60_000 + place, id);
+  await registerFor(70_000, 'other', 'app_another');
+  const idsOf = async (page: { countMax: number; before?: string }) =>
+    (await batchList.list(APP, page)).map(({ requestId }) => requestId);
+  expect(await idsOf({ countMax: 2 })).toEqual(['c', 'b']);
+  expect(await idsOf({ countMax: 2, before: 'b' })).toEqual(['a']);
+  expect(await idsOf({ countMax: 2, before: 'a' })).toEqual([]);
+  await batches.withdraw({ requestId: 'b', clientId: APP });
+  expect(await idsOf({ countMax: 9 })).toEqual(['c', 'a']);
+});
+
+test('a listed batch shows its status, and an unregistered batch is listed from its first stored part on', async () => {
+  const [first, second] = twoParts();
+  await batches.savePart(first);
+  const { roles: _, ...pending } = (await batches.readStatus(first.requestId)) ?? { roles: [] };
+  expect(await batchList.list(APP, { countMax: 9 })).toEqual([pending]);
+  await batches.savePart(second);
+  expect(await batchList.list(APP, { countMax: 9 })).toMatchObject([
+    { status: 'completed', done: 4, completedAt: second.evaluatedAt },
+  ]);
+});
+
+test('the list of an app is bounded and leaves out batches whose results have expired', async () => {
+  const { redis } = connection;
+  await redis.zadd(batchListKey(APP), Date.now() - 1, 'ended');
+  for (let i = 0; i < BATCH_LIST_COUNT_MAX; i++) await registerFor(60_000 + i, `batch-${i}`);
+  expect(await redis.zscore(batchListKey(APP), 'ended')).toBeNull();
+  await registerFor(90_000, 'newest');
+  const listed = await redis.zrange(batchListKey(APP), '0', '-1');
+  expect([listed.length, listed[0], listed.at(-1)]).toEqual([BATCH_LIST_COUNT_MAX, 'batch-1', 'newest']);
+  expect(await redis.pttl(batchListKey(APP))).toBeGreaterThan(80_000);
 });
 
 test('without the generation marker no part is stored and no status is read', async () => {

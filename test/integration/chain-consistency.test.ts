@@ -4,8 +4,8 @@ import { aRule, codesOf, faultProxies, grantedOf } from '../support/chain-checks
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 
-// Scenario: checks that ask for a block (a minimum, a safe or a finalized one) on a real chain that grows.
-// What they get is read at such a block or not at all.
+// Scenario: checks ask for a block (a minimum, a safe or a finalized one) on a real chain that grows.
+// Their balances are read at such a block or not at all.
 
 let rpcUrl: string;
 const aProxy = faultProxies();
@@ -31,7 +31,7 @@ test('a check waits for its minimum block and reads at it or later', async () =>
   expect(result.blocks['31337']?.number).toBeGreaterThanOrEqual(wanted);
 });
 
-test('a minimum block that does not come is told at the deadline, one far ahead at once', async () => {
+test('a minimum block that is not mined fails the check at the deadline, and one far ahead fails it at once', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }], { evaluationMsMax: 400 });
   const near = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 5) });
   const far = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 11) });
@@ -64,7 +64,7 @@ test.each(['safe', 'finalized'] as const)(
   },
 );
 
-test('a head that is too old is no head', async () => {
+test('a head that is too old is not used', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl], maxHeadAgeMs: 1 }]);
   const result = await chains.judge({ account, rules: [aRule()] });
   expect({ roles: result.roles, codes: codesOf(result) }).toEqual({ roles: [], codes: ['chain-stale'] });

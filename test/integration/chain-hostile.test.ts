@@ -16,8 +16,8 @@ import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts
 import { infrastructure } from '../support/infrastructure.ts';
 import { type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 
-// Scenario: contracts that loop, bomb, revert and lie stand in one check between good ones, on a real chain.
-// Each must be found out for what it is, and the good ones must be decided as if it were not there.
+// Scenario: one check on a real chain holds contracts that loop, bomb, revert and lie, between good ones.
+// Each hostile contract must get its own code, and the good ones the same verdicts as without it.
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 let hostile: Record<HostileContract, string>;
@@ -49,7 +49,7 @@ const rule = (
   ...over,
 });
 
-/** What each hostile contract must end as, asked as an ERC721 by balance. */
+/** The code that each hostile contract must get when it is asked as an ERC721 by balance. */
 const BY_BALANCE = {
   infiniteLoop: 'gas-exhausted',
   returnBomb: 'return-malformed',
@@ -92,7 +92,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(blocks['31337']?.proved).toBe(isProved);
   });
 
-  test('hostile contracts are told apart, and the good ones between them are decided all the same', async () => {
+  test('each hostile contract gets its own code, and the good ones between them are still decided', async () => {
     await using chains = await connect();
     const names = Object.keys(BY_BALANCE) as (keyof typeof BY_BALANCE)[];
     const bad = names.map((name) => rule('ERC721', hostile[name], { roleId: name }));
@@ -104,7 +104,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     const codes = Object.fromEntries(result.errors.map(({ roleId, code }) => [roleId, code]));
     expect(codes).toEqual({
       ...BY_BALANCE,
-      // Without the reader nothing cuts the bomb short: it is an answer without end.
+      // Without the reader nothing cuts the bomb short: its answer is endless.
       revertBomb: method === 'reader' ? 'call-reverted' : 'return-malformed',
       ...Object.fromEntries(BY_DECIMALS.map((name) => [name, 'decimals-unavailable'])),
     });
@@ -113,7 +113,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
   });
 
   test.each(['invalidOpcode', 'selfDestructs', 'writesState', 'copiesBeyond', 'storesBeyond'] as const)(
-    'a call that halts the machine is no answer, and costs the others nothing: %s',
+    'a call that halts the EVM has no answer and does not affect the others: %s',
     async (name) => {
       await using chains = await connect();
       const result = await chains.judge({
@@ -134,7 +134,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect({ roles, errors }).toEqual({ roles: [{ id: hostile.decimals255, granted: false }], errors: [] });
   });
 
-  test('an address without code is no contract', async () => {
+  test('an address without code is reported as no contract', async () => {
     await using chains = await connect();
     const nobody = `0x${'12'.repeat(20)}`;
     const rules = [
@@ -165,7 +165,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     ]);
   });
 
-  test('many ids that revert without a reason are "not owned" where another listed id was readable', async () => {
+  test('ids that revert without a reason are "not owned" if another listed id was readable', async () => {
     const token = await deployCode(rpcUrl, firstIdOnlyCode(demoTokens.holder));
     await using chains = await connect();
     const rules = [
@@ -178,10 +178,10 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(errors).toMatchObject([{ ruleIndex: 2, code: 'call-reverted', retryable: false }]);
   });
 
-  test('an owner that throws is undetermined also where the contract is an ERC721', async () => {
+  test('an ownerOf that uses up all gas is undetermined, even on an ERC721', async () => {
     await using chains = await connect();
     const proxy = await deployCode(rpcUrl, proxyTo(hostile.ownerThrowsErc721));
-    // A plain call does not tell what a proxy's callee used up.
+    // A plain call does not show how much gas the callee of a proxy used.
     const throwing = method === 'plain' ? [hostile.ownerThrowsErc721] : [hostile.ownerThrowsErc721, proxy];
     const rules = [
       ...throwing.map((contract) => rule('ERC721', contract, { tokenId: '1' })),
@@ -194,7 +194,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     );
   });
 
-  test('a precompile is no contract, whatever it answers, and costs its endpoint no error', async () => {
+  test('a precompile is reported as no contract, whatever it answers, and its endpoint is not blamed', async () => {
     await using chains = await connect();
     const numbers = [...Array.from({ length: 17 }, (_, index) => index + 1), 0x100];
     const addresses = numbers.map((number) => `0x${number.toString(16).padStart(40, '0')}`);
@@ -214,7 +214,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(failures.filter((call) => !call.endsWith('/override-refused'))).toEqual([]);
   });
 
-  test('an id that costs too much leaves those that cost less as they are', async () => {
+  test('an id that costs too much gas does not affect cheaper ids', async () => {
     await using chains = await connect();
     const idOfGas = (gas: number) => String(Math.round(gas / GAS_PER_ID));
     const judge = (gas: number, clientId: string) =>
@@ -239,7 +239,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     }
   });
 
-  test('an owner that could not be asked for want of gas is never "not owned"', async () => {
+  test('an owner that could not be read for lack of gas is never "not owned"', async () => {
     await using chains = await connect();
     const rules = [rule('ERC721', hostile.ownerBurnsGas, { tokenId: '1' })];
     const { roles, errors } = await chains.judge({ account: demoTokens.holder, rules });
@@ -248,7 +248,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
   });
 });
 
-test('where the EVM counts the blocks of another chain, the chain is asked for its own', async () => {
+test('the reader asks ArbSys for the block where the EVM counts the blocks of another chain', async () => {
   const arbSys = `0x${'64'.padStart(40, '0')}`;
   await using proxy = await startRpcFaultProxy({ target: rpcUrl });
   await proxy.setFault('parent-blocks');
@@ -263,7 +263,7 @@ test('where the EVM counts the blocks of another chain, the chain is asked for i
   expect(blocks['31337']?.proved).toBe(true);
 });
 
-test('code that only stands where Multicall3 should be is not trusted', async () => {
+test('foreign code at the address of Multicall3 is not trusted', async () => {
   await callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, `${MULTICALL3_CODE}00`]);
   await using chains = connectTestChains([{ urls: [withoutOverride.url] }]);
   const { roles, blocks } = await chains.judge({ account: demoTokens.holder, rules: goodRules() });
@@ -271,7 +271,7 @@ test('code that only stands where Multicall3 should be is not trusted', async ()
   expect(blocks['31337']?.proved).toBe(false);
 });
 
-test('a read that is known to burn its gas is made apart and costs the good ones nothing', async () => {
+test('a read that is known to burn its gas is made in a call of its own and does not affect the good ones', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }], {
     attemptTimeoutMs: 20_000,
     evaluationMsMax: 60_000,
@@ -284,7 +284,7 @@ test('a read that is known to burn its gas is made apart and costs the good ones
   const consistency = { blockTag: 'latest' as const, minBlock };
   const { errors } = await chains.judge({ account: demoTokens.stranger, rules, consistency });
   expect(errors.map(({ code }) => code)).toEqual(['gas-exhausted']);
-  // Of the good ones six reads are new: decimals are remembered.
+  // Six reads of the good contracts are new: decimals are cached.
   expect(chains.batches.toSorted((a, b) => a - b)).toEqual([1, 6]);
 });
 
@@ -297,7 +297,7 @@ test('at most 8 reads of a check are read again with more gas, and asking again 
   expect(errors).toMatchObject(Array(4).fill({ code: 'gas-exhausted', retryable: true }));
 });
 
-test('the block is proved by the calls that were answered, whatever became of others', async () => {
+test('answered calls prove the block, whatever happened to the others', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const rules = [rule('ERC721', hostile.infiniteLoop), ...goodRules()];
   const { blocks } = await chains.judge({ account: demoTokens.holder, rules });

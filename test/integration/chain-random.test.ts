@@ -5,13 +5,13 @@ import { deployCode } from '../support/hostile-contracts/hostile-contracts.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 
-// Scenario: thousands of checks on a chain that grows, through three endpoints of which two fail at random in every
-// way and one lies all the time. The balance of one token is the number of the block that is read, so that an answer
-// from any other block than the one told is a wrong verdict.
+// Scenario: thousands of checks on a growing chain, through three endpoints: two fail at random in every way, and one
+// always lies. The balance of one token is the number of the block that is read, so an answer from any block but the
+// reported one is a wrong verdict.
 
 const CHECKS = 20_000;
 const AT_ONCE = 64;
-/** `balanceOf` and everything else: the block's number. */
+/** `balanceOf` and every other function return the block's number. */
 const BLOCK_NUMBER_TOKEN = '4360005260206000f3';
 
 const FAULTS: readonly FaultKind[] = [
@@ -31,7 +31,7 @@ const FAULTS: readonly FaultKind[] = [
   'no-override',
 ];
 
-/** How these faults are told by the chain layer. */
+/** The codes that the chain layer reports for these faults. */
 const BITES = [
   'timeout',
   'unreachable',
@@ -42,7 +42,7 @@ const BITES = [
   'block-mismatch',
 ];
 
-/** A small generator of its own, so that a failing run can be repeated. */
+/** A seeded generator, so that a failing run can be repeated. */
 function makeRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -61,7 +61,7 @@ const rpcUrl = () => infrastructure().rpcUrl;
 beforeAll(async () => {
   token = await deployCode(rpcUrl(), BLOCK_NUMBER_TOKEN);
   proxies = await Promise.all([0, 1, 2].map(() => startRpcFaultProxy({ target: rpcUrl() })));
-  // One in twenty: enough to meet every fault many times, and rare enough that most checks are decided.
+  // One in twenty: often enough to meet every fault many times, and rare enough that most checks are decided.
   const flaky = () => (random() < 0.05 ? oneOf(FAULTS) : 'none');
   await proxies[0]?.setFault('altered-balance');
   await proxies[1]?.setFault(flaky);
@@ -75,7 +75,7 @@ const aStranger = () =>
   `0x${Array.from({ length: 40 }, () => Math.floor(random() * 16).toString(16)).join('')}`;
 
 test(`${CHECKS} checks under faults give not one wrong verdict`, async () => {
-  // With a quorum the liar is among those asked; without one only those that fail without lying are.
+  // With a quorum the liar is among the endpoints; without one the endpoints fail but never lie.
   const [liar = '', one = '', two = ''] = proxies.map(({ url }) => url);
   await using voting = connectTestChains([{ urls: [liar, one, two], quorum: 2 }], { attemptTimeoutMs: 400 });
   await using alone = connectTestChains([{ urls: [one, two] }], { attemptTimeoutMs: 400 });
@@ -127,7 +127,7 @@ test(`${CHECKS} checks under faults give not one wrong verdict`, async () => {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   clearInterval(miner);
   expect(wrong).toEqual([]);
-  // The faults must have bitten, and most checks must have been decided all the same.
+  // Every fault must have occurred, and most checks must still have been decided.
   const kinds = new Set([...voting.calls, ...alone.calls].map((call) => call.split('/')[2]));
   expect(kinds).toEqual(new Set([...kinds, ...BITES]));
   expect(count.granted + count.denied).toBeGreaterThan(2 * CHECKS);

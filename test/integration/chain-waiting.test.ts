@@ -10,8 +10,8 @@ import { connectTestKafka, testConfig } from '../support/connections.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: more checks than the evaluator's window holds wait for a chain that hangs, or for a block that does not
-// come, on a real broker and a real chain. Others must be judged as if it were not there.
+// Scenario: more checks than the evaluator's window holds wait for a hanging chain, or for a block that is not
+// mined, on a real broker and a real chain. Checks of other chains must not wait.
 
 const run = randomUUID();
 const HANGING = 5;
@@ -33,11 +33,11 @@ const aCheck = (name: string, over: Partial<CheckRequested>): CheckRequested => 
   ...over,
 });
 
-test('checks that wait for a chain hold up nobody, and leave at once when their evaluator stops', async () => {
+test('checks that wait for a chain delay no others, and are released at once when their evaluator stops', async () => {
   const { rpcUrl } = infrastructure();
   const proxy = await aProxy('hang');
   await using kafka = await connectTestKafka(testConfig(2));
-  // None of those that wait ends by itself within the test.
+  // None of the waiting checks ends by itself within the test.
   const never = { attemptTimeoutMs: 290_000, evaluationMsMax: 300_000 };
   await using chains = connectTestChains(
     [{ urls: [rpcUrl] }, { chainId: HANGING, urls: [proxy.url] }],
@@ -82,7 +82,7 @@ test('checks that wait for a chain hold up nobody, and leave at once when their 
       aCheck(`ahead${index}`, { clientId: 'app_ahead', consistency: { blockTag: 'latest', minBlock } }),
     );
     for (const check of [...dead, ...ahead]) await kafka.publish(checkRequestedBulk, check);
-    // Parked one window after the other, for only so many find a place in it.
+    // They are parked one window after the other, because the window holds only so many.
     await waitUntil('all to wait', () => begun.size === dead.length + ahead.length);
     const good = dead.map((_, index) => aCheck(`good${index}`, {}));
     for (const check of good) await kafka.publish(checkRequestedBulk, check);
@@ -90,7 +90,7 @@ test('checks that wait for a chain hold up nobody, and leave at once when their 
     for (const { requestId } of good)
       expect(grantedOf(results.get(requestId) ?? { roles: [] })).toEqual([true]);
   }
-  // The chain is shared too, and the block may come by another file's doing: the dead one stays dead.
+  // The chain is shared too, and another file may mine the block: only the dead one is sure to stay dead.
   expect(dead.filter(({ requestId }) => results.has(requestId))).toEqual([]);
   const again = new Set<string>();
   await using _ = await consume(async ({ requestId }) => void again.add(requestId));

@@ -1,10 +1,6 @@
 import type { ChainTransferred } from '#shared/contracts/watch.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
-import {
-  type FollowedContract,
-  makeFollowedContracts,
-  membersOfWalletKey,
-} from '#shared/redis/followed-contracts.ts';
+import { type FollowedContract, makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { logLeaseKey } from '#shared/redis/log-positions.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
@@ -20,8 +16,8 @@ import { makeDemoTransfers } from '../support/demo-transfers.ts';
 import { type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: an evaluator follows the tokens of a real chain, behind endpoints that misbehave on command, with its
-// position in a real Redis. Every transfer that names a watched wallet is published, whatever happens in between.
+// Scenario: an evaluator follows the tokens of a real chain, behind endpoints that misbehave on command, and keeps its
+// position in a real Redis. Every transfer that names a watched wallet is published, whatever fails meanwhile.
 
 const CHAIN_ID = 31_337;
 const lower = (address: string) => address.toLowerCase();
@@ -67,10 +63,10 @@ const contractsOf = (blockTag: FollowedContract['blockTag']): FollowedContract[]
     blockTag,
   }));
 
-/** Lets a watch follow the demo's tokens, and makes these wallets its members'. */
+/** Makes a watch follow the demo's tokens, with these wallets as its members. */
 async function watch(wallets: readonly string[], blockTag: FollowedContract['blockTag'] = 'latest') {
   await makeFollowedContracts(connection.redis).follow('uid', contractsOf(blockTag));
-  for (const wallet of wallets) await connection.redis.sadd(membersOfWalletKey(wallet), 'uid/member');
+  for (const wallet of wallets) await connection.redis.sadd(`members-of:${wallet}`, 'uid/member');
 }
 
 const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {
@@ -79,7 +75,7 @@ const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {
 };
 const areLive = async () => (await states()).every((state) => state === 'live');
 
-/** An evaluator that follows, as far as that is concerned. */
+/** The transfer-following part of an evaluator. */
 function anEvaluator(
   urls: readonly string[] = [chain.rpc],
   { quorum = 1, blockTimeMs = 1_000, redis = connection.redis } = {},
@@ -97,6 +93,8 @@ function anEvaluator(
     metrics: makeFollowingMetrics([makeRegistry('test')]),
     log: makeSilentLogger(),
     redisNowMs: Date.now,
+    // A failure is tried again at once: the tests would only wait.
+    backOffMsMin: 25,
   });
   stack.use(following);
   const of = (wallet: string) => published.filter(({ account }) => account === wallet);
@@ -110,7 +108,7 @@ function anEvaluator(
   };
 }
 
-test('transfers of each token type publish the watched wallets that they name, and no other', async () => {
+test('a transfer of each token type publishes exactly the watched wallets that it names', async () => {
   const [member, stranger] = [aWallet(), aWallet()];
   await watch([member]);
   const evaluator = anEvaluator();
@@ -134,7 +132,7 @@ test('transfers of each token type publish the watched wallets that they name, a
   );
 });
 
-test('a reorg of depth five publishes the wallets of dropped and of new transfers', async () => {
+test('a reorg of depth five publishes the wallets of dropped and new transfers', async () => {
   const [dropped, kept, added] = [aWallet(), aWallet(), aWallet()];
   await watch([dropped, kept, added]);
   const evaluator = anEvaluator();
@@ -169,7 +167,7 @@ test('a process that stops renewing its lease is replaced, and no transfer in be
   await first.untilPublished(before);
   const holder = await connection.redis.get(logLeaseKey(CHAIN_ID));
   const second = anEvaluator();
-  // The first process is gone as if killed: it neither renews nor releases.
+  // As if killed, the first process neither renews nor releases its lease.
   other.redis.disconnect();
   await transfers.erc20(between);
   await second.untilPublished(between);
@@ -178,7 +176,7 @@ test('a process that stops renewing its lease is replaced, and no transfer in be
   expect(first.of(between)).toEqual([]);
 });
 
-test('a stopped process leaves its lease at once', async () => {
+test('a stopped process releases its lease at once', async () => {
   await watch([]);
   const evaluator = anEvaluator();
   await waitUntil('following', areLive);
@@ -195,7 +193,7 @@ test.each([
   ['foreign-logs', 'No endpoint of the chain gave a correct answer to eth_getLogs.'],
   ['hang', 'No endpoint of the chain answered eth_getLogs in time.'],
 ] as const)(
-  'while eth_getLogs fails by %s the contracts are swept only, and afterwards no transfer is missing',
+  'contracts are only swept while eth_getLogs fails by %s, and no transfer is missing afterwards',
   async (kind, reason) => {
     const [member, during] = [aWallet(), aWallet()];
     await watch([member, during]);
@@ -216,7 +214,7 @@ test.each([
   },
 );
 
-test('an endpoint that is limited to ten blocks is followed, also over a long range', async () => {
+test('an endpoint that is limited to ranges of ten blocks is followed over a long range', async () => {
   const [first, last] = [aWallet(), aWallet()];
   await watch([first, last]);
   const proxy = await aProxy('ten-blocks-of-logs');
@@ -282,29 +280,24 @@ test('transfers that the broker did not acknowledge are published again', async 
   await evaluator.untilPublished(member);
 });
 
-test('a transfer is published for finalized watches when that block has reached it', async () => {
+test('a transfer is published to finalized watches once its block is finalized', async () => {
   const member = aWallet();
   await watch([member], 'finalized');
   const evaluator = anEvaluator();
   await waitUntil('following', async () => (await states('finalized')).every((state) => state === 'live'));
-  const hash = await transfers.erc20(member);
-  const receipt = (await callJsonRpc(chain.rpc, 'eth_getTransactionReceipt', [hash])) as {
-    blockNumber: string;
-  };
-  // The chain goes on by itself, so the head may be another block by now.
-  const block = Number(receipt.blockNumber);
+  const { blockNumber } = await transfers.erc20(member);
   await mine(40);
   await mine(40);
-  expect(await evaluator.untilPublished(member)).toMatchObject({ blockTag: 'finalized', blockNumber: block });
+  expect(await evaluator.untilPublished(member)).toMatchObject({ blockTag: 'finalized', blockNumber });
   const finalized = (await callJsonRpc(chain.rpc, 'eth_getBlockByNumber', ['finalized', false])) as {
     number: string;
   };
-  expect(Number(finalized.number)).toBeGreaterThanOrEqual(block);
+  expect(Number(finalized.number)).toBeGreaterThanOrEqual(blockNumber);
 });
 
-test('a position that is too old is given up, and all members of the contracts are due', async () => {
+test('a position that is too old is dropped, and all members of the contracts become due', async () => {
   await watch([]);
-  // An hour is less than the smallest bound then, two windows of blocks.
+  // An hour is then less than the smallest bound, two windows of blocks.
   const slow = { blockTimeMs: 3_600_000 };
   const first = anEvaluator([chain.rpc], slow);
   await waitUntil('following', areLive);
@@ -319,7 +312,7 @@ test('a position that is too old is given up, and all members of the contracts a
   );
 });
 
-test('a position that Redis lost costs no transfer of the last blocks', async () => {
+test('losing the position in Redis loses no transfer of the last blocks', async () => {
   const member = aWallet();
   await watch([member]);
   const first = anEvaluator();
@@ -330,7 +323,7 @@ test('a position that Redis lost costs no transfer of the last blocks', async ()
   await anEvaluator().untilPublished(member);
 });
 
-test('a chain without followed contracts costs no call of an endpoint', async () => {
+test('a chain without followed contracts makes no RPC call', async () => {
   const proxy = await aProxy();
   const evaluator = anEvaluator([proxy.url]);
   await waitUntil('the probe of the endpoint', () => evaluator.calls.length >= 3);

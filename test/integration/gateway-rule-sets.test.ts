@@ -18,7 +18,7 @@ import {
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two real gateways on one Kafka and one Redis. Clients write rule sets at one of them or at both at once, and
-// use them at the other. What is checked: limits and versions stay exact, and every gateway sees a change.
+// use them at the other. Limits and versions stay exact, and every gateway sees a change.
 
 const config = testConfig(4);
 const PATH = '/access-control/rule-sets';
@@ -49,7 +49,7 @@ afterAll(async () => {
 const statusesOf = async (answers: readonly Promise<Response>[]) =>
   (await Promise.all(answers)).map(({ status }) => status).sort();
 
-/** The rule set version that a check of this gateway is accepted with. */
+/** The rule set version that this gateway uses for a check. */
 async function versionAt(gateway: RunningGateway, app: TestApp, ruleSet: string) {
   const answer = await gateway.post(app, { account: A_LOCAL_CHECK.account, ruleSet, async: true });
   if (answer.status !== 202) return answer.status;
@@ -68,7 +68,7 @@ async function versionAt(gateway: RunningGateway, app: TestApp, ruleSet: string)
   return `version ${version}`;
 }
 
-test('a change at one gateway is in effect at the other, a deletion too', async () => {
+test('a change or a deletion at one gateway takes effect at the other', async () => {
   const [one, two] = gateways;
   const app = await anApp();
   expect(await versionAt(two, app, 'a')).toBe(422);
@@ -82,7 +82,7 @@ test('a change at one gateway is in effect at the other, a deletion too', async 
   await waitUntil('the deletion', async () => (await versionAt(one, app, 'a')) === 422);
 });
 
-test('of concurrent creations at the limit no more succeed than there are slots', async () => {
+test('concurrent creations at the limit fill the free slots exactly', async () => {
   const app = await anApp({ tier: 'free' });
   const statuses = await statusesOf(
     Array.from({ length: 30 }, (_, i) =>
@@ -94,7 +94,7 @@ test('of concurrent creations at the limit no more succeed than there are slots'
   expect(((await list.json()) as { ruleSets: unknown[] }).ruleSets).toHaveLength(10);
 });
 
-test('of concurrent writes over one version one wins, and the others are 412', async () => {
+test('one of several concurrent writes over one version wins, and the others get 412', async () => {
   const app = await anApp();
   await gateways[0].send(app, 'PUT', `${PATH}/a`, rulesOf('1'));
   const statuses = await statusesOf(
@@ -108,7 +108,7 @@ test('of concurrent writes over one version one wins, and the others are 412', a
   expect((await gateways[1].get(app, `${PATH}/a`)).headers.get('etag')).toBe('"2"');
 });
 
-test('concurrent writes without a precondition are all counted', async () => {
+test('concurrent writes without a precondition each make a version', async () => {
   const app = await anApp();
   const statuses = await statusesOf(
     Array.from({ length: 6 }, (_, i) =>
@@ -132,7 +132,7 @@ test('a retry after the set has changed returns the first id', async () => {
   expect(await again.json()).toEqual(first);
 });
 
-test('the daily budget of an app holds across gateways, and its answer says when it ends', async () => {
+test('the daily budget of an app holds across gateways, and its refusal says when the budget renews', async () => {
   const app = await anApp({ writesPerDay: 3 });
   const statuses = await statusesOf(
     Array.from({ length: 5 }, (_, i) =>

@@ -13,8 +13,8 @@ import {
   type TestApp,
 } from '../support/start-gateway.ts';
 
-// Scenario: a stranger with a valid key tries everything that an endpoint takes as a name of something: the names
-// are those of another client app. The endpoints are read from the document that the gateway itself serves.
+// Scenario: a stranger with a valid key sends the names of another client app's resources to every endpoint that takes
+// a name. The endpoints come from the document that the gateway itself serves.
 
 const config = testConfig(9);
 const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
@@ -52,7 +52,7 @@ async function theirCheck(isDone: boolean): Promise<string> {
   return requestId;
 }
 
-/** What a stranger can tell two answers apart by. */
+/** The parts of an answer that could reveal something to the stranger. */
 const tellTales = async (response: Response) => ({
   status: response.status,
   headers: [...response.headers.keys()].sort(),
@@ -66,7 +66,7 @@ const RULE_SETS = '/access-control/rule-sets';
 const SECRET_RULE = { ...A_LOCAL_CHECK.rules[0], roleId: SECRET_ROLE };
 const THEIR_SET = { rules: [SECRET_RULE] };
 const putTheirs = (id: string) => gateway.send(owner, 'PUT', `${RULE_SETS}/${id}`, THEIR_SET);
-/** What a write by the stranger did, by its id and its preconditions: it never sees or changes the owner's rule set. */
+/** A write by the stranger, with its id and preconditions, never sees or changes the owner's rule set. */
 async function writeTheirs(method: 'PUT' | 'DELETE', headers: Record<string, string> = {}) {
   const id = `set-${randomUUID()}`;
   const body = method === 'PUT' ? { rules: A_LOCAL_CHECK.rules } : undefined;
@@ -81,7 +81,7 @@ const BATCH = '/access-control/check-roles/batch';
 const A_BATCH = { entries: [A_LOCAL_CHECK.account], rules: A_LOCAL_CHECK.rules };
 const theirBatch = async (): Promise<string> =>
   requestIdOf(await gateway.send(owner, 'POST', BATCH, A_BATCH));
-/** The stranger learns as little of the owner's batch as of one that never was. */
+/** The owner's batch and a batch that never existed get the same answer. */
 async function expectNoBatch(pathOf: (requestId: string) => string, headers = {}): Promise<void> {
   const answers = [
     await gateway.get(stranger, pathOf(await theirBatch()), headers),
@@ -102,7 +102,7 @@ async function theirWatch(): Promise<void> {
   const add = [{ account: A_LOCAL_CHECK.account, ref: 'their-member' }];
   expect((await gateway.send(owner, 'POST', `${WATCHES}/theirs/members`, { add })).status).toBe(200);
 }
-/** The stranger is told the same of the owner's watch and of one that never was, and neither changes. */
+/** The owner's watch and a watch that never existed get the same answer, and neither changes. */
 async function expectNoWatch(method: string, rest = '', body?: unknown): Promise<void> {
   await theirWatch();
   const before = await (await gateway.get(owner, `${WATCHES}/theirs`)).text();
@@ -116,7 +116,7 @@ async function expectNoWatch(method: string, rest = '', body?: unknown): Promise
   expect(JSON.stringify(foreign).replace('theirs', 'unknown')).toBe(JSON.stringify(invented));
   expect(await (await gateway.get(owner, `${WATCHES}/theirs`)).text()).toBe(before);
 }
-/** A write of the stranger under the same id is a write of a watch of their own. */
+/** A write by the stranger under the same id writes the stranger's own watch. */
 async function writeTheirWatch(method: 'PUT' | 'DELETE', headers: Record<string, string> = {}) {
   await theirWatch();
   await gateway.send(stranger, 'PUT', `${RULE_SETS}/mine`, { rules: A_LOCAL_CHECK.rules });
@@ -135,7 +135,7 @@ async function expectNothingListed(path: string): Promise<void> {
   expect(text).not.toContain('their-member');
 }
 
-/** For every place where an operation takes a name: what happens when the name is another client app's. */
+/** For every parameter that takes a name: what happens when the name is another client app's. */
 const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   'GET /access-control/check-roles/responses/{requestId} path requestId': async () => {
     for (const isDone of [false, true]) {
@@ -148,7 +148,7 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   },
   'GET /access-control/check-roles/responses/{requestId} header Prefer': async () => {
     const theirs = await theirCheck(false);
-    // At once: a wait would tell that there is something to wait for.
+    // At once: a wait would reveal that there is something to wait for.
     const [foreign, invented] = [await read(theirs, { prefer: 'wait=20' }), await read('unknown')];
     expect(await tellTales(foreign)).toEqual(await tellTales(invented));
     const after = await connection.redis.keys(`*${theirs}*`);
@@ -163,7 +163,7 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
     ];
     expect(same.headers.get('idempotency-replayed')).toBeNull();
     expect(await requestIdOf(same)).not.toBe(theirs);
-    // The stranger's own key by now, with another body.
+    // By now the key is the stranger's own, with another body.
     expect(other.status).toBe(422);
     const again = await gateway.post(owner, A_POLL_CHECK, headers);
     expect(await requestIdOf(again)).toBe(theirs);
@@ -201,7 +201,7 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   'DELETE /access-control/rule-sets/{id} header If-None-Match': async () =>
     expect(await writeTheirs('DELETE', { 'if-none-match': '*' })).toBe(204),
   [`GET ${BATCH}/{requestId} path requestId`]: () => expectNoBatch((id) => `${BATCH}/${id}`),
-  // At once: a wait would tell that there is something to wait for.
+  // At once: a wait would reveal that there is something to wait for.
   [`GET ${BATCH}/{requestId} header Prefer`]: () =>
     expectNoBatch((id) => `${BATCH}/${id}`, { prefer: 'wait=20' }),
   [`GET ${BATCH}/{requestId}/results path requestId`]: () => expectNoBatch((id) => `${BATCH}/${id}/results`),
@@ -249,7 +249,7 @@ const PROBES: Readonly<Record<string, () => Promise<void>>> = {
 type Operation = { readonly parameters?: readonly { readonly name: string; readonly in: string }[] };
 type Document = { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> };
 
-test('every place where an endpoint takes a name is probed here', async () => {
+test('every parameter that takes a name has a probe', async () => {
   const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
   const places = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { parameters = [] }]) =>
@@ -259,6 +259,6 @@ test('every place where an endpoint takes a name is probed here', async () => {
   expect(places.sort()).toEqual(Object.keys(PROBES).sort());
 });
 
-test.each(Object.keys(PROBES))("%s: another client app's name leads nowhere", async (place) => {
+test.each(Object.keys(PROBES))('%s: reveals nothing about another client app', async (place) => {
   await PROBES[place]?.();
 });

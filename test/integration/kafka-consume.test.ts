@@ -11,18 +11,18 @@ import { settleBeforeJoin } from '#shared/kafka/consumer/patch-kafkajs.ts';
 import type { ConsumeOptions } from '#shared/kafka/consumer/start-consumer.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
 import { connectTestKafka, testConfig } from '../support/connections.ts';
-import { waitUntilWorked } from '../support/topic-work.ts';
+import { waitUntilProcessed } from '../support/topic-work.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** kafkajs's own, of which its consumers are made. */
+/** The class of kafkajs through which its consumers send requests. */
 type Broker = {
   joinGroup: (options: { readonly groupId: string }) => Promise<unknown>;
   heartbeat: (options: { readonly groupId: string; readonly memberId: string }) => Promise<unknown>;
 };
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker') as { readonly prototype: Broker };
 
-// Scenario: a producer and consumer groups of this file's own on a real broker; the topics are shared with other
-// files, so every test looks at the records of its own run alone.
+// Scenario: a producer and consumer groups of this file's own on a real broker. Other files share the topics, so every
+// test looks at the records of its own run alone.
 
 let kafka: KafkaConnection;
 const run = randomUUID();
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(async () => kafka[Symbol.asyncDispose]());
 
-test('a group that reads for the first time gets what was published before it existed', async () => {
+test('a group that reads for the first time gets the records published before it existed', async () => {
   const message = aResult('early');
   await kafka.publish(checkCompleted, message);
   const seen: string[] = [];
@@ -59,11 +59,11 @@ test('a group that reads for the first time gets what was published before it ex
   await waitUntil('the early record', () => seen.includes(message.requestId));
 });
 
-test('a slow record holds neither its partition nor its own place: it is worked again after a crash', async () => {
+test('a slow record does not block its partition, and is processed again after a crash', async () => {
   const groupId = `test.${randomUUID()}`;
   const key = `slow.${run}`;
   const seen: string[] = [];
-  // One key per record and one partition for all: the slow one stands first.
+  // One key per record and one partition for all: the slow one is first.
   const fast = Array.from({ length: 20 }, (_, i) => `f${i}.${run}`);
   const slow = await consume({
     groupId,
@@ -82,7 +82,7 @@ test('a slow record holds neither its partition nor its own place: it is worked 
   await waitUntil('the slow record again', () => again.includes(key));
 });
 
-test('a member whose join is refused when it must join again tries until it is in, and works what came', async () => {
+test('a member whose rejoin is refused retries until it joins, and processes the records that arrived meanwhile', async () => {
   const groupId = `test.${randomUUID()}`;
   const seen = new Set<string>();
   const handle = async ({ requestId }: CheckCompleted) => void seen.add(requestId);
@@ -107,14 +107,14 @@ test('a member whose join is refused when it must join again tries until it is i
   refuse.mockRestore();
 });
 
-test('what runs when a member comes is ended and committed first, and done once', async () => {
+test('records in progress are finished and committed once before a joining member gets their partition', async () => {
   const groupId = `test.${randomUUID()}`;
   const { promise: told, resolve: tell } = Promise.withResolvers<void>();
   const done: string[] = [];
   const handle = async ({ requestId }: CheckCompleted) => {
     if (!isOurs(requestId) || !requestId.startsWith('running')) return;
     await told;
-    // What a chain needs for an answer.
+    // As long as a chain may take to answer.
     await delay(100);
     done.push(requestId);
   };
@@ -125,11 +125,11 @@ test('what runs when a member comes is ended and committed first, and done once'
   await using __ = await consume({ groupId, window: 100, handle });
   await waitUntil('all records', () => new Set(done).size === many.length);
   forget();
-  await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+  await waitUntilProcessed({ kafka }, groupId, checkCompleted.name);
   expect(done).toHaveLength(many.length);
 });
 
-test('what runs in a process that stops is committed before a member that comes has it, and done once', async () => {
+test('records in progress in a stopping process are committed once before a joining member gets their partition', async () => {
   const groupId = `test.${randomUUID()}`;
   const { promise: told, resolve: tell } = Promise.withResolvers<void>();
   const done: string[] = [];
@@ -150,16 +150,16 @@ test('what runs in a process that stops is committed before a member that comes 
   await using _ = await consume({ groupId, window: 100, handle });
   await stopped;
   forget();
-  await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+  await waitUntilProcessed({ kafka }, groupId, checkCompleted.name);
   expect(done).toHaveLength(many.length);
 });
 
-test('a member that was thrown out commits nothing back when it returns', async () => {
+test('a member that was expelled commits no older offset when it returns', async () => {
   const groupId = `test.${randomUUID()}`;
   const publishMany = async (name: string) => {
     const many = Array.from({ length: 100 }, (_, i) => aResult(`${name}${i}`));
     await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
-    await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+    await waitUntilProcessed({ kafka }, groupId, checkCompleted.name);
   };
   const committed = async () => {
     const [topic] = await kafka.admin.fetchOffsets({ groupId, topics: [checkCompleted.name] });
@@ -195,17 +195,17 @@ test('a member that was thrown out commits nothing back when it returns', async 
   const after = await committed();
   freeze.mockRestore();
   expect(after.map((offset, partition) => offset >= (before[partition] ?? 0))).toEqual(after.map(() => true));
-  await waitUntilWorked({ kafka }, groupId, checkCompleted.name);
+  await waitUntilProcessed({ kafka }, groupId, checkCompleted.name);
 });
 
-test('parked records hold no place of others, and are left at once when the process stops', async () => {
+test('parked records take no slot of others, and are released at once when the process stops', async () => {
   const groupId = `test.${randomUUID()}`;
   const names = Array.from({ length: 8 }, (_, i) => `parked${i}`);
   const parked = names.map((name) => `${name}.${run}`);
   const others = Array.from({ length: 8 }, (_, i) => `other${i}`);
   const begun: string[] = [];
   const seen: string[] = [];
-  // More records wait than there are places, and all of them may be parked, whichever partitions they are in.
+  // More records wait than there are slots, and all of them may be parked, whichever partitions they are in.
   const waiting = await consume({
     groupId,
     window: 4,
@@ -226,7 +226,7 @@ test('parked records hold no place of others, and are left at once when the proc
   await waitUntil('those that waited again', () => parked.every((id) => again.includes(id)));
 });
 
-test('records of one key are worked one after another in the order of their offsets', async () => {
+test('records of one key are processed one after another in the order of their offsets', async () => {
   const message = aResult('keyed');
   const order: string[] = [];
   let working = 0;
@@ -245,7 +245,7 @@ test('records of one key are worked one after another in the order of their offs
   expect(order).toEqual(copies);
 });
 
-test('a record that nobody can work is given up once, dead-lettered with its reason, and passed', async () => {
+test('a record that cannot be processed is dead-lettered once with its reason, and the group goes on', async () => {
   const bad = `bad.${run}`;
   const good = aResult('good');
   const given: string[] = [];
@@ -265,7 +265,7 @@ test('a record that nobody can work is given up once, dead-lettered with its rea
   await kafka.publish(checkCompleted, aResult('bug', { delivery: { mode: 'sync', replyChannel: 'none' } }));
   await kafka.publish(checkCompleted, good);
   await waitUntil(
-    'the good record and both given up',
+    'the good record and both dead-lettered ones',
     () => seen.includes(good.requestId) && given.length === 2,
   );
   const ours = async () =>
@@ -278,11 +278,11 @@ test('a record that nobody can work is given up once, dead-lettered with its rea
   expect(codes).toEqual({ [bad]: 'message-unreadable', [`bug.${run}`]: 'handler-failed' });
   const [unreadable] = letters.filter(({ key }) => key === bad);
   const [bug] = letters.filter(({ key }) => key !== bad);
-  if (!unreadable || !bug) throw new Error('a letter is missing');
+  if (!unreadable || !bug) throw new Error('a dead-lettered record is missing');
   await settleDeadLetter(kafka, checkCompleted.name, unreadable, 'discarded');
   await redriveDeadLetter(kafka, checkCompleted.name, bug);
   await waitUntil(
-    'the redriven record again',
+    'the redriven record to arrive again',
     () => given.filter((key) => key === `bug.${run}`).length === 2,
   );
   // One partition, so that "the first" of a key means the same on every replay.
@@ -292,7 +292,7 @@ test('a record that nobody can work is given up once, dead-lettered with its rea
   );
 });
 
-test('a delayed record is never worked before it is due, and those behind it wait with it', async () => {
+test('a delayed record is never processed before it is due, and the records behind it wait with it', async () => {
   let now = Date.now();
   const seen: string[] = [];
   const due = `due.${run}`;
@@ -316,7 +316,7 @@ test('a delayed record is never worked before it is due, and those behind it wai
   await waitUntil('the due record', () => seen.includes(due));
 });
 
-test('a message that its consumers would refuse is never published, nor one that is too large', async () => {
+test('a message that its consumers would refuse, or that is too large, is never published', async () => {
   const wrong = { clientId: 'a' } as unknown as z.infer<typeof usage.schema>;
   await expect(kafka.publish(usage, wrong)).rejects.toMatchObject({ code: 'message-unreadable' });
   const large = aResult('large', { resultJson: 'x'.repeat(checkCompleted.messageBytesMax) });

@@ -1,5 +1,5 @@
-// Scenario: consumers on a real broker whose work hangs, or is held because something is away.
-// A restart repairs the first, so it is dead; a restart would change nothing for the second, so it is alive.
+// Scenario: consumers on a real broker whose handler hangs, or holds a record because a dependency is away.
+// A restart repairs the first, so it is reported dead; it would not help the second, so that one is reported alive.
 import { randomUUID } from 'node:crypto';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
@@ -44,9 +44,9 @@ async function consume(requestId: string, handle: (signal: AbortSignal) => Promi
   return { liveness, kafka, text, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-test('a consumer with a record that hangs is dead, and says which one it is', async () => {
+test('a consumer with a hanging record is dead and names the record', async () => {
   await using consumer = await consume(randomUUID(), (signal) => {
-    // It ends with the test alone.
+    // It ends only with the test.
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
   });
   const faults = await waitUntil('the fault', () => {
@@ -56,33 +56,34 @@ test('a consumer with a record that hangs is dead, and says which one it is', as
   expect(Object.keys(faults)).toEqual([expect.stringMatching(/^test\./)]);
 });
 
-test('a consumer that holds a record because a store is away is well', async () => {
+test('a consumer that holds a record because a store is away is alive', async () => {
   let tries = 0;
   await using consumer = await consume(randomUUID(), async () => {
     tries++;
     throw new ServiceError('store-unavailable', 'away');
   });
   const began = performance.now();
-  // For longer than a hanging one would have taken to be found out.
+  // Longer than it takes to detect a hanging consumer.
   await waitUntil('tries', () => tries > 3 && performance.now() - began > 2 * STALL_MS);
   expect(consumer.liveness.faults()).toEqual({});
 });
 
-test('a consumer that is left without a partition says so by the names of its group and topic', async () => {
+test('a consumer without a partition logs the names of its group and topic', async () => {
   const lines: string[] = [];
   const log = makeLogger('test', 'warn', { write: (line) => void lines.push(line) });
   await using kafka = await connectKafka(testConfig(2), 'test', { ...testContext(), log });
   await using stack = new AsyncDisposableStack();
   const groupId = `test.${randomUUID()}`;
-  // The smallest topic that there is.
+  // The topic with the fewest partitions.
   const topic = { ...checkCompleted, ...deadLetterSpecOf(checkCompleted) };
+  // One after the other: of consumers of one group that stop together, kafkajs may leave timers behind.
   for (let count = 0; count <= topic.partitionCount; count++)
     stack.use(await kafka.consume({ groupId, topics: [topic], window: 1, handle: async () => undefined }));
   const said = await waitUntil('the warning', () => lines.find((line) => line.includes('no partition')));
   expect(JSON.parse(said)).toMatchObject({ group: groupId, topics: [topic.name] });
 });
 
-test('a Redis that may drop results is warned of by the name of the setting', async () => {
+test('a service warns of a Redis that may drop results, and names the setting', async () => {
   const lines: string[] = [];
   const log = makeLogger('test', 'warn', { write: (line) => void lines.push(line) });
   const config = testConfig(2);
@@ -96,7 +97,7 @@ test('a Redis that may drop results is warned of by the name of the setting', as
   }
 });
 
-test('a consumer shows that it is a member, what it has and how often that changed', async () => {
+test('the metrics of a consumer show its membership, its partitions and its rebalances', async () => {
   await using consumer = await consume(randomUUID(), async () => undefined);
   const text = await consumer.text();
   expect(text).toMatch(/rolecall_consumer_joined\{.*group="test\..*\} 1/);

@@ -1,9 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { testConfig } from '../support/connections.ts';
 import {
   PASSWORD,
   type PortalClient,
@@ -11,24 +7,24 @@ import {
   signUp,
   startPortal,
 } from '../support/start-portal.ts';
+import { testStores } from '../support/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: one visitor sends half requests, or signs in many times at once. Everybody else is served; beside half
-// requests also other visitors from the same address.
+// Scenario: one visitor sends half requests, or signs in many times at once. Everyone else is served; for half requests
+// this includes other visitors from the same address.
 
 const HALVES = 510;
-/** Of one address, which may hold as many as are free of 256. */
+/** Connections of one address, which may hold as many as are free of 256. */
 const HALVES_KEPT = 128;
 
 const config = testConfig(13);
+const stores = testStores(13);
 let portal: RunningPortal;
 const stack = new AsyncDisposableStack();
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  const connection: RedisConnection = stack.use(await connectTestRedis(config));
-  const kafka = stack.use(await connectTestKafka(config));
-  await rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+  await stores.rebuild();
   portal = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8' }));
 });
 
@@ -37,7 +33,7 @@ afterAll(async () => {
   await stack.disposeAsync();
 });
 
-/** A sign-in that never ends; whether it was answered. */
+/** A sign-in whose body never ends, and whether it was answered. */
 function sendHalf() {
   const { port, host } = new URL(portal.url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -62,11 +58,11 @@ const signIn = (client: PortalClient, address: string) =>
     { 'x-forwarded-for': address },
   );
 
-test('pages and sign-ins are served while 510 sign-ins of one address are half-sent', async () => {
+test('pages and sign-ins are served while one address holds 510 half-sent sign-ins', async () => {
   const client = await signUp(portal.url);
   const halves = Array.from({ length: HALVES }, sendHalf);
   const refused = () => halves.filter(({ answer }) => answer !== '');
-  await waitUntil('the half-sent ones beyond the bound to be refused', () => {
+  await waitUntil('the half-sent sign-ins beyond the bound to be refused', () => {
     return refused().length >= HALVES - HALVES_KEPT;
   });
   expect((await fetch(`${portal.url}/`)).status).toBe(200);
@@ -79,7 +75,7 @@ test('pages and sign-ins are served while 510 sign-ins of one address are half-s
   for (const status of statuses) expect(['408', '503']).toContain(status);
 });
 
-test('sign-ins of one address that fill the queue of passwords keep nobody at another one out', async () => {
+test('sign-ins of one address that fill the password queue do not block another address', async () => {
   const other = await signUp(portal.url);
   const ended = new AbortController();
   const statuses: number[] = [];
@@ -97,9 +93,9 @@ test('sign-ins of one address that fill the queue of passwords keep nobody at an
     statuses.push(response.status);
   });
   await waitUntil('the queue to be full', () => statuses.includes(503));
-  // It displaces one of those that wait, and is the next whose turn it is.
+  // It displaces a waiting one of the flooding address, and is the next in line.
   expect((await signIn(other, '192.0.2.2')).status).toBe(200);
-  // None of them was charged as a wrong password although it was not looked at: that would be 429 at last.
+  // A sign-in that was displaced is not charged as a wrong password: in the end that would give 429.
   for (const status of statuses) expect([401, 503]).toContain(status);
   ended.abort();
   await Promise.allSettled(all);

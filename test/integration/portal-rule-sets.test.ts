@@ -1,25 +1,22 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { testConfig } from '../support/connections.ts';
 import { makeAdmin } from '../support/run-admin.ts';
 import { createApp, type RunningPortal, signUp, startPortal } from '../support/start-portal.ts';
+import { testStores } from '../support/test-stores.ts';
 
-// Scenario: a developer and an operator work on the same rule sets, one in a real portal, the other by the command.
+// Scenario: a developer in a real portal and an operator with the command work on the same rule sets.
 
 const config = testConfig(2);
+const stores = testStores(2);
 const admin = makeAdmin(config);
 const RULE = { type: 'NATIVE', chainId: 1, roleId: 'holder' };
 const stack = new AsyncDisposableStack();
 let portal: RunningPortal;
 
 beforeAll(async () => {
-  const { redis } = stack.use(await connectTestRedis(config));
-  const kafka = stack.use(await connectTestKafka(config));
-  await rebuildViews({ ...openViews(redis), kafka, now: Date.now, log: makeSilentLogger() });
+  await stores.rebuild();
   portal = stack.use(await startPortal(config));
 });
 afterAll(() => stack.disposeAsync());
@@ -43,7 +40,7 @@ function fileOf(content: unknown): string {
   return file;
 }
 
-test('a developer stores, lists, changes and deletes a rule set, and the trail tells of it', async () => {
+test('a developer stores, lists, changes and deletes a rule set, and the audit trail records it', async () => {
   const { client, clientId, api, put } = await aDeveloper();
   expect(await put('vip.1', { name: 'VIP', rules: [RULE] }, 0)).toMatchObject({
     status: 200,
@@ -67,7 +64,7 @@ test('a developer stores, lists, changes and deletes a rule set, and the trail t
   ]);
 });
 
-test('every fault of the rules has its pointer, and a change meanwhile is 412', async () => {
+test('every fault of the rules has its pointer, and a concurrent change gets 412', async () => {
   const { put } = await aDeveloper();
   const faulty = await put('a', { rules: [{ ...RULE, minToken: 'x' }, { type: 'ERC20' }], more: 1 });
   expect(faulty.status).toBe(422);
@@ -121,7 +118,7 @@ test('the command stores the rules of a file, and the portal shows them with the
   });
 });
 
-test('the command refuses a file that is no rule set, naming each fault', async () => {
+test('the command refuses a file that is not a rule set and names each fault', async () => {
   const { clientId } = await aDeveloper();
   const refused = await admin(
     'rule-set',
@@ -131,7 +128,7 @@ test('the command refuses a file that is no rule set, naming each fault', async 
     fileOf({ rules: [{ ...RULE, chainId: 'x' }] }),
   );
   expect(refused).toMatchObject({
-    exitCode: 1,
+    exitCode: 2,
     value: { error: { code: 'usage-invalid', message: expect.stringContaining('/rules/0/chainId') } },
   });
 });

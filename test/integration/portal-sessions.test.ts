@@ -1,8 +1,6 @@
-import type { RedisConnection } from '#shared/redis/connect.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { makeSessions } from '../../services/developer-portal/sessions.ts';
+import { testConfig } from '../support/connections.ts';
 import {
   createApp,
   makePortalClient,
@@ -11,21 +9,20 @@ import {
   signUp,
   startPortal,
 } from '../support/start-portal.ts';
+import { testStores } from '../support/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of them with ill intent.
-// Whatever they send, nobody gets at what is another's, and nothing that was ended goes on.
+// Nobody reaches the data of another account, and an ended session stays ended.
 
 const config = testConfig(11);
-let connection: RedisConnection;
+const stores = testStores(11);
 let portal: RunningPortal;
 let other: RunningPortal;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  connection = stack.use(await connectTestRedis(config));
-  const kafka = stack.use(await connectTestKafka(config));
-  await rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+  await stores.rebuild();
   [portal, other] = await Promise.all([startPortal(config), startPortal(config)]);
   stack.use(portal);
   stack.use(other);
@@ -33,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-test('two who sign up with one address at once, at two portals, have one account', async () => {
+test('two sign-ups with one address at once, at two portals, make one account', async () => {
   const client = makePortalClient(portal.url);
   const credentials = { email: client.email, password: PASSWORD };
   const answers = await Promise.all(
@@ -45,11 +42,11 @@ test('two who sign up with one address at once, at two portals, have one account
     ),
   );
   expect(answers.map(({ status, body }) => [status, body])).toEqual(Array(4).fill([202, {}]));
-  const all = await openViews(connection.redis).accounts.list();
+  const all = await openViews(stores.redis).accounts.list();
   expect(all.filter(({ email }) => email.toLowerCase() === client.email)).toHaveLength(1);
 });
 
-test('nobody learns whether an address is known, nor takes its account over by signing up again', async () => {
+test('signing up again neither reveals that an address is known nor takes its account over', async () => {
   const known = await signUp(portal.url);
   const stranger = makePortalClient(portal.url);
   const again = { email: known.email, password: 'another password' };
@@ -63,7 +60,7 @@ test('nobody learns whether an address is known, nor takes its account over by s
   expect(one).toEqual(two);
 });
 
-test('the cookie is out of reach of scripts and of other sites, and its token is nowhere in Redis', async () => {
+test('scripts and other sites cannot read the cookie, and Redis does not hold its token', async () => {
   const client = makePortalClient(portal.url);
   const credentials = { email: client.email, password: PASSWORD };
   await client.send('POST', '/api/sign-up', credentials);
@@ -71,12 +68,12 @@ test('the cookie is out of reach of scripts and of other sites, and its token is
   expect(headers.get('set-cookie')).toMatch(
     /^rolecall_session=[\w-]{43}; Max-Age=\d+; Path=\/; .*HttpOnly; SameSite=Strict$/,
   );
-  const keys = await connection.redis.keys('*');
+  const keys = await stores.redis.keys('*');
   expect(keys.filter((key) => key.startsWith('session:')).length).toBeGreaterThan(0);
   expect(keys.join()).not.toContain(client.token());
 });
 
-test('a session that was signed out of, rotated by a sign-in or ended by a new password is refused', async () => {
+test('a session is refused after a sign-out, a new sign-in or a new password', async () => {
   const client = await signUp(portal.url);
   const first = client.token();
   await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD });
@@ -109,7 +106,62 @@ test('a session that was signed out of, rotated by a sign-in or ended by a new p
   expect([client.token(), await isLive(last)]).toEqual([undefined, false]);
 });
 
-test('a session ends when it is not used, and in any case after its longest life', async () => {
+type OpenSession = { sessionId: string; browser: string; address: string; usedAt: string; current: boolean };
+
+test('an account lists its sessions and ends one or all others, and every portal refuses these at once', async () => {
+  const client = await signUp(portal.url);
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+  const signInAt = async ({ url }: RunningPortal) => {
+    const session = makePortalClient(url, client.email);
+    const credentials = { email: client.email, password: PASSWORD };
+    await session.send('POST', '/api/sign-in', credentials, { 'user-agent': agent });
+    return session;
+  };
+  const [second, third] = [await signInAt(other), await signInAt(portal)];
+  const list = async () => (await client.get<OpenSession[]>('/api/sessions')).body;
+  const statuses = async () => {
+    const answers = await Promise.all([client, second, third].map((one) => one.get('/api/session')));
+    return answers.map(({ status }) => status);
+  };
+  const sessions = await list();
+  expect(sessions.map(({ current }) => current)).toEqual([true, false, false]);
+  expect(sessions[1]).toMatchObject({ browser: 'Firefox on Linux', address: '127.0.0.1' });
+  expect(JSON.stringify(sessions)).not.toContain(client.token());
+
+  const [{ sessionId = '' } = {}] = (await second.get<OpenSession[]>('/api/sessions')).body;
+  const stranger = await signUp(portal.url);
+  for (const id of [sessionId, sessionId.slice(0, 8), 'x'])
+    expect((await stranger.send('DELETE', `/api/sessions/${id}`)).status).toBe(404);
+  await stranger.send('POST', '/api/sessions/end-others');
+  expect(await statuses()).toEqual([200, 200, 200]);
+
+  expect((await client.send('DELETE', `/api/sessions/${sessionId}`)).status).toBe(204);
+  expect((await client.send('DELETE', `/api/sessions/${sessionId}`)).status).toBe(404);
+  expect(await statuses()).toEqual([200, 401, 200]);
+  expect((await client.send('POST', '/api/sessions/end-others')).status).toBe(204);
+  expect(await statuses()).toEqual([200, 401, 401]);
+  expect(await list()).toHaveLength(1);
+});
+
+test('an account has at most 50 sessions, and another one ends the oldest', async () => {
+  const { redis } = stores;
+  const sessions = makeSessions({
+    redis,
+    readAccount: openViews(redis).accounts.read,
+    idleMs: 60_000,
+    lifeMsMax: 60_000,
+  });
+  const client = await signUp(portal.url);
+  const account = await openViews(redis).accounts.findByEmail(client.email);
+  if (!account) throw new Error('the account is missing');
+  const tokens = [];
+  for (let i = 0; i < 51; i++) tokens.push(await sessions.open(account, { browser: 'x', address: 'y' }));
+  expect(await sessions.list(account)).toHaveLength(50);
+  expect((await client.get('/api/session')).status).toBe(401);
+  expect(await sessions.find(tokens.at(-1) ?? '')).toBeDefined();
+});
+
+test('a session ends when it is idle, and in any case after its maximum lifetime', async () => {
   const brief = stack.use(
     await startPortal(config, { PORTAL_SESSION_IDLE_HOURS: '0.0005', PORTAL_SESSION_HOURS: '0.001' }),
   );
@@ -121,14 +173,14 @@ test('a session ends when it is not used, and in any case after its longest life
   });
   const idle = await signUp(brief.url);
   await waitUntil('the idle session to be gone', async () => {
-    const sessions = await connection.redis.keys('session:*');
-    const ends = await Promise.all(sessions.map((key) => connection.redis.pttl(key)));
+    const sessions = await stores.redis.keys('session:*');
+    const ends = await Promise.all(sessions.map((key) => stores.redis.pttl(key)));
     return ends.every((ms) => ms < 0 || ms > 10_000);
   });
   expect((await idle.get('/api/session')).status).toBe(401);
 });
 
-test('who guesses passwords is slowed down, and the owner at another address is not', async () => {
+test('guessing passwords is slowed down, and the owner at another address is not affected', async () => {
   const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
   const client = await signUp(portal.url);
   const attempt = (address: string, password: string) =>
@@ -146,7 +198,7 @@ test('who guesses passwords is slowed down, and the owner at another address is 
   expect((await attempt('192.0.2.2', PASSWORD)).status).toBe(200);
 });
 
-test('a password is guessed no oftener from many addresses of one IPv6 network', async () => {
+test('many addresses of one IPv6 network share one limit for guessing passwords', async () => {
   const guarded = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8,::1' }));
   const client = await signUp(portal.url);
   const guess = (address: string) =>
@@ -162,7 +214,7 @@ test('a password is guessed no oftener from many addresses of one IPv6 network',
   expect((await guess('2001:db8:1:3::1')).status).toBe(401);
 });
 
-test('a write from another origin is refused, also with a good session', async () => {
+test('a write from another origin is refused, even with a valid session', async () => {
   const client = await signUp(portal.url);
   const forge = (headers: Record<string, string | undefined>) =>
     client.send('POST', '/api/apps', { name: 'forged' }, headers);
@@ -179,7 +231,7 @@ test('a write from another origin is refused, also with a good session', async (
   expect((await forge({ origin: undefined, 'sec-fetch-site': 'same-origin' })).status).toBe(201);
 });
 
-test('without a session there is nothing, and without the right of an operator nothing of theirs', async () => {
+test('requests without a session are refused, and operator requests without operator rights', async () => {
   const nobody = makePortalClient(portal.url);
   for (const path of ['/api/session', '/api/apps', '/api/audit', '/api/operator/accounts'])
     expect(await nobody.get(path)).toMatchObject({ status: 401, body: { code: 'session-missing' } });
@@ -191,7 +243,7 @@ test('without a session there is nothing, and without the right of an operator n
   expect(approved).toMatchObject({ status: 403, body: { code: 'operator-required' } });
 });
 
-test('a deleted account is gone at once, and its address may be signed up with again', async () => {
+test('a deleted account is gone at once, and its address can sign up again', async () => {
   const client = await signUp(portal.url);
   await createApp(client);
   const refused = await client.send('POST', '/api/account/delete', { password: 'wrong' });

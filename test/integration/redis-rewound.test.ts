@@ -12,9 +12,7 @@ import {
   webhookAttempted,
   webhookRetry,
 } from '#shared/contracts/webhook.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { makeAdmitter, readMonthUsed } from '#shared/redis/admit.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeSavePositions } from '#shared/redis/positions.ts';
 import { savingOf } from '#shared/redis/results.ts';
@@ -25,39 +23,32 @@ import { spawnChild } from '../../deploy/local/child.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
 import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { connectTestRedis, testConfig } from '../support/connections.ts';
+import { testStores } from '../support/test-stores.ts';
 
-// Scenario: a Redis comes back with its marker and without its last writes, as after a failover. It is rewound here to
-// what it held before, on a database of this file's own, and shows itself as another run of the server.
+// Scenario: a Redis comes back with its marker and without its last writes, as after a failover. The tests restore an
+// earlier snapshot into a database of this file's own, and make it look like another run of the server.
 
-let kafka: KafkaConnection;
-let connection: RedisConnection;
+const stores = testStores(14);
 let views: ReturnType<typeof openViews>;
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 const month = new Date().toISOString().slice(0, 7);
 
-beforeAll(async () => {
-  const config = testConfig(14);
-  connection = await connectTestRedis(config);
-  kafka = await connectTestKafka(config);
-  views = openViews(connection.redis);
-});
-
-afterAll(async () => {
-  await kafka[Symbol.asyncDispose]();
-  await connection[Symbol.asyncDispose]();
+beforeAll(() => {
+  views = openViews(stores.redis);
 });
 
 beforeEach(async () => {
-  await connection.redis.flushdb();
+  await stores.redis.flushdb();
   await makeWhole();
 });
 
-const makeWhole = () => makeViewsWhole({ ...views, kafka, now: Date.now, log: makeSilentLogger() });
+const makeWhole = () =>
+  makeViewsWhole({ ...views, kafka: stores.kafka, now: Date.now, log: makeSilentLogger() });
 
-/** What Redis holds now; called, it holds just that again. */
+/** Takes a snapshot of Redis; the returned function restores it. */
 async function remember(): Promise<() => Promise<void>> {
-  const { redis } = connection;
+  const { redis } = stores;
   const kept = await Promise.all(
     (await redis.keys('*')).map(async (key) => ({
       key,
@@ -71,14 +62,14 @@ async function remember(): Promise<() => Promise<void>> {
   };
 }
 
-/** As another server that has these data shows itself. */
-const becomeAnotherRun = () => connection.redis.set(VIEW_KEYS.run, 'of-another-server');
+/** Makes Redis look like another server that has these data. */
+const becomeAnotherRun = () => stores.redis.set(VIEW_KEYS.run, 'of-another-server');
 
 const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_rewound', over);
 
 /** Accepts a check as a gateway does: charged in Redis, then published. */
 async function accept(clientId: string): Promise<string> {
-  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const { admit } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
   const keyHash = randomUUID();
   const claim = { keyHash, bodyHash: 'b' };
@@ -89,7 +80,7 @@ async function accept(clientId: string): Promise<string> {
     check: { seed: '1.00', claim },
   });
   const requestId = randomUUID();
-  await kafka.publish(checkRequestedBulk, {
+  await stores.kafka.publish(checkRequestedBulk, {
     requestId,
     clientId,
     account: `0x${'1'.repeat(40)}`,
@@ -105,17 +96,17 @@ async function accept(clientId: string): Promise<string> {
   return requestId;
 }
 
-/** Handles a result as a result-store does: saved, and its offset noted and committed. */
+/** Handles a result as a result-store does: the result is saved, and its offset is noted and committed. */
 async function complete(result: CheckCompleted): Promise<void> {
-  await kafka.publish(checkCompleted, result);
+  await stores.kafka.publish(checkCompleted, result);
   await views.results.saveIfAbsent(savingOf(result));
-  const ends = await kafka.admin.fetchTopicOffsets(checkCompleted.name);
-  await makeSavePositions(connection.redis)(
+  const ends = await stores.kafka.admin.fetchTopicOffsets(checkCompleted.name);
+  await makeSavePositions(stores.redis)(
     ends.map(({ partition, high }) => ({ topic: checkCompleted.name, partition, offset: Number(high) })),
   );
 }
 
-test('a result whose offset was committed comes back, and nothing is read or written before it has', async () => {
+test('a result whose offset was committed comes back, and nothing is read or written before that', async () => {
   const [kept, lost] = [aResult(), aResult({ resultJson: '{"n":2}' })];
   await complete(kept);
   const rewind = await remember();
@@ -129,7 +120,7 @@ test('a result whose offset was committed comes back, and nothing is read or wri
   expect(await views.results.readMany([kept.requestId, lost.requestId])).toEqual(['{"n":1}', '{"n":2}']);
 });
 
-test('the month counts every check that was accepted, those that were lost and those that were not, once', async () => {
+test('the month counts each accepted check once, whether Redis lost it or not', async () => {
   const clientId = `app_${randomUUID()}`;
   const accepted = await Promise.all(Array.from({ length: 5 }, () => accept(clientId)));
   const rewind = await remember();
@@ -137,25 +128,25 @@ test('the month counts every check that was accepted, those that were lost and t
   const undecided = { clientId, decided: false, chargedMonth: month };
   await complete(aResult({ ...undecided, requestId: accepted[0] ?? '' }));
   await complete(aResult({ ...undecided, requestId: accepted[11] ?? '' }));
-  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(10);
+  expect(await readMonthUsed(stores.redis, clientId, month)).toBe(10);
   await rewind();
   await becomeAnotherRun();
   await makeWhole();
-  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(10);
-  // Again, with nothing lost: nothing is counted a second time.
+  expect(await readMonthUsed(stores.redis, clientId, month)).toBe(10);
+  // A second repair with nothing lost counts nothing again.
   await becomeAnotherRun();
   await makeWhole();
-  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(10);
+  expect(await readMonthUsed(stores.redis, clientId, month)).toBe(10);
 });
 
-test('an app whose first check of the hour was lost is charged for it', async () => {
+test('an app whose first check of the hour was lost is charged for that check', async () => {
   const clientId = `app_${randomUUID()}`;
   const rewind = await remember();
   await accept(clientId);
   await rewind();
   await becomeAnotherRun();
   await makeWhole();
-  expect(await readMonthUsed(connection.redis, clientId, month)).toBe(1);
+  expect(await readMonthUsed(stores.redis, clientId, month)).toBe(1);
 });
 
 test('a written document and its audit entry come back', async () => {
@@ -173,11 +164,11 @@ test('a written document and its audit entry come back', async () => {
     limits: { tier: 'free' as const, requestsPerSecond: 10, requestsPerMonth: 10_000 },
     ...{ keys: [], webhookSecrets: [], createdAt },
   };
-  await kafka.publish(clientApp, app);
+  await stores.kafka.publish(clientApp, app);
   await views.clientApps.project(app);
   const rewind = await remember();
   const changed = { ...app, version: 2, suspended: true };
-  await kafka.publish(clientApp, changed);
+  await stores.kafka.publish(clientApp, changed);
   await views.clientApps.project(changed);
   const entry = {
     accountId: clientId,
@@ -187,7 +178,7 @@ test('a written document and its audit entry come back', async () => {
     subject: 's',
     at: createdAt,
   };
-  await kafka.publish(audit, entry);
+  await stores.kafka.publish(audit, entry);
   await views.auditTrail.record(entry);
   await rewind();
   await becomeAnotherRun();
@@ -196,7 +187,7 @@ test('a written document and its audit entry come back', async () => {
   expect(await views.auditTrail.ofAccount(clientId, 10)).toHaveLength(1);
 });
 
-test('a deferred webhook is delivered, although Redis lost the release of its claim', async () => {
+test('a deferred webhook is delivered even if Redis lost the release of its claim', async () => {
   const delivery: WebhookRetry = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
@@ -212,7 +203,7 @@ test('a deferred webhook is delivered, although Redis lost the release of its cl
   expect(await views.deliveries.claim(delivery, 'first/0/1', Date.now())).toBe('claimed');
   const rewind = await remember();
   await views.deliveries.releaseClaim(delivery, 'first/0/1', later());
-  await kafka.publish(webhookRetry['5s'], { ...delivery, deferralCount: 1 });
+  await stores.kafka.publish(webhookRetry['5s'], { ...delivery, deferralCount: 1 });
   const logged: WebhookAttempted = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
@@ -225,7 +216,7 @@ test('a deferred webhook is delivered, although Redis lost the release of its cl
     callbackUrl: 'https://example.com/',
     retainUntil: later(),
   };
-  await kafka.publish(webhookAttempted, logged);
+  await stores.kafka.publish(webhookAttempted, logged);
   await views.deliveries.record(logged);
   await rewind();
   await becomeAnotherRun();
@@ -234,8 +225,8 @@ test('a deferred webhook is delivered, although Redis lost the release of its cl
   expect(await views.deliveries.claim(delivery, 'again/0/1', Date.now())).toBe('claimed');
 });
 
-test('a Redis that lost writes behind a connection that held is found at the next commit', async () => {
-  const save = makeSavePositions(connection.redis);
+test('lost writes behind a connection that stayed open are detected at the next commit', async () => {
+  const save = makeSavePositions(stores.redis);
   const at = (offset: number) => [{ topic: 'any', partition: 0, offset }];
   await save(at(10));
   const rewind = await remember();
@@ -248,8 +239,8 @@ test('a Redis that lost writes behind a connection that held is found at the nex
   expect(await views.views.look()).toBe('whole');
 });
 
-test('a rebuild that was under way on another server does not end on this one', async () => {
-  await connection.redis.flushdb();
+test('a rebuild that began on another server does not finish on this one', async () => {
+  await stores.redis.flushdb();
   await views.views.look();
   await views.views.lock('mine');
   await becomeAnotherRun();
@@ -257,7 +248,7 @@ test('a rebuild that was under way on another server does not end on this one', 
   expect(await views.views.finish('mine')).toBe(false);
 });
 
-test('a Redis Cluster is refused at the start, by name', async () => {
+test('a Redis Cluster is refused by name at the start', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-cluster-'));
   const [port = 0] = await findFreePorts(1);
   const settings = { port, bind: '127.0.0.1', 'cluster-enabled': 'yes', save: '', dir };

@@ -6,30 +6,26 @@ import { type CheckRequested, checkRequestedBulk } from '#shared/contracts/check
 import { type ClientApp, clientApp } from '#shared/contracts/client-app.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { type WebhookAttempted, webhookAttempted } from '#shared/contracts/webhook.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { GENERATION_KEY, makeViewState } from '#shared/redis/view.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { makeProjector } from '../../services/result-store/project-document.ts';
 import { aCheckCompleted } from '../support/a-check-completed.ts';
 import { aCheckResult } from '../support/a-check-result.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { testStores } from '../support/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: the views live in a real Redis of which this file owns one database, and in a real Kafka.
-// What is checked is what everybody else relies on: the first result wins, and an emptied Redis comes back whole.
+// Scenario: the views are in a real Kafka and in a database of a real Redis that only this file uses. The tests check
+// what every other part relies on: the first result wins, and an emptied Redis is rebuilt completely.
 
-let kafka: KafkaConnection;
-let connection: RedisConnection;
+const stores = testStores(1);
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_views', over);
 const aCheck = (requestId: string, clientId: string): CheckRequested => ({
@@ -55,36 +51,19 @@ const anApp = (version: number, name: string, clientId = 'app_views'): ClientApp
   webhookSecrets: [],
   createdAt: '2026-11-21T10:00:00.000Z',
 });
-/** What every app did in this hour and the last one. */
+/** The hourly totals of every app for this hour and the last one. */
 async function readRecent(): Promise<Usage[]> {
-  const figures = makeUsageFigures(connection.redis);
+  const figures = makeUsageFigures(stores.redis);
   return Promise.all((await figures.listRecent(Date.now())).map(figures.read));
 }
-const rebuildWith = () => ({
-  ...openViews(connection.redis),
-  kafka,
-  now: Date.now,
-  log: makeSilentLogger(),
-});
-
-beforeAll(async () => {
-  const config = testConfig(1);
-  connection = await connectTestRedis(config);
-  kafka = await connectTestKafka(config);
-});
-
-afterAll(async () => {
-  await kafka[Symbol.asyncDispose]();
-  await connection[Symbol.asyncDispose]();
-});
 
 beforeEach(async () => {
-  await connection.redis.flushdb();
-  await rebuildViews(rebuildWith());
+  await stores.redis.flushdb();
+  await stores.rebuild();
 });
 
-test('the first stored result wins, byte for byte, and later ones get it back', async () => {
-  const results = makeResults(connection.redis);
+test('the first stored result wins, byte for byte, and later saves return it', async () => {
+  const results = makeResults(stores.redis);
   const first = aResult();
   expect(await results.saveIfAbsent(savingOf(first))).toBe('{"n":1}');
   expect(await results.saveIfAbsent(savingOf({ ...first, resultJson: '{"n":2}' }))).toBe('{"n":1}');
@@ -92,18 +71,18 @@ test('the first stored result wins, byte for byte, and later ones get it back', 
   expect(await results.readMany(['unknown', first.requestId])).toEqual([undefined, '{"n":1}']);
 });
 
-test('a check of which nothing was decided is refunded to its month once, however often it is saved', async () => {
-  const results = makeResults(connection.redis);
+test('an undecided check is refunded to its month once, however often it is saved', async () => {
+  const results = makeResults(stores.redis);
   const undecided = aResult({ decided: false, chargedMonth: '2026-11' });
   const counter = monthCounterKey('app_views', '2026-11');
-  await connection.redis.set(counter, 5);
+  await stores.redis.set(counter, 5);
   await results.saveIfAbsent(savingOf(undecided));
   await results.saveIfAbsent(savingOf(undecided));
-  expect(await connection.redis.get(counter)).toBe('4');
+  expect(await stores.redis.get(counter)).toBe('4');
 });
 
-test('the log of an app has each check once, newest first, and no more than its bound', async () => {
-  const { results, checkLog } = openViews(connection.redis);
+test('the log of an app is bounded and has each check once, newest first', async () => {
+  const { results, checkLog } = openViews(stores.redis);
   const countMade = CHECK_LOG_COUNT_MAX + 100;
   const checks = Array.from({ length: countMade }, (_, i) =>
     aResult({
@@ -112,7 +91,7 @@ test('the log of an app has each check once, newest first, and no more than its 
       acceptedAt: new Date(Date.now() - (countMade - i) * 1_000).toISOString(),
     }),
   );
-  // In any order, and some of them twice: partitions are read one after another, and records are delivered again.
+  // In any order, and some of them twice: partitions are read one after another, and records are redelivered.
   for (const check of [...checks.toReversed(), ...checks.slice(0, 50)])
     await results.saveIfAbsent(savingOf(check));
   const logged = await checkLog.list('app_views');
@@ -123,35 +102,35 @@ test('the log of an app has each check once, newest first, and no more than its 
       .map(({ requestId }) => requestId)
       .toReversed(),
   );
-  expect(await connection.redis.zcard('check-log:{app_views}')).toBeLessThan(CHECK_LOG_COUNT_MAX + 64);
-  expect(await connection.redis.pttl('check-log:{app_views}')).toBeGreaterThan(0);
+  expect(await stores.redis.zcard('check-log:{app_views}')).toBeLessThan(CHECK_LOG_COUNT_MAX + 64);
+  expect(await stores.redis.pttl('check-log:{app_views}')).toBeGreaterThan(0);
 });
 
-test('a result that is saved after its end gives its check back once, however often it is saved', async () => {
-  const results = makeResults(connection.redis);
+test('a result that is saved after its retention refunds its check once, however often it is saved', async () => {
+  const results = makeResults(stores.redis);
   const ended = new Date(Date.now() - 1).toISOString();
   const late = aResult({ decided: false, chargedMonth: '2026-11', retainUntil: ended });
   const counter = monthCounterKey('app_views', '2026-11');
-  await connection.redis.set(counter, 5);
+  await stores.redis.set(counter, 5);
   await results.saveIfAbsent(savingOf(late));
   await results.saveIfAbsent(savingOf(late));
-  expect(await connection.redis.get(counter)).toBe('4');
+  expect(await stores.redis.get(counter)).toBe('4');
   expect(await results.read(late.requestId)).toBeUndefined();
 });
 
 test('without the generation marker nothing is read and nothing is written', async () => {
-  const results = makeResults(connection.redis);
-  await makeViewState(connection.redis).invalidate();
+  const results = makeResults(stores.redis);
+  await makeViewState(stores.redis).invalidate();
   await expect(results.read('r')).rejects.toMatchObject({ code: 'view-rebuilding' });
   await expect(results.saveIfAbsent(savingOf(aResult()))).rejects.toMatchObject({ code: 'view-rebuilding' });
-  await expect(makeClientApps(connection.redis).read('app_views')).rejects.toMatchObject({
+  await expect(makeClientApps(stores.redis).read('app_views')).rejects.toMatchObject({
     code: 'view-rebuilding',
   });
 });
 
-test('what shares a command with a rebuilder fails alone, as does a call that meets a broken key', async () => {
-  const results = makeResults(connection.redis);
-  const views = makeViewState(connection.redis);
+test('a call succeeds or fails alone beside a call of a rebuild or one that meets a broken key', async () => {
+  const results = makeResults(stores.redis);
+  const views = makeViewState(stores.redis);
   await views.invalidate();
   await views.lock('mine');
   const [everyday, rebuilt] = await Promise.allSettled([
@@ -161,7 +140,7 @@ test('what shares a command with a rebuilder fails alone, as does a call that me
   expect(everyday).toMatchObject({ reason: { code: 'view-rebuilding' } });
   expect(rebuilt).toMatchObject({ value: '{"n":1}' });
   await views.finish('mine');
-  await connection.redis.lpush('result:r-broken', 'not a text');
+  await stores.redis.lpush('result:r-broken', 'not a text');
   const [broken, whole] = await Promise.allSettled([
     results.saveIfAbsent(savingOf(aResult({ requestId: 'r-broken' }))),
     results.saveIfAbsent(savingOf(aResult({ requestId: 'r-whole' }))),
@@ -171,102 +150,108 @@ test('what shares a command with a rebuilder fails alone, as does a call that me
 });
 
 test('an older version of a client app never replaces a newer one', async () => {
-  const apps = makeClientApps(connection.redis);
+  const apps = makeClientApps(stores.redis);
   expect(await apps.project(anApp(2, 'new'))).toBe(true);
   expect(await apps.project(anApp(1, 'old'))).toBe(false);
   expect((await apps.read('app_views'))?.name).toBe('new');
 });
 
-test('a key that was revoked stays revoked after a wipe, whatever stands before it in the topic', async () => {
+test('a revoked key stays revoked after a wipe, whatever the topic holds before it', async () => {
   const clientId = `app_${randomUUID()}`;
   const createdAt = '2026-11-21T10:00:00.000Z';
   const key = { keyId: 'key_1', hash: randomUUID(), name: 'k', prefix: 'rc_', lastFour: '0000', createdAt };
   const late = { ...anApp(2, 'app', clientId), keys: [{ ...key, marketplace: false }] };
   const revokedAt = '2026-11-21T11:00:00.000Z';
   const revoked = { ...late, keys: late.keys.map((one) => ({ ...one, revokedAt })) };
-  const apps = makeClientApps(connection.redis);
-  // Of two writers of one version the first gave up, and its document came into the topic all the same.
-  await kafka.publish(clientApp, late);
-  await kafka.publish(clientApp, revoked);
+  const apps = makeClientApps(stores.redis);
+  // Two writers made one version; the first gave up, and its document still reached the topic.
+  await stores.kafka.publish(clientApp, late);
+  await stores.kafka.publish(clientApp, revoked);
   await apps.project(revoked);
   const follow = makeProjector<ClientApp>({
     project: (document) => apps.project(document),
     read: (document) => apps.read(document.clientId),
-    publish: (document) => kafka.publish(clientApp, document),
+    publish: (document) => stores.kafka.publish(clientApp, document),
   });
   for (const document of [late, revoked]) await follow(document, {} as RecordContext);
   expect((await apps.read(clientId))?.keys[0]?.revokedAt).toBe(revokedAt);
-  await connection.redis.flushdb();
-  await rebuildViews(rebuildWith());
+  await stores.redis.flushdb();
+  await stores.rebuild();
   expect((await apps.read(clientId))?.keys[0]?.revokedAt).toBe(revokedAt);
 });
 
-test('the version of a writer that gave up is not given to another one', async () => {
-  const apps = makeClientApps(connection.redis);
+test('the version of a writer that gave up is not reused', async () => {
+  const apps = makeClientApps(stores.redis);
   const clientId = `app_${randomUUID()}`;
   const first = await apps.lease(clientId, 0, 1);
   const second = await waitUntil('the first lease to end', () => apps.lease(clientId, 0, 10_000));
   expect([first?.version, second.version]).toEqual([1, 2]);
   expect(await apps.lease(clientId, 0, 10_000)).toBeUndefined();
   await apps.project(anApp(2, 'second', clientId));
-  // What the first one wrote comes late, and changes nothing.
+  // The first writer's record arrives late and changes nothing.
   expect(await apps.project(anApp(1, 'first', clientId))).toBe(false);
   expect((await apps.lease(clientId, 2, 10_000))?.version).toBe(3);
 });
 
-test('a key that was used for a second check after a wipe replays the second one', async () => {
+test('an idempotency key that was used again after a wipe replays the second check', async () => {
   const clientId = `app_${randomUUID()}`;
   const [spent, holder] = [randomUUID(), randomUUID()];
   const idempotency = { keyHash: 'k', bodyHash: 'b' };
   const at = (ms: number) => new Date(Date.now() - ms).toISOString();
-  await kafka.publish(checkRequestedBulk, {
+  await stores.kafka.publish(checkRequestedBulk, {
     ...aCheck(holder, clientId),
     idempotency,
     acceptedAt: at(1_000),
   });
-  await kafka.publish(checkRequestedBulk, { ...aCheck(spent, clientId), idempotency, acceptedAt: at(2_000) });
-  await connection.redis.flushdb();
-  await rebuildViews(rebuildWith());
-  const { admit } = makeAdmitter(connection.redis, Date.now);
+  await stores.kafka.publish(checkRequestedBulk, {
+    ...aCheck(spent, clientId),
+    idempotency,
+    acceptedAt: at(2_000),
+  });
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const { admit } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
   const check = { seed: '1.00', claim: idempotency };
   const replay = await admit({ clientId, limits, bucket: 'per-second', check });
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: holder } });
 });
 
-test('the newest total of an hour comes back, whichever of two publishers wrote last', async () => {
+test('the newest total of an hour comes back, regardless of the order of two publishers', async () => {
   const clientId = `app_${randomUUID()}`;
   const hour = new Date().toISOString().slice(0, 13);
   const total = { clientId, hour, refused: 0, month: hour.slice(0, 7), monthTotal: 0 };
-  await kafka.publish(usage, { ...total, accepted: 7, asOf: `${hour}:30:01.000Z` });
-  await kafka.publish(usage, { ...total, accepted: 5, asOf: `${hour}:30:00.000Z` });
-  await connection.redis.flushdb();
-  await rebuildViews(rebuildWith());
+  await stores.kafka.publish(usage, { ...total, accepted: 7, asOf: `${hour}:30:01.000Z` });
+  await stores.kafka.publish(usage, { ...total, accepted: 5, asOf: `${hour}:30:00.000Z` });
+  await stores.redis.flushdb();
+  await stores.rebuild();
   expect((await readRecent()).find((one) => one.clientId === clientId)?.accepted).toBe(7);
 });
 
-test('a rebuild that failed leaves the lock to the next one', async () => {
-  await connection.redis.flushdb();
-  const failing = { ...kafka, readTopic: () => Promise.reject(new Error('the broker is away')) };
-  await expect(rebuildViews({ ...rebuildWith(), kafka: failing })).rejects.toThrow('the broker is away');
-  expect(await rebuildViews(rebuildWith())).toBeDefined();
+test('a failed rebuild releases the lock for the next one', async () => {
+  await stores.redis.flushdb();
+  const failing = { ...stores.kafka, readTopic: () => Promise.reject(new Error('the broker is away')) };
+  await expect(rebuildViews({ ...stores.forRebuild(), kafka: failing })).rejects.toThrow(
+    'the broker is away',
+  );
+  expect(await stores.rebuild()).toBeDefined();
 });
 
 test('an emptied Redis is rebuilt from the topics: apps, and the first of two results', async () => {
   const first = aResult();
   const expired = aResult({ retainUntil: '2020-01-01T00:00:00.000Z' });
-  await kafka.publish(checkCompleted, first);
-  await kafka.publish(checkCompleted, { ...first, resultJson: '{"n":2}' });
-  await kafka.publish(checkCompleted, expired);
-  await kafka.publish(clientApp, anApp(1, 'one', `app_${first.requestId}`));
-  await kafka.publishRecord(checkCompleted.name, { key: 'poison', value: 'not json' });
-  await connection.redis.flushdb();
-  const counts = await rebuildViews(rebuildWith());
+  await stores.kafka.publish(checkCompleted, first);
+  await stores.kafka.publish(checkCompleted, { ...first, resultJson: '{"n":2}' });
+  await stores.kafka.publish(checkCompleted, expired);
+  await stores.kafka.publish(clientApp, anApp(1, 'one', `app_${first.requestId}`));
+  await stores.kafka.publishRecord(checkCompleted.name, { key: 'poison', value: 'not json' });
+  await stores.redis.flushdb();
+  const counts = await stores.rebuild();
   expect(counts?.results).toBeGreaterThanOrEqual(2);
-  const results = makeResults(connection.redis);
+  const results = makeResults(stores.redis);
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.read(expired.requestId)).toBeUndefined();
-  expect((await makeClientApps(connection.redis).read(`app_${first.requestId}`))?.name).toBe('one');
+  expect((await makeClientApps(stores.redis).read(`app_${first.requestId}`))?.name).toBe('one');
 });
 
 const HOUR_MS = 3_600_000;
@@ -283,47 +268,47 @@ const aFailure = (clientId: string, endedMs: number): WebhookAttempted => ({
   retainUntil: new Date(endedMs + HOUR_MS).toISOString(),
 });
 
-test('a failed delivery is listed for 72 hours of its own, whatever was listed before it', async () => {
-  const deliveries = makeDeliveries(connection.redis);
+test('a failed delivery is listed for its own 72 hours, whatever was listed before it', async () => {
+  const deliveries = makeDeliveries(stores.redis);
   const clientId = `app_${randomUUID()}`;
   const [old, young] = [aFailure(clientId, Date.now() - 71 * HOUR_MS), aFailure(clientId, Date.now())];
   await deliveries.record(old);
   await deliveries.record(young);
-  expect(await connection.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
+  expect(await stores.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
   await deliveries.record(aFailure(clientId, Date.now() - 70 * HOUR_MS));
-  expect(await connection.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
+  expect(await stores.redis.pttl(`webhooks-failed:${clientId}`)).toBeGreaterThan(71 * HOUR_MS);
 });
 
-test('a failed delivery outlives a wiped Redis, though its result has ended', async () => {
+test('a failed delivery survives a wiped Redis, even after its result has expired', async () => {
   const failure = aFailure(`app_${randomUUID()}`, Date.now() - 2 * HOUR_MS);
-  await kafka.publish(webhookAttempted, failure);
-  await connection.redis.flushdb();
-  await rebuildViews(rebuildWith());
-  const deliveries = makeDeliveries(connection.redis);
+  await stores.kafka.publish(webhookAttempted, failure);
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const deliveries = makeDeliveries(stores.redis);
   expect((await deliveries.read(failure.requestId))?.state).toBe('exhausted');
   expect(await deliveries.failedSince(failure.clientId, 0)).toEqual([failure.requestId]);
 });
 
-test('of two rebuilders one works and the other stands back', async () => {
-  await connection.redis.flushdb();
-  const outcomes = await Promise.all([rebuildViews(rebuildWith()), rebuildViews(rebuildWith())]);
+test('one of two rebuilders works and the other waits', async () => {
+  await stores.redis.flushdb();
+  const outcomes = await Promise.all([stores.rebuild(), stores.rebuild()]);
   expect(outcomes.filter((counts) => counts === undefined)).toHaveLength(1);
 });
 
-test('a rebuilder whose lock was wiped does not declare the views whole', async () => {
-  const views = makeViewState(connection.redis);
-  await connection.redis.flushdb();
+test('a rebuilder whose lock was wiped does not mark the views as complete', async () => {
+  const views = makeViewState(stores.redis);
+  await stores.redis.flushdb();
   await views.lock('mine');
-  await connection.redis.flushdb();
-  const write = makeResults(connection.redis).saveIfAbsent({ ...savingOf(aResult()), access: 'mine' });
+  await stores.redis.flushdb();
+  const write = makeResults(stores.redis).saveIfAbsent({ ...savingOf(aResult()), access: 'mine' });
   await expect(write).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await views.finish('mine')).toBe(false);
   expect(await views.isWhole()).toBe(false);
 });
 
-test("an emptied Redis gets back what admission keeps: the month's counter, and claims that still replay", async () => {
+test("an emptied Redis gets back the state of admission: the month's counter, and claims that still replay", async () => {
   const clientId = `app_${randomUUID()}`;
-  const { admit, markPublished } = makeAdmitter(connection.redis, Date.now);
+  const { admit, markPublished } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 1_000, requestsPerMonth: 1_000 };
   const claim = { keyHash: 'k', bodyHash: 'b' };
   const ask = (seed: string, withClaim: boolean) =>
@@ -335,25 +320,25 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
     const requestId = randomUUID();
     ids.push(requestId);
     if (seed === '1') await markPublished({ clientId, keyHash: 'k', seed, requestId });
-    await kafka.publish(checkRequestedBulk, {
+    await stores.kafka.publish(checkRequestedBulk, {
       ...aCheck(requestId, clientId),
       acceptedAt: new Date(admission.nowMs).toISOString(),
       chargedMonth: month,
       ...(seed === '1' ? { idempotency: claim } : {}),
     });
     if (seed !== '1') continue;
-    // The totals as the result-store would publish them after the first check.
+    // The totals as the result-store publishes them after the first check.
     const [figures] = (await readRecent()).filter((u) => u.clientId === clientId);
-    if (figures) await kafka.publish(usage, figures);
+    if (figures) await stores.kafka.publish(usage, figures);
   }
   const undecided = { requestId: ids[2] ?? '', clientId, decided: false };
-  await kafka.publish(
+  await stores.kafka.publish(
     checkCompleted,
     aResult({ ...undecided, chargedMonth: new Date().toISOString().slice(0, 7) }),
   );
 
-  await connection.redis.flushdb();
-  await rebuildViews(rebuildWith());
+  await stores.redis.flushdb();
+  await stores.rebuild();
 
   const replay = await ask('4', true);
   expect(replay).toMatchObject({ outcome: 'published', claim: { requestId: ids[0] } });
@@ -361,13 +346,29 @@ test("an emptied Redis gets back what admission keeps: the month's counter, and 
   expect(replay.month?.remaining).toBe(1_000 - 2);
 });
 
-test('a total that is read amid admissions tells by its instant which of them are in it', async () => {
+test('a rebuild raises the counter of a month and never lowers it', async () => {
+  const { redis } = stores;
+  const { admission, views } = openViews(stores.redis);
+  await views.lock('mine');
+  const month = '2026-11';
   const clientId = `app_${randomUUID()}`;
-  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const counter = async () => redis.get(monthCounterKey(clientId, month));
+  await admission.counter(clientId, month, 5, 'mine');
+  expect(await counter()).toBe('5');
+  // A gateway of another version charges while the topics are read.
+  await redis.incrby(monthCounterKey(clientId, month), 3);
+  await admission.counter(clientId, month, 6, 'mine');
+  expect(await counter()).toBe('8');
+  await views.releaseLock('mine');
+});
+
+test('the instant of a total tells which of several concurrent admissions it includes', async () => {
+  const clientId = `app_${randomUUID()}`;
+  const { admit } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 100_000, requestsPerMonth: 100_000 };
   const instants: number[] = [];
   const totals: { monthTotal: number; asOfMs: number }[] = [];
-  // Many within one millisecond, so that an instant that is merely the time would be shared.
+  // Many within one millisecond, so that a timestamp alone would be shared.
   const ask = async () => {
     const { nowMs } = await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
     instants.push(nowMs);
@@ -391,11 +392,11 @@ test('a total that is read amid admissions tells by its instant which of them ar
     expect(instants.filter((atMs) => atMs < asOfMs)).toHaveLength(monthTotal);
 });
 
-test('of admissions that go to Redis together, one with a broken key fails alone', async () => {
-  const { admit } = makeAdmitter(connection.redis, Date.now);
+test('an admission with a broken key fails alone among those that share a pipeline', async () => {
+  const { admit } = makeAdmitter(stores.redis, Date.now);
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
   const [sound, broken, other] = Array.from({ length: 3 }, () => `app_${randomUUID()}`);
-  await connection.redis.set(`rate:{${broken}}:per-second`, 'not a list');
+  await stores.redis.set(`rate:{${broken}}:per-second`, 'not a list');
   const outcomes = await Promise.allSettled(
     [sound, broken, other].map((clientId = '') =>
       admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } }),
@@ -408,19 +409,19 @@ test('of admissions that go to Redis together, one with a broken key fails alone
   ]);
 });
 
-test('no total is read while the views are not whole', async () => {
+test('no total is read while the views are incomplete', async () => {
   const clientId = `app_${randomUUID()}`;
   const limits = { requestsPerSecond: 10, requestsPerMonth: 10 };
-  const { admit } = makeAdmitter(connection.redis, Date.now);
+  const { admit } = makeAdmitter(stores.redis, Date.now);
   await admit({ clientId, limits, bucket: 'per-second', check: { seed: '1.00' } });
-  const marker = await connection.redis.getdel(GENERATION_KEY);
+  const marker = await stores.redis.getdel(GENERATION_KEY);
   await expect(readRecent()).rejects.toMatchObject({ code: 'view-rebuilding' });
-  await connection.redis.set(GENERATION_KEY, marker ?? '');
+  await stores.redis.set(GENERATION_KEY, marker ?? '');
 });
 
-test('a result that somebody wants is announced when it is saved first, and only then', async () => {
-  const results = makeResults(connection.redis);
-  const subscriber = await connection.subscriber();
+test('a requested result is announced when it is first saved, and only then', async () => {
+  const results = makeResults(stores.redis);
+  const subscriber = await stores.connection.subscriber();
   const heard: string[] = [];
   await subscribe(subscriber, 'reply:test', {
     onMessage: (id) => void heard.push(id),

@@ -3,13 +3,13 @@ import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { codesOf, grantedOf } from '../support/chain-checks.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { startDeployer } from '../support/contracts/deploy-contracts.ts';
-import { deployCode } from '../support/hostile-contracts/hostile-contracts.ts';
+import { deployCode, pokingCode, WRITABLE_CODE } from '../support/hostile-contracts/hostile-contracts.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import { type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 
-// Scenario: rules on view functions, several wallets, vaults and past blocks, of contracts that nobody here wrote, on a
-// real chain and by each way of reading it. Hostile contracts stand between them and change nothing for the others.
+// Scenario: rules on view functions, several wallets, vaults and past blocks of third-party contracts, on a real chain
+// and by each way of reading it. Hostile contracts between them change nothing for the others.
 
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const CHAIN = 31_337;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   await deploy('Nft', cold);
   await deploy('Items', cold);
   await deploy('Registry');
-  // Every call answers with the word 2, forever, with nothing, with much, or with a reason to refuse.
+  // Each contract treats every call alike: it answers with the word 2, loops, returns too much or too little, or reverts.
   address['answers2'] = await deployCode(rpcUrl, '600260005260206000f3');
   address['loops'] = await deployCode(rpcUrl, '5b600056');
   address['returnsMuch'] = await deployCode(rpcUrl, '6001600052620100006000f3');
@@ -48,6 +48,8 @@ beforeAll(async () => {
   address['reverts'] = await deployCode(rpcUrl, '60206000fd');
   address['revertsEmpty'] = await deployCode(rpcUrl, '60006000fd');
   address['revertsMuch'] = await deployCode(rpcUrl, '621000006000fd');
+  address['writable'] = await deployCode(rpcUrl, WRITABLE_CODE);
+  address['pokes'] = await deployCode(rpcUrl, pokingCode(address['writable']));
 }, 120_000);
 afterAll(async () => {
   deployer.close();
@@ -109,7 +111,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
   ];
   const VERDICTS = [true, true, true, false, true];
 
-  test('judges what contracts of OpenZeppelin answer', async () => {
+  test('judges the answers of contracts of OpenZeppelin', async () => {
     await using chains = await connect();
     const { roles, errors, details } = await chains.judge({ account: owner, rules: good(), explain: true });
     expect({ granted: roles.map(({ granted }) => granted), errors }).toEqual({
@@ -131,10 +133,22 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
       returnsLittle: 'return-malformed',
       reverts: 'call-reverted',
       revertsEmpty: 'call-reverted',
-      // Without the reader nothing cuts the answer short: it is one without end.
+      // Without the reader nothing cuts the answer short: it is endless.
       revertsMuch: method === 'reader' ? 'call-reverted' : expect.any(String),
     });
     expect(result.roles.map(({ granted }) => granted)).toEqual([...VERDICTS, true, ...VERDICTS]);
+  });
+
+  test('writes of a call are invisible to every other read', async () => {
+    await using chains = await connect();
+    const token = (name: string): Rule =>
+      ({ ...coin('1'), type: 'ERC721', contractAddress: address[name] ?? '', roleId: name }) as Rule;
+    const poke = { ...call('writable', 'function poke() view returns (bool)'), roleId: 'poke' };
+    const result = await chains.judge({ account: owner, rules: [poke, token('pokes'), token('writable')] });
+    expect(result.roles.filter(({ id }) => id !== 'poke')).toEqual([
+      { id: 'pokes', granted: true },
+      { id: 'writable', granted: true },
+    ]);
   });
 
   test('onRevert denies for a revert with data, and for no other failure', async () => {
@@ -202,7 +216,7 @@ describe('vaults', () => {
 
   const NOTHING = [false, false, false, false, false, false];
 
-  test('count nothing until they have delegated, also after they took it back', async () => {
+  test('count only while they have delegated', async () => {
     expect(grantedOf(await grants())).toEqual(NOTHING);
     await give('All', owner, ZERO_WORD, true);
     expect(grantedOf(await grants())).toEqual([true, true, true, true, true, true]);
@@ -210,7 +224,7 @@ describe('vaults', () => {
     expect(grantedOf(await grants())).toEqual(NOTHING);
   });
 
-  test('count as far as each kind of delegation goes', async () => {
+  test('count to the extent of each kind of delegation', async () => {
     await give('ERC721', owner, target('Nft'), 1, ZERO_WORD, true);
     await give('ERC20', owner, target('Coin'), ZERO_WORD, 299n * UNITS);
     await give('ERC1155', owner, target('Items'), 7, ZERO_WORD, 20);
@@ -220,7 +234,7 @@ describe('vaults', () => {
     expect(grantedOf(await grants())).toEqual([true, true, true, true, false, false]);
   });
 
-  test('that delegated to a stranger count nothing, and one that is an account too counts once', async () => {
+  test('do not count if they delegated to a stranger, and count once if they are also an account', async () => {
     const stranger = await (await deployer.provider.getSigner(8)).getAddress();
     await give('All', stranger, ZERO_WORD, true);
     expect(grantedOf(await grants())).toEqual(NOTHING);
@@ -229,19 +243,19 @@ describe('vaults', () => {
     ).toEqual([true, false]);
   });
 
-  test('on a chain without the registry count nothing', async () => {
+  test('do not count on a chain without the registry', async () => {
     await using chains = connectTestChains([{ urls: [rpcUrl] }]);
     const result = await chains.judge({ account: owner, vaults: [cold], rules: rules() });
     expect({ granted: grantedOf(result), errors: result.errors }).toEqual({ granted: NOTHING, errors: [] });
   });
 });
 
-describe('a block of the past', () => {
+describe('a past block', () => {
   const at = (block: number) => ({
     consistency: { blockTag: 'latest' as const, minBlock: {}, atBlock: { [CHAIN]: block } },
   });
 
-  test('is read as it was, and proved', async () => {
+  test('is read and proved', async () => {
     await using chains = connectTo(rpcUrl);
     const before = await deployer.provider.getBlockNumber();
     await deployer.send(7, 'Coin', address['Coin'] ?? '', 'transfer', owner, 10n * UNITS);
@@ -253,7 +267,7 @@ describe('a block of the past', () => {
     await deployer.send(6, 'Coin', address['Coin'] ?? '', 'transfer', cold, 10n * UNITS);
   });
 
-  test('that is still to come is unavailable, and asking again may help', async () => {
+  test('is unavailable while it is not mined, and asking again may help', async () => {
     await using chains = connectTo(rpcUrl);
     const { errors } = await chains.judge({ account: owner, rules: [coin('1')], ...at(1_000_000) });
     expect(errors).toMatchObject([{ code: 'block-unavailable', retryable: true }]);

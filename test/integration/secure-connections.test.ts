@@ -17,8 +17,8 @@ import { spawnNode } from '../support/spawn-process.ts';
 import { startSecureKafka, startSecureRedis } from '../support/start-secure-parts.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: a broker that takes TLS with a login alone, and a Redis that takes TLS with a user of few rights alone.
-// Services work with both, and a client without the authority, the certificate or the password is refused with the reason.
+// Scenario: a broker that accepts only TLS with a login, and a Redis that accepts only TLS with a restricted user.
+// Services work with both. A client without the authority, the certificate or the password is refused with the reason.
 
 const KAFKA_LOGIN = { username: 'rolecall', password: 'kafka-secret' };
 const REDIS_LOGIN = { username: 'rolecall', password: 'redis: secret/@' };
@@ -50,7 +50,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'info',
     OPS_HOST: '127.0.0.1',
     OPS_PORT: '0',
-    DEPENDENCY_WAIT_MS: '2000',
+    DEPENDENCY_WAIT_MS: '20000',
   };
   const config = configOf({});
   await using connection = await connectKafka(config, 'test', testContext(), { mustHaveTopics: false });
@@ -61,7 +61,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** The settings of a service, with some of them changed; `undefined` takes one away. */
+/** The settings of a service, some of them changed; `undefined` removes one. */
 const configOf = (over: Environment) =>
   commonConfig(loadEnvironment(z.object(commonEnvironment), { ...secure, ...over }));
 
@@ -75,6 +75,9 @@ const aMessage = (requestId: string): CheckCompleted => ({
   resultJson: aCheckResult({ requestId }),
 });
 
+/** For a connection that is never made. */
+const REFUSED_SOON = { DEPENDENCY_WAIT_MS: '2000' } as const;
+
 const kafkaOf = (over: Environment) => connectKafka(configOf(over), 'test', testContext());
 const redisOf = (over: Environment) => {
   const config = configOf(over);
@@ -82,7 +85,7 @@ const redisOf = (over: Environment) => {
 };
 
 test.each(['plain', 'scram-sha-512'])(
-  'a message is published and consumed by TLS with a login by %s',
+  'a message is published and consumed over TLS with a login by %s',
   async (mechanism) => {
     await using kafka = await kafkaOf({ KAFKA_SASL_MECHANISM: mechanism });
     const received: string[] = [];
@@ -98,7 +101,7 @@ test.each(['plain', 'scram-sha-512'])(
   },
 );
 
-test('results are saved and notices heard in a Redis with TLS and a user of few rights', async () => {
+test('results are saved and notices received through a Redis with TLS and a restricted user', async () => {
   await using store = await redisOf({});
   await store.redis.set(GENERATION_KEY, 'test');
   const subscriber = await store.subscriber();
@@ -112,27 +115,26 @@ test('results are saved and notices heard in a Redis with TLS and a user of few 
 });
 
 test.each([
-  ['an authority that did not sign it', () => ({ KAFKA_TLS_CA_FILE: certificates.strangerCa })],
-  ['no certificate of its own', () => ({ KAFKA_TLS_CERT_FILE: undefined, KAFKA_TLS_KEY_FILE: undefined })],
+  ['a foreign authority', () => ({ KAFKA_TLS_CA_FILE: certificates.strangerCa })],
+  ['no client certificate', () => ({ KAFKA_TLS_CERT_FILE: undefined, KAFKA_TLS_KEY_FILE: undefined })],
   ['a wrong password', () => ({ KAFKA_SASL_PASSWORD: 'wrong' })],
   ['no login', () => ({ KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' })],
-])('the broker is not reached with %s', async (_, over) => {
-  await expect(kafkaOf(over())).rejects.toMatchObject({ code: 'broker-unavailable' });
+])('the broker refuses a client with %s', async (_, over) => {
+  await expect(kafkaOf({ ...over(), ...REFUSED_SOON })).rejects.toMatchObject({ code: 'broker-unavailable' });
 });
 
 test.each([
-  ['an authority that did not sign it', () => ({ REDIS_TLS_CA_FILE: certificates.strangerCa })],
-  ['no certificate of its own', () => ({ REDIS_TLS_CERT_FILE: undefined, REDIS_TLS_KEY_FILE: undefined })],
+  ['a foreign authority', () => ({ REDIS_TLS_CA_FILE: certificates.strangerCa })],
+  ['no client certificate', () => ({ REDIS_TLS_CERT_FILE: undefined, REDIS_TLS_KEY_FILE: undefined })],
   ['a wrong password', () => ({ REDIS_URL: secure['REDIS_URL']?.replace('%40', 'x') })],
-])('Redis is not reached with %s', async (_, over) => {
-  await expect(redisOf(over())).rejects.toMatchObject({ code: expect.stringMatching(/unavailable$/) });
+])('Redis refuses a client with %s', async (_, over) => {
+  await expect(redisOf({ ...over(), ...REFUSED_SOON })).rejects.toMatchObject({
+    code: expect.stringMatching(/unavailable$/),
+  });
 });
 
-test('a service works over both, and stops', async () => {
-  await using service = spawnNode(['services/result-store/main.ts'], {
-    ...secure,
-    DEPENDENCY_WAIT_MS: '20000',
-  });
+test('a service starts, works and stops over both connections', async () => {
+  await using service = spawnNode(['services/result-store/main.ts'], secure);
   await waitUntil('the service to be ready', () => {
     if (service.child.exitCode !== null) throw new Error(service.stdout() + service.stderr());
     return service.stdout().includes('"msg":"ready"');
@@ -149,9 +151,10 @@ test('a service works over both, and stops', async () => {
     expect(said).not.toContain(secret);
 });
 
-test('a service with a wrong password ends, says what refused it, and does not repeat the password', async () => {
+test('a service with a wrong password exits, names the server that refused it, and does not log the password', async () => {
   await using service = spawnNode(['services/result-store/main.ts'], {
     ...secure,
+    ...REFUSED_SOON,
     KAFKA_SASL_PASSWORD: 'hunter2',
   });
   expect(await service.exited).toBe(1);

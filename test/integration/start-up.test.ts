@@ -9,8 +9,8 @@ import { infrastructure } from '../support/infrastructure.ts';
 import { spawnNode } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: each service is started as an operator would, with something wrong or something missing.
-// It must say what, in words, and neither hang for ever nor tell a secret.
+// Scenario: each service is started as an operator would start it, with something wrong or missing.
+// It must name the problem in words, never hang, and never print a secret.
 
 const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher'] as const;
 const KEYS = `1:${Buffer.alloc(32, 7).toString('base64')}`;
@@ -54,7 +54,7 @@ test.each(SERVICES)(
   },
 );
 
-test('a broker that is away is waited for with a message, within a bound', async () => {
+test('a service waits for an absent broker with a message, within a bound', async () => {
   const [port] = await findFreePorts(1);
   await using process = start('evaluator', {
     KAFKA_BROKERS: `127.0.0.1:${port}`,
@@ -65,7 +65,7 @@ test('a broker that is away is waited for with a message, within a bound', async
   expect(process.stdout()).toContain('did not come within 1000 ms');
 });
 
-test('a Redis that is away is waited for, the process is alive and not ready, and a signal ends the wait', async () => {
+test('a service waits for an absent Redis, is alive and not ready meanwhile, and stops on a signal', async () => {
   const [redisPort, opsPort] = await findFreePorts(2);
   await using process = start('result-store', {
     REDIS_URL: `redis://127.0.0.1:${redisPort}`,
@@ -81,7 +81,7 @@ test('a Redis that is away is waited for, the process is alive and not ready, an
   expect(await process.kill('SIGTERM')).toBe(0);
 });
 
-test('a topic that is missing is named together with the command that makes it', async () => {
+test('a missing topic is named together with the command that creates it', async () => {
   await using kafka = await connectTestKafka(testConfig(3));
   const missing = {
     name: 'never.made.v1',
@@ -102,7 +102,7 @@ test('a topic that is missing is named together with the command that makes it',
   await expect(verifyTopics(kafka.admin, [missing])).rejects.toThrow('npm run admin -- topics apply');
 });
 
-test('partitions that a newer version declares are added, and never to a compacted topic', async () => {
+test('partitions that a newer version declares are added, but never to a compacted topic', async () => {
   await using kafka = await connectTestKafka(testConfig(3));
   const name = `grows.${randomUUID()}`;
   const first = { name, partitionCount: 2, cleanup: 'delete', messageBytesMax: 1_000 } as const;

@@ -12,8 +12,8 @@ import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
-// Scenario: the dispatcher is killed, its store goes away and comes back, its app's secret is rotated, all while
-// webhooks are under way. None may be lost, and no id may ever have two bodies.
+// Scenario: the dispatcher is killed, its store goes away and comes back, and its app's secret is rotated, all while
+// webhooks are under way. No webhook may be lost, and no id may ever have two bodies.
 
 let fixture: WebhookFixture;
 
@@ -27,7 +27,7 @@ const publishMany = async (url: string, count: number) => {
   await Promise.all(checks.map((check) => fixture.kafka.publish(checkCompleted, check)));
   return checks;
 };
-/** Looks at those not yet seen delivered, a hundred at a time; a store that is slow to answer is asked again. */
+/** Reads the states of the undelivered ones, a hundred at a time; a store that is slow to answer is asked again. */
 function untilDelivered(requestIds: readonly string[]): Promise<true> {
   const open = new Set(requestIds);
   const look = async (requestId: string) => {
@@ -42,7 +42,7 @@ function untilDelivered(requestIds: readonly string[]): Promise<true> {
 
 test('kill -9 again and again under load: every webhook is delivered, each id with one body', async () => {
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
-  // Every fifth request fails, so that retries are under way as well.
+  // Every fifth request fails, so that retries are under way too.
   receiver.setAnswer((_, __, place) => (place % 5 === 0 ? 500 : 204));
   await using processes = new AsyncDisposableStack();
   let dispatcher = processes.use(fixture.startDispatcher());
@@ -51,7 +51,7 @@ test('kill -9 again and again under load: every webhook is delivered, each id wi
   for (let kill = 0; kill < 3; kill += 1) {
     const arrivedBefore = receiver.deliveries.length;
     ids.push(...(await publishMany(receiver.url, 300)).map(({ requestId }) => requestId));
-    await waitUntil('a part of them', () => receiver.deliveries.length > arrivedBefore + 100);
+    await waitUntil('some of them to arrive', () => receiver.deliveries.length > arrivedBefore + 100);
     await dispatcher.kill('SIGKILL');
     dispatcher = processes.use(fixture.startDispatcher());
   }
@@ -67,8 +67,9 @@ test('kill -9 again and again under load: every webhook is delivered, each id wi
   expect([...bodies.values()].filter((each) => each.size > 1)).toEqual([]);
 });
 
-test('kill -9 between the 200 and the commit: a second copy at the most, with the same id and the same bytes', async () => {
+test('kill -9 between the 200 and the commit makes at most a second copy, with the same id and the same bytes', async () => {
   const KILLS = 3;
+  const KILLS_MAX = 9;
   const PER_KILL = 150;
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
   await using processes = new AsyncDisposableStack();
@@ -76,19 +77,23 @@ test('kill -9 between the 200 and the commit: a second copy at the most, with th
   await untilReady(dispatcher);
   const checks: CheckCompleted[] = [];
   const aimedAt: string[] = [];
-  for (let kill = 0; kill < KILLS; kill += 1) {
+  const copiesOf = (wanted: string) => receiver.deliveries.filter(({ id }) => id === wanted).length;
+  // On a busy machine the kill may come after the delivery was written down: it has hit nothing then.
+  const hits = () => aimedAt.filter((id) => copiesOf(id) === 2).length;
+  while (hits() < KILLS) {
+    expect(aimedAt.length).toBeLessThan(KILLS_MAX);
     const victim = dispatcher;
     const target = receiver.deliveries.length + PER_KILL / 2;
     receiver.setAnswer(({ id }, response, place) => {
       if (place !== target) return 204;
       aimedAt.push(id);
-      // The answer has left the receiver; the dispatcher has not yet written down that it came.
+      // The receiver has sent its answer; the dispatcher has not yet recorded it.
       response.on('finish', () => void victim.child.kill('SIGKILL'));
       return 204;
     });
     for (let i = 0; i < PER_KILL; i += 1) {
       checks.push(...(await publishMany(receiver.url, 1)));
-      // About 50 a second, as under the load of every day: a burst would repeat all that is in its slots.
+      // About 50 a second, as under normal load: a burst would repeat everything in its slots.
       await delay(20);
     }
     await victim.exited;
@@ -99,17 +104,16 @@ test('kill -9 between the 200 and the commit: a second copy at the most, with th
   const copies = Map.groupBy(receiver.deliveries, ({ id }) => id);
   const duplicates = receiver.deliveries.length - copies.size;
   process.stdout.write(
-    `${duplicates} duplicates of ${checks.length} webhooks in ${KILLS} kills; the goal is 2 %\n`,
+    `${duplicates} duplicates of ${checks.length} webhooks in ${aimedAt.length} kills; the goal is 2 %\n`,
   );
   expect([...copies.keys()].sort()).toEqual(checks.map(({ requestId }) => `msg_${requestId}`).sort());
   for (const { requestId, resultJson } of checks)
     for (const { body, verified } of copies.get(`msg_${requestId}`) ?? [])
       expect({ body, verified }).toEqual({ body: resultJson, verified: true });
-  // Each kill hit what it was aimed at.
-  expect(aimedAt.map((id) => copies.get(id)?.length)).toEqual([2, 2, 2]);
+  for (const id of aimedAt) expect(copiesOf(id)).toBeLessThanOrEqual(2);
 });
 
-test('a view that is away holds the webhooks, and they go out when it is back', async () => {
+test('webhooks are held while the view is away, and go out when it is back', async () => {
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
   await using dispatcher = fixture.startDispatcher();
   await untilReady(dispatcher);
@@ -122,7 +126,7 @@ test('a view that is away holds the webhooks, and they go out when it is back', 
   expect(receiver.deliveries).toHaveLength(20);
 });
 
-test('during a rotation both secrets verify, as soon as the change is announced, on a resend too', async () => {
+test('both secrets of a rotation verify as soon as the change is announced, on a resend too', async () => {
   await using receiver = await receiveWebhooks();
   await using dispatcher = fixture.startDispatcher();
   await untilReady(dispatcher);

@@ -16,8 +16,8 @@ import type { SpawnedProcess } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
-// Scenario: a real dispatcher process between a real Kafka, a real Redis and receivers on loopback; its schedule
-// is a thousandth of the true one. The test publishes completed checks and looks at what arrives.
+// Scenario: a real dispatcher process between a real Kafka, a real Redis and receivers on loopback, with its schedule
+// scaled to a thousandth. The test publishes completed checks and looks at the requests that arrive.
 
 let fixture: WebhookFixture;
 let receiver: WebhookReceiver;
@@ -67,7 +67,7 @@ afterAll(async () => {
 
 beforeEach(() => receiver.setAnswer(204));
 
-test('a webhook carries the stored bytes, verifies with a stock library, and its result can be polled by then', async () => {
+test('a webhook carries the stored bytes, verifies with a stock library, and its result can already be polled', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   const stored: (string | undefined)[] = [];
   receiver.setAnswer(async ({ requestId }) => {
@@ -88,7 +88,7 @@ test('a webhook carries the stored bytes, verifies with a stock library, and its
   expect(stored).toEqual([check.resultJson]);
 });
 
-test('the first stored result is what is sent, whatever the record says', async () => {
+test('the webhook carries the first stored result, whatever the record says', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   const { requestId } = check;
   const resultJson = JSON.stringify({ requestId, status: 'failed', roles: [], errors: [] });
@@ -110,7 +110,7 @@ test('two records of one check make one delivery with one body', async () => {
   expect(received(check).map(({ body }) => body)).toEqual([check.resultJson]);
 });
 
-test('a failed attempt is made again with the same id and bytes until the receiver takes it', async () => {
+test('a failed attempt is repeated with the same id and bytes until the receiver accepts it', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   receiver.setAnswer(({ requestId, attempt }) => (requestId === check.requestId && attempt < 3 ? 500 : 200));
   await publish(check);
@@ -127,7 +127,7 @@ test('a failed attempt is made again with the same id and bytes until the receiv
   ]);
 });
 
-test('a 410 stops: it is not attempted again until somebody sends all failed ones again', async () => {
+test('a 410 stops a delivery until all failed deliveries are resent', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   receiver.setAnswer(410);
   await publish(check);
@@ -144,7 +144,7 @@ test('a 410 stops: it is not attempted again until somebody sends all failed one
   ]);
 });
 
-test('after the eighth attempt a delivery is exhausted, and can be sent again: same id, same bytes', async () => {
+test('a delivery is exhausted after its eighth attempt, and can be resent with the same id and the same bytes', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   await makeResults(fixture.redis).saveIfAbsent({
     requestId: check.requestId,
@@ -195,7 +195,7 @@ test('a resend supersedes the retries that are under way', async () => {
   expect(view?.attempts.map(({ resendCount }) => resendCount)).toEqual([0, 1]);
 });
 
-test('a malformed retry record is dead-lettered, and those behind it are worked', async () => {
+test('a malformed retry record is dead-lettered, and the records behind it are processed', async () => {
   const topic = webhookRetry['5s'];
   const check = fixture.aWebhookCheck(receiver.url);
   await fixture.kafka.publishRecord(topic.name, { key: check.requestId, value: '{"requestId":1}' });
@@ -207,7 +207,7 @@ test('a malformed retry record is dead-lettered, and those behind it are worked'
   ]);
 });
 
-test('receivers that hang do not hold the others up', async () => {
+test('hanging receivers do not delay the others', async () => {
   let [openCount, openCountMax] = [0, 0];
   await using hanging = await receiveWebhooks({
     answer(_, response) {
@@ -250,7 +250,7 @@ test('the view of deliveries comes back from the attempt log', async () => {
   expect(await deliveries.read(check.requestId)).toMatchObject(kept);
 });
 
-test('the metrics speak of attempts, slots, breakers and tiers, and name no client and no address', async () => {
+test('the metrics cover attempts, slots, breakers and tiers, and name no client and no address', async () => {
   const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
   for (const name of [
     'rolecall_webhook_attempts_total{class="delivered"',
@@ -266,7 +266,7 @@ test('the metrics speak of attempts, slots, breakers and tiers, and name no clie
   expect(text).not.toContain('/hook');
 });
 
-test('neither the secret nor a callback address is in the log', () => {
+test('the log holds neither the secret nor a callback address', () => {
   expect(dispatcher.stdout()).toContain('unusual configuration');
   expect(dispatcher.stdout()).not.toContain(fixture.secret);
   expect(dispatcher.stdout()).not.toContain(receiver.url);
@@ -282,7 +282,7 @@ test('an address that is not allowed is never dialled, and the delivery is retri
   expect(view.attempts[0]).toMatchObject({ class: 'address-refused', status: null });
 });
 
-test('kill -9 in mid-attempt loses nothing: the next process sends the same id and the same bytes', async () => {
+test('kill -9 during an attempt loses nothing, and the next process sends the same id and the same bytes', async () => {
   const check = fixture.aWebhookCheck(receiver.url);
   // Never answers, so that the kill comes between the receiver's work and the commit.
   receiver.setAnswer(() => undefined);
@@ -297,7 +297,7 @@ test('kill -9 in mid-attempt loses nothing: the next process sends the same id a
   expect(new Set(webhooks.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
 });
 
-test('SIGTERM lets the attempts in hand end and exits 0', async () => {
+test('SIGTERM lets the attempts in progress finish and exits 0', async () => {
   await untilReady(dispatcher);
   const check = fixture.aWebhookCheck(receiver.url);
   const arrived = Promise.withResolvers<void>();

@@ -6,11 +6,11 @@ import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
-// Scenario: a real dispatcher whose one client app calls back to 300 origins that never answer. Another client app's
-// first deliveries, to receivers that nobody knows yet, go out meanwhile, and none of them is deferred.
+// Scenario: a real dispatcher has one client app with 300 callback origins that never answer. Meanwhile the first
+// deliveries of another client app, to receivers without a history, go out, and none of them is deferred.
 
 const HANGING = 300;
-/** Of 192 slots for receivers without a success an app may hold as many as are free. */
+/** An app may hold as many of the 192 slots for receivers without a success as are free. */
 const SHARE = 96;
 const FIRST_DELIVERIES = 30;
 
@@ -33,7 +33,7 @@ async function deferredCount(): Promise<number> {
 test("another client app's first deliveries go out while all receivers of one hang", async () => {
   await using hanging = await receiveWebhooks({ host: '0.0.0.0', answer: () => undefined });
   await using receiver = await receiveWebhooks({ host: '0.0.0.0', secret: fixture.secret });
-  // So long that no attempt ends while the test runs: what is sent, is sent in the slots that are left.
+  // So long that no attempt ends during the test: messages go out only through the slots that are left.
   await using dispatcher = fixture.startDispatcher({
     WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',
     WEBHOOK_SCHEDULE_SCALE: '1',
@@ -66,6 +66,6 @@ test("another client app's first deliveries go out while all receivers of one ha
     await waitUntil('the delivered state', async () => {
       return (await fixture.deliveries.read(requestId))?.state === 'delivered';
     });
-  // Those that were put off may have come back by now and have been put off again, but none has got a slot.
+  // Deferred messages may have come back and been deferred again by now, but none got a slot.
   expect(hanging.deliveries).toHaveLength(SHARE);
 });

@@ -5,8 +5,8 @@ import type { SpawnedProcess } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startWebhookFixture, untilReady, type WebhookFixture } from '../support/webhook-fixture.ts';
 
-// Scenario: a real dispatcher whose times are scaled down, seen from outside: what waits in a tier, what was given
-// up, and a receiver that fails until its breaker opens.
+// Scenario: a real dispatcher with scaled-down times, seen from outside: messages that wait in a tier, deliveries that
+// were exhausted, and a receiver that fails until its breaker opens.
 
 const SESSION_TIMEOUT_MS = 3_000;
 const HOUR_MS = 3_600_000;
@@ -37,7 +37,7 @@ const publishCheck = async (url: string): Promise<string> => {
 
 const stateOf = async (requestId: string) => (await fixture.deliveries.read(requestId))?.state;
 
-/** The group's members, and how often this process has joined it: each rebalance would be one more. */
+/** The group's members, and how often this process has joined the group: each rebalance would add one. */
 async function membershipOf(dispatcher: SpawnedProcess) {
   const groupId = 'webhook-dispatcher.retry';
   const { groups } = await fixture.kafka.admin.describeGroups([groupId]);
@@ -50,28 +50,28 @@ async function membershipOf(dispatcher: SpawnedProcess) {
   };
 }
 
-test('what waits in a tier for many session timeouts costs no rebalance, and goes out when it is due', async () => {
+test('messages wait in a tier for many session timeouts without a rebalance, and go out when they are due', async () => {
   await using receiver = await receiveWebhooks({ secret: fixture.secret });
   await using dispatcher = fixture.startDispatcher({ KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS) });
   await untilReady(dispatcher);
   const before = await membershipOf(dispatcher);
   expect(before).toMatchObject({ state: 'Stable', joinCount: 1 });
 
-  // The partition's head rests in memory and nothing blocks the fetch loop, in which kafkajs sends its heartbeats: so
-  // the time does not matter, and four session timeouts stand for ten minutes.
+  // The partition's head waits in memory and does not block the fetch loop, in which kafkajs sends its heartbeats. So
+  // the duration does not matter, and four session timeouts stand for ten minutes.
   const dueAtMs = Date.now() + 4 * SESSION_TIMEOUT_MS;
   const waiting = await Promise.all(
     Array.from({ length: 24 }, () => publishRetry('5m', receiver.url, { dueAt: iso(dueAtMs) })),
   );
   const never = await publishRetry('10h', receiver.url, { dueAt: iso(dueAtMs + 600_000) });
-  await waitUntil('all that is due', () => receiver.deliveries.length === waiting.length);
+  await waitUntil('all due messages to arrive', () => receiver.deliveries.length === waiting.length);
   expect(receiver.deliveries.map(({ requestId }) => requestId).sort()).toEqual(waiting.sort());
   expect(Math.min(...receiver.deliveries.map(({ atMs }) => atMs))).toBeGreaterThanOrEqual(dueAtMs);
   expect(receiver.deliveries.some(({ requestId }) => requestId === never)).toBe(false);
   expect(await membershipOf(dispatcher)).toEqual(before);
 });
 
-test('a delivery is exhausted without another attempt 40 h after its first one, deferrals included', async () => {
+test('a delivery is exhausted 40 h after its first attempt, without another one, deferrals included', async () => {
   await using receiver = await receiveWebhooks();
   await using dispatcher = fixture.startDispatcher();
   await untilReady(dispatcher);
@@ -90,10 +90,15 @@ test('a delivery is exhausted without another attempt 40 h after its first one, 
   expect(await fixture.deliveries.failedSince(fixture.clientId, 0)).toContain(over);
 });
 
-test('a receiver that fails gets ten attempts, then single probes ever further apart, then all that waited', async () => {
+test('a failing receiver gets ten attempts, then single probes ever further apart, then all waiting messages', async () => {
   const scale = 0.05;
   const openMs = [30_000, 60_000, 120_000].map((ms) => ms * scale);
-  await using receiver = await receiveWebhooks({ secret: fixture.secret, answer: 500 });
+  await using receiver = await receiveWebhooks({ secret: fixture.secret });
+  // An attempt that comes later than the tenth by the breaker's first pause is a probe. The third probe succeeds.
+  const tenthAtMs = () => receiver.deliveries[9]?.atMs ?? Number.POSITIVE_INFINITY;
+  const isProbe = ({ atMs }: { readonly atMs: number }) => atMs - tenthAtMs() >= (openMs[0] ?? 0);
+  const probes = () => receiver.deliveries.filter(isProbe).slice(0, openMs.length);
+  receiver.setAnswer(() => (probes().length < openMs.length ? 500 : 204));
   await using dispatcher = fixture.startDispatcher({ WEBHOOK_SCHEDULE_SCALE: String(scale) });
   const opsPort = await untilReady(dispatcher);
   const openBreakers = async () => {
@@ -102,18 +107,15 @@ test('a receiver that fails gets ten attempts, then single probes ever further a
   };
   const ids = await Promise.all(Array.from({ length: 30 }, () => publishCheck(receiver.url)));
   await waitUntil('an open breaker', async () => (await openBreakers()) === '1');
-  // Beside the ten those that were under way when it opened, at most the receiver's slots.
-  const opening = receiver.deliveries.length;
-  expect(opening).toBeLessThan(10 + 8);
-
-  // There is always one that would like to go. The third probe succeeds.
-  receiver.setAnswer((_, __, place) => (place < opening + openMs.length ? 500 : 204));
+  // One message is always waiting.
   await waitUntil('three probes', async () => {
     ids.push(await publishCheck(receiver.url));
-    return receiver.deliveries.length >= opening + openMs.length;
+    return probes().length === openMs.length;
   });
-  // It opened when the tenth had failed, and not before that one came.
-  const times = receiver.deliveries.filter((_, i) => i === 9 || i >= opening).map(({ atMs }) => atMs);
+  // Beside the ten, the attempts that were under way when it opened: at most the receiver's slots.
+  expect(receiver.deliveries.findIndex(isProbe)).toBeLessThan(10 + 8);
+  // It opened when the tenth attempt had failed, and not before.
+  const times = [tenthAtMs(), ...probes().map(({ atMs }) => atMs)];
   openMs.forEach((ms, i) => {
     expect((times[i + 1] ?? 0) - (times[i] ?? 0)).toBeGreaterThanOrEqual(ms);
   });
@@ -123,7 +125,7 @@ test('a receiver that fails gets ten attempts, then single probes ever further a
     return states.every((state) => state === 'delivered');
   });
   expect(await openBreakers()).not.toBe('1');
-  // Deferrals advanced no schedule: later messages were delivered by their first attempt.
+  // Deferrals did not advance the schedule: later messages were delivered by their first attempt.
   const attempts = receiver.deliveries.filter(({ requestId }) => requestId === ids.at(-1));
   expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
 });

@@ -22,7 +22,7 @@ export const aBatchPart = (clientId: string, over: Partial<BatchPartRequested> =
   ...over,
 });
 
-/** What completes `aBatchPart`: one entry was granted, one denied. */
+/** The completion of `aBatchPart`: one entry was granted, one denied. */
 export const aBatchPartCompleted = (
   clientId: string,
   over: Partial<BatchPartCompleted> = {},

@@ -3,7 +3,7 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 
 const RETENTION_MS = 3_600_000;
 
-/** The message of a polled check that is kept for an hour, with an id of its own. */
+/** The message of a poll check whose result is kept for an hour, with a unique id. */
 export const aCheckCompleted = (clientId: string, over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   requestId: randomUUID(),
   clientId,

@@ -4,7 +4,7 @@ type Parts = Partial<Omit<CheckResult, 'errors'>> & {
   readonly errors?: readonly (Pick<RuleFault, 'ruleIndex' | 'roleId' | 'code'> & Partial<RuleFault>)[];
 };
 
-/** The JSON text of a result on chain 1, for tests that need one from nowhere. */
+/** The JSON text of a result on chain 1. */
 export const aCheckResult = ({ errors = [], ...parts }: Parts): string =>
   JSON.stringify({
     requestId: 'r1',

@@ -1,15 +1,15 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** What a name resolves to, asked anew for each query: addresses in text form (IPv4), or nothing (NXDOMAIN). */
+/** The addresses of a name, looked up anew for each query: IPv4 addresses as text, or none (NXDOMAIN). */
 export type Zone = (name: string) => readonly string[];
 
 const TYPE_A = 1;
 const HEADER_BYTES = 12;
 
 /**
- * Starts a DNS server on loopback that answers A queries from `zone` with a time to live of 0, and AAAA queries
- * with no record (RFC 1035, the least of it). What `zone` returns may change from query to query.
+ * Starts a DNS server on loopback that answers A queries from `zone` with a time to live of 0, and AAAA queries with no
+ * record (RFC 1035, the minimum of it). The answers of `zone` may change from query to query.
  *
  * @example
  * await using dns = await answerDns((name) => (name === 'rebind.example' ? ['127.0.0.1'] : []));
@@ -41,7 +41,7 @@ function answerTo(query: Buffer, zone: Zone): Buffer {
   const records = type === TYPE_A ? addresses.map(recordOf) : [];
   const header = Buffer.alloc(HEADER_BYTES);
   query.copy(header, 0, 0, 2);
-  // A response to a recursive query; NXDOMAIN for a name that is not there.
+  // A response to a recursive query; NXDOMAIN for an unknown name.
   header.writeUInt16BE(addresses.length === 0 ? 0x8183 : 0x8180, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);

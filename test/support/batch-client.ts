@@ -5,12 +5,12 @@ import type { BatchLine } from './connect-test-chains.ts';
 const LONG_POLL_S = 10;
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** A small client of the HTTP API of batches, as one client app. */
+/** A small client of the batch API, as one client app. */
 export type BatchClient = {
-  /** Sends a batch as NDJSON; its id. @throws Error unless it is accepted */
+  /** Sends a batch as NDJSON and returns its id. @throws Error unless it is accepted */
   readonly post: (head: object, accounts: readonly string[], idempotencyKey?: string) => Promise<string>;
   readonly status: (requestId: string) => Promise<BatchStatus>;
-  /** The status once the last entry is finished. @throws Error if it is not by `timeoutMs` */
+  /** The status once the last entry is finished. @throws Error if that takes longer than `timeoutMs` */
   readonly wait: (requestId: string, timeoutMs: number) => Promise<BatchStatus>;
   /** All lines of a finished batch, page by page. */
   readonly lines: (requestId: string) => Promise<BatchLine[]>;
@@ -36,9 +36,7 @@ export function makeBatchClient({
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     if (response.ok) return response;
-    throw new Error(
-      `the batch was answered with ${response.status}: ${(await response.text()).slice(0, 500)}`,
-    );
+    throw new Error(`the batch got the status ${response.status}: ${(await response.text()).slice(0, 500)}`);
   };
   const status = async (requestId: string, waitS = 0) => {
     const response = await call(`/${requestId}`, { headers: { prefer: `wait=${waitS}` } });

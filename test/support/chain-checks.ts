@@ -4,7 +4,7 @@ import { demoTokens } from '../../deploy/local/demo-tokens.ts';
 import { infrastructure } from './infrastructure.ts';
 import { type Fault, type FaultKind, type RpcFaultProxy, startRpcFaultProxy } from './rpc-fault-proxy.ts';
 
-/** Starts fault proxies before the run's chain for the tests of a file, each stopped after its test. */
+/** Starts fault proxies in front of the run's chain for the tests of a file; each is stopped after its test. */
 export function faultProxies(): (fault?: Fault | FaultKind) => Promise<RpcFaultProxy> {
   const proxies: RpcFaultProxy[] = [];
   afterEach(async () => {
@@ -18,7 +18,7 @@ export function faultProxies(): (fault?: Fault | FaultKind) => Promise<RpcFaultP
   };
 }
 
-/** What the demo's holder just has. */
+/** The exact holdings of the demo's holder. */
 export const aRule = (over: Partial<TokenRule> = {}): TokenRule => ({
   type: 'ERC20',
   chainId: 31_337,

@@ -7,7 +7,7 @@ const SELECTORS = { balanceOf: '70a08231', ownerOf: '6352211e', balanceOfId: '00
 const NATIVE_DECIMALS = 18;
 
 /**
- * Asks the chain itself what a rule must come to at a block: plain calls, one by one, sharing nothing with the
+ * Reads the true outcome of a rule at a block from the chain itself: plain calls, one by one, that share nothing with the
  * evaluator. Amounts are compared as whole numbers of the smallest unit. Knows the rules that the tests send:
  * `minToken` only, lists and ranges of a few ids.
  *
@@ -40,7 +40,7 @@ async function readAmount(rpc: string, rule: SentRule, account: string, block: n
   for (const id of idsOf(rule.tokenId)) {
     const word = id.toString(16).padStart(64, '0');
     if (rule.type === 'ERC1155') sum += await call(SELECTORS.balanceOfId + owner + word);
-    // An id that does not exist reverts: nobody owns it.
+    // An id that does not exist reverts: it has no owner.
     else if ((await call(SELECTORS.ownerOf + word).catch(() => 0n)) === BigInt(`0x${owner}`)) sum += 1n;
   }
   return sum;
@@ -55,7 +55,7 @@ function idsOf(text: string): Set<bigint> {
   return ids;
 }
 
-/** Whole tokens as text to the smallest unit, rounded up. */
+/** Whole tokens as text in the smallest unit, rounded up. */
 function scale(text: string, decimals: number): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
   const padded = fraction.padEnd(decimals, '0');

@@ -1,5 +1,5 @@
 import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
-/** What an answer's body may hold: a result, an acknowledgement or a problem. */
+/** The body of an answer: a result, an acknowledgement or a problem. */
 export type AnswerBody = {
   readonly requestId?: string;
   readonly status?: string | number;
@@ -20,18 +20,18 @@ export type AnswerBody = {
 export type Answer = {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as it came. */
+  /** The raw body. */
   readonly text: string;
-  /** The same, parsed; empty where it is not JSON. */
+  /** The parsed body; empty if it is not JSON. */
   readonly body: AnswerBody;
 };
 
 export type CheckClient = {
-  /** POSTs a check; a text is sent as it is. */
+  /** POSTs a check; a string is sent unchanged. */
   readonly check: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   /** Asks for a result, waiting for up to `waitS` seconds (default 0). */
   readonly poll: (requestId: string, waitS?: number) => Promise<Answer>;
-  /** Sends the check to be polled and polls until its result is there. */
+  /** Sends the check in poll mode and polls until its result is there. */
   readonly checkAndWait: (body: object) => Promise<Answer>;
 };
 
@@ -40,7 +40,7 @@ const LONG_POLL_S = 10;
 const POLLS_MAX = 12;
 
 /**
- * A small client of the checks' HTTP API, as one client app.
+ * A small client of the HTTP API for checks, as one client app.
  *
  * @example
  * const { status, body } = await makeCheckClient({ url, apiKey }).check({ account, rules });
@@ -73,7 +73,7 @@ export function makeCheckClient({ url, apiKey }: { url: string; apiKey: string }
         const answer = await poll(requestId, LONG_POLL_S);
         if (answer.status !== 202) return answer;
       }
-      throw new Error(`no result of ${requestId} after ${POLLS_MAX} long polls`);
+      throw new Error(`no result for ${requestId} after ${POLLS_MAX} long polls`);
     },
   };
 }

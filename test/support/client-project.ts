@@ -8,15 +8,15 @@ const run = promisify(execFile);
 const ROOT = join(__dirname, '..', '..');
 const INSTALL_TIMEOUT_MS = 180_000;
 
-/** A project of its own that has the client library from its tarball, as a user's has. */
+/** A project with the client library installed from its tarball, like a user's. */
 export type ClientProject = Disposable & {
   readonly folder: string;
-  /** Copies a file of this repository into the project, under its own name; the path there. */
+  /** Copies a file of this repository into the project under its own name, and returns the new path. */
   readonly copy: (path: string) => string;
   readonly write: (name: string, text: string) => string;
 };
 
-/** Calls npm by this Node: another one on the PATH may be too old for it. */
+/** Runs npm with this Node: the Node on the PATH may be too old for it. */
 const npm = (args: readonly string[], cwd: string) =>
   run('npm', [...args], {
     cwd,
@@ -42,7 +42,7 @@ export async function makeClientProject(): Promise<ClientProject> {
     JSON.stringify({ name: 'user', private: true, type: 'module' }),
   );
   await npm(['install', `./${filename}`, '--offline', '--no-audit', '--no-fund'], folder);
-  // What the examples use beside it, as it is installed here.
+  // The other packages that the examples use, from this checkout.
   symlinkSync(join(ROOT, 'node_modules', 'express'), join(folder, 'node_modules', 'express'));
   return {
     folder,
@@ -60,8 +60,8 @@ export async function makeClientProject(): Promise<ClientProject> {
 }
 
 /**
- * The program of another major version of Node, installed from npm into the user's cache when it is missing;
- * `undefined` where it cannot be had.
+ * The program of another major version of Node, installed from npm into the user's cache if it is missing;
+ * `undefined` if it is not available.
  */
 export async function findNode(major: number): Promise<string | undefined> {
   if (process.versions.node.startsWith(`${major}.`)) return process.execPath;

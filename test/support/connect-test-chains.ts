@@ -13,7 +13,7 @@ import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
 import { makeSlicing } from '../../services/evaluator/slice-work.ts';
 import { aBatchPart } from './a-batch.ts';
 
-/** What a test sets of a check; the rest is an asynchronous check of an account that is asked for the latest block. */
+/** The fields of a check that a test sets; the rest is an asynchronous check of one account at the latest block. */
 export type TestCheck = Partial<Omit<CheckRequested, 'rules'>> & {
   readonly account: string;
   readonly rules: readonly Rule[];
@@ -23,18 +23,18 @@ export type TestCheck = Partial<Omit<CheckRequested, 'rules'>> & {
 export type TestChains = AsyncDisposable & {
   readonly chains: Chains;
   judge(check: TestCheck): Promise<CheckResult>;
-  /** Evaluates a part of a batch; its lines. */
+  /** Evaluates a part of a batch and returns its lines. */
   judgePart(
     part: Pick<BatchPartRequested, 'entries' | 'rules'> & Partial<BatchPartRequested>,
   ): Promise<BatchLine[]>;
   /** Calls of RPC endpoints so far, as `chain/endpoint/result`. */
   readonly calls: string[];
-  /** What operators are told of endpoints, as `chain/endpoint/state/reason or method`. */
+  /** The reported states of endpoints, as `chain/endpoint/state/reason or method`. */
   readonly health: string[];
   readonly saved: Record<string, number>;
   /** Reads per batch. */
   readonly batches: number[];
-  /** Checks that a chain let wait, so that a consumer would have parked them. */
+  /** Checks that waited for a chain, so that a consumer would have parked them. */
   readonly parkedCount: () => number;
 };
 
@@ -69,7 +69,7 @@ const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
     }),
   );
 
-/** The evaluator's whole road but Kafka: real domain, real chain layer, the result as the client would get it. */
+/** The evaluator's whole pipeline except Kafka: real domain, real chain layer, the result as the client would get it. */
 export function connectTestChains(
   chains: readonly TestChain[],
   {
@@ -178,7 +178,7 @@ export function connectTestChains(
   };
 }
 
-/** The record of a check or a part that nobody interrupts. */
+/** The work record of a check or a part that is never interrupted. */
 const aRecord = (park: () => void): RecordContext => ({
   topic: '',
   partition: 0,

@@ -7,7 +7,7 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { infrastructure } from './infrastructure.ts';
 
-/** The context that a service would give its adapters, silent, with `fail` as a thrown error. */
+/** The context that a service gives its adapters, with a silent log and `fail` as a thrown error. */
 export function testContext() {
   return {
     log: makeSilentLogger(),

@@ -15,10 +15,10 @@ export type RedisContainer = AsyncDisposable & {
   readonly container: StartedTestContainer;
 };
 
-/** Loaded where it is used alone: it is large, and most runs need no engine. */
+/** Loaded only on demand: it is large, and most runs need no container engine. */
 const load = () => import('testcontainers');
 
-/** Whether tests are to use containers: `TEST_CONTAINERS=1`, and an engine that answers. */
+/** Whether tests use containers: `TEST_CONTAINERS=1` is set and an engine answers. */
 export async function usesContainers(): Promise<boolean> {
   if (process.env['TEST_CONTAINERS'] !== '1') return false;
   const { getContainerRuntimeClient } = await load();
@@ -26,7 +26,7 @@ export async function usesContainers(): Promise<boolean> {
     await getContainerRuntimeClient();
     return true;
   } catch {
-    process.stderr.write('TEST_CONTAINERS is set and no container engine answers: using this machine\n');
+    process.stderr.write('TEST_CONTAINERS is set, but no container engine answers: using this machine\n');
     return false;
   }
 }
@@ -43,7 +43,7 @@ export async function startKafkaContainer(): Promise<KafkaContainer> {
   const settings = {
     ...properties,
     listeners: `PLAINTEXT://:${INSIDE_PORT},CONTROLLER://:${CONTROLLER_PORT}`,
-    // What clients are told to come to: the port of this machine, not the one inside.
+    // The advertised listener: the port on this machine, not the one in the container.
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
     'controller.quorum.voters': `1@localhost:${CONTROLLER_PORT}`,
   };
@@ -58,10 +58,10 @@ export async function startKafkaContainer(): Promise<KafkaContainer> {
   return { brokers: `127.0.0.1:${port}`, [Symbol.asyncDispose]: () => remove(container) };
 }
 
-/** A setting as the image takes it: `log.dirs` is `KAFKA_LOG_DIRS`. */
+/** A setting as the image expects it: `log.dirs` is `KAFKA_LOG_DIRS`. */
 const variableOf = (property: string): string => `KAFKA_${property.toUpperCase().replaceAll('.', '_')}`;
 
-/** A Redis on `port` of this machine, or on any free one; it may be stopped and started again there. */
+/** A Redis on `port` of this machine, or on any free one; it can be stopped and restarted there. */
 export async function startRedisContainer(port?: number): Promise<RedisContainer> {
   const { GenericContainer, Wait } = await load();
   const host = port ?? (await findFreePorts(1))[0] ?? 0;

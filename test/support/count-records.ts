@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 
-/** How many records topics have ever had, those that have expired too. */
+/** How many records the topics have ever had, including expired ones. */
 export async function countRecords(
   admin: Admin,
   topics: readonly Pick<TopicSpec, 'name'>[],

@@ -1,6 +1,6 @@
 import { Interface } from 'ethers';
 import { demoTokens } from '../../deploy/local/demo-tokens.ts';
-import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { sendTransaction } from '../../deploy/local/send-transaction.ts';
 
 const tokens = new Interface([
   'function transfer(address to, uint256 amount)',
@@ -10,16 +10,14 @@ const tokens = new Interface([
 ]);
 
 /**
- * Transfers of the demo tokens, each in a block of its own unless the chain mines otherwise.
+ * Transfers of the demo tokens, each in a block of its own. They return once they are mined.
  *
- * @param from whose tokens: the demo's holder, or a wallet that the chain impersonates
+ * @param from the owner of the tokens: the demo's holder, or a wallet that the chain impersonates
  */
 export function makeDemoTransfers(rpcUrl: string, from: string = demoTokens.holder) {
   const { erc20, erc721, erc1155 } = demoTokens;
   const send = (to: string, name: string, args: readonly unknown[]) =>
-    callJsonRpc(rpcUrl, 'eth_sendTransaction', [
-      { from, to, data: tokens.encodeFunctionData(name, args), gas: '0x4c4b40' },
-    ]);
+    sendTransaction(rpcUrl, { from, to, data: tokens.encodeFunctionData(name, args) });
   return {
     erc20: (to: string) => send(erc20, 'transfer', [to, 1]),
     erc721: (to: string, id: number) => send(erc721, 'transferFrom', [from, to, id]),

@@ -6,12 +6,12 @@ import { aClientApp, anAdmission, type FakeGateway, type FakeOptions } from './f
 
 export type Json = Record<string, unknown>;
 
-/** The OpenAPI document as it is served. */
+/** The OpenAPI document that the gateway serves. */
 export const document = JSON.parse(JSON.stringify(makeOpenApi(''))) as {
   paths: Record<string, Record<string, { responses: Record<string, Json> }>>;
   components: { schemas: Json };
 };
-/** By operation id, its path and its method. */
+/** The path and the method of each operation id. */
 export const OPERATIONS = {
   checkRoles: ['/access-control/check-roles', 'post'],
   readResponse: ['/access-control/check-roles/responses/{requestId}', 'get'],
@@ -26,7 +26,7 @@ export const OPERATIONS = {
 } as const;
 export type OperationName = keyof typeof OPERATIONS;
 
-/** A schema of the document as a validator, references included. */
+/** A schema of the document as a validator, with resolved references. */
 export function validatorOf(schema: unknown): z.ZodType {
   const inline = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
@@ -36,7 +36,7 @@ export function validatorOf(schema: unknown): z.ZodType {
   >[0]);
 }
 
-/** Holds an answer against what the document says of its status. */
+/** Validates an answer against the document's schema for its status. */
 export async function expectDocumented(name: OperationName, response: Response): Promise<Json> {
   const [path, method] = OPERATIONS[name];
   const documented = document.paths[path]?.[method]?.responses[String(response.status)];
@@ -59,19 +59,19 @@ export async function expectDocumented(name: OperationName, response: Response):
   return body;
 }
 
-/** Answered before there is a request: `services/gateway/server.test.ts` reaches these. */
+/** Problems of connections without a complete request: `services/gateway/server.test.ts` produces these. */
 const ON_THE_SOCKET = ['malformed-request', 'request-timeout', 'headers-too-large'];
 
-/** The problems of an operation that a request can reach. */
-export const codesOf = (name: OperationName): string[] =>
+/** The problems that a request to an operation can get. */
+const codesOf = (name: OperationName): string[] =>
   [...new Set(Object.values(OPERATION_CODES[name]).flat())].filter((code) => !ON_THE_SOCKET.includes(code));
 
 type Start = (options?: FakeOptions) => Promise<FakeGateway>;
-/** Sends a request that would go well. */
+/** Sends a successful request. */
 export type Ask = (gateway: FakeGateway, headers?: Record<string, string>) => Promise<Response>;
 
-/** How each problem that every operation has comes about. */
-export const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask) => Promise<Response>> = {
+/** How to produce each problem that all operations have. */
+const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask) => Promise<Response>> = {
   'api-key-missing': async (start, ask) => ask(await start(), { 'x-api-key': '' }),
   'api-key-invalid': async (start, ask) => ask(await start(), { 'x-api-key': 'x' }),
   'scope-not-approved': async (start, ask) => ask(await start({ app: aClientApp({ scope: 'rejected' }) })),
@@ -83,3 +83,19 @@ export const COMMON_PROBLEMS: Record<string, (start: Start, ask: Ask) => Promise
     ask(await start({ admit: () => Promise.reject(new ServiceError('store-unavailable', 'away')) })),
   overloaded: async (start, ask) => ask(await start({ inFlightMax: 0 })),
 };
+
+/** Produces every documented problem of some operations, and tests that it is as documented. */
+export function testProblems<Name extends OperationName>(
+  start: Start,
+  asks: Readonly<Record<Name, Ask>>,
+  problems: Readonly<Record<Name, Readonly<Record<string, () => Promise<Response>>>>>,
+): void {
+  const cases = (Object.keys(asks) as Name[]).flatMap((name) =>
+    codesOf(name).map((code) => [name, code] as const),
+  );
+  test.each(cases)('the document describes %s that ends in %s', async (name, code) => {
+    const response = await (problems[name][code]?.() ?? COMMON_PROBLEMS[code]?.(start, asks[name]));
+    if (!response) throw new Error(`no test produces the problem ${code} of ${name}`);
+    expect((await expectDocumented(name, response))['code']).toBe(code);
+  });
+}

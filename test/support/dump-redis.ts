@@ -1,6 +1,6 @@
 import type { RedisConnection } from '#shared/redis/connect.ts';
 
-/** Everything a Redis database holds, names and values, as text to be searched. */
+/** All names and values of a Redis database, as text to search in. */
 export async function dumpRedis({ redis }: RedisConnection): Promise<string> {
   const readers: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
     string: (key) => redis.get(key),
@@ -13,7 +13,7 @@ export async function dumpRedis({ redis }: RedisConnection): Promise<string> {
   const lines = await Promise.all(
     keys.map(async (key) => {
       const type = await redis.type(key);
-      // It expired in the meantime.
+      // The key has expired meanwhile.
       if (type === 'none') return '';
       const read = readers[type];
       if (!read) throw new Error(`${key} is a ${type}, which cannot be searched`);

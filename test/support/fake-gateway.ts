@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { Registry } from 'prom-client';
 import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
@@ -31,6 +29,7 @@ import { type IssuedLane, makeRequestIds } from '../../services/gateway/request-
 import { makeResolveRuleSet } from '../../services/gateway/resolve-rule-set.ts';
 import type { Dependencies as WatchDependencies } from '../../services/gateway/watches/handle-watches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
+import { serveOnLoopback } from './serve-on-loopback.ts';
 
 export const API_KEY = makeApiKey(new Uint8Array(30).fill(7));
 export const NOW_MS = Date.UTC(2026, 10, 21, 10);
@@ -64,7 +63,7 @@ export const aClientApp = (changes: Partial<ClientApp> = {}): ClientApp => ({
   ...changes,
 });
 
-/** An admission with room left. */
+/** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
   outcome: request.check ? 'fresh' : 'counted',
   nowMs: NOW_MS,
@@ -89,8 +88,11 @@ export type FakeOptions = {
   readonly bodyTimeoutMs?: number;
   readonly isOverloaded?: (lane: IssuedLane) => boolean;
   readonly publishPart?: (part: BatchPartRequested) => Promise<void>;
-  /** Unfinished batches that other requests hold. */
+  /** Slots of unfinished batches that other requests hold. */
   readonly unfinished?: number;
+  /** Whether an abandoned batch can be charged again when it is published again. */
+  readonly isChargedAgain?: boolean;
+  readonly registerBatch?: () => Promise<void>;
   readonly bodyBounds?: BatchBodyBounds;
   readonly streamBounds?: StreamBounds;
   readonly stopping?: AbortSignal;
@@ -105,7 +107,7 @@ export type FakeOptions = {
   readonly proofKeys?: KeyRing;
 };
 
-/** As the view answers. */
+/** The answers of the view. */
 export function holderOf(app: ClientApp, hash: string): KeyHolder | undefined {
   const key = app.keys.find((candidate) => candidate.hash === hash);
   if (!key || key.revokedAt !== undefined) return undefined;
@@ -113,7 +115,7 @@ export function holderOf(app: ClientApp, hash: string): KeyHolder | undefined {
   return { keyId: key.keyId, expiresAtMs, app: AppAccess.parse(app) };
 }
 
-/** The gateway's app on a port of its own, over object literals instead of Kafka and Redis. */
+/** The gateway's app on its own port, with object literals instead of Kafka and Redis. */
 export async function startFakeGateway(options: FakeOptions = {}) {
   const app = options.app ?? aClientApp();
   const published: CheckRequested[] = [];
@@ -131,6 +133,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   });
   const parts: BatchPartRequested[] = [];
   const registered: AcceptedBatch[] = [];
+  const withdrawn: string[] = [];
   const slotsTaken = new Set<string>();
   const statuses = new Map<string, BatchStatus>();
   const stored = new Map<string, readonly StoredLines[]>();
@@ -139,7 +142,15 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       .get(requestId)
       ?.find(({ firstIndex, lineCount }) => firstIndex <= index && index < firstIndex + lineCount);
   const batches = {
-    register: async (batch: AcceptedBatch) => void registered.push(batch),
+    begin: async () => options.isChargedAgain ?? true,
+    withdraw: async ({ requestId }: { requestId: string }) => {
+      withdrawn.push(requestId);
+      slotsTaken.delete(requestId);
+    },
+    async register(batch: AcceptedBatch, isAccepted: boolean) {
+      await options.registerBatch?.();
+      if (isAccepted) registered.push(batch);
+    },
     readStatus: async (requestId: string) => statuses.get(requestId),
     readPart: async (requestId: string, index: number) => linesOf(requestId, index),
     async countFinished(requestId: string, index: number, countMax: number) {
@@ -179,7 +190,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     admitCheck: makeAdmitCheck({ applyLimits, admit, readResult, ids, retentionMs, syncDeadlineMs }),
     publishCheck: makePublishCheck({
       publish: async (_topic, message) => {
-        // The gateway does not look its own messages through again, so every test of it does.
+        // The gateway does not validate its own messages, so every test does.
         const check = CheckRequested.parse(message);
         if (!isDeepStrictEqual(check, message)) throw new Error('the message holds more than its schema');
         await options.publish?.(check);
@@ -264,9 +275,8 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     metrics,
     log: options.log ?? makeSilentLogger(),
   });
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await serveOnLoopback(listener);
+  const { url } = server;
   return {
     url,
     listener,
@@ -274,6 +284,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     published,
     parts,
     registered,
+    withdrawn,
     slotsTaken,
     admitted,
     released,
@@ -281,18 +292,18 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     waiters,
     batchWaiters,
     authenticator,
-    /** Stores a result and tells the waiters, as result-store does. */
+    /** Stores a result and notifies the waiters, as the result-store does. */
     complete(requestId: string, resultJson: string) {
       results.set(requestId, resultJson);
       waiters.notice(requestId);
     },
-    /** Stores parts of a batch and tells the waiters. */
+    /** Stores parts of a batch and notifies the waiters. */
     storeBatch(status: BatchStatus, lines: readonly StoredLines[]) {
       statuses.set(status.requestId, status);
       stored.set(status.requestId, lines);
       batchWaiters.notice(status.requestId);
     },
-    /** Stores a result whose notice is lost. */
+    /** Stores a result without a notice. */
     storeSilently: (requestId: string, resultJson: string) => void results.set(requestId, resultJson),
     post: (body: unknown, headers: Record<string, string> = {}) =>
       fetch(`${url}/access-control/check-roles`, {
@@ -322,8 +333,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     async [Symbol.asyncDispose]() {
       waiters[Symbol.dispose]();
       batchWaiters[Symbol.dispose]();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server[Symbol.asyncDispose]();
     },
   };
 }

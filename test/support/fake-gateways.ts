@@ -1,6 +1,6 @@
 import { type FakeGateway, type FakeOptions, startFakeGateway } from './fake-gateway.ts';
 
-/** Starts fake gateways for the tests of a file, each stopped after its test. */
+/** Starts fake gateways for the tests of a file; each is stopped after its test. */
 export function fakeGateways(): (options?: FakeOptions) => Promise<FakeGateway> {
   let gateways: FakeGateway[] = [];
   afterEach(async () => {
@@ -14,7 +14,7 @@ export function fakeGateways(): (options?: FakeOptions) => Promise<FakeGateway> 
   };
 }
 
-/** An answer's problem document, once it is found to have what every one of them has. */
+/** The problem document of an answer; checks the members that every problem has. */
 export async function problemOf(response: Response): Promise<Record<string, unknown>> {
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(response.headers.get('rolecall-version')).toBe('1');

@@ -1,11 +1,11 @@
-/** The environment variables that say where the infrastructure of a test is. */
+/** The environment variables that hold the addresses of a test's infrastructure. */
 export const VARIABLES = {
   brokers: 'TEST_KAFKA_BROKERS',
   redisUrl: 'TEST_REDIS_URL',
   rpcUrl: 'TEST_RPC_URL',
 } as const;
 
-/** Where the infrastructure is that the suites of one jest worker share, one after the other. */
+/** The addresses of the infrastructure that the suites of one jest worker share, one after the other. */
 export type Infrastructure = Readonly<Record<keyof typeof VARIABLES, string>>;
 
 /** The infrastructure of this test. */

@@ -8,7 +8,7 @@ export type WatchEvent = {
   readonly body: string;
 };
 
-/** Reads the body of a message; nothing for another type of message. */
+/** Parses the body of a message; returns nothing for another type of message. */
 export function readWatchEvent(body: string): WatchEvent | undefined {
   const message = JSON.parse(body) as {
     readonly type: string;
@@ -23,9 +23,9 @@ export function readWatchEvent(body: string): WatchEvent | undefined {
 }
 
 /**
- * What is wrong with the events of a watch's members, in any order and with repetitions: each member's sequences begin at
- * 1 and have no gap, a sequence stands for one body, each event changes the verdict of the one before, and the last one
- * is what the chain says.
+ * The faults in the events of a watch's members, in any order and with repetitions. Each member's sequences begin at 1
+ * and have no gap, a sequence has one body, each event changes the verdict of the one before, and the last event agrees
+ * with the chain.
  *
  * @param truth by ref, whether the member holds the role now
  * @example
@@ -58,4 +58,25 @@ function judgeMember(ref: string, events: readonly WatchEvent[], isHeld: boolean
   }
   if (before !== isHeld) faults.push(`${ref}: the last event says ${before}, the chain ${isHeld}`);
   return faults;
+}
+
+/**
+ * Members with more revocation events than the chain, a reorg or the rule set has caused.
+ *
+ * @param losses by ref, how often the role was taken away
+ * @example
+ * judgeRevocations(events, new Map([['m0', 1]])); // ['m0: 2 revocations, but the role was taken away 1 times']
+ */
+export function judgeRevocations(
+  events: readonly WatchEvent[],
+  losses: ReadonlyMap<string, number>,
+): string[] {
+  const revoked = new Map<string, Set<number>>();
+  for (const { ref, sequence, granted, before } of events)
+    if (before && !granted) revoked.set(ref, (revoked.get(ref) ?? new Set()).add(sequence));
+  return [...revoked].flatMap(([ref, { size }]) =>
+    size > (losses.get(ref) ?? 0)
+      ? [`${ref}: ${size} revocations, but the role was taken away ${losses.get(ref) ?? 0} times`]
+      : [],
+  );
 }

@@ -10,17 +10,17 @@ export type CheckMode = 'sync' | 'poll' | 'webhook';
 export type Attempt = {
   readonly mode: CheckMode;
   readonly account: string;
-  /** Each has a role id that no other attempt has, so that every effect can be matched to its attempt. */
+  /** Rules with role ids that no other attempt has, so that every effect can be matched to its attempt. */
   readonly rules: readonly SentRule[];
   outcome: 'acknowledged' | 'refused' | 'indeterminate';
   requestId?: string;
-  /** The body of a sync answer, or of the first poll that had the result. */
+  /** The body of a sync answer, or of the first poll with the result. */
   answered?: string;
   /** Epoch ms. */
   readonly startedAt: number;
-  /** From the start to the answer or the cut; absent until then. */
+  /** From the start to the answer or the lost connection; absent until then. */
   tookMs?: number;
-  /** Absent where the connection was cut. */
+  /** Absent where the connection was lost. */
   status?: number;
   /** The code of a problem. */
   code?: string;
@@ -30,34 +30,34 @@ export type Attempt = {
   resultMs?: number;
 };
 
-/** Some copy of a result: polled, delivered or answered. */
+/** One copy of a result: polled, delivered or answered. */
 type Copy = { readonly requestId: string; readonly body: string };
 export type Delivery = Copy & {
   readonly verified?: boolean | undefined;
-  /** False where the receiver did not answer 2xx: a copy like any other, but no delivery. */
+  /** False if the receiver did not answer 2xx: the body counts as a copy, but not as a delivery. */
   readonly accepted?: boolean;
 };
 
-/** What the chain itself says of a rule at a block. Undefined where it cannot be known. */
+/** The true outcome of a rule at a block, read from the chain itself; undefined if it cannot be known. */
 export type Oracle = (rule: SentRule, account: string, block: number) => Promise<boolean | undefined>;
 
 export type Evidence = {
-  /** The terminal result of each request id that was asked for; absent where there is none. */
+  /** The terminal result of each polled request id; absent if there is none. */
   readonly polled: ReadonlyMap<string, string>;
-  /** What the receiver got. */
+  /** The webhooks that the receiver got. */
   readonly deliveries: readonly Delivery[];
-  /** Request ids whose delivery is visibly given up or dead-lettered. */
+  /** Request ids whose delivery is reported as exhausted or dead-lettered. */
   readonly givenUp?: ReadonlySet<string>;
   readonly oracle: Oracle;
 };
 
-/** Offending request ids (or role ids, where there is no request), by what is wrong with them. */
+/** The request ids (or role ids, where there is no request) of each fault. */
 export type Faults = {
   /** Acknowledged, and no result. */
   readonly lost: string[];
   /** Acknowledged webhook checks without a verified delivery. */
   readonly undelivered: string[];
-  /** Effects that no attempt accounts for: of a refused one, of nobody, or under another id. */
+  /** Effects without an attempt: of a refused attempt, of an unknown one, or under another id. */
   readonly unexpected: string[];
   /** Two bodies of one request. */
   readonly contradictory: string[];
@@ -67,7 +67,7 @@ export type Faults = {
   readonly unverified: string[];
 };
 
-/** What a test expects: held against it, a broken promise shows its request ids. */
+/** The expected report: a comparison with it shows the request ids behind a broken promise. */
 export const NO_FAULTS: Faults = {
   lost: [],
   undelivered: [],
@@ -83,9 +83,9 @@ export type Reconciliation = {
     readonly acknowledged: number;
     readonly refused: number;
     readonly indeterminate: number;
-    /** Rules that ended undetermined: allowed, and worth seeing. */
+    /** Rules that ended undetermined: allowed, and worth reporting. */
     readonly undetermined: number;
-    /** Deliveries beyond the first of each request: allowed, and worth seeing. */
+    /** Deliveries beyond the first of each request: allowed, and worth reporting. */
     readonly duplicates: number;
   };
   readonly faults: Faults;
@@ -94,10 +94,10 @@ export type Reconciliation = {
 };
 
 /**
- * Records what clients attempted and were told, and holds it against what came of it.
+ * Records the attempts and answers of clients, and compares them with the outcomes.
  *
- * Model: Jepsen's total-queue checker. What was acknowledged must be there, what is there must have been attempted,
- * all copies must be the same, and every verdict must be what the chain says.
+ * Model: Jepsen's total-queue checker. Acknowledged checks must exist, existing ones must have been attempted, all
+ * copies must be the same, and every verdict must agree with the chain.
  *
  * @example
  * const ledger = new Ledger();
@@ -119,7 +119,7 @@ export class Ledger {
     return attempt;
   }
 
-  /** Writes down the answer. */
+  /** Records the answer of an attempt. */
   end(
     attempt: Attempt,
     answer: {
@@ -141,18 +141,18 @@ export class Ledger {
     if (attempt.mode === 'sync') this.result(attempt, answer.text);
   }
 
-  /** The connection was cut before there was an answer. */
+  /** Records that the connection was lost before an answer. */
   cut(attempt: Attempt): void {
     attempt.tookMs = Date.now() - attempt.startedAt;
   }
 
-  /** The client has the result for the first time. */
+  /** Records when the client first has the result. */
   result(attempt: Attempt, body: string): void {
     attempt.answered = body;
     attempt.resultMs = Date.now() - attempt.startedAt;
   }
 
-  /** The request ids whose results must be there. */
+  /** The request ids whose results must exist. */
   acknowledgedIds(): string[] {
     return this.attempts.flatMap(({ requestId }) => (requestId === undefined ? [] : [requestId]));
   }
@@ -195,7 +195,7 @@ export class Ledger {
     };
   }
 
-  /** Looks at each result once, and at every further copy for being the same. */
+  /** Checks each result once, and compares every further copy with it. */
   async #judgeCopies(copies: readonly Copy[], oracle: Oracle, faults: Faults): Promise<number> {
     const attemptOf = new Map(this.attempts.flatMap((a) => a.rules.map((rule) => [rule.roleId, a] as const)));
     const bodies = new Map<string, string>();
@@ -231,7 +231,7 @@ function parseResult(body: string): CheckResult | undefined {
   }
 }
 
-/** Every rule has its verdict, as the chain says, or its error; none has both. */
+/** Checks that every rule has either its verdict, equal to the chain's, or its error. */
 async function isRight({ rules, account }: Attempt, result: CheckResult, oracle: Oracle): Promise<boolean> {
   const failed = new Set(result.errors.map(({ ruleIndex }) => ruleIndex));
   const decided = rules.filter((_, index) => !failed.has(index));

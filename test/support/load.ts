@@ -4,7 +4,7 @@ import { type DemoChain, demoRules, type SentRule } from './demo-rules.ts';
 import type { Attempt, CheckMode, Evidence, Ledger } from './ledger.ts';
 import type { WebhookReceiver } from './receive-webhooks.ts';
 
-/** Of ten checks: the mix of the fault matrix. */
+/** The modes of ten checks: the mix of the fault matrix. */
 const MIX: readonly CheckMode[] = [
   'poll',
   'webhook',
@@ -18,12 +18,12 @@ const MIX: readonly CheckMode[] = [
   'webhook',
 ];
 const TICK_MS = 20;
-/** Attempts under way beyond which a tick sends nothing: an open loop, but not an unbounded one. */
+/** While this many attempts are under way a tick sends nothing: an open loop with a bound. */
 const IN_FLIGHT_MAX = 500;
 const POLLS_AT_ONCE = 50;
 const LONG_POLL_S = 10;
 const PAUSE_MS = 200;
-/** Below the time that a test may take, so that what is lost is named and not merely waited for. */
+/** Shorter than a test's timeout, so that lost checks are named and not merely waited for. */
 const DRAIN_TIMEOUT_MS = 240_000;
 
 type Client = Pick<CheckClient, 'check' | 'poll'>;
@@ -32,10 +32,10 @@ export type LoadOptions = {
   readonly clients: readonly Client[];
   readonly chain: DemoChain;
   readonly ledger: Ledger;
-  /** Where webhooks go; a function is asked anew for each check. */
+  /** The URL for webhooks; a function is called for each check. */
   readonly callbackUrl: string | (() => string);
   readonly perSecond: number;
-  /** Whether each check to be polled is polled from its 202 on, so that the ledger knows when its result came. */
+  /** Whether each check in poll mode is polled from its 202 on, so that the ledger knows when its result came. */
   readonly follow?: boolean;
   /** Default 500. */
   readonly inFlightMax?: number;
@@ -80,7 +80,7 @@ export function startLoad(options: LoadOptions): Load {
     try {
       ledger.end(attempt, await client.check({ account, rules: attempt.rules, ...more }));
     } catch {
-      // It stays indeterminate.
+      // The attempt stays indeterminate.
       ledger.cut(attempt);
     }
     if (options.follow && mode === 'poll') void follow(client, attempt);
@@ -110,7 +110,7 @@ export function startLoad(options: LoadOptions): Load {
     isStopped: () => stoppedAt !== undefined,
     shortOf: () => Math.floor((((stoppedAt ?? performance.now()) - began) / 1000) * perSecond) - sent,
     async stop() {
-      // What was due in a turn that came late is sent, but not twice at a second stop.
+      // A late tick sends all due requests; a second stop sends none.
       if (stoppedAt === undefined) tick();
       stoppedAt ??= performance.now();
       clearInterval(timer);
@@ -121,8 +121,8 @@ export function startLoad(options: LoadOptions): Load {
 }
 
 /**
- * Gathers what came of the acknowledged checks: polls each until its terminal result is there, and waits for the
- * deliveries, 240 s at most in all unless it is told otherwise. What is not there by then is missing from the evidence.
+ * Collects the outcomes of the acknowledged checks: polls each until its terminal result is there, and waits for the
+ * deliveries, by default 240 s at most in all. Outcomes that are missing by then are missing from the evidence.
  */
 export async function gatherEvidence(
   ledger: Ledger,

@@ -3,19 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type Certificates = {
-  /** PEM files: the authority's certificate, and the certificates that it gave to the server and to a client. */
+  /** PEM files: the authority's certificate, and the certificates that it issued to the server and to a client. */
   readonly ca: string;
   readonly serverCert: string;
   readonly serverKey: string;
   readonly clientCert: string;
   readonly clientKey: string;
-  /** Key and certificate of the server in one file, as Kafka wants them. */
+  /** Key and certificate of the server in one file, as Kafka expects them. */
   readonly serverPair: string;
-  /** An authority that nobody has heard of. */
+  /** An authority that neither side trusts. */
   readonly strangerCa: string;
 };
 
-/** Makes an authority of its own in `dir`, and with it certificates for 127.0.0.1 and for one client, by openssl. */
+/** Creates an authority in `dir`, and certificates by it for 127.0.0.1 and for one client, with openssl. */
 export function makeCertificates(dir: string): Certificates {
   const file = (name: string) => join(dir, name);
   const request = (name: string, ...args: string[]) => {

@@ -12,11 +12,11 @@ export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 export type KnownMetric = {
   readonly name: string;
   readonly type: MetricType;
-  /** Without those that every series has: `service`, and the scraper's `job` and `instance`. */
+  /** The labels of the metric itself; every series also has `service`, and the scraper's `job` and `instance`. */
   readonly labels: readonly string[];
 };
 
-/** What each process adds to the metrics that all of them have. */
+/** The metrics of each process beside the common ones. */
 const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   gateway: (registry) => void makeGatewayMetrics(registry),
   evaluator: (registry) => void makeEvaluatorMetrics(registry),
@@ -41,7 +41,7 @@ const DISPATCHER_STATE = {
 export const PROCESSES = Object.keys(OWN_METRICS);
 
 /**
- * Every metric of a process, as it registers them.
+ * Every metric that a process registers.
  *
  * @example
  * metricsOf('gateway').map(({ name }) => name);
@@ -53,7 +53,7 @@ export function metricsOf(process: string): KnownMetric[] {
   makeKafkaInstruments(registry);
   OWN_METRICS[process]?.(registry);
   return registry.getMetricsAsArray().map((metric) => {
-    // Absent from the library's types, and there on every metric.
+    // Missing in the library's types, but present on every metric.
     const { name, type, labelNames } = metric as unknown as {
       name: string;
       type: MetricType;
@@ -65,7 +65,7 @@ export function metricsOf(process: string): KnownMetric[] {
 
 const EVERYWHERE = ['service', 'job', 'instance'];
 
-/** Every series that a scrape of the whole system may show, and the labels that it may have. */
+/** Every series that a scrape of the whole system may return, with its possible labels. */
 export function knownSeries(): Map<string, ReadonlySet<string>> {
   const series = new Map<string, ReadonlySet<string>>([['up', new Set(EVERYWHERE)]]);
   for (const { name, type, labels } of PROCESSES.flatMap(metricsOf)) {

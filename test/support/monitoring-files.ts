@@ -30,27 +30,55 @@ export const loadRules = (): Rule[] =>
   );
 
 export type DashboardQuery = { readonly place: string; readonly expr: string };
-type Dashboard = {
+type Link = { readonly title: string; readonly url: string };
+export type Dashboard = {
   readonly uid: string;
+  readonly title: string;
+  readonly links: readonly Link[];
+  readonly annotations: { readonly list: readonly { readonly name: string; readonly expr: string }[] };
   readonly panels: readonly {
+    readonly id: number;
+    readonly type: string;
     readonly title: string;
-    readonly targets: readonly { readonly expr: string }[];
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+    readonly links?: readonly Link[];
+    /** Absent from panels without a query, such as a list of alerts. */
+    readonly targets?: readonly { readonly expr: string }[];
   }[];
 };
 
-/** All queries of all dashboards, with the panel that asks them. */
-export const loadDashboardQueries = (): DashboardQuery[] =>
-  textsIn(DASHBOARDS, '.json').flatMap(([, text]) => {
-    const { uid, panels } = JSON.parse(text) as Dashboard;
-    return panels.flatMap(({ title, targets }) =>
-      targets.map(({ expr }) => ({ place: `${uid}: ${title}`, expr })),
-    );
-  });
+export const loadDashboards = (): Dashboard[] =>
+  textsIn(DASHBOARDS, '.json').map(([, text]) => JSON.parse(text) as Dashboard);
 
-/** All of the unit tests of rules, as one text. */
+/** All queries of all dashboards, each with its panel or annotation. */
+export const loadDashboardQueries = (): DashboardQuery[] =>
+  loadDashboards().flatMap(({ uid, panels, annotations }) => [
+    ...annotations.list.map(({ name, expr }) => ({ place: `${uid}: ${name}`, expr })),
+    ...panels.flatMap(({ title, targets }) =>
+      (targets ?? []).map(({ expr }) => ({ place: `${uid}: ${title}`, expr })),
+    ),
+  ]);
+
+/** All unit tests of the rules, as one text. */
 export const readRuleTests = (): string =>
   textsIn(RULE_TESTS, '.yml')
     .map(([, text]) => text)
     .join('\n');
 
-export const readRunbook = (): string => readFileSync(join(DEPLOY, 'README.md'), 'utf8');
+export const readRunbook = (): string => readFileSync(join(DEPLOY, 'RUNBOOK.md'), 'utf8');
+
+/** The commands in the shell blocks of a Markdown text, each once, without the functions that the runbook defines. */
+export const runbookCommands = (markdown: string): string[] => {
+  const blocks = [...markdown.matchAll(/^ *```sh\n([\s\S]+?)^ *```$/gm)].map(([, block]) => block ?? '');
+  const lines = blocks.flatMap((block) => block.split('\n')).map((line) => line.trim());
+  return [...new Set(lines.filter((line) => line && !line.startsWith('#') && !/^\w+\(\) \{/.test(line)))];
+};
+
+/** The source files of the processes, without tests. */
+export const readSources = (): string[] =>
+  ['services', 'shared'].flatMap((folder) => {
+    const root = join(DEPLOY, '..', folder);
+    return readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .map((file) => readFileSync(join(root, file), 'utf8'));
+  });

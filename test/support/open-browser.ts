@@ -1,9 +1,10 @@
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
+import { waitUntil } from './wait-until.ts';
 
 const STEP_TIMEOUT_MS = 120_000;
-/** The browser drops what it loads when an interface of the machine comes or goes. */
+/** The browser aborts its requests when a network interface of the machine comes or goes. */
 const VISIT_TRIES_MAX = 4;
 const DRAWN_TIMEOUT_MS = 30_000;
 
@@ -15,25 +16,25 @@ export type AxeViolation = {
 
 export type Visitor = AsyncDisposable & {
   readonly page: Page;
-  /** Goes to a path and waits until the page has a heading. */
+  /** Goes to a path and waits until the page has a heading and has finished loading. */
   readonly visit: (path: string) => Promise<void>;
   /** Everything that a page must never cause: dialogs, uncaught errors, violations of the content policy. */
   readonly faults: readonly string[];
-  /** What axe-core finds, as the page is now. */
+  /** The findings of axe-core on the current page. */
   readonly findBarriers: () => Promise<readonly AxeViolation[]>;
-  /** By how many pixels the page is wider than its window. */
+  /** How many pixels wider the page is than its window. */
   readonly overflowPx: () => Promise<number>;
-  /** Presses Tab until what has the focus is called so. */
+  /** Presses Tab until the element with this name has the focus. */
   readonly tabTo: (role: string, name: string | RegExp) => Promise<void>;
 };
 
 export type TestBrowser = AsyncDisposable & {
-  /** A person with a browser profile of their own. */
+  /** A person with their own browser profile. */
   readonly open: (base: string, options?: BrowserContextOptions) => Promise<Visitor>;
 };
 
 /**
- * Starts the Chromium that set-up found, without a window.
+ * Starts the headless Chromium that set-up found.
  *
  * @example
  * await using browser = await openBrowser();
@@ -84,13 +85,14 @@ async function visit(page: Page, path: string): Promise<void> {
     try {
       await page.goto(path);
       await page.getByRole('heading', { level: 1 }).waitFor({ timeout: DRAWN_TIMEOUT_MS });
+      await page.locator('.skeleton').first().waitFor({ state: 'detached', timeout: DRAWN_TIMEOUT_MS });
       return;
     } catch (error) {
       if (tries >= VISIT_TRIES_MAX) throw error;
     }
 }
 
-/** The policy forbids scripts of others, so axe comes through the debugger. */
+/** The policy forbids foreign scripts, so axe is injected through the debugger. */
 async function findBarriers(page: Page): Promise<AxeViolation[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
   const found = await page.evaluate<{
@@ -104,12 +106,16 @@ async function findBarriers(page: Page): Promise<AxeViolation[]> {
 }
 
 /** Whether an element has the focus. */
-export const isFocused = (element: Locator): Promise<boolean> =>
+const isFocused = (element: Locator): Promise<boolean> =>
   element.evaluate(
     (node: { ownerDocument: { activeElement: unknown } }) => node === node.ownerDocument.activeElement,
   );
 
-/** More than any page of the portal has places to stop at. */
+/** Waits until an element has the focus: the page moves it after rendering. */
+export const waitForFocus = (element: Locator): Promise<true> =>
+  waitUntil(`the focus to reach ${element}`, async () => (await isFocused(element)) || undefined);
+
+/** More tab stops than any page of the portal has. */
 const STOPS_MAX = 80;
 
 async function tabTo(page: Page, role: string, name: string | RegExp): Promise<void> {

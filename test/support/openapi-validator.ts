@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a test needs of an OpenAPI document. */
+/** The parts of an OpenAPI document that tests need. */
 export type OpenApiDocument = {
   readonly paths: Readonly<
     Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Json>> }>>>
@@ -10,7 +10,7 @@ export type OpenApiDocument = {
   readonly components: { readonly schemas: Json };
 };
 
-/** A schema of the document as a validator, references included. */
+/** A schema of the document as a validator, with resolved references. */
 export function validatorOf({ components }: Pick<OpenApiDocument, 'components'>, schema: unknown): z.ZodType {
   const inline = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
@@ -19,8 +19,8 @@ export function validatorOf({ components }: Pick<OpenApiDocument, 'components'>,
 }
 
 /**
- * What is wrong with an answer by the document: the path and status are there, its media type too, and its body is as
- * the schema says. Nothing where it is as documented.
+ * The faults of an answer by the document: its path, status and media type must be documented, and its body must match
+ * the schema. Empty for a documented answer.
  */
 export function faultOf(
   document: OpenApiDocument,
@@ -34,7 +34,7 @@ export function faultOf(
 ): string | undefined {
   const name = `${answer.method} ${answer.path}: ${answer.status}`;
   const path = Object.keys(document.paths)
-    // `/deliveries/resend-failed` before `/deliveries/{requestId}`.
+    // `/deliveries/resend-failed` is matched before `/deliveries/{requestId}`.
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .find((template) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(answer.path));
   const documented = document.paths[path ?? '']?.[answer.method]?.responses[String(answer.status)];

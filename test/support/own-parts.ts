@@ -7,26 +7,26 @@ import { startRedis } from '../../deploy/local/redis.ts';
 import { startKafkaContainer, startRedisContainer, usesContainers } from './containers.ts';
 
 /*
- * Parts that a run or a test has for itself, in containers where these are wanted, else processes of this machine.
+ * Infrastructure that a run or a test does not share: in containers if these are requested, else as processes.
  */
 
 export type OwnKafka = AsyncDisposable & { readonly brokers: string };
 
 export type OwnRedis = AsyncDisposable & {
   readonly url: string;
-  /** It keeps its connections and answers nothing, until it is thawed. */
+  /** Freezes it: it keeps its connections and answers nothing until it is thawed. */
   readonly freeze: () => Promise<void>;
   readonly thaw: () => Promise<void>;
-  /** Ends it at once: what a crash looks like. */
+  /** Kills it at once, as in a crash. */
   readonly kill: () => Promise<void>;
-  /** Starts it again at the same place with the same data. */
+  /** Starts it again on the same port with the same data. */
   readonly revive: () => Promise<void>;
 };
 
-/** Called with the process id of a part as soon as it has one. */
+/** Called with the process id of each part as soon as it is known. */
 type OnSpawn = (pid: number) => void;
 
-/** A broker of one's own. */
+/** Starts an unshared broker. */
 export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
   if (await usesContainers()) return startKafkaContainer();
   const dir = makeDir();
@@ -41,7 +41,7 @@ export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
   };
 }
 
-/** A Redis of one's own, which the test may freeze and kill. */
+/** Starts an unshared Redis, which the test may freeze and kill. */
 export async function startOwnRedis(onSpawn?: OnSpawn): Promise<OwnRedis> {
   if (await usesContainers()) return startOwnRedisContainer();
   const dir = makeDir();

@@ -1,7 +1,14 @@
 import type { Visitor } from './open-browser.ts';
+import {
+  createApp as createAppByApi,
+  makePortalClient,
+  PASSWORD,
+  type PortalClient,
+  signUp as signUpByApi,
+} from './start-portal.ts';
+import { waitUntil } from './wait-until.ts';
 
-/** Long enough, and in nobody's list. */
-export const PASSWORD = 'eleven purple wombats dance';
+export { PASSWORD };
 
 export type MadeApp = {
   readonly clientId: string;
@@ -11,7 +18,48 @@ export type MadeApp = {
   readonly path: string;
 };
 
-/** Makes an account by the page, which then is signed in. */
+/** Signs up a new account through the API, for tests of later steps. The visitor's pages are signed in. */
+export async function enter({ page }: Visitor, portal: string): Promise<PortalClient> {
+  const client = await signUpByApi(portal);
+  await giveSession(page, portal, client);
+  return client;
+}
+
+/** Signs in through the API, as `enter` does. */
+export async function enterAs(
+  { page }: Visitor,
+  portal: string,
+  credentials: { readonly email: string; readonly password: string },
+): Promise<PortalClient> {
+  const client = makePortalClient(portal, credentials.email);
+  await client.send('POST', '/api/sign-in', credentials);
+  await giveSession(page, portal, client);
+  return client;
+}
+
+async function giveSession(page: Visitor['page'], portal: string, client: PortalClient): Promise<void> {
+  const cookie = { name: 'rolecall_session', value: client.token() ?? '', url: portal };
+  await page.context().addCookies([cookie]);
+}
+
+/** Creates an app through the API. */
+export async function makeApp(developer: PortalClient, name: string): Promise<MadeApp> {
+  const app = await createAppByApi(developer, name);
+  return { ...app, path: `/apps/${app.clientId}` };
+}
+
+/** Requests the scope of an app and has it approved, through the API. */
+export async function approveApp(
+  operator: PortalClient,
+  developer: PortalClient,
+  { clientId }: MadeApp,
+): Promise<void> {
+  await developer.send('POST', `/api/apps/${clientId}/scope`, { purpose: 'Trying.' });
+  const { status } = await operator.send('POST', `/api/operator/apps/${clientId}/approve`);
+  if (status !== 200) throw new Error(`the approval got the status ${status}`);
+}
+
+/** Creates an account on the page, which signs it in. */
 export async function signUp({ visit, page }: Visitor, email: string): Promise<void> {
   await visit('/sign-up');
   await fillSignIn(page, email, PASSWORD);
@@ -34,7 +82,7 @@ async function fillSignIn(page: Visitor['page'], email: string, password: string
   await page.getByLabel('Password').fill(password);
 }
 
-/** Makes an app, copies its key by the button, and goes on to its page. */
+/** Creates an app, copies its key with the button, and goes on to its page. */
 export async function createApp({ visit, page }: Visitor, name: string): Promise<MadeApp> {
   await visit('/apps');
   await page.getByRole('button', { name: 'Create app' }).click();
@@ -46,14 +94,22 @@ export async function createApp({ visit, page }: Visitor, name: string): Promise
   return made;
 }
 
-/** What the dialog shows once; the key as the copy button puts it on the clipboard. */
+/** The secrets that the dialog shows once; the key as the copy button puts it on the clipboard. */
 export async function readMadeApp(page: Visitor['page']): Promise<MadeApp> {
   const fieldValue = (label: string) => page.getByRole('textbox', { name: label, exact: true }).inputValue();
   const clientId = await fieldValue('Client ID');
+  const shown = await fieldValue('API key');
   await page.getByRole('button', { name: 'Copy API key' }).click();
-  const apiKey = await page.evaluate<string>('navigator.clipboard.readText()');
+  const apiKey = await readClipboard(page, shown);
   return { clientId, apiKey, webhookSecret: await fieldValue('Webhook secret'), path: `/apps/${clientId}` };
 }
+
+/** Waits until the clipboard holds a text: the page copies after the click. */
+export const readClipboard = (page: Visitor['page'], wanted: string | RegExp): Promise<string> =>
+  waitUntil(`${wanted} on the clipboard`, async () => {
+    const text = await page.evaluate<string>('navigator.clipboard.readText()');
+    return (typeof wanted === 'string' ? text === wanted : wanted.test(text)) && text;
+  });
 
 export async function requestScope({ visit, page }: Visitor, path: string, purpose: string): Promise<void> {
   await visit(`${path}/scope`);
@@ -62,7 +118,7 @@ export async function requestScope({ visit, page }: Visitor, path: string, purpo
   await page.locator('.app-page').getByText('Scope requested').waitFor();
 }
 
-/** As somebody who is signed in as an operator. */
+/** Approves the scope of an app on the page of a signed-in operator. */
 export async function approveScope({ visit, page }: Visitor, name: string): Promise<void> {
   await visit('/operator');
   await page.getByRole('button', { name: `Approve ${name}`, exact: true }).click();

@@ -8,8 +8,8 @@ import { spawnProgram } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
 /**
- * Runs what needs Prometheus; on a machine that has none and cannot fetch it (no apt) the tests are skipped, but
- * never where all must be shown: there the missing program is a failure.
+ * Runs tests that need Prometheus. On a machine that has none and cannot install it (no apt) the tests are skipped, but
+ * in CI the missing program is a failure.
  */
 export const describeWithPrometheus: jest.Describe = (() => {
   const { prometheus } = loadToolchain();
@@ -19,7 +19,8 @@ export const describeWithPrometheus: jest.Describe = (() => {
 
 function programs() {
   const { prometheus } = loadToolchain();
-  if (!prometheus) throw new Error('Prometheus is not here: node deploy/local/setup.mjs --with-prometheus');
+  if (!prometheus)
+    throw new Error('Prometheus is not installed: node deploy/local/setup.mjs --with-prometheus');
   return prometheus;
 }
 
@@ -36,19 +37,20 @@ export type Target = { readonly service: string /** `host:port` */; readonly add
 export type Sample = { readonly metric: Readonly<Record<string, string>>; readonly value: [number, string] };
 export type Alert = {
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly state: 'pending' | 'firing';
 };
 
 export type Prometheus = AsyncDisposable & {
   readonly url: string;
-  /** An instant query. @throws Error with the server's words */
+  /** An instant query. @throws Error with the server's message */
   readonly query: (expr: string) => Promise<Sample[]>;
   /** The alerts that are pending or firing. */
   readonly alerts: () => Promise<Alert[]>;
 };
 
 /**
- * Starts a Prometheus that scrapes the targets once a second and judges the rules as often.
+ * Starts a Prometheus that scrapes the targets and evaluates the rules once a second.
  *
  * @example
  * await using prometheus = await startPrometheus({ targets, rules: [text] });
@@ -71,7 +73,12 @@ export async function startPrometheus(options: {
     labels: { service },
   }));
   const config = {
-    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    global: {
+      scrape_interval: '1s',
+      scrape_timeout: '1s',
+      evaluation_interval: '1s',
+      external_labels: { runbook: 'http://runbook.example/' },
+    },
     rule_files,
     scrape_configs: [{ job_name: 'rolecall', honor_labels: true, static_configs }],
   };

@@ -1,22 +1,22 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** One series that a query names. */
+/** One series of a query. */
 export type Selector = { readonly name: string; readonly labels: readonly string[]; readonly text: string };
 
 export type ParsedQuery = {
   readonly selectors: readonly Selector[];
-  /** Labels that the query groups, joins or aggregates by. */
+  /** Labels by which the query groups, joins or aggregates. */
   readonly groupings: readonly string[];
 };
 
-/** What Grafana puts into a query before it asks. */
+/** The variables that Grafana replaces in a query. */
 const fillIn = (query: string): string =>
   query.replaceAll('$__rate_interval', '1m').replaceAll(/\$[a-z]+/g, '.*');
 
 /**
- * Parses a query, with Grafana's variables filled in.
+ * Parses a query after filling in Grafana's variables.
  *
- * @throws Error where it is no PromQL
+ * @throws Error if it is not valid PromQL
  *
  * @example
  * parseQuery('sum by (lane) (rolecall_x{lane="bulk"})').selectors; // [{ name: 'rolecall_x', labels: ['lane'], … }]
@@ -29,7 +29,7 @@ export function parseQuery(query: string): ParsedQuery {
   parser.parse(text).iterate({
     enter({ type, name, from, to, node }) {
       const word = text.slice(from, to);
-      if (type.isError) throw new Error(`no PromQL at ${from}: ${text}`);
+      if (type.isError) throw new Error(`invalid PromQL at ${from}: ${text}`);
       if (name === 'VectorSelector') {
         current = { name: '', labels: [], text: word };
         selectors.push(current);
@@ -43,5 +43,5 @@ export function parseQuery(query: string): ParsedQuery {
   return { selectors, groupings };
 }
 
-/** The query as the server would be asked it. */
+/** The query as Grafana sends it to the server. */
 export const asAsked = fillIn;

@@ -1,18 +1,17 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { serveOnLoopback } from './serve-on-loopback.ts';
 
 type Value = { readonly stringValue?: string; readonly intValue?: number | string };
 type KeyValue = { readonly key: string; readonly value: Value };
 
-/** A span as OTLP's JSON has it; https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
+/** A span in OTLP's JSON encoding; https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
 type SpanOnTheWire = {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
   readonly kind: number;
-  /** Nanoseconds since the epoch, as text: too long for a number. */
+  /** Nanoseconds since the epoch, as text: too large for a number. */
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes?: readonly KeyValue[];
@@ -28,7 +27,7 @@ type ExportRequest = {
 };
 
 export type ReceivedSpan = Omit<SpanOnTheWire, 'attributes'> & {
-  /** `service.name` of the process that made it. */
+  /** `service.name` of the exporting process. */
   readonly service: string;
   readonly attributes: Readonly<Record<string, string | number | undefined>>;
 };
@@ -38,18 +37,18 @@ export type SpanReceiver = AsyncDisposable & {
   readonly endpoint: string;
   /** In order of arrival. */
   readonly spans: readonly ReceivedSpan[];
-  /** The bodies as they came. */
+  /** The raw bodies. */
   readonly bodies: readonly string[];
-  /** What came to any other place than the one of traces. */
+  /** Requests to any path but the one for traces. */
   readonly strays: readonly string[];
 };
 
-/** Starts an OTLP receiver of spans on loopback that keeps everything it gets. */
+/** Starts an OTLP span receiver on loopback that keeps everything it gets. */
 export async function receiveSpans(): Promise<SpanReceiver> {
   const spans: ReceivedSpan[] = [];
   const bodies: string[] = [];
   const strays: string[] = [];
-  const server = createServer((request, response) => {
+  const server = await serveOnLoopback((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -62,17 +61,12 @@ export async function receiveSpans(): Promise<SpanReceiver> {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: server.url,
     spans,
     bodies,
     strays,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 

@@ -1,6 +1,6 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
+import { serveOnLoopback } from './serve-on-loopback.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** One request as the receiver saw it. */
@@ -17,11 +17,11 @@ export type ReceivedWebhook = {
   readonly atMs: number;
   /** Whether a stock library verifies `webhook-signature` and `x-service-signature`; absent without a secret. */
   readonly verified?: boolean;
-  /** What it was answered with; absent while it is not, and where the answer was given by hand. */
+  /** The status of the answer; absent before the answer, and if a handler answers by itself. */
   readonly status?: number;
 };
 
-/** What the receiver does with a request: a status, or the whole answer by hand (also: never answer). */
+/** The receiver's answer to a request: a status, or a handler that answers, or never answers, by itself. */
 export type Answer =
   | number
   | ((
@@ -31,11 +31,11 @@ export type Answer =
     ) => number | undefined | Promise<number | undefined>);
 
 export type WebhookReceiver = AsyncDisposable & {
-  /** Where to send to; any path below it is received as well. */
+  /** The URL to send to; any path below it is received too. */
   readonly url: string;
   /** In order of arrival. */
   readonly deliveries: readonly ReceivedWebhook[];
-  /** The first delivery that matches, waited for. */
+  /** Waits for the first delivery that matches. */
   readonly waitFor: (
     matches: (webhook: ReceivedWebhook) => boolean,
     timeoutMs?: number,
@@ -44,11 +44,11 @@ export type WebhookReceiver = AsyncDisposable & {
 };
 
 type Options = {
-  /** `whsec_…`. Without it signatures are not looked at. */
+  /** `whsec_…`. Without it signatures are not verified. */
   readonly secret?: string | undefined;
   /** Default 204. */
   readonly answer?: Answer;
-  /** Where it listens and is sent to; default loopback. */
+  /** The address where it listens; default loopback. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
@@ -65,7 +65,7 @@ type Options = {
 export async function receiveWebhooks(options: Options = {}): Promise<WebhookReceiver> {
   const deliveries: ReceivedWebhook[] = [];
   let answer: Answer = options.answer ?? 204;
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('error', () => undefined);
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -75,22 +75,17 @@ export async function receiveWebhooks(options: Options = {}): Promise<WebhookRec
       deliveries.push(webhook);
       void respond(answer, webhook, response, deliveries.length);
     });
-  });
-  server.keepAliveTimeout = 30_000;
-  const host = options.host ?? '127.0.0.1';
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve));
-  const { port } = server.address() as AddressInfo;
+  };
+  const { port, host } = options;
+  const server = await serveOnLoopback(listener, { port, host, keepAliveMs: 30_000 });
   return {
-    url: `http://${host}:${port}/hook`,
+    url: `${server.url}/hook`,
     deliveries,
     waitFor: (matches, timeoutMs) => waitUntil('a webhook', () => deliveries.find(matches), timeoutMs),
     setAnswer: (next) => {
       answer = next;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 

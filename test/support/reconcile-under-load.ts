@@ -6,19 +6,19 @@ import { receiveWebhooks } from './receive-webhooks.ts';
 import type { StartedSystem } from './start-system.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** Two cores bear it beside the whole system and the test. */
+/** Two cores can handle this beside the whole system and the test. */
 const PER_SECOND = 40;
 
 type System = Pick<StartedSystem, 'chain' | 'client'> & {
   readonly ready: { readonly app: Pick<StartedSystem['ready']['app'], 'webhookSecret'> };
-  /** Where its webhooks find this machine; default loopback. */
+  /** The address of this machine for its webhooks; default loopback. */
   readonly receiverHost?: string;
 };
 
 /**
- * Sends load of all modes, does the harm in the middle of it, lets the load go on until checks are accepted again
- * (unless the harm has stopped it), and holds everything that clients were told against what came of it. The webhooks
- * go to a receiver of its own, so that whatever arrives there must be accounted for.
+ * Sends load of all modes, does the harm in the middle of it, continues the load until checks are accepted again
+ * (unless the harm has stopped it), and compares the answers that clients got with the outcomes. Webhooks go to a
+ * receiver that nothing else uses, so every delivery must belong to the load.
  *
  * @example
  * const { faults } = await reconcileUnderLoad(system, () => system.kill('evaluator'));

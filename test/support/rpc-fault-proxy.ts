@@ -6,19 +6,21 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * What the proxy does to a call:
+ * The faults that the proxy adds to a call:
  * - `none` passes it on; `refuse` closes the port; `hang` never answers; `reset` cuts the connection;
  * - `http-429`, `http-500`, `http-503` answer with that status; `malformed` is no JSON; `endless-body` never ends;
- * - `rpc-error` is a JSON-RPC error that nobody has heard of;
- * - `short-batch` leaves the last answer of a batch out (of a single call: an empty array); `wrong-id`;
- * - `wrong-chain-id` tells another chain; `stale-head` shows a head of long ago; `unknown-block` has no block;
- * - `ignored-pin` answers calls from another block than the one asked for;
- * - `altered-balance` adds one to every balance, as a liar would;
+ * - `rpc-error` is an unknown JSON-RPC error;
+ * - `short-batch` leaves the last answer of a batch out (for a single call: an empty array); `wrong-id`;
+ * - `wrong-chain-id` reports another chain; `stale-head` reports an old head; `unknown-block` has no block;
+ * - `ignored-pin` answers calls from another block than the requested one;
+ * - `altered-balance` adds one to every balance;
+ * - `zero-balance` answers every balance with zero;
  * - `parent-blocks` lets the EVM count the blocks of another chain, as Arbitrum's does (no fault, but as confusing);
  * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
- * - `no-logs` does not offer `eth_getLogs`; `ten-blocks-of-logs` refuses a range of more; `fewer-logs` leaves the logs of
- *   the newest block out, as a node that has not indexed it yet; `foreign-logs` adds a log of another block;
- * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no Multicall3 either.
+ * - `no-logs` does not offer `eth_getLogs`; `ten-blocks-of-logs` refuses larger ranges; `fewer-logs` leaves out the logs
+ *   of the newest block, like a node that has not indexed it yet; `foreign-logs` adds a log of another block;
+ * - `no-override` refuses state overrides, as some providers do; `plain-calls-only` has no Multicall3 either;
+ * - `numbers-only` refuses overrides and blocks named by hash, as Ganache does.
  */
 export type FaultKind =
   | 'none'
@@ -38,6 +40,7 @@ export type FaultKind =
   | 'unknown-block'
   | 'ignored-pin'
   | 'altered-balance'
+  | 'zero-balance'
   | 'parent-blocks'
   | 'hash-hangs'
   | 'no-logs'
@@ -45,21 +48,22 @@ export type FaultKind =
   | 'fewer-logs'
   | 'foreign-logs'
   | 'no-override'
-  | 'plain-calls-only';
+  | 'plain-calls-only'
+  | 'numbers-only';
 
 export type Fault = {
   readonly kind: FaultKind;
-  /** Waited before anything else; default 0. */
+  /** A delay before anything else; default 0. */
   readonly delayMs?: number;
-  /** Only these methods are hit; default all. */
+  /** The affected methods; default all. */
   readonly methods?: readonly string[];
 };
 
 export type RpcFaultProxy = AsyncDisposable & {
   readonly url: string;
-  /** From now on; a function is asked anew for every HTTP request. */
+  /** Sets the fault from now on; a function is called for every HTTP request. */
   setFault(fault: Fault | FaultKind | (() => Fault | FaultKind)): Promise<void>;
-  /** What came in so far: HTTP requests, and JSON-RPC calls by method. */
+  /** The requests so far: HTTP requests, and JSON-RPC calls by method. */
   readonly calls: { requestCount: number; byMethod: Record<string, number> };
 };
 
@@ -82,7 +86,7 @@ const MULTICALL3_ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11';
 export async function startRpcFaultProxy(options: {
   target: string;
   port?: number;
-  /** Passes the target off as another chain. */
+  /** Reports another chain id than the target's. */
   chainId?: number;
 }): Promise<RpcFaultProxy> {
   const calls: RpcFaultProxy['calls'] = { requestCount: 0, byMethod: {} };
@@ -133,7 +137,7 @@ export async function startRpcFaultProxy(options: {
   };
 }
 
-/** The faults that need no answer of the chain. Whether it was one. */
+/** Applies the faults that need no answer of the chain. Returns whether it applied one. */
 function spoil(kind: FaultKind, request: IncomingMessage, response: ServerResponse): boolean {
   switch (kind) {
     case 'hang':
@@ -177,8 +181,10 @@ async function answer(
   });
   if (kind === 'rpc-error') return error('the flux capacitor is misaligned');
   if (kind === 'unknown-block' && call.method === 'eth_call') return error('header not found');
-  const isWithoutOverride = kind === 'no-override' || kind === 'plain-calls-only';
+  const isWithoutOverride = ['no-override', 'plain-calls-only', 'numbers-only'].includes(kind);
   if (isWithoutOverride && call.params.length > 2) return error('too many arguments, want at most 2');
+  if (kind === 'numbers-only' && typeof call.params[1] === 'object')
+    return error('Cannot wrap a "object" as a json-rpc type');
   if (kind === 'plain-calls-only' && call.method === 'eth_getCode' && isMulticall3(call))
     return { jsonrpc: '2.0', id: call.id, result: '0x' };
   if (kind === 'no-logs' && call.method === 'eth_getLogs')
@@ -194,13 +200,15 @@ async function answer(
   if (kind === 'parent-blocks' && call.method === 'eth_call')
     return { ...given, result: ofParent(call, given.result) };
   if (kind === 'altered-balance' && call.method === 'eth_call')
-    return { ...given, result: liedAbout(given.result) };
+    return { ...given, result: liedAbout(given.result, plusOne) };
+  if (kind === 'zero-balance' && call.method === 'eth_call')
+    return { ...given, result: liedAbout(given.result, () => '0'.repeat(64)) };
   return given;
 }
 
 type LogFilter = { readonly fromBlock?: string; readonly toBlock?: string };
 
-/** The blocks that a call of `eth_getLogs` asks for; 0 of any other call. */
+/** The number of blocks that a call of `eth_getLogs` covers; 0 for any other call. */
 function logRangeOf({ method, params: [filter] }: Call): number {
   if (method !== 'eth_getLogs') return 0;
   const { fromBlock, toBlock } = filter as LogFilter;
@@ -239,22 +247,24 @@ async function forward(target: string, call: Call): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** Changes the block that the reader proved, where it asked the EVM (first byte 0) and not the chain's own contract. */
+/** Changes the block that the reader proved, if the reader asked the EVM (first byte 0) and not the chain's contract. */
 function ofParent({ params: [call] }: Call, result: unknown): unknown {
   const { data = '' } = call as { data?: string };
   if (typeof result !== 'string' || result.length < 130 || !data.startsWith('0x00')) return result;
   return `0x${'11'.repeat(64)}${result.slice(130)}`;
 }
 
-/** Adds one to a plain answer, or to every balance in an answer of the reader (66 digits each behind 130). */
-function liedAbout(result: unknown): unknown {
+const plusOne = (word: string): string =>
+  (BigInt(`0x${word}`) + 1n).toString(16).padStart(64, '0').slice(-64);
+
+/** Changes a plain answer, or every balance in an answer of the reader (66 digits each behind 130). */
+function liedAbout(result: unknown, change: (word: string) => string): unknown {
   if (typeof result !== 'string') return result;
-  const plusOne = (word: string) => (BigInt(`0x${word}`) + 1n).toString(16).padStart(64, '0').slice(-64);
-  if (result.length === 66) return `0x${plusOne(result.slice(2))}`;
+  if (result.length === 66) return `0x${change(result.slice(2))}`;
   if (result.length <= 130 || (result.length - 130) % 66 !== 0) return result;
   let lied = result.slice(0, 130);
   for (let at = 130; at < result.length; at += 66)
-    lied += result.slice(at, at + 2) + plusOne(result.slice(at + 2, at + 66));
+    lied += result.slice(at, at + 2) + change(result.slice(at + 2, at + 66));
   return lied;
 }
 

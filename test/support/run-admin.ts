@@ -2,7 +2,7 @@ import type { CommonConfig } from '#shared/config.ts';
 import { spawnNode } from './spawn-process.ts';
 import { SECRET_KEYS } from './start-portal.ts';
 
-/** Makes what runs the operator's command as a process of its own: its exit code, and what it printed as JSON. */
+/** Makes a function that runs the operator's command as a process and returns its exit code and its JSON output. */
 export const makeAdmin =
   (config: CommonConfig) =>
   async (...args: readonly string[]) => {

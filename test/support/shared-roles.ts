@@ -1,6 +1,6 @@
 /**
- * A result whose rules share roles in every way there is: what the examples fold is held to `SHARED_OUTCOMES`. Names
- * that a plain object would take for members of its own are among them.
+ * A result whose rules share roles in every possible way: the verdicts that the examples fold are compared with
+ * `SHARED_OUTCOMES`. Some names are also members of a plain object.
  */
 export const SHARED_ROLES = {
   roles: [
@@ -24,7 +24,7 @@ export const SHARED_ROLES = {
   })),
 } as const;
 
-/** Each role with whether it is held; `null` where that could not be read. */
+/** Each role with its outcome; `null` where it could not be read. */
 export const SHARED_OUTCOMES: readonly (readonly [string, boolean | null])[] = [
   ['gold', true],
   ['vip', true],

@@ -8,15 +8,15 @@ const OUTPUT_CHARS_MAX = 200_000;
 export type SpawnedProcess = AsyncDisposable & {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** What it printed so far, the newest 200 000 characters. */
+  /** Its output so far, the newest 200 000 characters. */
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Its exit code, or the signal's name. */
+  /** Its exit code, or the name of the signal that ended it. */
   readonly exited: Promise<number | string>;
   readonly kill: (signal: NodeJS.Signals) => Promise<number | string>;
 };
 
-/** Starts a program of the project with Node, from the project's root. Disposal kills it if it still runs. */
+/** Starts a program of the project with Node, from the project's root. Disposal kills it if it is still running. */
 export const spawnNode = (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
@@ -27,7 +27,7 @@ export function spawnProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-  /** The name under which it is started, where that is another than the command's. */
+  /** The name in the child's argv[0], if it differs from the command. */
   argv0?: string,
 ): SpawnedProcess {
   const child = spawn(command, [...args], {
@@ -36,7 +36,7 @@ export function spawnProgram(
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A test run that is cut short leaves nothing behind.
+  // An interrupted test run leaves no process behind.
   const end = () => void child.kill('SIGKILL');
   process.once('exit', end);
   child.once('exit', () => process.off('exit', end));

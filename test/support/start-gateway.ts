@@ -14,7 +14,7 @@ const CHAINS = {
   ],
 };
 
-/** One ring for all gateways of a test, so that each reads the ids of the others. */
+/** One key ring for all gateways of a test, so that each reads the ids of the others. */
 const ID_KEYS = `1:${randomBytes(32).toString('base64')}`;
 
 export type RunningGateway = AsyncDisposable & {
@@ -22,7 +22,7 @@ export type RunningGateway = AsyncDisposable & {
   readonly process: ReturnType<typeof spawnNode>;
   readonly post: (app: TestApp, body: unknown, headers?: Record<string, string>) => Promise<Response>;
   readonly get: (app: TestApp, path: string, headers?: Record<string, string>) => Promise<Response>;
-  /** A request of any method, with a JSON body if there is one. */
+  /** A request with any method, with a JSON body if there is one. */
   readonly send: (
     app: TestApp,
     method: string,
@@ -83,7 +83,7 @@ export async function startGateway(
 
 export type TestApp = { readonly apiKey: string; readonly document: ClientApp };
 
-/** A client app with a key of its own, ready for `makeClientApps(redis).project`. */
+/** A client app with an API key, ready for `makeClientApps(redis).project`. */
 export function makeTestApp(limits: Partial<ClientApp['limits']> = {}): TestApp {
   const apiKey = makeApiKey(randomBytes(API_KEY_RANDOM_BYTES));
   const createdAt = new Date().toISOString();

@@ -5,7 +5,7 @@ import { faultOf, type OpenApiDocument } from './openapi-validator.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** One ring for all portals of a test, so that each opens what the others sealed. */
+/** One key ring for all portals of a test, so that each decrypts the secrets of the others. */
 export const SECRET_KEYS = `1:${randomBytes(32).toString('base64')}`;
 
 const document = JSON.parse(JSON.stringify(makeOpenApi())) as OpenApiDocument;
@@ -47,14 +47,14 @@ export type Answer<T> = { readonly status: number; readonly headers: Headers; re
 
 export type PortalClient = {
   readonly email: string;
-  /** The cookie's value, as a browser keeps it. */
+  /** The cookie's value. */
   readonly token: () => string | undefined;
-  /** Goes on with another token, or with none. */
+  /** Continues with another token, or with none. */
   readonly use: (token: string | undefined) => void;
-  /** The same person at another portal of the same system. */
+  /** The same account at another portal of the same system. */
   readonly at: (url: string) => PortalClient;
   readonly get: <T>(path: string) => Promise<Answer<T>>;
-  /** Writes as the page does: from its own origin, with an idempotency key of its own. */
+  /** Writes like the page: from its own origin, with a new idempotency key. */
   readonly send: <T>(
     method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
@@ -63,17 +63,20 @@ export type PortalClient = {
   ) => Promise<Answer<T>>;
 };
 
-/** What everybody of these tests signs in with. */
+/** The password of all accounts in these tests. */
 export const PASSWORD = 'correct horse battery';
 
 /**
- * A browser without a page. Whatever it is answered is held against the OpenAPI document: an answer that is not as
- * documented is an error.
+ * An HTTP client with a browser's cookie. It checks every answer against the OpenAPI document, and throws if one is not
+ * as documented.
+ *
+ * @param documented null for a portal of another version
  */
 export function makePortalClient(
   url: string,
   email = `${randomUUID()}@example.com`,
   shared: { token?: string | undefined } = {},
+  documented: OpenApiDocument | null = document,
 ): PortalClient {
   const ask = async <T>(
     method: string,
@@ -90,13 +93,8 @@ export function makePortalClient(
     const body = (text === '' ? undefined : JSON.parse(text)) as T;
     const type = response.headers.get('content-type');
     const [pathname = ''] = path.split('?');
-    const fault = faultOf(document, {
-      method: method.toLowerCase(),
-      path: pathname,
-      status: response.status,
-      type,
-      body,
-    });
+    const answer = { method: method.toLowerCase(), path: pathname, status: response.status, type, body };
+    const fault = documented === null ? undefined : faultOf(documented, answer);
     if (fault !== undefined) throw new Error(`${fault}\n${text}`);
     return { status: response.status, headers: response.headers, body };
   };
@@ -106,7 +104,7 @@ export function makePortalClient(
     use(token) {
       shared.token = token;
     },
-    at: (other) => makePortalClient(other, email, shared),
+    at: (other) => makePortalClient(other, email, shared, documented),
     get: (path) => ask('GET', path, { headers: {} }),
     send: (method, path, body, headers = {}) => {
       const all = {
@@ -124,7 +122,7 @@ export function makePortalClient(
   };
 }
 
-/** Somebody new who is signed in. */
+/** Signs up a new account and returns its client. */
 export async function signUp(url: string): Promise<PortalClient> {
   const client = makePortalClient(url);
   const credentials = { email: client.email, password: PASSWORD };

@@ -14,8 +14,8 @@ const PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
 const SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
 
 /**
- * Starts a broker whose clients come by TLS with a certificate and log in by PLAIN or SCRAM-SHA-512. Only the broker
- * itself, and its set-up, has a listener without.
+ * Starts a broker whose clients connect over TLS with a certificate and log in by PLAIN or SCRAM-SHA-512. Only the broker
+ * itself, and its set-up, use a listener without TLS.
  */
 export async function startSecureKafka(
   dir: string,
@@ -57,12 +57,12 @@ function addScramLogin(brokers: string, { username, password }: Login): void {
   const secret = ['--add-config', `SCRAM-SHA-512=[iterations=4096,password=${password}]`];
   const command = ['kafka.admin.ConfigCommand', '--bootstrap-server', brokers, '--alter', ...secret, ...user];
   const { status, stdout, stderr } = spawnSync(java, [...javaFlags(kafka), ...command], { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`the login was not added: ${stdout}${stderr}`);
+  if (status !== 0) throw new Error(`kafka-configs did not add the login: ${stdout}${stderr}`);
 }
 
 /**
- * Starts a Redis that is reached by TLS alone, with a certificate, and whose one user may not do what a service has no
- * need of.
+ * Starts a Redis that accepts only TLS with a client certificate, and whose one user has only the rights that a service
+ * needs.
  */
 export async function startSecureRedis(
   dir: string,

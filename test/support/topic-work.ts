@@ -3,7 +3,7 @@ import { readLag } from '#shared/kafka/lag.ts';
 import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** The record of a key in a topic; the newest if there are several. */
+/** The newest record of a key in a topic. */
 export async function findRecord(
   { kafka }: Pick<OpenSystem, 'kafka'>,
   topic: string,
@@ -20,13 +20,13 @@ export async function findRecord(
   return found;
 }
 
-/** Returns when a group has finished everything in a topic: what it was to do is done, and what it did not do it never will. */
-export async function waitUntilWorked(
+/** Returns when a group has finished every record of a topic: no further effect of them will come. */
+export async function waitUntilProcessed(
   { kafka }: Pick<OpenSystem, 'kafka'>,
   groupId: string,
   topic: string,
 ): Promise<void> {
-  await waitUntil(`${groupId} to have worked ${topic}`, async () => {
+  await waitUntil(`${groupId} to have processed ${topic}`, async () => {
     const lag = await readLag(kafka.admin);
     return lag[groupId]?.[topic] === 0;
   });

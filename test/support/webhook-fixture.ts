@@ -14,7 +14,7 @@ import { startOwnKafka } from './own-parts.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** What a test of the real dispatcher needs: Kafka, a Redis database of its own, and one client app. */
+/** The fixture for a test of the real dispatcher: Kafka, a Redis database that only it uses, and one client app. */
 export type WebhookFixture = AsyncDisposable & {
   readonly kafka: KafkaConnection;
   readonly redis: Redis;
@@ -25,18 +25,18 @@ export type WebhookFixture = AsyncDisposable & {
   readonly app: () => ClientApp;
   /** Encrypts a signing secret as the portal does. */
   readonly seal: (secret: string) => string;
-  /** Adds a client app with the same secret. */
+  /** Adds a client app with the same signing secret. */
   readonly addApp: (clientId: string) => Promise<void>;
   /** A completed check whose webhook goes to `callbackUrl`. */
   readonly aWebhookCheck: (callbackUrl: string) => CheckCompleted;
-  /** A dispatcher process with a schedule of a thousandth, on loopback; not yet ready. */
+  /** A dispatcher process with a schedule scaled to a thousandth, on loopback; not yet ready. */
   readonly startDispatcher: (env?: Readonly<Record<string, string>>) => SpawnedProcess;
 };
 
 export async function startWebhookFixture(redisDatabase: number): Promise<WebhookFixture> {
   await using stack = new AsyncDisposableStack();
   const shared = testConfig(redisDatabase);
-  // Of its own: the dispatcher's groups have fixed names, and two test files must not share them.
+  // Its own broker: the dispatcher's groups have fixed names, and two test files must not share them.
   const brokers = [stack.use(await startOwnKafka()).brokers];
   const config = { ...shared, kafka: { ...shared.kafka, brokers } };
   const store = stack.use(await connectTestRedis(config));

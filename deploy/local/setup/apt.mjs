@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { networkEnvironment } from './network.mjs';
 import { run } from './run.mjs';
 
-/** Runs `apt-get` by the machine's proxy and certificates, and says what it is doing while it takes its time. */
+/** Runs `apt-get` by the machine's proxy and certificates, and reports its progress. */
 export async function aptGet(places, args, options = {}) {
   const env = {
     ...process.env,
@@ -17,7 +17,7 @@ export async function aptGet(places, args, options = {}) {
   });
 }
 
-/** What `apt-cache policy` prints of the packages, in English. */
+/** The output of `apt-cache policy` about the packages, in English. */
 export function aptPolicy(names) {
   const env = { ...process.env, LC_ALL: 'C', LANGUAGE: '' };
   return spawnSync('apt-cache', ['policy', ...names], { encoding: 'utf8', env }).stdout ?? '';

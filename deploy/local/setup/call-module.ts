@@ -5,7 +5,7 @@ import { join } from 'node:path';
  * Calls a function of set-up in a process of its own, as set-up itself runs: by whatever Node there is, in modules that
  * a test cannot import. Arguments and result are JSON.
  *
- * @throws Error with the message of what the function threw
+ * @throws Error with the message of the function's error
  *
  * @example
  * callModule('choose-java.mjs', 'readJavaMajor', 'openjdk version "21"'); // 21

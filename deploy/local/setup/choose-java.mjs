@@ -7,13 +7,13 @@ export const JAVA_PACKAGES = [
   'openjdk-21-jre-headless',
   'openjdk-17-jre-headless',
 ];
-/** On every release, in the version that it prefers: what is installed is looked at again. */
+/** On every release, in the version that it prefers: the installed one is checked again. */
 const JAVA_PACKAGE_DEFAULT = 'default-jre-headless';
 
 /**
  * The newest Java that apt can install.
  *
- * @param policy what `apt-cache policy` prints in English about `JAVA_PACKAGES`. `apt-cache show` is no help: it
+ * @param policy the output of `apt-cache policy` in English about `JAVA_PACKAGES`. `apt-cache show` is no help: it
  *   also knows packages without a candidate, which other packages merely refer to.
  */
 export function chooseJavaPackage(policy) {
@@ -40,7 +40,7 @@ export function readJavaMajor(text) {
   return Number((first === '1' ? second : first) ?? 0);
 }
 
-/** What there is to say where every Java that was found is too old, by the versions found. */
+/** The message if every Java that was found is too old, by the versions found. */
 export function explainOldJava(majors) {
   if (majors.length === 0) return '';
   const newest = Math.max(...majors);

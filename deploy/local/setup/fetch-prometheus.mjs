@@ -22,7 +22,7 @@ export async function fetchPrometheus(places) {
   const found = findPrometheus(places);
   if (found) return found;
   if (!has('apt-get') || !has('dpkg-deb')) {
-    report('Prometheus is not here, and there is no apt to fetch it: the tests of alerts will be skipped');
+    report('Prometheus is not installed and apt is not available: the alert tests will be skipped');
     return null;
   }
   report('fetching Prometheus for the tests (apt-get download, about 20 MB)');
@@ -44,6 +44,6 @@ export async function fetchPrometheus(places) {
 
 const has = (command) => !spawnSync(command, ['--version'], { stdio: 'ignore' }).error;
 
-/** Whether what an earlier set-up found is still there. */
+/** Whether the Prometheus of an earlier set-up is still there. */
 export const isPrometheusThere = (found) =>
   found === null || (found !== undefined && [found.server, found.tool].every((file) => existsSync(file)));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { report, run } from './run.mjs';
 
 /**
- * Whether node_modules holds exactly what the lockfile names. npm keeps a lockfile of what it installed, so
+ * Whether node_modules holds exactly what the lockfile names. npm keeps a lockfile of the installed packages, so
  * the two are compared by content: dates lie after a checkout, and a needless `npm ci` costs a minute.
  */
 export function packagesAreInstalled({ lockfile, installedLockfile, modules }) {
@@ -28,7 +28,7 @@ export async function installPackages(places) {
   else await run('npm', args, options);
 }
 
-/** npm draws its progress on terminals only; what it has unpacked is there to be seen. */
+/** npm draws its progress on terminals only; the unpacked packages can be counted. */
 export function countPackages({ root, lockfile }) {
   const paths = Object.entries(packagesOf(lockfile))
     .filter(([path, { os, cpu }]) => path !== '' && isFor(process.platform, os) && isFor(process.arch, cpu))

@@ -35,7 +35,7 @@ test('Java gets proxies and certificates in its own words', () => {
   );
 });
 
-test('what MAVEN_OPTS says stays as it is, and nothing is said where nothing is set', () => {
+test('MAVEN_OPTS stays as it is, and an empty environment adds no option', () => {
   const said = '-Dhttps.proxyHost=mine -Djavax.net.ssl.trustStore=/mine';
   expect(javaNetworkOptions({ ...PROXY, MAVEN_OPTS: said }, '/cache/certificates.jks')).toEqual([]);
   expect(javaNetworkOptions({ MAVEN_OPTS: '-Xmx256m' })).toEqual([]);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Of what a failed command printed, this much of the end is repeated in the error. */
+/** How much of the end of a failed command's output is repeated in the error. */
 const TAIL_CHARS_MAX = 2_000;
 /** How often a long command is seen to move, and how much of its last line is shown. */
 const PROGRESS_MS = 5_000;
@@ -18,7 +18,7 @@ export function stopChildren() {
 }
 
 /**
- * Runs a command to its end. What it prints is kept back and shown only if it fails, so that a set-up that
+ * Runs a command to its end. Its output is kept back and shown only if it fails, so that a set-up that
  * works stays readable. A command that takes long is seen to move: every 5 s a line says how far it is.
  *
  * @param options.progress `what` is under way, and how far it is: by default the last line that it printed

@@ -49,7 +49,7 @@ const spawnSetup = (
   });
 };
 
-/** What a successful set-up leaves; every file that it names exists. */
+/** The result of a successful set-up; every file that it names exists. */
 function writeStamp(): void {
   const lockfile = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
@@ -83,7 +83,7 @@ test('a machine that is prepared runs the command at once: its output, its exit 
   expect(command.stderr()).toBe('');
 });
 
-test('`node` is the project’s own, for the command and for what it starts', async () => {
+test('`node` is the project’s own, for the command and for its child processes', async () => {
   writeStamp();
   await using command = spawnSetup(['node', '-p', 'process.env.PATH.split(":")[0]']);
   await command.exited;
@@ -166,7 +166,7 @@ test('everything that is missing is named in one error, with the command that in
   );
 });
 
-/** Programs that stand in for those of a machine: they leave their environment in `<name>.env`, then do as told. */
+/** Programs that replace those of a machine: they leave their environment in `<name>.env`, then do as told. */
 function writePrograms(programs: Readonly<Record<string, string>>): string {
   const folder = join(root, 'bin');
   mkdirSync(folder);
@@ -261,7 +261,7 @@ test.each([
 });
 
 test.each([
-  ['what the lockfile names is installed, but for another platform’s', { a: '1.0.0' }, true],
+  ['the packages of the lockfile are installed, but for another platform’s', { a: '1.0.0' }, true],
   ['a package has another version', { a: '1.0.1' }, false],
   ['an optional package has another version', { a: '1.0.0', b: '1.0.0' }, false],
   ['a package is not there', { b: '2.0.0' }, false],

@@ -15,7 +15,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 export function writeCertificates(cache, env = process.env) {
   const file = env.NODE_EXTRA_CA_CERTS;
   if (!file) return undefined;
-  if (!existsSync(file)) throw new Error(`NODE_EXTRA_CA_CERTS names ${file}, which is not there`);
+  if (!existsSync(file)) throw new Error(`NODE_EXTRA_CA_CERTS names ${file}, which does not exist`);
   const own = readFileSync(file, 'utf8').match(CERTIFICATE) ?? [];
   const system = existsSync(SYSTEM_FILE) ? (readFileSync(SYSTEM_FILE, 'utf8').match(CERTIFICATE) ?? []) : [];
   const bytes = new Map();
@@ -40,7 +40,7 @@ const PASSWORD = 'changeit';
 const WHITENER = 'Mighty Aphrodite';
 
 /** A Java key store (JKS) of certificates: `keytool` would need a Java process for each of them. */
-export function formatKeyStore(certificates) {
+function formatKeyStore(certificates) {
   const entries = certificates.flatMap((raw, index) => [
     uint32(TRUSTED_CERTIFICATE),
     utf(String(index)),

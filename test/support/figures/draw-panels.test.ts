@@ -20,7 +20,7 @@ const panel: Panel = {
 
 const linesOf = (svg: string) => [...svg.matchAll(/<polyline points="([^"]*)"/g)].map(([, points]) => points);
 
-test('each series is a line through its own points, the highest at the top and the last at the right', () => {
+test('each series is one line, with its highest point at the top and its last point at the right', () => {
   expect(linesOf(drawPanels('cost', [panel]))).toEqual(['0.0,95.0 430.0,0.0', '0.0,142.5']);
 });
 

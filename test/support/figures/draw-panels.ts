@@ -7,7 +7,7 @@ export type Panel = {
   readonly xLabel: string;
   readonly yLabel: string;
   readonly xScale: 'linear' | 'logarithmic';
-  /** The values of x that are labelled. */
+  /** The labelled values of x. */
   readonly ticks: readonly number[];
   readonly lines: readonly Line[];
 };
@@ -23,7 +23,7 @@ const LEGEND = { columns: 6, rowHeight: 20, bottom: 8 } as const;
 const COLOURS = ['#000000', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#888888'];
 
 /**
- * Panels as one SVG, two in a row, with one legend.
+ * Draws panels as one SVG, two in a row, with one legend.
  *
  * @example
  * drawPanels('cost', [{ title: 'rules', xLabel: 'rules', yLabel: 'CPU ms', xScale: 'linear', ticks: [1, 2],

@@ -1,5 +1,5 @@
 /**
- * The value below which a share of the samples lies; NaN of none.
+ * The value below which a share of the samples lies; NaN without samples.
  *
  * @example
  * quantile([3, 1, 2], 0.5); // 2

@@ -1,6 +1,6 @@
-import { callJsonRpc } from '../../../deploy/local/json-rpc.ts';
+import { sendTransaction } from '../../../deploy/local/send-transaction.ts';
 
-/** The first account of every local chain: it pays for what the tests deploy. */
+/** The first account of every local chain: it pays for the deployments of the tests. */
 const DEPLOYER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 
 const BALANCE_OF = '70a08231';
@@ -10,7 +10,7 @@ const OWNER_OF = '6352211e';
 /** Hand-written runtime code, hex without `0x`; each is a handful of opcodes. */
 const RETURN_WORD = '60005260206000f3'; // mstore(0, top); return(0, 32)
 const push = (value: number | bigint) => `7f${value.toString(16).padStart(64, '0')}`;
-/** Answers the calls named by selector with the code given, every other one with the last. */
+/** Code that answers calls by selector, and every other call with the last code. */
 function dispatch(cases: Readonly<Record<string, string>>, otherwise: string): string {
   const entries = Object.entries(cases);
   const headBytes = 6 + entries.length * 11;
@@ -31,10 +31,10 @@ const balanceAndDecimals = (decimals: string): string =>
 export const proxyTo = (target: string): string =>
   `363d3d373d3d3d363d73${target.replace(/^0x/, '')}5af43d82803e903d91602b57fd5bf3`;
 const SUPPORTS_INTERFACE = '01ffc9a7';
-/** Whether the first argument is this interface id. */
+/** Code that tests whether the first argument is this interface id. */
 const isInterface = (id: string): string => `7f${id.padEnd(64, '0')}60043514${RETURN_WORD}`;
 
-/** Runtime code by what is wrong with it. */
+/** Runtime code by name of the fault. */
 export const HOSTILE_CODE = {
   infiniteLoop: '5b600056',
   returnBomb: '621000006000f3',
@@ -61,17 +61,27 @@ export const HOSTILE_CODE = {
   decimalsBurnGas: balanceAndDecimals('fe'),
 } as const satisfies Record<string, string>;
 
-/** Gas that `gasByIdCode` burns for each one of the id. */
+/** Gas that `gasByIdCode` burns for each unit of the id. */
 export const GAS_PER_ID = 26;
 /** A token whose `ownerOf(id)` names one owner and burns gas in proportion to the id, which is not 0. */
 export const gasByIdCode = (owner: string): string =>
   `6004355b60019003806003577f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`;
 
-/** A token without ERC165: `ownerOf(1)` names the owner, every other id reverts without a reason. */
+/** A token without ERC165: `ownerOf(1)` names the owner, any other id reverts without a reason. */
 export const firstIdOnlyCode = (owner: string): string =>
   `600435600114600e57${REVERT}5b7f${owner.slice(2).padStart(64, '0')}${RETURN_WORD}`;
 
-/** Stands in for Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
+const POKE = '18178358';
+/** A token of which everyone holds 1 until the first call of `poke()`, and nothing afterwards. */
+export const WRITABLE_CODE = dispatch(
+  { [POKE]: `6001600055${push(1)}${RETURN_WORD}` }, // sstore(0, 1)
+  `60005415${RETURN_WORD}`, // iszero(sload(0))
+);
+/** A token of which everyone holds 1, and which calls `poke()` of another one on every call. */
+export const pokingCode = (target: string): string =>
+  `63${POKE}60e01b6000526000600060046000600073${target.slice(2)}5af150${push(1)}${RETURN_WORD}`;
+
+/** Replaces Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
 export const ARBSYS_CODE = dispatch(
   { a3b1b31d: `43${RETURN_WORD}`, '2b407a82': `60043540${RETURN_WORD}` },
   REVERT,
@@ -86,16 +96,11 @@ export async function deployHostileContracts(rpc: string): Promise<Record<Hostil
   return Object.fromEntries(deployed) as Record<HostileContract, string>;
 }
 
-/** Deploys runtime code as it is: the creation code copies what follows it and returns that. */
+/** Deploys runtime code unchanged: the creation code copies the bytes after it and returns them. */
 export async function deployCode(rpc: string, runtime: string): Promise<string> {
   const length = (runtime.length / 2).toString(16).padStart(4, '0');
   const data = `0x61${length}80600c6000396000f3${runtime}`;
-  const hash = await callJsonRpc(rpc, 'eth_sendTransaction', [{ from: DEPLOYER, data, gas: '0x4c4b40' }]);
-  for (let polls = 0; polls < 200; polls++) {
-    const receipt = (await callJsonRpc(rpc, 'eth_getTransactionReceipt', [hash])) as {
-      contractAddress: string;
-    } | null;
-    if (receipt !== null) return receipt.contractAddress;
-  }
-  throw new Error('the contract was not mined');
+  const { contractAddress } = await sendTransaction(rpc, { from: DEPLOYER, data });
+  if (contractAddress === null) throw new Error('the transaction created no contract');
+  return contractAddress;
 }

@@ -1,3 +1,4 @@
+import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 import { waitUntil } from '../wait-until.ts';
 
@@ -6,7 +7,20 @@ const CLOSING_TIMEOUT_MS = 30_000;
 
 /** Fails a suite that leaves a resource open, which would keep its process from ending. */
 export default class Environment extends TestEnvironment {
-  #before: readonly string[] = [];
+  #before: readonly string[];
+
+  constructor(...args: ConstructorParameters<typeof TestEnvironment>) {
+    const { createContext } = vm;
+    // In jest's own context every use of a global, such as `Math`, goes through a proxy. A plain context saves a quarter of
+    // the CPU of the unit tests.
+    vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
+    try {
+      super(...args);
+    } finally {
+      vm.createContext = createContext;
+    }
+    this.#before = [];
+  }
 
   override async setup(): Promise<void> {
     await super.setup();

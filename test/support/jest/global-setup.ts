@@ -1,8 +1,8 @@
-import { serveInfrastructure } from './serve-infrastructure.ts';
+import { serveParts } from './serve-parts.ts';
 
-/** Before any worker starts: each inherits the address of the server that gives it its infrastructure. */
+/** Before any worker starts: each inherits the address of the server that gives it what its suites share. */
 export default async function setUp(): Promise<void> {
-  const server = await serveInfrastructure();
-  Reflect.set(globalThis, '__rolecallInfrastructure', server);
-  process.env['TEST_INFRASTRUCTURE_URL'] = server.url;
+  const server = await serveParts();
+  Reflect.set(globalThis, '__rolecallParts', server);
+  process.env['TEST_PARTS_URL'] = server.url;
 }

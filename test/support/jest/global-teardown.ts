@@ -1,5 +1,5 @@
-/** Stops what the global set-up started. */
+/** Stops the infrastructure that the global set-up started. */
 export default async function tearDown(): Promise<void> {
-  const running = Reflect.get(globalThis, '__rolecallInfrastructure') as AsyncDisposable | undefined;
+  const running = Reflect.get(globalThis, '__rolecallParts') as AsyncDisposable | undefined;
   await running?.[Symbol.asyncDispose]();
 }

@@ -1,0 +1,269 @@
+import { randomUUID } from 'node:crypto';
+import {
+  partitionOfMember,
+  partitionOfWatch,
+  uidOfMember,
+  type WatchMember,
+  watch,
+  watchMember,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeWalletIndex } from '#shared/redis/wallet-index.ts';
+import { makeWatchMembers } from '#shared/redis/watch-members.ts';
+import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import { makeWatches } from '#shared/redis/watches.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { openViews } from '#shared/views/open-views.ts';
+import { rebuildViews } from '#shared/views/rebuild-views.ts';
+import { aMember, atSecond, aWatch } from '../support/a-watch.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+
+// Scenario: the views of watches and members are in a database of a real Redis that only this file uses, and their topics
+// are in a real Kafka. The tests check what the watcher, gateways and the reader of logs rely on.
+
+const NOW = Date.parse(atSecond(1_000));
+const HOUR_MS = 3_600_000;
+const WALLET = `0x${'ab'.repeat(20)}`;
+
+let kafka: KafkaConnection;
+let connection: RedisConnection;
+let clientId: string;
+const members = () => makeWatchMembers(connection.redis);
+const wallets = () => makeWalletIndex(connection.redis);
+const rebuild = () =>
+  rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+
+/** A member of this test's app. */
+const member = (memberId: string, over: Partial<WatchMember> = {}): WatchMember => {
+  const isAccount = memberId.startsWith('0x');
+  return aMember({ clientId, memberId, account: WALLET, ...(isAccount ? {} : { ref: memberId }), ...over });
+};
+const add = (one: WatchMember) => members().write(undefined, one, NOW, { isUnpublished: false });
+const remove = (one: WatchMember) => {
+  const gone = { ...one, version: one.version + 1, roles: [], removedAt: atSecond(2) };
+  return members().write(one, gone, NOW, { isUnpublished: false });
+};
+const namesOf = async (wallet: string) =>
+  (await members().ofWallet(wallet)).map(({ uid, memberId }) => `${uid}/${memberId}`).sort();
+const nameOf = (one: WatchMember) => `${uidOfMember(one)}/${one.memberId}`;
+
+beforeAll(async () => {
+  const config = testConfig(8);
+  connection = await connectTestRedis(config);
+  kafka = await connectTestKafka(config);
+});
+
+afterAll(async () => {
+  await kafka[Symbol.asyncDispose]();
+  await connection[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  clientId = `app_${randomUUID()}`;
+  await connection.redis.flushdb();
+  await rebuild();
+});
+
+describe('the members of a wallet', () => {
+  test('are found in whatever watch they are, by ref or by account, until they are removed', async () => {
+    const all = [
+      member('alice'),
+      member(WALLET),
+      member('alice', { watchId: 'other' }),
+      member('r'.repeat(128), { watchId: 'long' }),
+      member('vault', {
+        account: `0x${'11'.repeat(20)}`,
+        vaults: [WALLET.toUpperCase().replace('0X', '0x')],
+      }),
+    ];
+    for (const one of all) expect(await add(one)).toBe(true);
+    expect(await namesOf(WALLET)).toEqual(all.map(nameOf).sort());
+    expect(await wallets().watchedAmong([WALLET, `0x${'22'.repeat(20)}`])).toEqual(new Set([WALLET]));
+    for (const one of all) await remove(one);
+    expect(await namesOf(WALLET)).toEqual([]);
+    expect(await wallets().watchedAmong([WALLET])).toEqual(new Set());
+  });
+
+  test('are those of its own watch where a watch was deleted and made again', async () => {
+    const [former, present] = [member('alice'), member('alice', { watchCreatedAt: atSecond(500) })];
+    await add(former);
+    await remove(former);
+    await members().forget(uidOfMember(former));
+    await add(present);
+    expect(await namesOf(WALLET)).toEqual([nameOf(present)]);
+  });
+
+  test('are kept packed with the members of other wallets', async () => {
+    const wallets = Array.from({ length: 100 }, (_, i) => `0x${String(i).padStart(37, '0')}abc`);
+    for (const [i, account] of wallets.entries())
+      await add(member(`a-member-of-the-usual-length-${i}`, { account }));
+    expect(await connection.redis.object('ENCODING', 'wallets:abc')).toBe('listpack');
+    expect(await connection.redis.hlen('wallets:abc')).toBe(wallets.length);
+  });
+});
+
+test('a check that found nothing new is noted in the view, unless the member has changed since', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
+  const [alice, carol] = ['alice', 'carol'].map((id) =>
+    member(id, { roles, sequence: 1, checkedAt: atSecond(1), blockNumbers: { '1': 5 } }),
+  ) as [WatchMember, WatchMember];
+  for (const one of [alice, carol]) await add(one);
+  const uid = uidOfMember(alice);
+  const changed = { ...carol, version: 9, sequence: 2 };
+  await members().write(carol, changed, NOW);
+  const checked = { checkedAt: atSecond(50), blockNumbers: { '1': 6 }, headTimes: { '1': NOW } };
+  for (const one of [alice, carol])
+    await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
+  expect(await members().list(uid, { countMax: 10 })).toEqual([{ ...alice, ...checked }, changed]);
+});
+
+describe('a member that an earlier version stored', () => {
+  /** As versions before 2026-11-23 stored it. */
+  async function storeAsBefore(one: WatchMember) {
+    const { clientId: _, watchId: __, watchCreatedAt: ___, memberId, version, ...stored } = one;
+    const uid = uidOfMember(one);
+    const { redis } = connection;
+    await redis.hset(
+      `wm:${uid}:${partitionOfMember(uid, memberId)}`,
+      memberId,
+      `${version} ${JSON.stringify(stored)}`,
+    );
+    await redis.zadd(`wm-ids:${uid}`, 0, memberId);
+    await redis.sadd(`members-of:${WALLET}`, nameOf(one));
+  }
+
+  test('is listed, swept, found by its wallet, changed and removed', async () => {
+    const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
+    const one = member('alice', { roles, sequence: 1, checkedAt: atSecond(1) });
+    const uid = uidOfMember(one);
+    await storeAsBefore(one);
+    expect(await members().list(uid, { countMax: 10 })).toEqual([one]);
+    const scanned: WatchMember[] = [];
+    for await (const some of members().scan(uid, partitionOfMember(uid, 'alice'))) scanned.push(...some);
+    expect(scanned).toEqual([one]);
+    expect(await namesOf(WALLET)).toEqual([nameOf(one)]);
+    expect(await wallets().watchedAmong([WALLET])).toEqual(new Set([WALLET]));
+    const next = { ...one, version: 2, sequence: 2 };
+    expect(await members().write(one, next, NOW)).toBe(true);
+    expect(await members().readMany(uid, ['alice'])).toEqual([next]);
+    await remove(next);
+    expect(await namesOf(WALLET)).toEqual([]);
+  });
+});
+
+test('a wiped Redis gets every member back as it was, with the figures and the index', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }];
+  const all = [member('alice', { roles, sequence: 3, checkedAt: atSecond(1) }), member('bob')];
+  await kafka.publish(watch, aWatch({ clientId }));
+  for (const one of all) await kafka.publish(watchMember, one);
+  await connection.redis.flushdb();
+  await rebuild();
+  const uid = uidOfMember(member('alice'));
+  expect(await members().list(uid, { countMax: 10 })).toEqual(all);
+  expect(await members().figures(uid)).toEqual({
+    ...{ members: 2, holders: new Map([['gold', 1]]), held: new Map([['gold', 1]]) },
+  });
+  expect(await namesOf(WALLET)).toEqual(all.map(nameOf).sort());
+});
+
+test('a uid names its own watch, and not a later one with the same id', async () => {
+  const watches = makeWatches(connection.redis);
+  const [former, present] = [
+    aWatch({ clientId }),
+    aWatch({ clientId, version: 2, createdAt: atSecond(500) }),
+  ];
+  await watches.project(former);
+  expect(await watches.readByUid(watchUid(former))).toEqual(former);
+  await watches.project(present);
+  expect(await watches.readByUid(watchUid(former))).toBeUndefined();
+  expect(await watches.readByUid(watchUid(present))).toEqual(present);
+});
+
+describe('a watch is due', () => {
+  const watches = () => makeWatches(connection.redis);
+  const claim = async (nowMs: number) => {
+    const partition = partitionOfWatch(watchUid(aWatch({ clientId })));
+    const claimed = await watches().claimDue(partition, nowMs, nowMs + 30_000, 10);
+    return claimed.filter((one) => one.clientId === clientId).length;
+  };
+
+  test('when it is written, when it is wanted, and half a minute after it was claimed', async () => {
+    const one = aWatch({ clientId });
+    await watches().project(one);
+    expect(await claim(NOW)).toBe(1);
+    expect(await claim(NOW + 29_999)).toBe(0);
+    expect(await claim(NOW + 30_000)).toBe(1);
+    await watches().setDue(watchUid(one), NOW + 40_000);
+    await watches().setDue(watchUid(one), NOW + 50_000);
+    expect(await claim(NOW + 39_999)).toBe(0);
+    expect(await claim(NOW + 40_000)).toBe(1);
+    await watches().project({ ...one, version: 2 });
+    expect(await claim(NOW + 40_001)).toBe(1);
+  });
+
+  test('when its rule set changes, when a sweep is asked for, and when one has ended', async () => {
+    const one = aWatch({ clientId });
+    const sweeps = makeWatchSweeps(connection.redis);
+    await watches().project(one);
+    await claim(NOW);
+    await watches().setUsersDue(clientId, one.ruleSet, NOW + 1);
+    expect(await claim(NOW + 1)).toBe(1);
+    await sweeps.setNext(watchUid(one), NOW + 2);
+    expect(await claim(NOW + 2)).toBe(1);
+    await sweeps.end(watchUid(one), 7);
+    expect(await claim(NOW + 3)).toBe(1);
+    expect(await claim(NOW + 4)).toBe(0);
+  });
+
+  test('when a revocation of a member is held', async () => {
+    const one = aWatch({ clientId });
+    await watches().project(one);
+    await claim(NOW);
+    await add(member('alice', { roles: [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }] }));
+    expect(await claim(NOW)).toBe(1);
+  });
+
+  test('also where an earlier version has stored it without a due time', async () => {
+    const one = aWatch({ clientId });
+    const partition = partitionOfWatch(watchUid(one));
+    await watches().project(one);
+    await connection.redis.del(`watches:due:${partition}`);
+    expect(await claim(NOW)).toBe(0);
+    await watches().setAllDue(partition, NOW, 'without');
+    expect(await claim(NOW)).toBe(1);
+    await watches().setAllDue(partition, NOW, 'without');
+    expect(await claim(NOW)).toBe(0);
+    await watches().setAllDue(partition, NOW, 'all');
+    expect(await claim(NOW)).toBe(1);
+  });
+});
+
+describe('revocations that no sweep decides on', () => {
+  const bound = { share: 0.2, atLeast: 3 };
+  const allow = (ids: readonly string[], nowMs: number, holders = 20) =>
+    members().mayRevoke('app/w/1', 'gold', ids, { nowMs, holders, ...bound });
+  const ids = (from: number, count: number) => Array.from({ length: count }, (_, i) => `m${from + i}`);
+
+  test('count together for one sliding hour, and from the threshold on the rest is held', async () => {
+    // 20 holders: more than 4 revocations of an hour are too many.
+    expect(await allow(ids(0, 3), NOW)).toEqual(new Set(ids(0, 3)));
+    expect(await allow(ids(3, 3), NOW + HOUR_MS / 2, 17)).toEqual(new Set(['m3']));
+    expect(await allow(ids(4, 2), NOW + HOUR_MS - 1, 16)).toEqual(new Set());
+    // The first three are an hour old; the one that was let through later still counts.
+    expect(await allow(ids(4, 3), NOW + HOUR_MS + 1, 16)).toEqual(new Set(['m4', 'm5']));
+    expect(await allow(ids(6, 1), NOW + HOUR_MS + 1, 14)).toEqual(new Set());
+  });
+
+  test('are not counted twice where a record is handled again', async () => {
+    expect(await allow(ids(0, 4), NOW)).toEqual(new Set(ids(0, 4)));
+    expect(await allow(ids(0, 4), NOW + 10)).toEqual(new Set(ids(0, 4)));
+    expect(await allow(ids(4, 1), NOW + 20)).toEqual(new Set());
+  });
+
+  test('below the least count are sent, however large their share', async () => {
+    expect(await allow(ids(0, 2), NOW, 2)).toEqual(new Set(ids(0, 2)));
+    expect(await allow(ids(2, 1), NOW, 0)).toEqual(new Set());
+  });
+});

@@ -1,0 +1,83 @@
+import { gzipSync } from 'node:zlib';
+import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import {
+  type CheckContext,
+  partitionOfMember,
+  type Watch,
+  type WatchMember,
+  watchUid,
+} from '#shared/contracts/watch.ts';
+import { aBatchPartCompleted } from './a-batch.ts';
+
+/** An instant this many seconds after the watch of these tests was made. */
+export const atSecond = (second: number): string =>
+  new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();
+
+export const aWatch = (over: Partial<Watch> = {}): Watch => ({
+  clientId: 'app_1',
+  watchId: 'w',
+  version: 1,
+  settingsVersion: 1,
+  accountId: 'acc_1',
+  ruleSet: 'set',
+  callbackUrl: 'https://client.example/hook',
+  everySeconds: 86_400,
+  follow: true,
+  blockTag: 'latest',
+  quotaShare: 0.5,
+  massRevocation: { share: 0.2, atLeast: 20 },
+  createdAt: atSecond(0),
+  updatedAt: atSecond(0),
+  held: [],
+  ...over,
+});
+
+/** A member of `aWatch` that was never checked. */
+export const aMember = (over: Partial<WatchMember> = {}): WatchMember => ({
+  clientId: 'app_1',
+  watchId: 'w',
+  watchCreatedAt: atSecond(0),
+  memberId: '0x00000000000000000000000000000000000000aa',
+  version: 1,
+  account: '0x00000000000000000000000000000000000000aa',
+  addedAt: atSecond(0),
+  walletsAt: atSecond(0),
+  sequence: 0,
+  roles: [],
+  blockNumbers: {},
+  errors: [],
+  ...over,
+});
+
+/** The result of a check of one member for the role `gold`; `undefined`: it could not be read. */
+export function anAnswer(
+  { memberId, account }: Pick<WatchMember, 'memberId' | 'account'>,
+  granted: boolean | undefined,
+  second: number,
+  context: Partial<CheckContext> = {},
+): BatchPartCompleted {
+  const uid = watchUid(aWatch());
+  const error = {
+    ...{ ruleIndex: 0, roleId: 'gold', chainId: 1 },
+    ...{ code: 'rpc-unavailable', message: 'no endpoint answered', retryable: true },
+  };
+  const line = {
+    account,
+    ref: memberId,
+    roles: granted === undefined ? [] : [{ id: 'gold', granted }],
+    errors: granted === undefined ? [error] : [],
+    blockNumbers: { '1': second },
+  };
+  return aBatchPartCompleted('app_1', {
+    requestId: `watch_${second}`,
+    acceptedAt: atSecond(second),
+    evaluatedAt: atSecond(second),
+    roles: [{ id: 'gold', granted: 0, denied: 0, undetermined: 0 }],
+    linesGzip: gzipSync(`${JSON.stringify(line)}\n`).toString('base64'),
+    delivery: {
+      mode: 'watch',
+      partition: partitionOfMember(uid, memberId),
+      context: JSON.stringify({ watchUid: uid, cause: 'schedule', rules: 'set@1', ...context }),
+    },
+  });
+}

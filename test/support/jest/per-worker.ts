@@ -1,0 +1,35 @@
+/** What each jest worker has of its own, started when it first asks for it. */
+export class PerWorker<T extends AsyncDisposable> implements AsyncDisposable {
+  readonly #start: (worker: string) => Promise<T>;
+  readonly #started = new Map<string, Promise<T>>();
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(start: (worker: string) => Promise<T>) {
+    this.#start = start;
+  }
+
+  of(worker: string): Promise<T> {
+    const started = this.#started.get(worker) ?? this.#start(worker);
+    this.#started.set(worker, started);
+    return started;
+  }
+
+  /** Ends what a worker does not need any more; nobody waits for it but the disposal. */
+  end(worker: string): void {
+    const started = this.#started.get(worker);
+    this.#started.delete(worker);
+    // What did not start has ended by itself.
+    if (started)
+      this.#ending.add(
+        started.then(
+          (one) => one[Symbol.asyncDispose](),
+          () => undefined,
+        ),
+      );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of [...this.#started.keys()]) this.end(worker);
+    await Promise.all(this.#ending);
+  }
+}

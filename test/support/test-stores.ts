@@ -1,0 +1,55 @@
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
+import { openViews } from '#shared/views/open-views.ts';
+import { type Rebuild, type RebuildCounts, rebuildViews } from '#shared/views/rebuild-views.ts';
+import { connectTestKafka, connectTestRedis, testConfig } from './connections.ts';
+
+export type TestStores = {
+  readonly connection: RedisConnection;
+  readonly redis: RedisConnection['redis'];
+  readonly kafka: KafkaConnection;
+  /** The dependencies of a rebuild of the views. */
+  readonly forRebuild: () => Rebuild;
+  readonly rebuild: () => Promise<RebuildCounts | undefined>;
+};
+
+/**
+ * The broker, and the Redis database of a test file: connected before its tests, closed after them.
+ *
+ * @example
+ * const stores = testStores(3);
+ * beforeEach(() => stores.redis.flushdb());
+ */
+export function testStores(redisDatabase: number): TestStores {
+  let connection: RedisConnection;
+  let kafka: KafkaConnection;
+  beforeAll(async () => {
+    const config = testConfig(redisDatabase);
+    connection = await connectTestRedis(config);
+    kafka = await connectTestKafka(config);
+  });
+  afterAll(async () => {
+    await kafka?.[Symbol.asyncDispose]();
+    await connection?.[Symbol.asyncDispose]();
+  });
+  const forRebuild = () => ({
+    ...openViews(connection.redis),
+    kafka,
+    now: Date.now,
+    log: makeSilentLogger(),
+  });
+  return {
+    get connection() {
+      return connection;
+    },
+    get redis() {
+      return connection.redis;
+    },
+    get kafka() {
+      return kafka;
+    },
+    forRebuild,
+    rebuild: () => rebuildViews(forRebuild()),
+  };
+}
