@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// The direction of dependence, in English. Lint holds most of it too; here a reader meets the rules by name.
+// The allowed directions of imports. Biome checks most of them too; here a reader meets the rules by name.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LINES_MAX = 300;
@@ -37,7 +37,7 @@ const isTest = ({ path }: Source) => path.endsWith('.test.ts');
 const sources = [...sourcesOf('services'), ...sourcesOf('shared')];
 const production = sources.filter((source) => !isTest(source));
 
-/** Every file that imports what it may not, for the failure message. */
+/** Every forbidden import, for the failure message. */
 const offenders = (
   files: readonly Source[],
   isForbidden: (target: string, from: string) => boolean,
@@ -55,12 +55,28 @@ test('a service never imports another service', () => {
   expect(offenders(sources, crosses)).toEqual([]);
 });
 
-test('shared knows no service', () => {
+test('shared imports no service', () => {
   const shared = sources.filter(({ path }) => path.startsWith('shared/'));
   expect(offenders(shared, (target) => target.startsWith('services/'))).toEqual([]);
 });
 
-test('domain is pure: contracts, its own files, and no I/O', () => {
+test('no file imports itself, directly or through other files', () => {
+  const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
+  const finished = new Set<string>();
+  const findCircle = (path: string, way: readonly string[]): readonly string[] | undefined => {
+    if (way.includes(path)) return [...way.slice(way.indexOf(path)), path];
+    if (finished.has(path)) return undefined;
+    for (const target of importsOf.get(path) ?? []) {
+      const circle = findCircle(target, [...way, path]);
+      if (circle) return circle;
+    }
+    finished.add(path);
+    return undefined;
+  };
+  expect(sources.flatMap(({ path }) => findCircle(path, [])?.join(' → ') ?? [])).toEqual([]);
+});
+
+test('domain imports only contracts and its own files, and does no I/O', () => {
   const domain = production.filter(({ path }) => path.includes('/domain/'));
   expect(domain.length).toBeGreaterThan(10);
   const isForeign = (target: string, from: string) =>
@@ -84,14 +100,14 @@ test.each([
   expect(offenders(strangers, packageIs(name))).toEqual([]);
 });
 
-test('only a composition root sees the process environment', () => {
+test('only a composition root reads the process environment', () => {
   const readers = production.filter(
     ({ path, text }) => !path.endsWith('main.ts') && /process\.env/.test(withoutComments(text)),
   );
   expect(readers.map(({ path }) => path)).toEqual([]);
 });
 
-test('no file holds two things: none is longer than 300 lines', () => {
+test('no file is longer than 300 lines', () => {
   const written = sources.filter(({ text }) => !text.startsWith('// Written by `npm run'));
   const long = written.filter(({ text }) => text.split('\n').length > LINES_MAX + 1);
   expect(long.filter((source) => !isTest(source)).map(({ path }) => path)).toEqual([]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// npm checks what it downloads by the lockfile's hash. The registry is each machine's own choice.
+// npm verifies its downloads by the lockfile's hashes. Each machine chooses its own registry.
 
 type Entry = {
   readonly version: string;
@@ -22,8 +22,8 @@ const entries = Object.entries(packages).filter(([path, { link }]) => path !== '
 const isInstalled = ({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: Entry): boolean =>
   os.includes('linux') && cpu.includes('x64') && libc.includes('glibc');
 /**
- * TODO(issue): binaries of other platforms that the registry at hand did not have when the lockfile was written, so
- * nobody could hash them. npm takes them unchecked; `npm install` on a registry that has them fills them in.
+ * TODO(issue): binaries of other platforms that the registry did not have when the lockfile was written, so they have no
+ * hash. npm takes them unchecked; `npm install` on a registry that has them adds the hashes.
  */
 const WITHOUT_HASH = /^node_modules\/(@biomejs\/cli|@foundry-rs\/anvil|@swc\/core|@unrs\/resolver-binding)-/;
 const WITHOUT_HASH_MAX = 37;
@@ -40,7 +40,7 @@ test('every package that Linux on x64 installs has a SHA-512 hash', () => {
   expect(unchecked).toEqual([]);
 });
 
-test('a package without a hash is an optional binary of another platform, and one that is known', () => {
+test('a package without a hash is a known optional binary of another platform', () => {
   const without = entries.filter(([, { integrity }]) => integrity === undefined);
   expect(without.filter(([path, { optional }]) => !optional || !WITHOUT_HASH.test(path))).toEqual([]);
   expect(without.length).toBeLessThanOrEqual(WITHOUT_HASH_MAX);

@@ -1,12 +1,12 @@
 import { metricsOf, PROCESSES } from './support/metric-inventory.ts';
 
-// Every metric of every process: what it is called, and what may be a label of it.
+// Every metric of every process: its name and its labels.
 
-/** Units, and for counts of things the thing, as the last word of a gauge's name. */
+/** The last word of a gauge's name: a unit, or for counts the counted thing. */
 const GAUGE_ENDINGS = [
   'seconds',
   'bytes',
-  // things that are counted
+  // counted things
   'connections',
   'waiters',
   'reads',
@@ -24,7 +24,7 @@ const GAUGE_ENDINGS = [
   'in_work',
   'number',
   'max',
-  // 1 where it is so
+  // 1 if true
   'parked',
   'held',
   'state',
@@ -34,7 +34,7 @@ const GAUGE_ENDINGS = [
   'whole',
 ];
 const HISTOGRAM_ENDINGS = ['seconds', 'bytes', 'per_call'];
-/** Each of them has few values, known beforehand: names of our own, and places in the chain file. */
+/** Labels with few values, known beforehand: our own names, and names in the chain file. */
 const LABELS = [
   'cause',
   'chain_id',
@@ -62,7 +62,7 @@ const LABELS = [
   'topic',
   'until',
 ];
-/** What Node's own figures come with. */
+/** Labels of Node's own metrics. */
 const isNodes = (name: string) => /^(process|nodejs)_/.test(name);
 const endsWith = (name: string, endings: readonly string[]) =>
   endings.some((ending) => name.endsWith(`_${ending}`));
@@ -70,7 +70,7 @@ const endsWith = (name: string, endings: readonly string[]) =>
 describe.each(PROCESSES)('%s', (process) => {
   const metrics = metricsOf(process).filter(({ name }) => !isNodes(name));
 
-  it('has Node’s own figures, its readiness and its clock', () => {
+  it('has Node’s own metrics, its readiness and its clock', () => {
     const names = metricsOf(process).map(({ name }) => name);
     for (const name of ['process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds'])
       expect(names).toContain(name);
@@ -86,7 +86,7 @@ describe.each(PROCESSES)('%s', (process) => {
     expect(wrong).toEqual([]);
   });
 
-  it('has labels of few values: never an account, a contract, a key, a request or an address', () => {
+  it('has labels with few values, never an account, a contract, a key, a request or an address', () => {
     const strange = metrics.flatMap(({ name, labels }) =>
       labels.filter((label) => !LABELS.includes(label)).map((label) => `${name}{${label}}`),
     );
@@ -94,7 +94,7 @@ describe.each(PROCESSES)('%s', (process) => {
   });
 });
 
-test('what the API’s description names is there', () => {
+test('every metric that API.md names exists', () => {
   const all = PROCESSES.flatMap(metricsOf).map(({ name, labels }) => [name, [...labels].sort().join()]);
   expect(all).toEqual(
     expect.arrayContaining([

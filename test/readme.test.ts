@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// The documents match the code: every setting is documented and passed on, every command and file they name exists.
+// The documents match the code: every setting is documented and passed on, every named command and file exists.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [
@@ -11,10 +11,11 @@ const DOCUMENTS = [
   'test/README.md',
   'test/bench/README.md',
   'deploy/README.md',
+  'deploy/RUNBOOK.md',
 ];
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The upper-case keys of a process's schema of its environment. */
+/** The upper-case keys of the schema of a process's environment. */
 const variablesOf = (path: string): string[] =>
   [...read(path).matchAll(/^\s+([A-Z][A-Z0-9_]{2,}):/gm)].map(([, name]) => name ?? '');
 
@@ -44,7 +45,7 @@ test.each(variables)('%s is passed on in docker-compose.yml', (name) => {
   expect(read('docker-compose.yml')).toMatch(new RegExp(`^\\s+${name}:`, 'm'));
 });
 
-test('names only npm scripts that exist', () => {
+test('the documents name only existing npm scripts', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const builtIn = new Set(['ci', 'install']);
   for (const document of DOCUMENTS) {
@@ -55,7 +56,7 @@ test('names only npm scripts that exist', () => {
   }
 });
 
-test('names only files that exist in the walk', () => {
+test('the walk names only existing files', () => {
   const named = [
     ...read('services/README.md').matchAll(/`((?:services|shared|deploy|test)\/[\w./-]+\.[a-z]+)`/g),
   ];

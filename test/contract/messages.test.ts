@@ -4,9 +4,9 @@ import { ALL_TOPICS, SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
 import { CheckResult, UNDETERMINED } from '#shared/contracts/result.ts';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 
-// A message that was published once must be readable for as long as it is kept: the golden files are never changed,
-// only added to. A new version of a message gets a file of its own: `<topic>.schema-2.json` holds the message of
-// `<topic>.json` as schema version 2 writes it.
+// A published message must be readable for as long as it is kept: golden files are never changed, only added. A new
+// version of a message gets a file of its own: `<topic>.schema-2.json` holds the message of `<topic>.json` as schema
+// version 2 writes it.
 
 const GOLDEN = join(__dirname, 'golden');
 const files = readdirSync(GOLDEN);
@@ -19,14 +19,14 @@ const topicOf = (file: string) => {
   return SOURCE_TOPICS.find((topic) => topic.name === name) as Topic<unknown>;
 };
 
-test('every topic has a golden message of each of its schema versions', () => {
+test('every topic has a golden message for each of its schema versions', () => {
   const expected = SOURCE_TOPICS.flatMap(({ name }) =>
     Array.from({ length: topicOf(name).schemaVersion }, (_, i) => fileOf(name, i + 1)),
   );
   expect([...files].sort()).toEqual(expected.sort());
 });
 
-test.each(files)('%s is read, and written again, as the newest version of its topic', (file) => {
+test.each(files)('%s is read and rewritten as the newest version of its topic', (file) => {
   const topic = topicOf(file);
   const parsed = parseMessage(topic, golden(file));
   const written = topic.encode ? topic.encode(parsed) : parsed;
@@ -62,7 +62,7 @@ const watchKeysOf = (message: Record<string, unknown>): string[] => {
   ];
 };
 
-test('the key of a message is the id that its consumers dedupe by', () => {
+test('the key of a message is the id by which its consumers deduplicate', () => {
   for (const file of files) {
     const topic = topicOf(file);
     const message = JSON.parse(golden(file)) as Record<string, string>;
@@ -79,7 +79,7 @@ test('the key of a message is the id that its consumers dedupe by', () => {
   }
 });
 
-test('the result inside a completed check has the shape that clients are promised', () => {
+test('the result inside a completed check has the documented shape', () => {
   const { resultJson } = JSON.parse(golden('check.completed.v1.json')) as { resultJson: string };
   const result = CheckResult.strict().parse(JSON.parse(resultJson));
   for (const fault of result.errors) expect(fault.retryable).toBe(UNDETERMINED[fault.code].retryable);

@@ -1,31 +1,51 @@
+import { SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
 import { UNDETERMINED } from '#shared/contracts/result.ts';
-import { knownSeries } from '../support/metric-inventory.ts';
-import { loadDashboardQueries, loadRules, readRuleTests, readRunbook } from '../support/monitoring-files.ts';
+import { makeProgram } from '../../services/developer-portal/admin/program.ts';
+import { knownSeries, PROCESSES } from '../support/metric-inventory.ts';
+import {
+  loadDashboardQueries,
+  loadDashboards,
+  loadRules,
+  readRuleTests,
+  readRunbook,
+  readSources,
+  runbookCommands,
+} from '../support/monitoring-files.ts';
 import { parseQuery } from '../support/promql.ts';
 
-// Rules and dashboards against the code: they may only ask for what some process shows, by the labels it has.
+// Rules and dashboards against the code: they may only query series that some process exposes, by labels that it has.
 
 const rules = loadRules();
+const sources = readSources();
 const alerts = rules.flatMap(({ alert }) => alert ?? []);
 const queries = [
   ...rules.map(({ record, alert, expr }) => ({ place: record ?? alert ?? '', expr })),
   ...loadDashboardQueries(),
 ];
 
-/** Labels of recorded series: those that their expression is grouped by. */
+/** Labels of recorded series: the labels that their expression groups by. */
 const recorded = new Map(
   rules.flatMap(({ record, expr }) =>
     record ? [[record, new Set(parseQuery(expr).groupings)] as const] : [],
   ),
 );
-const series = new Map<string, ReadonlySet<string>>([...knownSeries(), ...recorded]);
+const series = new Map<string, ReadonlySet<string>>([
+  ...knownSeries(),
+  ...recorded,
+  // Prometheus's own series of firing alerts.
+  ['ALERTS', new Set(['alertname', 'alertstate', 'severity'])],
+]);
 
-test('there are rules and dashboards to look at', () => {
+test('rules and dashboards exist', () => {
   expect(rules.length).toBeGreaterThan(50);
   expect(loadDashboardQueries().length).toBeGreaterThan(50);
 });
 
-test.each(queries)('$place asks only for series that exist, by labels that they have', ({ expr }) => {
+test.each(queries)('$place queries only existing series, by labels that they have', ({ expr }) =>
+  expectKnownSeries(expr),
+);
+
+function expectKnownSeries(expr: string): void {
   const { selectors, groupings } = parseQuery(expr);
   expect(selectors.length).toBeGreaterThan(0);
   for (const { name, labels } of selectors) {
@@ -34,29 +54,96 @@ test.each(queries)('$place asks only for series that exist, by labels that they 
   }
   const known = new Set(selectors.flatMap(({ name }) => [...(series.get(name) ?? [])]));
   for (const label of groupings) expect([...known]).toContain(label);
-});
+}
 
-test('every alert says how urgent it is, what happened, and where the runbook tells of it', () => {
+test('every alert has a severity, a summary and a link to its runbook entry', () => {
   for (const { alert, labels, annotations } of rules.filter((rule) => rule.alert)) {
     expect(['page', 'ticket']).toContain(labels?.['severity']);
     expect(annotations?.['summary']).toMatch(/\.$/);
-    expect(annotations?.['runbook']).toBe(`deploy/README.md#${alert?.toLowerCase()}`);
+    expect(annotations?.['runbook_url']).toBe(`{{ $externalLabels.runbook }}#${alert?.toLowerCase()}`);
   }
 });
 
-test('the runbook has an entry for each alert, and no other', () => {
-  const entries = [...readRunbook().matchAll(/^#### (\w+)$/gm)].map(([, name]) => name);
+test('the runbook has one entry for each alert, and no others', () => {
+  const entries = [...readRunbook().matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   expect([...entries].sort()).toEqual([...alerts].sort());
 });
 
-test('every entry of the runbook says what it means, what to look at and what to do', () => {
-  for (const entry of readRunbook()
-    .split(/^#### /m)
-    .slice(1))
-    for (const part of ['**Means**', '**Look at**', '**Do**']) expect(entry).toContain(part);
+test('every runbook entry has a meaning, commands to run, results to look at, and steps to take', () => {
+  for (const entry of readRunbook().split(/^### /m).slice(1)) {
+    for (const part of ['**Means**', '**Run**', '**Look at**', '**Do**']) expect(entry).toContain(part);
+    expect(runbookCommands(entry)).not.toEqual([]);
+  }
 });
 
-test('every alert is unit-tested: silent where it should be, and firing', () => {
+test.each(runbookCommands(readRunbook()))('the runbook can be followed literally: %s', async (command) => {
+  const [, name = '', rest = ''] = /^([\w-]+) (.+)$/.exec(command) ?? [];
+  if (name === 'admin') await readAdminLine(rest);
+  else if (name === 'prom') expectKnownSeries(/^'(.+)'$/.exec(rest)?.[1] ?? '');
+  else if (['logs', 'scale', 'restart'].includes(name)) expect(PROCESSES).toContain(rest.split(' ')[0]);
+  else expect(['curl', 'redis-cli', 'chronyc']).toContain(name);
+  const searched = / grep '([^']+)'/.exec(rest)?.[1];
+  if (searched) expect(sources.some((text) => text.includes(`'${searched}`))).toBe(true);
+});
+
+/** @throws CommanderError for a subcommand, an option or an argument that does not exist */
+async function readAdminLine(line: string): Promise<void> {
+  const ignore = async () => undefined;
+  const program = makeProgram(ignore, ignore, {}, true);
+  await program.parseAsync(line.split(' '), { from: 'user' });
+  const [, topic] = /^dead-letter \w+ (\S+)/.exec(line) ?? [];
+  if (topic) expect(SOURCE_TOPICS.map(({ name }) => name)).toContain(topic);
+}
+
+test('the runbook names only existing metrics', () => {
+  const named = [...readRunbook().matchAll(/`(rolecall_\w+)`/g)].map(([, name = '']) => name);
+  expect(named.filter((name) => !series.has(name))).toEqual([]);
+});
+
+test('the runbook follows a customer complaint in this order: accepted, evaluated, delivered', () => {
+  const [, entry = ''] = /^## One customer complains$([\s\S]+?)^## /m.exec(readRunbook()) ?? [];
+  const steps = ['**Accepted?**', '**Evaluated?**', '**Delivered?**'].map((step) => entry.indexOf(step));
+  expect(steps).not.toContain(-1);
+  expect(steps).toEqual([...steps].sort((a, b) => a - b));
+  const words = runbookCommands(entry).join('\n');
+  for (const needed of ['admin app list', 'admin check show', 'admin webhook show', 'admin webhook resend'])
+    expect(words).toContain(needed);
+});
+
+describe.each(loadDashboards())('the dashboard $title', (dashboard) => {
+  const others = loadDashboards().map(({ uid }) => uid);
+
+  test('links to every dashboard, and only to existing pages', () => {
+    const uidOf = (url: string) => /^\/d\/([\w-]+)(\?|$)/.exec(url)?.[1];
+    expect(dashboard.links.map(({ url }) => uidOf(url)).sort()).toEqual([...others].sort());
+    for (const { url } of dashboard.panels.flatMap(({ links }) => links ?? []))
+      expect(others).toContain(uidOf(url));
+  });
+
+  test('marks process starts and held revocations', () => {
+    const exprs = dashboard.annotations.list.map(({ expr }) => expr);
+    expect(exprs).toHaveLength(2);
+    expect(exprs[0]).toContain('process_start_time_seconds');
+    expect(exprs[1]).toContain('rolecall_watches_held');
+  });
+
+  test('has panels that do not overlap, each with an id of its own', () => {
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+  });
+});
+
+test('the overview lists the firing alerts, and shows when each fired', () => {
+  const overview = loadDashboards().find(({ uid }) => uid === 'rolecall-overview');
+  expect(overview?.panels.map(({ type }) => type)).toContain('alertlist');
+  const exprs = overview?.panels.flatMap(({ targets }) => targets?.map(({ expr }) => expr) ?? []);
+  expect(exprs).toContainEqual(expect.stringContaining('ALERTS{alertstate="firing"}'));
+});
+
+test('every alert has unit tests, both silent and firing', () => {
   const tests = readRuleTests();
   for (const alert of alerts) {
     const asked = tests.matchAll(
@@ -67,10 +154,10 @@ test('every alert is unit-tested: silent where it should be, and firing', () => 
   }
 });
 
-test('the objective of decided rules counts every code that is ours to answer for', () => {
+test('the objective of decided rules counts every code that we are responsible for', () => {
   const [rule] = rules.filter(({ record }) => record?.startsWith('rolecall:undecided'));
   const counted = /code=~"([^"]+)"/.exec(rule?.expr ?? '')?.[1]?.split('|') ?? [];
-  // A block that is not there yet is the asker's wish; asking again may help all the same.
+  // The client chose a block that is not mined yet; asking again may help, but the code is not our fault.
   const ours = Object.entries(UNDETERMINED).flatMap(([code, { retryable }]) =>
     retryable && code !== 'min-block-not-reached' ? [code] : [],
   );

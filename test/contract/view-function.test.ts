@@ -34,7 +34,7 @@ const aHex = (byteCount: number) =>
     .uint8Array({ minLength: byteCount, maxLength: byteCount })
     .map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
 
-/** A type by its name, and a text of a value of it. */
+/** A type by its name, and the text of one of its values. */
 const aStaticValue = fc.oneof(
   fc
     .integer({ min: 1, max: 32 })
@@ -57,7 +57,7 @@ const aDynamicValue = fc.oneof(
   fc.tuple(fc.constant('bytes'), fc.integer({ min: 0, max: 70 }).chain(aHex)),
 );
 
-test('selector and calldata of random calls are what ethers encodes', () => {
+test('selector and calldata of random calls equal those of ethers', () => {
   const aCall = fc.record({
     name: fc.stringMatching(/^[a-z_$][A-Za-z0-9_$]{0,10}z$/),
     inputs: fc.array(fc.oneof(aStaticValue, aDynamicValue), { maxLength: 8 }),
@@ -82,7 +82,7 @@ test('selector and calldata of random calls are what ethers encodes', () => {
   );
 });
 
-test('a value becomes the word that ethers encodes, and the word becomes its text again', () => {
+test('a value is encoded to the same word as by ethers, and the word decodes to the same text', () => {
   fc.assert(
     fc.property(aStaticValue, ([name, text]) => {
       const type = typeOf(name);
@@ -99,7 +99,7 @@ test('a value becomes the word that ethers encodes, and the word becomes its tex
   );
 });
 
-test('a word is a value of a type exactly where ethers decodes it to a value that has this word', () => {
+test('a word is a value of a type exactly where ethers decodes and re-encodes it to the same word', () => {
   const aWord = fc.oneof(
     fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
     fc.bigInt({ min: 0n, max: 300n }),
@@ -110,7 +110,7 @@ test('a word is a value of a type exactly where ethers decodes it to a value tha
     fc.property(aStaticValue, aWord, ([name], word) => {
       const coder = AbiCoder.defaultAbiCoder();
       const hex = `0x${word.toString(16).padStart(64, '0')}`;
-      // ethers masks what does not fit its type, so a value that is none of the type has another word.
+      // ethers masks bits beyond the type, so an invalid value re-encodes to another word.
       let encoded: string | undefined;
       try {
         encoded = coder.encode([name], coder.decode([name], hex));
@@ -205,11 +205,11 @@ test.each<[string, string, string]>([
   ['bytes', `0x${'00'.repeat(257)}`, '256 bytes'],
   ['string', 'ä'.repeat(129), '256 bytes'],
   ['string', '\ud800', 'surrogate'],
-])('refuses the %s %j and says what is right', (name, text, reason) => {
+])('refuses the %s %j and names the allowed values', (name, text, reason) => {
   expect(judgeArgument(typeOf(name), text)).toContain(reason);
 });
 
-test('names the argument that is wrong, and refuses another number of arguments or too much calldata', () => {
+test('names the wrong argument, and refuses a wrong number of arguments and too much calldata', () => {
   const fn = parsed('function f(bool a, uint8 b) view returns (bool)');
   expect(encodeCall(fn, ['true', '300'], ACCOUNT)).toMatchObject({ ok: false, index: 1 });
   expect(encodeCall(fn, ['true'], ACCOUNT)).toEqual({

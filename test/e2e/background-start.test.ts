@@ -1,5 +1,5 @@
-// `npm start` is put into the background by a shell that ends, as by `ssh host 'npm start &'` or a terminal that is closed.
-// The system must go on without the shell, end with npm, and not outlive an npm that is killed.
+// `npm start` runs in the background of a shell that ends, as with `ssh host 'npm start &'` or a closed terminal.
+// The system must outlive the shell, end together with npm, and not outlive an npm that is killed.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,13 +10,13 @@ import { spawnProgram } from '../support/spawn-process.ts';
 import { findPortBase } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** Ends once the system is ready; what was started goes on. */
+/** Ends once the system is ready; the system goes on. */
 const BACKGROUND = `
   rm -f "$2/ready"
   npm start --silent -- --json --no-demo --evaluators 0 --port-base "$0" --data "$1" >"$2/ready" 2>>"$2/log" &
   echo $!
   until [ -s "$2/ready" ] || ! kill -0 $! 2>/dev/null; do sleep 0.1; done`;
-/** Longer than a system takes to notice that it lost its starter. */
+/** Longer than a system takes to notice that its starter is gone. */
 const LONG_POLL_S = 2;
 
 const dir = mkdtempSync(join(tmpdir(), 'rolecall-background-'));
@@ -37,7 +37,7 @@ function isAlive(pid: number): boolean {
 type Background = { readonly npm: number; readonly ready: ReadyLine; readonly pids: readonly number[] };
 
 async function startInBackground(): Promise<Background> {
-  // Another start may have taken the ports of the one before.
+  // Another start may have taken the ports of the previous one.
   const portBase = await findPortBase();
   await using shell = spawnProgram('sh', ['-c', BACKGROUND, String(portBase), join(dir, 'data'), dir]);
   const npm = await waitUntil('the process id of npm', () => Number(shell.stdout().trim()) || false);
@@ -49,7 +49,7 @@ async function startInBackground(): Promise<Background> {
   return { npm, ready, pids: ready.processes.map(({ pid }) => pid) };
 }
 
-/** A long poll takes as long as it waits: the system has been up from its first moment to its last. */
+/** Expects the system to run on: a long poll is answered after its whole wait, and the same processes still run. */
 async function expectToGoOn({ ready, pids }: Background): Promise<void> {
   const { chain, gateways, app } = ready;
   if (chain === null) throw new Error('the test needs the demo chain');
@@ -64,21 +64,21 @@ const untilAllGone = ({ npm, pids }: Background) =>
   waitUntil('every process to be gone', () => ![npm, ...pids].some(isAlive) && !isLocked());
 const isLocked = (): boolean => existsSync(join(dir, 'data', 'starter.lock'));
 
-test('a system in the background outlives the shell that started it, and ends in good order with npm', async () => {
+test('a system in the background outlives the shell that started it, and stops cleanly with npm', async () => {
   const system = await startInBackground();
   await expectToGoOn(system);
   process.kill(system.npm, 'SIGTERM');
   await untilAllGone(system);
 });
 
-test('a second start does so too, and does not outlive an npm that is killed', async () => {
+test('a second start also outlives its shell, and ends when npm is killed', async () => {
   const system = await startInBackground();
   await expectToGoOn(system);
   process.kill(system.npm, 'SIGKILL');
   await waitUntil('every process to be gone', () => !system.pids.some(isAlive));
 });
 
-test('the log of a first and of a second start complains of no coordinator that is not ready yet', () => {
+test('neither the first nor the second start logs an error about a Kafka coordinator', () => {
   const log = readFileSync(join(dir, 'log'), 'utf8');
   expect(log.match(/joined consumer group/g)?.length).toBeGreaterThan(1);
   expect(log.split('\n').filter((line) => /coordinator/i.test(line))).toEqual([]);

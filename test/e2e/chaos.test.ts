@@ -1,5 +1,5 @@
-// A short selection of the fault matrix, each fault for 10 s, in one running system under load of all modes.
-// Nothing that was acknowledged may be lost, contradicted or answered wrongly.
+// A short selection of the fault matrix, each fault for 5 s, in one running system under load of all modes.
+// No acknowledged check may be lost, contradicted or answered wrongly.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

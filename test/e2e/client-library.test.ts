@@ -1,27 +1,26 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
 import { execFile, spawn } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { type ClientProject, findNode, makeClientProject } from '../support/client-project.ts';
 import { demoRules } from '../support/demo-rules.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { serveOnLoopback } from '../support/serve-on-loopback.ts';
+import { sharedSystem } from '../support/shared-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// The client library as its users have it: packed, installed into an empty project, compiled by a strict TypeScript and
-// run by every supported Node against a running system; and its examples, as they stand.
+// The client library is packed, installed into an empty project, compiled by a strict TypeScript and run by every
+// supported Node against a running system, as its users do. Its examples run unchanged.
 
 const run = promisify(execFile);
 let project: ClientProject;
-let system: StartedSystem;
+const system = sharedSystem();
 beforeAll(async () => {
-  [project, system] = await Promise.all([makeClientProject(), startSystem()]);
+  project = await makeClientProject();
 });
 afterAll(async () => {
   project?.[Symbol.dispose]();
-  await system?.[Symbol.asyncDispose]();
 });
 
 const envOfSystem = () => ({
@@ -59,21 +58,21 @@ export const code = (error: RolecallError) => error.code === 'api-key-invalid';
 export const wrong1: Rule = { type: 'NATIVE', chainId: 1, roleId: 'a', contractAddress: '0x…' };
 // @ts-expect-error an ERC20 has one
 export const wrong2: Rule = { type: 'ERC20', chainId: 1, roleId: 'a' };
-// @ts-expect-error ids are needed
+// @ts-expect-error ids are required
 export const wrong3: Rule = { type: 'ERC1155', chainId: 1, roleId: 'a', contractAddress: '0x…' };
-// @ts-expect-error an amount is a text
+// @ts-expect-error an amount is a string
 export const wrong4: Rule = { type: 'NATIVE', chainId: 1, roleId: 'a', minToken: 1 };
 // @ts-expect-error there is no such type
 export const wrong5: Rule = { type: 'ERC404', chainId: 1, roleId: 'a' };
-// @ts-expect-error either or
+// @ts-expect-error the two exclude each other
 await rolecall.check({ account: '0x…', accounts: ['0x…'], rules });
-// @ts-expect-error either or
+// @ts-expect-error the two exclude each other
 await rolecall.check({ account: '0x…', rules, ruleSet: 'vip' });
-// @ts-expect-error that is start
+// @ts-expect-error start() is for that
 await rolecall.check({ account: '0x…', rules, async: true });
 `;
 
-test('its types compile strictly without anything else installed, and refuse wrong rules', async () => {
+test('its types compile strictly without other packages, and refuse wrong rules', async () => {
   project.write('typed.ts', TYPED);
   const compilerOptions = {
     strict: true,
@@ -94,7 +93,7 @@ test('its types compile strictly without anything else installed, and refuse wro
   ).resolves.toBe('no error');
 });
 
-/** Uses every method, and prints what it found. */
+/** Calls every method and prints the results. */
 const PROGRAM = `
 import { createServer } from 'node:http';
 import { foldRoles, Rolecall, RolecallError, verifyProof, verifyWebhook } from '@rolecall/client';
@@ -223,7 +222,7 @@ async function putRuleSet(): Promise<void> {
   expect([200, 201]).toContain(response.status);
 }
 
-test('the Express example lets a holder in, refuses a stranger, and is not sure while Rolecall is away', async () => {
+test('the Express example admits a holder, refuses a stranger, and answers 503 while Rolecall is away', async () => {
   await putRuleSet();
   const statusOf = async (url: string, headers: Record<string, string>) =>
     (await fetch(`${url}/vip`, { headers })).status;
@@ -250,12 +249,12 @@ test('the CSV example prints the outcome of every member', async () => {
   expect(stderr).toBe('');
 });
 
-/** A chat's API that remembers the roles of its members; it refuses as many changes as it is told. */
+/** A chat's API that remembers the roles of its members and refuses the first changes, as many as it is told to. */
 async function startChat(members: readonly object[] = []) {
   const held = new Set<string>();
   const changes: string[] = [];
   let refusals = 0;
-  const server = createServer((request, response) => {
+  const server = await serveOnLoopback((request, response) => {
     if (request.url === '/members') return response.end(JSON.stringify(members));
     const [, member, role] = /^\/members\/([^/]+)\/roles\/([^/]+)$/.exec(request.url ?? '') ?? [];
     if (refusals > 0) {
@@ -267,23 +266,19 @@ async function startChat(members: readonly object[] = []) {
     else held.delete(`${member} ${role}`);
     return response.writeHead(204).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     held,
     changes,
     refuse: (count: number) => {
       refusals = count;
     },
-    [Symbol.dispose]: () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-test('the bot gives and takes roles once per event, in order, and leaves alone what is forged, late or unread', async () => {
-  using chat = await startChat();
+test('the bot applies each event once and in order, and ignores forged, late and unread ones', async () => {
+  await using chat = await startChat();
   using bot = await startExample('sync-roles.mjs', { CHAT_URL: chat.url });
   const send = async (sequence: number, roles: readonly { id: string; granted: boolean }[], changes = {}) => {
     const body = JSON.stringify({
@@ -318,7 +313,7 @@ test('the bot gives and takes roles once per event, in order, and leaves alone w
   expect((await refused.post(refused.body)).status).toBe(204);
   expect((await send(2, gold(true))).status).toBe(204);
   expect([...chat.held]).toEqual([]);
-  // Removed and added again: the sequence begins anew.
+  // The member was removed and added again: the sequence starts again.
   expect((await send(1, gold(true), { addedAt: '2026-11-22T11:00:00.000Z' })).status).toBe(204);
   expect(chat.changes).toEqual(['PUT ann gold', 'DELETE ann gold', 'PUT ann gold']);
 });
@@ -326,7 +321,7 @@ test('the bot gives and takes roles once per event, in order, and leaves alone w
 test('the bot sets up a watch of its members, and follows what the watch reports', async () => {
   await putRuleSet();
   const { holder, stranger } = system.chain;
-  using chat = await startChat([
+  await using chat = await startChat([
     { account: holder, ref: 'ann' },
     { account: stranger, ref: 'bob' },
   ]);
@@ -335,4 +330,9 @@ test('the bot sets up a watch of its members, and follows what the watch reports
   using _bot = await startExample('sync-roles.mjs', env);
   await waitUntil('the first events of both members', () => chat.changes.length === 2);
   expect(chat.changes.toSorted()).toEqual(['DELETE bob gold', 'PUT ann gold']);
+  const deletion = await fetch(`${system.ready.gateways[0]}/access-control/watches/chat`, {
+    method: 'DELETE',
+    headers: { 'x-api-key': system.ready.app.apiKey },
+  });
+  expect(deletion.status).toBe(204);
 });

@@ -1,5 +1,6 @@
-// Kafka delivers records twice, and somebody writes what nobody can read; then an operator comes.
-// Repetition changes nothing, poison holds nothing up, and every record can be looked at and dealt with.
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// Kafka delivers records twice, other writers publish unreadable ones, and an operator inspects them.
+// A repetition changes nothing, a poison record holds nothing up, and every dead-lettered record can be handled.
 import { CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { checkRequestedBulk, LANES } from '#shared/contracts/check-requested.ts';
 import { isTokenRule } from '#shared/contracts/rule.ts';
@@ -9,8 +10,8 @@ import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
-import { findRecord, waitUntilWorked } from '../support/topic-work.ts';
+import { sharedSystem } from '../support/shared-system.ts';
+import { findRecord, waitUntilProcessed } from '../support/topic-work.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 type Letter = {
@@ -21,18 +22,16 @@ type Letter = {
   readonly failedAt: string;
 };
 
-let system: StartedSystem;
+const system = sharedSystem();
 let open: OpenSystem;
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  system = await startSystem();
   open = await openSystem(system.environment());
   receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
 });
 afterAll(async () => {
   await receiver?.[Symbol.asyncDispose]();
   await open?.[Symbol.asyncDispose]();
-  await system?.[Symbol.asyncDispose]();
 });
 
 const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
@@ -46,11 +45,11 @@ async function deliveredCheck(): Promise<string> {
 const deliveriesOf = (id: string) => receiver.deliveries.filter(({ requestId }) => requestId === id);
 const lettersOf = (topic: string) => listDeadLetters(open.kafka, topic);
 const everyoneWorked = async () => {
-  await waitUntilWorked(open, 'result-store', checkCompleted.name);
-  await waitUntilWorked(open, 'webhook-dispatcher', checkCompleted.name);
+  await waitUntilProcessed(open, 'result-store', checkCompleted.name);
+  await waitUntilProcessed(open, 'webhook-dispatcher', checkCompleted.name);
 };
 
-describe('a record that comes twice', () => {
+describe('a record that is delivered twice', () => {
   test('a second check.completed, even with another body, changes nothing and sends no second body', async () => {
     const requestId = await deliveredCheck();
     const before = await system.client.poll(requestId);
@@ -70,14 +69,14 @@ describe('a record that comes twice', () => {
     const before = await system.client.poll(requestId);
     const record = await findRecord(open, checkRequestedBulk.name, requestId);
     await open.kafka.publish(checkRequestedBulk, parseMessage(checkRequestedBulk, record.value));
-    await waitUntilWorked(open, 'evaluator.bulk', checkRequestedBulk.name);
+    await waitUntilProcessed(open, 'evaluator.bulk', checkRequestedBulk.name);
     await everyoneWorked();
     expect((await system.client.poll(requestId)).text).toBe(before.text);
     expect(deliveriesOf(requestId).map(({ body }) => body)).toEqual([before.text]);
   });
 });
 
-describe('a record that nobody can read', () => {
+describe('an unreadable record', () => {
   const places = [
     ...Object.entries(LANES).map(([lane, topic]) => [topic.name, `evaluator.${lane}`] as const),
     [checkCompleted.name, 'result-store'] as const,
@@ -87,7 +86,7 @@ describe('a record that nobody can read', () => {
     const poison = ['not json', '{"requestId":"r"}', null, Buffer.from([0xff, 0x00])];
     for (const [i, value] of poison.entries())
       await open.kafka.publishRecord(topic, { key: `poison-${i}`, value });
-    await waitUntilWorked(open, group, topic);
+    await waitUntilProcessed(open, group, topic);
     const letters = (await lettersOf(topic)).filter(({ key }) => key.startsWith('poison-'));
     expect(new Set(letters.map(({ key }) => key)).size).toBe(poison.length);
     expect(letters[0]).toMatchObject({
@@ -97,7 +96,7 @@ describe('a record that nobody can read', () => {
     expect((await system.client.check(check())).status).toBe(200);
   });
 
-  test('a check that can be read and not judged is stored as failed and dead-lettered', async () => {
+  test('a readable check that cannot be judged is stored as failed and dead-lettered', async () => {
     const sample = await system.client.checkAndWait(check());
     const record = await findRecord(open, checkRequestedBulk.name, sample.body.requestId ?? '');
     const message = parseMessage(checkRequestedBulk, record.value);
@@ -107,7 +106,7 @@ describe('a record that nobody can read', () => {
     await open.kafka.publish(checkRequestedBulk, { ...message, requestId: 'unjudgeable', rules: broken });
     const stored = await waitUntil('its result', () => open.results.read('unjudgeable'));
     expect(JSON.parse(stored)).toMatchObject({ status: 'failed', roles: [], errors: [{ code: 'internal' }] });
-    await waitUntilWorked(open, 'evaluator.bulk', checkRequestedBulk.name);
+    await waitUntilProcessed(open, 'evaluator.bulk', checkRequestedBulk.name);
     expect((await lettersOf(checkRequestedBulk.name)).map(({ key }) => key)).toContain('unjudgeable');
   });
 });
@@ -126,8 +125,8 @@ describe('the operator', () => {
 
     const count = letters.length;
     expect(await system.admin('dead-letter', 'redrive', topic)).toMatchObject({ value: { count } });
-    await waitUntilWorked(open, 'evaluator.interactive', topic);
-    // What nobody can read comes back, as new letters.
+    await waitUntilProcessed(open, 'evaluator.interactive', topic);
+    // Unreadable records come back as new dead letters.
     const again = await lettersOf(topic);
     expect(again).toHaveLength(count);
     expect(again.some(({ partition, offset }) => `${partition} ${offset}` === place.join(' '))).toBe(false);
@@ -138,12 +137,12 @@ describe('the operator', () => {
     expect((await listed()).map(({ key }) => key)).toEqual(again.slice(1).map(({ key }) => key));
   });
 
-  test('redrive leaves out a check that has its result, and says so', async () => {
+  test('redrive skips a check that has its result, and says so', async () => {
     const answer = await system.admin('dead-letter', 'redrive', checkRequestedBulk.name);
     expect(answer.value).toMatchObject({ count: expect.any(Number), skipped: 1 });
   });
 
-  test('creates an app that works at once, and finds it in the list', async () => {
+  test('creates an app that works at once, and lists it', async () => {
     const args = ['--email', 'op@example.com', '--name', 'Operated', '--tier', 'paid', '--approve'];
     const created = await system.admin('app', 'create', ...args);
     expect(created.exitCode).toBe(0);
@@ -174,13 +173,13 @@ describe('the operator', () => {
   });
 
   test.each([
-    ['of a topic that there is not', ['dead-letter', 'list', 'no.such.topic']],
-    ['of a letter that there is not', ['dead-letter', 'inspect', topic, '0', '999999']],
-    ['that there is not', ['no-such-command']],
-    ['without what it needs', ['app', 'create', '--name', 'x']],
-  ])('gets an error in JSON and exit code 1 for a command %s', async (_, args) => {
+    ['of a topic that does not exist', ['dead-letter', 'list', 'no.such.topic'], 2],
+    ['of a record that does not exist', ['dead-letter', 'inspect', topic, '0', '999999'], 1],
+    ['that does not exist', ['no-such-command'], 2],
+    ['without a required option', ['app', 'create', '--name', 'x'], 2],
+  ])('gets an error in JSON and the documented exit code for a command %s', async (_, args, expected) => {
     const { exitCode, stdout, stderr } = await system.admin(...args);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(expected);
     expect(stdout).toBe('');
     const last = stderr.trim().split('\n').at(-1) ?? '';
     expect(JSON.parse(last)).toEqual({ error: { code: expect.any(String), message: expect.any(String) } });

@@ -1,12 +1,10 @@
-// Broker and Redis are frozen and come back. Every process says that it is not ready, and none asks to be restarted.
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// Broker and Redis are frozen and come back. Every process reports itself not ready, and none asks for a restart.
+
+import { sharedSystem } from '../support/shared-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-let system: StartedSystem;
-beforeAll(async () => {
-  system = await startSystem();
-});
-afterAll(async () => system?.[Symbol.asyncDispose]());
+const system = sharedSystem();
 
 type Process = { readonly pid: number; readonly ops: string | null };
 /** Of the services alone. */
@@ -43,10 +41,10 @@ test.each([
   ['kafka', 'broker'],
   ['redis', 'redis'],
 ] as const)(
-  'while %s does not answer every process is live and not ready, and ready again after',
+  'every process is live and not ready while %s does not answer, and ready again afterwards',
   async (service, check) => {
     const before = pidsOf(system.ready.processes);
-    // A busy machine may have cost a member its session since the start.
+    // A busy machine may have cost a member its Kafka session since the start.
     await waitUntil('every process to be ready', async () =>
       (await ask('/readyz')).every(({ status }) => status === 200),
     );
@@ -59,7 +57,7 @@ test.each([
     await waitUntil('every process to be ready', async () =>
       (await ask('/readyz')).every(({ status }) => status === 200),
     );
-    // Refused for a moment, where a group's coordinator is not back yet.
+    // The request may fail for a moment while a group's coordinator is not back yet.
     const after = await waitUntil(
       'the status',
       async () => (await system.admin('status')).value as { processes: Process[] } | undefined,

@@ -1,21 +1,20 @@
-// A holder and a stranger ask about every token standard in all three modes.
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// A holder and a stranger check every token standard in all three modes.
 // The answers must be exact to the smallest unit, and the same in every mode.
 import { demoRules, type SentRule } from '../support/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { sharedSystem } from '../support/shared-system.ts';
 
-let system: StartedSystem;
+const system = sharedSystem();
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  system = await startSystem();
   receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
 });
 afterAll(async () => {
   await receiver?.[Symbol.asyncDispose]();
-  await system?.[Symbol.asyncDispose]();
 });
 
-/** Each rule with what the holder and the stranger get. */
+/** Each rule with its outcome for the holder and for the stranger. */
 function casesOf(): Record<string, { rule: SentRule; holder: boolean; stranger: boolean }[]> {
   const { erc20, erc721, erc1155, native } = demoRules(system.chain);
   const held = (rule: SentRule) => ({ rule, holder: true, stranger: false });
@@ -28,7 +27,7 @@ function casesOf(): Record<string, { rule: SentRule; holder: boolean; stranger: 
     ],
     ERC721: [
       held(erc721({ roleId: 'owned id', tokenId: '2' })),
-      unheld(erc721({ roleId: 'id of nobody', tokenId: '9' })),
+      unheld(erc721({ roleId: 'id without an owner', tokenId: '9' })),
       held(erc721({ roleId: 'balance', minToken: '3' })),
       unheld(erc721({ roleId: 'balance of four', minToken: '4' })),
       held(erc721({ roleId: 'three of a range', tokenId: '1-9', minToken: '3' })),
@@ -44,7 +43,7 @@ function casesOf(): Record<string, { rule: SentRule; holder: boolean; stranger: 
         holder: true,
         stranger: true,
       },
-      unheld(native({ roleId: 'not so much', minToken: '10000000' })),
+      unheld(native({ roleId: 'more than the balance', minToken: '10000000' })),
     ],
   };
 }
@@ -85,7 +84,7 @@ test('a sync result can be polled afterwards, byte for byte', async () => {
   expect(polled.text).toBe(sync.text);
 });
 
-test('a delivered webhook can be polled, byte for byte, by the time it arrives', async () => {
+test('the result of a webhook can be polled, byte for byte, by the time the webhook arrives', async () => {
   const { erc20 } = demoRules(system.chain);
   const check = { account: system.chain.holder, rules: [erc20()], callbackUrl: receiver.url };
   const { body } = await system.client.check(check);
@@ -95,7 +94,7 @@ test('a delivered webhook can be polled, byte for byte, by the time it arrives',
   expect(webhook.id).toBe(`msg_${body.requestId}`);
 });
 
-test('an acknowledgement tells where and when to ask', async () => {
+test('an acknowledgement says where and when to poll', async () => {
   const { erc20 } = demoRules(system.chain);
   const accepted = await system.client.check({ account: system.chain.holder, rules: [erc20()], async: true });
   expect(accepted.headers.get('location')).toBe(

@@ -1,4 +1,4 @@
-// A ledger that cannot fail proves nothing, so each kind of broken history is fed to it.
+// A ledger that cannot fail proves nothing: each test feeds it one kind of broken history.
 import { aCheckResult } from '../support/a-check-result.ts';
 import type { SentRule } from '../support/demo-rules.ts';
 import { type Evidence, Ledger } from '../support/ledger.ts';
@@ -11,7 +11,7 @@ const ROLES = [0, 1].map((i) => ({ id: `attempt-0#${i}`, granted: true }));
 const RESULT = aCheckResult({ requestId: 'r1', roles: ROLES });
 const ACCEPTED = { status: 202, text: '{"requestId":"r1"}' };
 
-/** A history in which all is well, and what of it is broken. */
+/** A complete history, with some of its evidence replaced. */
 async function reconcile(changes: Partial<Evidence> = {}, answer: typeof ACCEPTED | undefined = ACCEPTED) {
   const ledger = new Ledger();
   const attempt = ledger.begin('webhook', '0x00', rulesOf);
@@ -25,7 +25,7 @@ async function reconcile(changes: Partial<Evidence> = {}, answer: typeof ACCEPTE
 }
 const delivery = (body: string, more = {}) => ({ requestId: 'r1', body, verified: true, ...more });
 
-test('a whole history is whole, and a delivery that came twice is counted', async () => {
+test('a complete history has no fault, and a repeated delivery is counted', async () => {
   const twice = await reconcile({ deliveries: [delivery(RESULT), delivery(RESULT)] });
   expect(twice).toMatchObject({ broken: [], counts: { acknowledged: 1, duplicates: 1 } });
 });
@@ -39,12 +39,12 @@ test('an acknowledged webhook check that was never delivered is undelivered, unl
   expect((await reconcile({ deliveries: [], givenUp: new Set(['r1']) })).broken).toEqual([]);
 });
 
-test('a delivery whose signature does not verify does not count as one', async () => {
+test('a delivery with an invalid signature does not count as a delivery', async () => {
   const forged = await reconcile({ deliveries: [delivery(RESULT, { verified: false })] });
   expect(forged.broken).toEqual(['undelivered', 'unverified']);
 });
 
-test('an indeterminate attempt may have an effect or none, a refused one none', async () => {
+test('an indeterminate attempt may have an effect, and a refused one may not', async () => {
   const refused = { status: 429, text: '{}' };
   expect((await reconcile({}, { status: 503, text: '{}' })).broken).toEqual([]);
   expect(
@@ -54,9 +54,9 @@ test('an indeterminate attempt may have an effect or none, a refused one none', 
 });
 
 test.each([
-  ['of nobody', aCheckResult({ requestId: 'r1', roles: [{ id: 'stranger', granted: true }] })],
+  ['of an unknown role', aCheckResult({ requestId: 'r1', roles: [{ id: 'stranger', granted: true }] })],
   ['under another id', aCheckResult({ requestId: 'r2', roles: ROLES })],
-  ['that is no result', '{"oops":true}'],
+  ['that is not a result', '{"oops":true}'],
 ])('a result %s is unexpected', async (_, body) => {
   const odd = { polled: new Map([['r1', body]]), deliveries: [delivery(body)] };
   expect((await reconcile(odd)).faults.unexpected).toEqual(['r1']);
@@ -74,11 +74,11 @@ test('two bodies of one request contradict each other, and so do two requests of
   expect(unknown.faults.contradictory).toEqual(['r2']);
 });
 
-test('a verdict that the chain does not bear out is wrong', async () => {
+test('a verdict that differs from the chain is wrong', async () => {
   expect((await reconcile({ oracle: async () => false })).faults.wrong).toEqual(['r1']);
 });
 
-test('a rule with neither a verdict nor an error is wrong, one with an error is not', async () => {
+test('a rule without a verdict is wrong unless it has an error', async () => {
   const roles = ROLES.slice(0, 1);
   const short = aCheckResult({ requestId: 'r1', roles });
   const errors = [{ ruleIndex: 1, roleId: 'attempt-0#1', code: 'rpc-timeout' as const }];

@@ -1,5 +1,5 @@
-// The starter itself: what it refuses, and that nothing of it outlives it, however and whenever it ends.
-// Each test has a data directory and ports of its own, or says whose it shares.
+// The starter itself: which starts it refuses, and that none of its processes outlives it, however and whenever it ends.
+// Each test has its own data directory and ports, or names the ones that it shares.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +18,7 @@ const newDirectory = (): string => {
   return dir;
 };
 
+/** Shared until a test ends it; later tests start their own. */
 let system: StartedSystem;
 beforeAll(async () => {
   system = await startSystem();
@@ -29,7 +30,7 @@ afterAll(async () => {
 
 type Start = { readonly portBase: number; readonly data: string; readonly args?: readonly string[] };
 
-/** Starts as `npm start` does, set-up included, and does not wait for anything. */
+/** Starts as `npm start` does, set-up included, and does not wait until it is ready. */
 const spawnStarter = (
   { portBase, data, args = [] }: Start,
   env: Record<string, string> = {},
@@ -38,7 +39,7 @@ const spawnStarter = (
   return spawnNode([...start, '--port-base', String(portBase), '--data', data, ...args], env);
 };
 
-/** Everything that a starter wrote down as started, itself and its watchdog included. */
+/** Every process that a starter recorded, itself and its watchdog included. */
 function processesOf(dataDir: string): ProcessIdentity[] {
   const file = readSystemFile(dataDir);
   return file ? [file.starter, ...file.identities] : [];
@@ -47,7 +48,7 @@ function processesOf(dataDir: string): ProcessIdentity[] {
 const untilGone = (processes: readonly ProcessIdentity[]): Promise<unknown> =>
   waitUntil('the end of every process', () => !processes.some(isRunning));
 
-/** A base whose first ports nobody uses: far enough above the shared system's. */
+/** A base whose first ports are unused: far enough above the shared system's. */
 async function findFreeBase(): Promise<number> {
   return waitUntil('free ports', async () => {
     const base = 12_000 + 100 * Math.floor(Math.random() * 80);
@@ -56,10 +57,10 @@ async function findFreeBase(): Promise<number> {
   });
 }
 
-test('a second system on the same directory is refused, and the first is named and goes on', async () => {
+test('a second system on the same directory is refused by the name of the first, which goes on', async () => {
   await using second = spawnStarter({ portBase: await findFreeBase(), data: system.dataDir });
   expect(await second.exited).toBe(1);
-  expect(second.stderr()).toMatch(/a system runs in .* already \(process \d+\)/);
+  expect(second.stderr()).toMatch(/a system already runs in .* \(process \d+\)/);
   expect(second.stdout()).toBe('');
   const answer = await system.client.check({
     account: system.chain.holder,
@@ -68,7 +69,7 @@ test('a second system on the same directory is refused, and the first is named a
   expect(answer.status).toBe(200);
 });
 
-test('ports in use are all named with what they are for, and nothing is started', async () => {
+test('all ports in use are named with their purpose, and nothing is started', async () => {
   const data = newDirectory();
   await using second = spawnStarter({ portBase: system.portBase, data });
   expect(await second.exited).toBe(1);
@@ -77,19 +78,19 @@ test('ports in use are all named with what they are for, and nothing is started'
   expect(readSystemFile(data)).toBeUndefined();
 });
 
-test('a chain that died comes back with the same contracts, and checks go on', async () => {
+test('a killed chain comes back with the same contracts, and checks go on', async () => {
   const check = { account: system.chain.holder, rules: [demoRules(system.chain).erc20()] };
   const before = await system.client.check(check);
   await system.kill('chain');
   const after = await waitUntil('a decided check', async () => {
     const answer = await system.client.check(check);
-    // Until its contracts are deployed again, no rule is decided, and asking again would not help: 200 `failed`.
+    // No rule is decided until the contracts are deployed again, and a retry would not help: 200 `failed`.
     return answer.status === 200 && answer.body.status === 'completed' && answer;
   });
   expect(after.body.roles).toEqual(before.body.roles);
 });
 
-test('the operator’s command knows the new process of a part that died', async () => {
+test('the operator’s command finds the new process of a part that was killed', async () => {
   const [before] = system.pidsOf('result-store');
   await system.kill('result-store');
   const { value } = await system.admin('status');
@@ -104,27 +105,26 @@ test('the operator’s command knows the new process of a part that died', async
   ).toEqual(['chain', 'kafka', 'redis']);
 });
 
-test('everything ends when the starter is killed -9, and the next start goes on with its directory', async () => {
-  await using killed = await startSystem({ dataDir: newDirectory() });
-  const { dataDir: data, portBase } = killed;
+test('every process ends when the starter is killed -9, and the next start continues with its directory', async () => {
+  const { dataDir: data, portBase } = system;
   const before = processesOf(data);
   expect(before.length).toBeGreaterThan(8);
-  process.kill(killed.starterPid, 'SIGKILL');
+  process.kill(system.starterPid, 'SIGKILL');
   await untilGone(before);
 
-  // Without a process of any kind but the gateway it becomes ready as well.
+  // The system becomes ready with fewer processes too, as long as the gateway runs.
   const none = ['--evaluators', '0', '--result-stores', '0', '--dispatchers', '0'];
   await using starter = spawnStarter({ portBase, data, args: none });
   const line = await waitUntil('the ready line', () => starter.stdout().includes('\n') && starter.stdout());
-  expect(JSON.parse(line)).toMatchObject({ event: 'ready', app: killed.ready.app });
+  expect(JSON.parse(line)).toMatchObject({ event: 'ready', app: system.ready.app });
   const processes = [...processesOf(data), identify(starter.pid)];
-  // The launcher hands SIGINT on, as it must when only npm's process is signalled.
+  // The launcher passes SIGINT on, as it must when only npm's process gets the signal.
   expect(await starter.kill('SIGINT')).toBe(0);
   expect(processes.filter(isRunning)).toEqual([]);
   expect(starter.stdout().trim().split('\n')).toHaveLength(1);
 });
 
-test('everything ends when the launcher is killed -9, and with it the way to tell the starter', async () => {
+test('every process ends when the launcher is killed -9 and cannot tell the starter', async () => {
   const start = { portBase: await findFreeBase(), data: newDirectory() };
   await using starter = spawnStarter(start);
   await waitUntil('the first services', () => starter.stderr().includes('starting gateway'));
@@ -135,7 +135,7 @@ test('everything ends when the launcher is killed -9, and with it the way to tel
 });
 
 test.each(['starting kafka', 'redis is up', 'kafka is up', 'starting gateway'])(
-  'Ctrl-C when it says “%s” ends the start with exit 0 and leaves nothing behind',
+  'Ctrl-C at the message “%s” ends the start with exit 0 and leaves no process behind',
   async (moment) => {
     const start = { portBase: await findFreeBase(), data: newDirectory() };
     await using starter = spawnStarter(start);
@@ -149,15 +149,16 @@ test.each(['starting kafka', 'redis is up', 'kafka is up', 'starting gateway'])(
   },
 );
 
-test('a start that fails half-way ends with exit 1, says why, and leaves nothing behind', async () => {
+test('a start that fails half-way exits 1, names the wrong variable without its value, and leaves no process behind', async () => {
   const start = { portBase: await findFreeBase(), data: newDirectory() };
-  await using starter = spawnStarter(start, { RESULT_STORE_WINDOW: 'many' });
+  await using starter = spawnStarter(start, { RESULT_STORE_WINDOW: 'sh0uldN0tBeShown' });
   const processes = await waitUntil('the first processes', () => {
     const found = processesOf(start.data);
     return found.length > 2 && found;
   });
   expect(await starter.exited).toBe(1);
   expect(starter.stderr()).toContain('RESULT_STORE_WINDOW');
+  expect(starter.stderr()).not.toContain('sh0uldN0tBeShown');
   expect(starter.stderr()).toContain('result-store ended 3 times before it was ready');
   expect(starter.stdout()).toBe('');
   expect(processes.filter(isRunning)).toEqual([]);

@@ -1,31 +1,30 @@
-// Clients send what they must not, and ask for what is not theirs.
-// Each gets the documented problem, nothing is published, and the process lives on.
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// Clients send invalid requests, and request ids of other clients.
+// Each gets the documented problem, nothing is published, and the process keeps running.
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { type Answer, type CheckClient, makeCheckClient } from '../support/check-client.ts';
 import { countRecords } from '../support/count-records.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { sharedSystem } from '../support/shared-system.ts';
 
 type App = { readonly clientId: string; readonly apiKey: string; readonly webhookSecret: string };
 
-let system: StartedSystem;
+const system = sharedSystem();
 let open: OpenSystem;
 let other: App;
 let unapproved: App;
-let pid: number | undefined;
+let pids: number[];
 beforeAll(async () => {
-  system = await startSystem();
   open = await openSystem(system.environment());
-  [pid] = system.pidsOf('gateway');
+  pids = system.pidsOf('gateway');
   const create = (...more: string[]) => system.admin('app', 'create', '--email', 'a@example.com', ...more);
   other = (await create('--name', 'Other', '--tier', 'enterprise', '--approve')).value as App;
   unapproved = (await create('--name', 'Unapproved')).value as App;
 });
 afterAll(async () => {
   await open?.[Symbol.asyncDispose]();
-  await system?.[Symbol.asyncDispose]();
 });
 
 const urlOf = () => system.ready.gateways[0] ?? '';
@@ -46,7 +45,7 @@ function expectProblem({ status, headers, body }: Answer, expected: { status: nu
   });
 }
 
-/** What is sent instead of a good check, as a change of it or as raw text. */
+/** The replacement of a good check's body: a change of it or raw text. */
 const BAD_BODIES: readonly [string, object | string, number, string, string?][] = [
   ['that is empty', '', 400, 'malformed-json'],
   ['that is cut off', '{"account":', 400, 'malformed-json'],
@@ -101,19 +100,16 @@ const BAD_RULES: readonly [string, object, string, string][] = [
   ['a lone surrogate', { roleId: '\ud800' }, 'validation-failed', '/rules/0/roleId'],
 ];
 
-test.each(BAD_RULES)(
-  'a rule with %s is refused, and the place is named',
-  async (_, change, code, pointer) => {
-    const before = await publishedCount();
-    const check = goodCheck();
-    const answer = await system.client.check({ ...check, rules: [{ ...check.rules[0], ...change }] });
-    expectProblem(answer, { status: 422, code });
-    expect(answer.body.errors?.map((fault) => fault.pointer)).toContain(pointer);
-    expect(await publishedCount()).toBe(before);
-  },
-);
+test.each(BAD_RULES)('a rule with %s is refused with its pointer', async (_, change, code, pointer) => {
+  const before = await publishedCount();
+  const check = goodCheck();
+  const answer = await system.client.check({ ...check, rules: [{ ...check.rules[0], ...change }] });
+  expectProblem(answer, { status: 422, code });
+  expect(answer.body.errors?.map((fault) => fault.pointer)).toContain(pointer);
+  expect(await publishedCount()).toBe(before);
+});
 
-test('every fault of a body is listed, not the first alone', async () => {
+test('every fault of a body is listed, not only the first', async () => {
   const { body } = await system.client.check({ account: '0x1', rules: [{ type: 'ERC20' }], oops: 1 });
   const pointers = body.errors?.map((fault) => fault.pointer);
   expect(pointers).toEqual(
@@ -121,7 +117,7 @@ test('every fault of a body is listed, not the first alone', async () => {
   );
 });
 
-test('more work than one check may plan is refused', async () => {
+test('a check that would need too many reads is refused', async () => {
   const { erc1155 } = demoRules(system.chain);
   const rules = Array.from({ length: 9 }, (_, i) => erc1155({ tokenId: `${i * 256}-${i * 256 + 255}` }));
   const answer = await system.client.check({ account: system.chain.holder, rules });
@@ -150,7 +146,7 @@ test.each([
   if (status === 405) expect(response.headers.get('allow')).toMatch(/POST/);
 });
 
-test('a missing key, a mistyped key and a key of nobody get 401 and learn nothing about the body', async () => {
+test('a missing, a mistyped and an unknown key get 401 without a word about the body', async () => {
   const missing = await fetch(`${urlOf()}/access-control/check-roles`, { method: 'POST', body: '{' });
   expect(missing.status).toBe(401);
   expect(missing.headers.get('www-authenticate')).toBe('ApiKey realm="rolecall"');
@@ -159,12 +155,12 @@ test('a missing key, a mistyped key and a key of nobody get 401 and learn nothin
     expectProblem(await clientOf(key).check('{'), { status: 401, code: 'api-key-invalid' });
 });
 
-test('an app whose scope is not approved is refused before its body is looked at', async () => {
+test('an app without an approved scope is refused before its body is validated', async () => {
   const answer = await clientOf(unapproved.apiKey).check('{');
   expectProblem(answer, { status: 403, code: 'scope-not-approved' });
 });
 
-test("another client's request id is a 404 that nobody can tell from an unknown one", async () => {
+test("another client's request id gets the same 404 as an unknown one", async () => {
   const { body } = await system.client.checkAndWait(goodCheck());
   const theirs = body.requestId ?? '';
   const unknown = `${theirs.slice(0, -4)}AAAA`;
@@ -182,12 +178,12 @@ test("another client's request id is a 404 that nobody can tell from an unknown 
   expect((await system.client.poll(theirs)).status).toBe(200);
 });
 
-test('after all of that the same process serves a good check', async () => {
+test('the same processes serve a good check afterwards', async () => {
   expect((await system.client.check(goodCheck())).status).toBe(200);
-  expect(system.pidsOf('gateway')).toEqual([pid]);
+  expect(system.pidsOf('gateway')).toEqual(pids);
 });
 
-test('the log of the whole run holds none of the secrets used', () => {
+test('the log of the whole run contains none of the used secrets', () => {
   const keys = { otherKey: other.apiKey.slice(9), otherSecret: other.webhookSecret.slice(6) };
   expect(findSecrets(system, keys)).toEqual([]);
 });

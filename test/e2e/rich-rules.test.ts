@@ -1,18 +1,17 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Composed rules, view functions, several wallets, vaults, snapshots and explanations, in all three modes.
 // The answers must be exact, and the same bytes must say them in every mode.
 import { demoRules } from '../support/demo-rules.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
-import { type StartedSystem, startSystem } from '../support/start-system.ts';
+import { sharedSystem } from '../support/shared-system.ts';
 
-let system: StartedSystem;
+const system = sharedSystem();
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  system = await startSystem();
   receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
 });
 afterAll(async () => {
   await receiver?.[Symbol.asyncDispose]();
-  await system?.[Symbol.asyncDispose]();
 });
 
 type Json = Readonly<Record<string, unknown>>;
@@ -20,7 +19,7 @@ type Case = { readonly check: () => Json; readonly expected: () => Json };
 
 const holder = () => system.chain.holder;
 const stranger = () => system.chain.stranger;
-/** Without its role, as rules inside of others are sent. */
+/** A rule without its role, as sent inside a composed rule. */
 const inner = ({ roleId: _, ...rule }: { readonly roleId: string }): Json => rule;
 const call = (changes: Json): Json => ({
   type: 'CONTRACT',
@@ -69,7 +68,7 @@ const CASES: Readonly<Record<string, Case>> = {
       errors: [],
     }),
   },
-  'a composed rule that one unreadable rule leaves open, and one that it does not': {
+  'composed rules with an unreadable rule that matters, and one that does not': {
     check: () => {
       const { erc20, native } = demoRules(system.chain);
       const unreadable = inner(erc20({ contractAddress: stranger() }));
@@ -150,7 +149,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     expected: () => ({ roles: [...granted('erc20', 'erc721', 'any'), ...denied('all')], errors: [] }),
   },
-  'a vault that has delegated to nobody': {
+  'a vault without a delegation': {
     check: () => ({
       account: stranger(),
       vaults: [holder()],
@@ -158,11 +157,11 @@ const CASES: Readonly<Record<string, Case>> = {
     }),
     expected: () => ({ roles: denied('erc20', 'erc721'), errors: [] }),
   },
-  'a block of the past, and one that is still to come': {
+  'a past block and a future block': {
     check: () => ({
       account: holder(),
       consistency: { atBlock: { [system.chain.chainId]: 0 } },
-      // Before the first transaction there was coin, and no contract.
+      // At the block before the first transaction there was coin, but no contract.
       rules: [demoRules(system.chain).native({ minToken: '10000' }), demoRules(system.chain).erc20()],
     }),
     expected: () => ({
@@ -230,7 +229,7 @@ describe.each(Object.entries(CASES))('%s', (_, { check, expected }) => {
   });
 });
 
-test('a block that is still to come leaves its rules open, and asking again may help', async () => {
+test('a future block leaves its rules undetermined and retryable', async () => {
   const answer = await system.client.check({
     account: holder(),
     consistency: { atBlock: { [system.chain.chainId]: 1_000_000 } },
@@ -240,7 +239,7 @@ test('a block that is still to come leaves its rules open, and asking again may 
   expect(answer.body.errors).toMatchObject([{ code: 'block-unavailable', retryable: true }]);
 });
 
-test('a body with faults in rules inside of rules is told each of them by its pointer', async () => {
+test('every fault of a nested rule is listed with its pointer', async () => {
   const { native } = demoRules(system.chain);
   const answer = await system.client.check({
     accounts: [holder(), holder().toLowerCase()],

@@ -1,5 +1,5 @@
-// Redis is emptied, Redis dies, Kafka dies, while checks of all modes come in or are waited for.
-// Nothing acknowledged is lost; while it cannot be kept nothing is acknowledged; nobody restarts a service by hand.
+// Redis is emptied, Redis dies and Kafka dies while checks of all modes arrive or are waited for.
+// No acknowledged check is lost, none is acknowledged that could be lost, and no service is restarted by hand.
 import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { NO_FAULTS } from '../support/ledger.ts';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await open?.[Symbol.asyncDispose]();
   await system?.[Symbol.asyncDispose]();
 });
-// Recovery without a restart: whatever went away, the services themselves are the same ones.
+// Recovery needs no restart: the service processes are the same ones afterwards.
 afterEach(() => expect(servicePids()).toEqual(pids));
 
 const servicePids = () =>
@@ -31,20 +31,20 @@ const serves = () =>
     tried++;
     return (await system.client.check(check())).status === 200;
   });
-/** What is left of the month's quota after a check of its own. */
+/** The rest of the month's quota after a check of its own. */
 const quotaLeft = async (): Promise<number> => {
   const { headers } = await system.client.check(check());
   return Number(/"per-month";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 };
 
-/** Checks go on coming until they are answered again. */
+/** Does harm under load, and keeps the load up until checks are answered again. */
 const underLoad = (harm: () => Promise<unknown>) =>
   reconcileUnderLoad(system, async () => {
     await harm();
     await serves();
   });
 
-test('Redis emptied in mid-load is rebuilt by itself and loses nothing', async () => {
+test('a Redis that is emptied under load is rebuilt by itself and loses nothing', async () => {
   const earlier = await system.client.check(check());
   const key = { 'idempotency-key': 'before-the-flush' };
   const claimed = await system.client.check({ ...check(), async: true }, key);
@@ -53,11 +53,11 @@ test('Redis emptied in mid-load is rebuilt by itself and loses nothing', async (
   expect(faults).toEqual(NO_FAULTS);
   expect(counts.undetermined).toBe(0);
 
-  // What was charged is neither forgotten nor charged twice.
+  // The charges are neither forgotten nor repeated.
   const charged = leftBefore - (await quotaLeft()) - 1;
   expect(charged).toBeGreaterThanOrEqual(counts.acknowledged);
   expect(charged).toBeLessThanOrEqual(counts.acknowledged + counts.indeterminate + tried - triedBefore);
-  // A claim outlives the store: the same request again is the same request.
+  // An idempotency claim survives the wipe: a repeated request is the same request.
   const replayed = await system.client.check({ ...check(), async: true }, key);
   expect(replayed.headers.get('idempotency-replayed')).toBe('true');
   expect(replayed.body).toEqual(claimed.body);
@@ -65,7 +65,7 @@ test('Redis emptied in mid-load is rebuilt by itself and loses nothing', async (
   expect(again.text).toBe(earlier.text);
 });
 
-test('the operator can have the views rebuilt by hand', async () => {
+test('an operator can start a rebuild of the views', async () => {
   const earlier = await system.client.checkAndWait(check());
   const rebuilt = await system.admin('store', 'rebuild');
   expect(rebuilt).toMatchObject({ exitCode: 0, value: { rebuilt: expect.anything() } });
@@ -83,9 +83,9 @@ test('kill -9 of Kafka under load loses nothing that was acknowledged', async ()
   expect(faults).toEqual(NO_FAULTS);
 });
 
-test('while the broker is away a check is a 503 with Retry-After, never a 202, and afterwards all is well', async () => {
+test('a check gets 503 with Retry-After, never 202, while the broker is away, and succeeds afterwards', async () => {
   const [kafka] = system.pidsOf('kafka');
-  // A starter that stands still starts nothing again.
+  // A frozen starter does not restart the broker.
   process.kill(system.starterPid, 'SIGSTOP');
   try {
     process.kill(kafka ?? 0, 'SIGKILL');

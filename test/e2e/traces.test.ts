@@ -1,5 +1,5 @@
-// A system exports its spans by OTLP; a client that has a trace of its own sends checks to be told by a webhook.
-// Each check must be one trace through all processes, and the client's must be pointed at and not joined.
+// A system exports its spans over OTLP, and a client with a trace of its own sends webhook checks.
+// Each check must be one trace through all processes that links to the client's trace and does not join it.
 import { randomBytes } from 'node:crypto';
 import { demoRules } from '../support/demo-rules.ts';
 import { type ReceivedSpan, receiveSpans, type SpanReceiver } from '../support/receive-spans.ts';
@@ -30,8 +30,8 @@ afterAll(async () => {
 
 const CONSUMER = 5;
 
-/** All that a check by webhook leaves: the span with its process, and the span above it. */
-const ROAD = [
+/** All spans of a webhook check: each span with its process, and its parent span. */
+const EXPECTED_SPANS = [
   ['POST check-roles', 'rolecall-gateway', ''],
   ['send check.requested.bulk.v1', 'rolecall-gateway', 'POST check-roles'],
   ['process check.requested.bulk.v1', 'rolecall-evaluator', 'send check.requested.bulk.v1'],
@@ -47,10 +47,10 @@ const ROAD = [
 const spansOf = (traceId: string): ReceivedSpan[] =>
   collector.spans.filter((span) => span.traceId === traceId);
 
-/** The trace of a check, once it holds all that is waited for: by default a webhook's whole road. */
+/** The trace of a check, once it holds all expected spans: by default a webhook's whole path. */
 async function traceOf(
   requestId: string,
-  isWhole = (spans: readonly ReceivedSpan[]) => spans.length >= ROAD.length,
+  isWhole = (spans: readonly ReceivedSpan[]) => spans.length >= EXPECTED_SPANS.length,
 ): Promise<readonly ReceivedSpan[]> {
   return waitUntil('the spans of a check', () => {
     const sent = collector.spans.find(
@@ -65,7 +65,7 @@ async function traceOf(
 const sendCheck = async (traceparent: string): Promise<string> => {
   const answer = await system.client.check(
     {
-      // A new one every time: a balance that is known already costs no call and leaves no span of one.
+      // A new account every time: a cached balance needs no RPC call and leaves no span of one.
       account: `0x${randomBytes(20).toString('hex')}`,
       rules: [demoRules(system.chain).erc20({ minToken: '1500.5' })],
       callbackUrl: receiver.url,
@@ -78,7 +78,7 @@ const sendCheck = async (traceparent: string): Promise<string> => {
 
 test('a check is one trace from its request to the stored result and the webhook, through every process', async () => {
   const client = { traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') };
-  // Not sampled by the client, which has no say in what we record.
+  // Not sampled by the client, which does not decide what we record.
   const requestId = await sendCheck(`00-${client.traceId}-${client.spanId}-00`);
   const spans = await traceOf(requestId);
 
@@ -88,7 +88,7 @@ test('a check is one trace from its request to the stored result and the webhook
     service,
     nameOf.get(parentSpanId ?? '') ?? '',
   ]);
-  expect(seen.sort()).toEqual([...ROAD].sort());
+  expect(seen.sort()).toEqual([...EXPECTED_SPANS].sort());
   expect(spans.filter(({ status }) => status?.code === 2)).toEqual([]);
 
   const [first] = spans.filter(({ parentSpanId }) => !parentSpanId);
@@ -97,7 +97,7 @@ test('a check is one trace from its request to the stored result and the webhook
   expect(spansOf(client.traceId)).toEqual([]);
 });
 
-test('the receiver of a webhook may go on from the attempt that reached it', async () => {
+test('the receiver of a webhook can continue the trace of the attempt that reached it', async () => {
   const requestId = await sendCheck('nonsense');
   const { headers } = await receiver.waitFor((webhook) => webhook.requestId === requestId);
   const spans = await traceOf(requestId);
@@ -105,10 +105,10 @@ test('the receiver of a webhook may go on from the attempt that reached it', asy
   expect(headers['traceparent']).toBe(`00-${attempt?.traceId}-${attempt?.spanId}-01`);
 });
 
-test('a sync check ends in the store, and its answer names the trace where it is a problem', async () => {
+test('the trace of a sync check ends in the store, and a problem answer names its trace', async () => {
   const { native } = demoRules(system.chain);
   const answer = await system.client.check({ account: system.chain.holder, rules: [native()] });
-  // The span of the request ends last, and each process exports by itself.
+  // The span of the request ends last, and each process exports its spans itself.
   const spans = await traceOf(answer.body.requestId ?? '', (so) => {
     const consumers = so.filter(({ kind }) => kind === CONSUMER).map(({ service }) => service);
     const isStored = ['rolecall-evaluator', 'rolecall-result-store'].every((name) =>
@@ -127,7 +127,7 @@ test('a sync check ends in the store, and its answer names the trace where it is
   expect(span.attributes).toMatchObject({ 'http.response.status_code': 422, 'http.route': 'check-roles' });
 });
 
-test('the log lines of every process name the trace of the check that they are about', async () => {
+test('the log lines of every process name the trace of their check', async () => {
   const requestId = await sendCheck('nonsense');
   const [{ traceId } = { traceId: '' }] = await traceOf(requestId);
   const services = await waitUntil('log lines of all processes', () => {
@@ -141,7 +141,7 @@ test('the log lines of every process name the trace of the check that they are a
   expect([...services].sort()).toEqual(['evaluator', 'gateway', 'result-store', 'webhook-dispatcher']);
 });
 
-test('spans hold no secret, no account and no address of a receiver, and nothing but spans is exported', () => {
+test('spans contain no secret, account or receiver address, and only spans are exported', () => {
   const { app } = system.ready;
   const words = [app.apiKey, app.webhookSecret, system.chain.holder.slice(2), receiver.url];
   for (const word of words)

@@ -1,5 +1,5 @@
 // One chain refuses connections, one never answers, one lives.
-// A balance that nobody could read is an error, never a "no", and costs nobody else's rules.
+// An unreadable balance is an error, never a "no", and does not affect the rules of other chains.
 import { createServer, type Server, type Socket } from 'node:net';
 import { type DemoChain, demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
@@ -33,7 +33,7 @@ beforeAll(async () => {
     chains: (demoChainRpc) => ({
       chains: [
         chain(31_337, demoChainRpc),
-        // Port 1 is reserved, and nobody listens there.
+        // Port 1 is reserved, and nothing listens there.
         chain(REFUSING, `http://127.0.0.1:1/${URL_SECRET}`),
         chain(HANGING, `http://127.0.0.1:${port}/${URL_SECRET}`),
       ],
@@ -61,7 +61,7 @@ const LIVE_ROLES = [
   { id: 'live no', granted: false },
 ];
 
-test('a sync check of which nothing can be read is a 503 with its errors, never a verdict', async () => {
+test('a fully unreadable sync check gets 503 with its errors, never a verdict', async () => {
   const { status, headers, body } = await system.client.check(dead());
   expect(status).toBe(503);
   expect(headers.get('retry-after')).toMatch(/^[1-9]/);
@@ -73,7 +73,7 @@ test('a sync check of which nothing can be read is a 503 with its errors, never 
   expect(JSON.stringify(body)).not.toContain('"granted"');
 });
 
-test('a polled and a delivered check of which nothing can be read are failed, never denied', async () => {
+test('a fully unreadable check by poll or webhook is failed, never denied', async () => {
   const failed = {
     status: 'failed',
     roles: [],
@@ -87,7 +87,7 @@ test('a polled and a delivered check of which nothing can be read are failed, ne
   expect(JSON.parse(webhook.body)).toMatchObject(failed);
 });
 
-test('a chain that refuses connections costs only its own rules', async () => {
+test('a chain that refuses connections affects only its own rules', async () => {
   const { status, body } = await system.client.check(mixed(REFUSING));
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -98,7 +98,7 @@ test('a chain that refuses connections costs only its own rules', async () => {
   expect(Object.keys(body.blocks ?? {})).toEqual(['31337']);
 });
 
-test('a chain that never answers costs only its own rules, within the deadline of the sync check', async () => {
+test('a chain that never answers affects only its own rules, within the deadline of the sync check', async () => {
   const { status, body } = await system.client.check(mixed(HANGING));
   expect(status).toBe(200);
   expect(body).toMatchObject({ status: 'completed', roles: LIVE_ROLES });
@@ -106,14 +106,14 @@ test('a chain that never answers costs only its own rules, within the deadline o
   expect(['rpc-timeout', 'deadline-exceeded', 'rpc-unavailable']).toContain(body.errors?.[0]?.code);
 });
 
-test('a client that asked for it has an unreadable rule denied, and is told', async () => {
+test('an unreadable rule is denied, with its error, for a client that asked for this', async () => {
   const { status, body } = await system.client.check({ ...mixed(REFUSING), onUndetermined: 'deny' });
   expect(status).toBe(200);
   expect(body.roles).toEqual([{ id: 'unreadable', granted: false }, ...LIVE_ROLES]);
   expect(body.errors).toMatchObject([{ ruleIndex: 0, code: 'rpc-unavailable' }]);
 });
 
-test('a client that asked for it gets all or nothing', async () => {
+test('a client that asked for all or nothing gets 503 for one unreadable rule', async () => {
   const check = { ...mixed(REFUSING), onUndetermined: 'fail' };
   const sync = await system.client.check(check);
   expect(sync).toMatchObject({ status: 503, body: { code: 'evaluation-unavailable' } });
@@ -121,7 +121,7 @@ test('a client that asked for it gets all or nothing', async () => {
   expect(polled.body).toMatchObject({ status: 'failed', roles: [], errors: [{ code: 'rpc-unavailable' }] });
 });
 
-test('a contract that is not there is told from a balance of nothing', async () => {
+test('a missing contract is an error, unlike a zero balance', async () => {
   const nowhere = `0x${'12'.repeat(20)}`;
   const rules = [on(31_337).erc20({ roleId: 'nowhere', contractAddress: nowhere }), on(31_337).native()];
   const { body } = await system.client.check({ account: system.chain.holder, rules });
@@ -129,7 +129,7 @@ test('a contract that is not there is told from a balance of nothing', async () 
   expect(body.errors).toMatchObject([{ ruleIndex: 0, code: 'contract-not-found', retryable: false }]);
 });
 
-test('a check that would fail again is answered by its failed result, which asks nobody to try again', async () => {
+test('a check that would fail again gets its failed result, which does not suggest a retry', async () => {
   const wallet = system.chain.holder;
   const rules = [on(31_337).erc20({ roleId: 'a wallet, not a token', contractAddress: wallet })];
   const { status, headers, body } = await system.client.check({ account: wallet, rules });
@@ -142,7 +142,7 @@ test('a check that would fail again is answered by its failed result, which asks
   });
 });
 
-test('neither the log nor an answer holds the address of an endpoint', async () => {
+test('neither the log nor an answer contains the address of an endpoint', async () => {
   const answer = await system.client.check(dead());
   expect(answer.text).not.toMatch(/127\.0\.0\.1/);
   expect(answer.text).not.toContain(URL_SECRET);

@@ -1,4 +1,4 @@
-// An Express app with a route that only holders of every role of a rule set may use: npm install express @rolecall/client
+// An Express app with a route for holders of every role of a rule set: npm install express @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders PORT=3000 node gate-express.mjs
 import { Rolecall, requireRole } from '@rolecall/client';
 import express from 'express';
@@ -6,10 +6,10 @@ import express from 'express';
 const rolecall = new Rolecall({ baseUrl: process.env.ROLECALL_URL, apiKey: process.env.ROLECALL_API_KEY });
 const app = express();
 
-// Stands for your sign-in: it must know the wallet that the visitor has proved to own, from the session.
+// Placeholder for your sign-in: the session must hold the wallet that the visitor has proved to own.
 const walletOf = (request) => request.get('x-demo-wallet');
 
-// Denied is 403. What could not be read is 503 with Retry-After: the visitor may well hold the role.
+// Denied is 403. Unreadable is 503 with Retry-After: the visitor may well hold the role.
 const holdersOnly = requireRole({
   client: rolecall,
   account: walletOf,

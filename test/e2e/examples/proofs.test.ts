@@ -1,7 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,9 +7,10 @@ import { jwksOf, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { makeProve } from '../../../services/evaluator/sign-proof.ts';
 import { findPython } from '../../support/find-python.ts';
+import { serveOnLoopback } from '../../support/serve-on-loopback.ts';
 
-// Scenario: the snippets that the portal shows, as they stand, judge verdicts that the evaluator's own code has signed,
-// and others, by the document of keys that the gateway serves.
+// Scenario: the portal's snippets, unchanged, verify proofs signed by the evaluator's own code, and others, with the
+// key set document that the gateway serves.
 
 const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
 const CLIENT_ID = 'app_1';
@@ -42,46 +41,40 @@ function tamper(proof: string): string {
   return `${header}.${Buffer.from(changed).toString('base64url')}.${signature}`;
 }
 
-/** Each proof, and whether it is to be accepted. */
+/** Each proof, and whether a snippet must accept it. */
 const cases = (): readonly (readonly [string, string, boolean])[] => [
   ['of the current key', prove(3), true],
-  ['of the key before', prove(2), true],
-  ['that was changed', tamper(prove(3)), false],
+  ['of the previous key', prove(2), true],
+  ['that was altered', tamper(prove(3)), false],
   ['that has expired', prove(3, { atMs: Date.now() - 400_000 }), false],
   ['for another app', prove(3, { clientId: 'app_2' }), false],
   ['of a retired key', prove(1), false],
-  ['that is none', 'a.b.c', false],
+  ['that is not a proof', 'a.b.c', false],
 ];
 
 /** Runs a program that reads proofs and prints which of them grant `gold`. */
 async function expectToJudge(command: string, args: readonly string[], cwd?: string): Promise<void> {
-  const server = createServer((_request, response) => response.end(JWKS));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const env = {
-      ...process.env,
-      NODE_OPTIONS: '',
-      ROLECALL_JWKS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-      ROLECALL_CLIENT_ID: CLIENT_ID,
-      ROLECALL_JWKS: JWKS,
-    };
-    const child = spawn(command, args, { env, ...(cwd === undefined ? {} : { cwd }) });
-    const [output, errors] = [text(child.stdout), text(child.stderr)];
-    const judged = cases();
-    child.stdin.end(JSON.stringify(judged.map(([, proof]) => proof)));
-    const exitCode = await new Promise((resolve) => child.once('close', resolve));
-    if (exitCode !== 0) throw new Error(`${command} ended with ${exitCode}: ${await errors}`);
-    const accepted = JSON.parse(await output) as boolean[];
-    expect(judged.map(([name], place) => [name, accepted[place]])).toEqual(
-      judged.map(([name, , isGood]) => [name, isGood]),
-    );
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  await using server = await serveOnLoopback((_request, response) => response.end(JWKS));
+  const env = {
+    ...process.env,
+    NODE_OPTIONS: '',
+    ROLECALL_JWKS_URL: `${server.url}/`,
+    ROLECALL_CLIENT_ID: CLIENT_ID,
+    ROLECALL_JWKS: JWKS,
+  };
+  const child = spawn(command, args, { env, ...(cwd === undefined ? {} : { cwd }) });
+  const [output, errors] = [text(child.stdout), text(child.stderr)];
+  const judged = cases();
+  child.stdin.end(JSON.stringify(judged.map(([, proof]) => proof)));
+  const exitCode = await new Promise((resolve) => child.once('close', resolve));
+  if (exitCode !== 0) throw new Error(`${command} ended with ${exitCode}: ${await errors}`);
+  const accepted = JSON.parse(await output) as boolean[];
+  expect(judged.map(([name], place) => [name, accepted[place]])).toEqual(
+    judged.map(([name, , isGood]) => [name, isGood]),
+  );
 }
 
-test('the snippet for Node accepts the proofs of the keys in the document, and nothing else', () => {
+test('the snippet for Node accepts the proofs of the keys in the document, and no others', () => {
   const program = `
     import { readFileSync } from 'node:fs';
     import { verifyProof } from ${JSON.stringify(join(SNIPPETS, 'verify-proof.mjs'))};
@@ -92,10 +85,8 @@ test('the snippet for Node accepts the proofs of the keys in the document, and n
 
 const python = findPython('test/e2e/examples/requirements.txt');
 const testWithPython = python === undefined ? test.skip : test;
-testWithPython(
-  'the snippet for Python accepts the proofs of the keys in the document, and nothing else',
-  () => {
-    const program = `
+testWithPython('the snippet for Python accepts the proofs of the keys in the document, and no others', () => {
+  const program = `
 import json, sys
 sys.path.insert(0, ${JSON.stringify(SNIPPETS)})
 sys.dont_write_bytecode = True
@@ -106,9 +97,8 @@ def accepts(proof):
     except Exception:
         return False
 print(json.dumps([accepts(proof) for proof in json.load(sys.stdin)]))`;
-    return expectToJudge(python ?? '', ['-c', program]);
-  },
-);
+  return expectToJudge(python ?? '', ['-c', program]);
+});
 
 const GO_PROGRAM = `package main
 
@@ -141,7 +131,7 @@ func main() {
 const GO_JOSE = 'github.com/go-jose/go-jose/v4@v4.0.5';
 const GO_TIMEOUT_MS = 120_000;
 
-/** A Go module of the snippet and a program that uses it; `undefined` where Go or its module cannot be had. */
+/** A Go module of the snippet and a program that uses it; `undefined` where Go or its module is not available. */
 function makeGoModule(folder: string): boolean {
   mkdirSync(join(folder, 'proof'));
   cpSync(join(SNIPPETS, 'verify_proof.go'), join(folder, 'proof', 'verify_proof.go'));
@@ -157,7 +147,7 @@ const goFolder = mkdtempSync(join(tmpdir(), 'rolecall-go-'));
 const hasGo = makeGoModule(goFolder);
 afterAll(() => rmSync(goFolder, { recursive: true, force: true }));
 (hasGo ? test : test.skip)(
-  'the snippet for Go accepts the proofs of the keys in the document, and nothing else',
+  'the snippet for Go accepts the proofs of the keys in the document, and no others',
   () => expectToJudge(join(goFolder, 'judge'), [], goFolder),
 );
 

@@ -4,14 +4,14 @@ import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
 const webhook = new Webhook(process.env.WEBHOOK_SECRET);
-// Ids that were handled. A delivery may come twice; keep the ids for two days, in your database.
+// Handled ids. A delivery may come twice; keep the ids for two days, in your database.
 const handled = new Set();
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * What the check says of each role: true, false, or undefined where it could not be read. Several rules may name one
- * role: it is held if any of them is granted, unknown if none is and any could not be read, and otherwise not held.
- * Of a check with onUndetermined "deny", pass its roles and no errors: there an unread rule is a denial.
+ * The outcome of each role: true, false, or undefined where it could not be read. Several rules may name one role: the
+ * role is held if any of them is granted, unknown if none is and any could not be read, and otherwise not held.
+ * For a check with onUndetermined "deny", pass its roles and no errors: there an unread rule is a denial.
  */
 function foldRoles({ roles, errors }) {
   const held = new Map(errors.map(({ roleId }) => [roleId, undefined]));
@@ -27,7 +27,7 @@ const server = createServer(async (request, response) => {
     if (bytes > BODY_BYTES_MAX) return response.writeHead(413).end();
     chunks.push(chunk);
   }
-  // The signature is over the bytes as they came: verify first, parse afterwards.
+  // The signature covers the bytes as they arrived: verify first, parse afterwards.
   const body = Buffer.concat(chunks).toString('utf8');
   let result;
   try {
@@ -41,7 +41,7 @@ const server = createServer(async (request, response) => {
   if (handled.has(id)) return;
   handled.add(id);
   for (const [role, isHeld] of foldRoles(result)) {
-    // A role that could not be read stays as it is: nobody said that it is not held.
+    // A role that could not be read stays as it is: no chain has said that it is not held.
     if (isHeld === undefined) continue;
     process.stdout.write(`${result.requestId}: ${isHeld ? 'grant' : 'revoke'} ${role}\n`);
   }

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from standardwebhooks import Webhook, WebhookVerificationError
 
 webhook = Webhook(os.environ["WEBHOOK_SECRET"])
-# Ids that were handled. A delivery may come twice; keep the ids for two days, in your database.
+# Handled ids. A delivery may come twice; keep the ids for two days, in your database.
 handled = set()
 BODY_BYTES_MAX = 4 * 1024 * 1024
 
@@ -35,7 +35,7 @@ class Receiver(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length", 0))
         if length > BODY_BYTES_MAX:
             return self.answer(413)
-        # The signature is over the bytes as they came: verify first, parse afterwards.
+        # The signature covers the bytes as they arrived: verify first, parse afterwards.
         body = self.rfile.read(length)
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
@@ -48,7 +48,7 @@ class Receiver(BaseHTTPRequestHandler):
             return None
         handled.add(headers["webhook-id"])
         for role, is_held in fold_roles(result).items():
-            # A role that could not be read stays as it is: nobody said that it is not held.
+            # A role that could not be read stays as it is: no chain has said that it is not held.
             if is_held is not None:
                 print(f"{result['requestId']}: {'grant' if is_held else 'revoke'} {role}", flush=True)
 

@@ -6,8 +6,8 @@ import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
 import { type SpawnedProcess, spawnProgram } from '../../support/spawn-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-// Scenario: the example receivers of the documentation, as they stand, get webhooks that the dispatcher's own
-// code has signed, and forged ones.
+// Scenario: the documentation's example receivers, unchanged, get webhooks signed by the dispatcher's own code, and
+// forged ones.
 
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
 const FOLDER = 'test/e2e/examples';
@@ -55,11 +55,11 @@ async function expectToReceive(command: string, file: string): Promise<void> {
   expect(lines.sort()).toEqual(expected.sort());
 }
 
-test('the receiver in Node takes what is signed, once, folds the rules of a role, and refuses what is forged or old', () =>
+test('the Node receiver takes a signed message once, folds the rules of a role, and refuses forged and old messages', () =>
   expectToReceive(process.execPath, 'receive-webhooks.mjs'));
 
 const testWithPython = python === undefined ? test.skip : test;
 testWithPython(
-  'the receiver in Python takes what is signed, once, folds the rules of a role, and refuses what is forged or old',
+  'the Python receiver takes a signed message once, folds the rules of a role, and refuses forged and old messages',
   () => expectToReceive(python ?? '', 'receive_webhooks.py'),
 );

@@ -1,4 +1,4 @@
-// Checks every member of a CSV file (`ref,account` with a head line) and prints `ref,role,outcome`: npm install @rolecall/client
+// Checks every member of a CSV file (`ref,account` with a header line) and prints `ref,role,outcome`: npm install @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… RULE_SET=holders node recheck-csv.mjs members.csv > roles.csv
 import { readFile } from 'node:fs/promises';
 import { foldRoles, Rolecall } from '@rolecall/client';
@@ -18,5 +18,5 @@ for await (const line of rolecall.batch({ entries, ruleSet: process.env.RULE_SET
     if (outcome === 'undetermined') undetermined++;
   }
 }
-// What could not be read is no "no": run again for these, and take nothing away until then.
+// An unreadable role is not a "no": run again for these members, and take nothing away until then.
 if (undetermined > 0) process.stderr.write(`${undetermined} roles could not be read\n`);

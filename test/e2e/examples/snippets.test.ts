@@ -8,8 +8,7 @@ import { signMessage } from '../../../services/webhook-dispatcher/domain/sign-me
 import { findPython } from '../../support/find-python.ts';
 import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
 
-// Scenario: the snippets that the portal shows, as they stand, judge messages that the dispatcher's own code has
-// signed, and forged ones.
+// Scenario: the portal's snippets, unchanged, verify messages signed by the dispatcher's own code, and forged ones.
 
 const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
 const RUN_TIMEOUT_MS = 100_000;
@@ -32,7 +31,7 @@ function sign(secrets: readonly string[], atMs = Date.now()): Message {
   return { body: BODY, headers: Object.fromEntries(headers) };
 }
 
-/** Each message, and whether it is to be accepted. */
+/** Each message, and whether a snippet must accept it. */
 function messages(): readonly (readonly [string, Message, boolean])[] {
   const good = sign([SECRET]);
   return [
@@ -48,7 +47,7 @@ function messages(): readonly (readonly [string, Message, boolean])[] {
 
 type RunOptions = { readonly cwd?: string };
 
-/** Runs a program that reads JSON from its input, and returns the JSON that it prints. */
+/** Runs a program that reads JSON from stdin, and returns the JSON that it prints. */
 function run(command: string, args: readonly string[], input: unknown, options: RunOptions = {}): unknown {
   const { status, stdout, stderr } = spawnSync(command, args, {
     input: JSON.stringify(input),
@@ -77,13 +76,13 @@ function expectToJudge(command: string, args: readonly string[], options?: RunOp
   );
 }
 
-/** Runs a program that reads a result and prints pairs of a role and whether it is held. */
+/** Runs a program that reads a result and prints each role with whether it is held. */
 function expectToFold(command: string, args: readonly string[], options?: RunOptions): void {
   const folded = run(command, args, SHARED_ROLES, options) as [string, boolean | null][];
   expect(folded.sort()).toEqual([...SHARED_OUTCOMES].sort());
 }
 
-test('the snippet for Node accepts what is signed, and nothing else', () => {
+test('the snippet for Node accepts signed messages and no others', () => {
   const program = `
     import { readFileSync } from 'node:fs';
     import { verify } from ${JSON.stringify(join(SNIPPETS, 'verify.mjs'))};
@@ -103,7 +102,7 @@ test('the snippet for Node folds several rules of one role', () => {
 
 const python = findPython('test/e2e/examples/requirements.txt');
 const testWithPython = python === undefined ? test.skip : test;
-testWithPython('the snippet for Python accepts what is signed, and nothing else', () => {
+testWithPython('the snippet for Python accepts signed messages and no others', () => {
   const program = `
 import json, sys
 sys.path.insert(0, ${JSON.stringify(SNIPPETS)})
@@ -195,7 +194,7 @@ function withGoModule(program: string, use: (cwd: string) => void): void {
   }
 }
 
-testWithGo('the snippet for Go accepts what is signed, and nothing else', () =>
+testWithGo('the snippet for Go accepts signed messages and no others', () =>
   withGoModule(GO_PROGRAM, (cwd) => expectToJudge('go', ['run', '.'], { cwd })),
 );
 

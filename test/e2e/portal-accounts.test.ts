@@ -1,0 +1,219 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// Scenario: operators look for accounts, apps and changes in a real browser, against one running system, and a developer
+// turns on two-factor authentication, loses the phone, and is helped; another forgets the password. An owner
+// shares an app with somebody.
+import { Secret, TOTP } from 'otpauth';
+import { z } from 'zod';
+import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import { makeCheckClient } from '../support/check-client.ts';
+import { expectNoBarrier } from '../support/expect-no-barrier.ts';
+import { waitForFocus } from '../support/open-browser.ts';
+import { approveApp, makeApp, PASSWORD } from '../support/portal-steps.ts';
+import { receiveMails } from '../support/receive-mails.ts';
+import { signUp as signUpByApi, startPortal } from '../support/start-portal.ts';
+import { usePortal } from '../support/use-portal.ts';
+import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
+
+const portal = usePortal();
+const { system, open, newDeveloper, goodCheck } = portal;
+
+test('an operator searches an app, sees its checks and its account, and finds who changed it', async () => {
+  await using ida = await open();
+  const developer = await newDeveloper(ida);
+  const app = await makeApp(developer, 'Lighthouse of Ida');
+  await approveApp(portal.operatorApi(), developer, app);
+  const client = makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey: app.apiKey });
+  await waitUntil('a check to succeed', async () => (await client.check(goodCheck())).status === 200);
+  const operator = portal.operator();
+  const { page } = operator;
+
+  await operator.visit('/operator/apps');
+  await page.getByLabel('Find by name').fill('house of ida');
+  await page.getByRole('link', { name: 'Lighthouse of Ida' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Lighthouse of Ida' }).waitFor();
+  await page.getByText('1 of 10,000', { exact: true }).waitFor();
+  await page.getByText('approved the scope').waitFor();
+  await expectNoBarrier(operator, 'an app as operators see it');
+  await page.getByRole('button', { name: 'Suspend' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Suspend' }).waitFor();
+
+  await page.getByRole('link', { name: developer.email }).click();
+  await page.getByRole('heading', { level: 1, name: developer.email }).waitFor();
+  await page.getByText('1 of 10,000 checks this month').waitFor();
+  await expectNoBarrier(operator, 'an account as operators see it');
+  await page.getByRole('link', { name: 'All changes' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+  await page.getByText('created the account').waitFor();
+  await page.getByLabel('Action').selectOption('app-suspended');
+  await page.getByText('created the account').waitFor({ state: 'detached' });
+  await page.getByText('suspended the app').waitFor();
+  await waitUntilPasses(async () => expect(await page.locator('.audit li').count()).toBe(1));
+  await expectNoBarrier(operator, 'audit entries');
+  await page.getByLabel('Until').fill('2020-01-01T00:00');
+  await page.getByLabel('Until').blur();
+  await page.getByText('No entry matches these filters.').waitFor();
+  await page.setViewportSize({ width: 1280, height: 860 });
+
+  await operator.visit(`/operator/accounts?query=${developer.email.slice(0, 18)}`);
+  await page.getByRole('link', { name: developer.email }).waitFor();
+  await expectNoBarrier(operator, 'a search for an account');
+  expect(operator.faults).toEqual([]);
+});
+
+/** The code of a secret, so many steps of 30 s from now. */
+const codeOf = (secret: string, steps: number) =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
+
+test('a developer turns on two-factor authentication, signs in by codes and is helped by an operator', async () => {
+  await using tom = await open();
+  const operator = portal.operator();
+  const { email } = await newDeveloper(tom);
+  const { page } = tom;
+  const dialog = page.getByRole('dialog');
+  await tom.visit('/account');
+  await page.getByRole('button', { name: 'Turn on…' }).click();
+  await dialog.getByLabel('Password').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('img', { name: 'QR code' }).waitFor();
+  await waitForFocus(dialog.getByLabel('Code of the app'));
+  const secret = await dialog.getByRole('textbox', { name: 'Or enter this secret' }).inputValue();
+  await expectNoBarrier(tom, 'the code to scan');
+  await dialog.getByLabel('Code of the app').fill('000000');
+  await page.keyboard.press('Enter');
+  await dialog.getByText('The code is wrong').waitFor();
+  await dialog.getByLabel('Code of the app').fill(codeOf(secret, 0));
+  await page.keyboard.press('Enter');
+  const codes = await dialog.getByRole('textbox', { name: 'Recovery codes' }).inputValue();
+  expect(codes.split('\n')).toHaveLength(10);
+  await expectNoBarrier(tom, 'recovery codes');
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await dialog.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByText('10 recovery codes left').waitFor();
+  await expectNoBarrier(tom, 'an account with two factors');
+  await page.setViewportSize({ width: 1280, height: 860 });
+
+  const signIn = async (code: string) => {
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await waitForFocus(page.getByLabel('Code'));
+    await page.getByLabel('Code').fill(code);
+    await page.keyboard.press('Enter');
+  };
+  await signIn('000000');
+  await page.getByText('The code is wrong').waitFor();
+  await expectNoBarrier(tom, 'the second step of signing in');
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.getByLabel('Code').fill(codeOf(secret, 1));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Your apps' }).waitFor();
+  await signIn(codes.split('\n')[0] ?? '');
+  await page.getByRole('heading', { level: 1, name: 'Your apps' }).waitFor();
+  await tom.visit('/account');
+  await page.getByText('9 recovery codes left').waitFor();
+
+  await operator.page.setViewportSize({ width: 1280, height: 860 });
+  await operator.visit(`/operator/accounts?query=${email}`);
+  await operator.page.getByRole('link', { name: email }).click();
+  await operator.page.getByRole('button', { name: 'Reset two-factor' }).click();
+  await expectNoBarrier(operator, 'the reset of two-factor authentication');
+  await operator.page.getByRole('dialog').getByRole('button', { name: 'Reset', exact: true }).click();
+  await operator.page.getByText('reset two-factor authentication').waitFor();
+  await operator.page.setViewportSize({ width: 1280, height: 860 });
+
+  await tom.visit('/sign-in');
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Your apps' }).waitFor();
+  expect([...tom.faults, ...operator.faults]).toEqual([]);
+});
+
+test('somebody who forgot the password sets a new one by a link in an e-mail', async () => {
+  await using server = await receiveMails();
+  const [port] = await findFreePorts(1);
+  const environment = system.environment();
+  const config = commonConfig(loadEnvironment(z.object(commonEnvironment), environment));
+  await using mailing = await startPortal(config, {
+    ...environment,
+    HTTP_PORT: String(port),
+    PORTAL_ORIGIN: `http://127.0.0.1:${port}`,
+    SMTP_URL: server.url,
+    MAIL_FROM: 'rolecall@example.com',
+  });
+  await using una = await open({ baseURL: mailing.url });
+  const { email } = await signUpByApi(mailing.url);
+  const { page } = una;
+  await una.visit('/sign-in');
+  await page.getByRole('link', { name: 'Forgotten your password?' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Forgotten your password?' }).waitFor();
+  await page.getByLabel('E-mail address').fill(email);
+  await expectNoBarrier(una, 'a forgotten password');
+  await page.keyboard.press('Enter');
+  await page.getByText('a link for a new password is on its way').waitFor();
+  await expectNoBarrier(una, 'a link is on its way');
+  const { text } = await server.waitFor(({ recipients }) => recipients.includes(email));
+  const link = new URL(/http:\S+reset-password#\S+/.exec(text)?.[0] ?? '');
+  await una.visit(link.pathname + link.hash);
+  await page.getByLabel('New password').fill('a password by e-mail');
+  await page.keyboard.press('Enter');
+  await page.getByText('Your password is set').waitFor();
+  await una.visit('/sign-in');
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill('a password by e-mail');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Your apps' }).waitFor();
+  expect(una.faults).toEqual([]);
+
+  await una.visit(`${system.ready.portal}/forgotten-password`);
+  await page.getByText('Ask an operator of this service').waitFor();
+});
+
+test('an owner invites somebody by a link, who joins, sees the role, and loses access with the removal', async () => {
+  await using ola = await open();
+  await using ben = await open();
+  const developer = await newDeveloper(ola);
+  const { email } = await newDeveloper(ben);
+  const app = await makeApp(developer, 'Team hall');
+  const { page } = ola;
+  await ola.visit(`${app.path}/team`);
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await waitForFocus(page.getByRole('dialog').getByLabel('E-mail address'));
+  await page.keyboard.type(email);
+  await page.getByRole('dialog').getByLabel('Role').selectOption('viewer');
+  await expectNoBarrier(ola, 'an invitation');
+  await page.getByRole('button', { name: 'Make link' }).click();
+  const link = new URL(await page.getByRole('textbox', { name: 'Link' }).inputValue());
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByText('Open invitations').waitFor();
+
+  await ben.visit(link.pathname + link.hash);
+  await ben.page.getByText('You are invited to the app').waitFor();
+  await expectNoBarrier(ben, 'an invitation that is opened');
+  await ben.page.getByRole('button', { name: 'Join the team' }).click();
+  await ben.page.getByText('You are a viewer of this app').waitFor();
+  await expectNoBarrier(ben, 'an app of which one is a viewer');
+  await ben.page.setViewportSize({ width: 1280, height: 860 });
+  await ben.visit(`${app.path}/keys`);
+  await ben.page.getByRole('button', { name: 'Create key' }).click();
+  await ben.page.getByRole('dialog').getByLabel('Name').fill('mine');
+  await ben.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  await ben.page.getByText('Your role in this app, viewer, does not allow this.').waitFor();
+
+  await ola.visit(`${app.path}/team`);
+  await page.locator('.rows').getByText(email).waitFor();
+  await expectNoBarrier(ola, 'a team');
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.getByRole('button', { name: `Remove ${email}` }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await page.locator('.rows').getByText(email).waitFor({ state: 'detached' });
+  await ben.visit(app.path);
+  await ben.page.getByRole('heading', { level: 1, name: 'Nothing here' }).waitFor();
+  expect([...ola.faults, ...ben.faults]).toEqual([]);
+});

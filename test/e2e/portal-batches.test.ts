@@ -1,0 +1,105 @@
+/** @jest-environment ./test/support/jest/shared-system-environment.ts */
+// A developer starts a batch in a real browser, without a mouse, follows it and downloads its results.
+import { readFileSync } from 'node:fs';
+import { demoRules } from '../support/demo-rules.ts';
+import { expectNoBarrier } from '../support/expect-no-barrier.ts';
+import { openBrowser, type TestBrowser, type Visitor } from '../support/open-browser.ts';
+import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/portal-steps.ts';
+import { sharedSystem } from '../support/shared-system.ts';
+import { waitUntilPasses } from '../support/wait-until.ts';
+
+const system = sharedSystem();
+const { holder, stranger } = system.chain;
+let browser: TestBrowser;
+let dev: Visitor;
+let app: MadeApp;
+beforeAll(async () => {
+  browser = await openBrowser();
+  dev = await browser.open(system.ready.portal, { acceptDownloads: true });
+  const developer = await enter(dev, system.ready.portal);
+  await using visitor = await browser.open(system.ready.portal);
+  const operator = await enterAs(visitor, system.ready.portal, system.ready.operator);
+  app = await makeApp(developer, 'Community');
+  await approveApp(operator, developer, app);
+  // Nobody can read a balance at an address without a contract.
+  const broken = { ...demoRules(system.chain).erc20(), contractAddress: stranger, roleId: 'broken' };
+  const ruleSet = { rules: [demoRules(system.chain).erc20(), broken] };
+  const stored = await developer.send('PUT', `/api/apps/${app.clientId}/rule-sets/holders`, { ruleSet });
+  expect(stored.status).toBe(200);
+});
+afterAll(async () => {
+  await dev?.[Symbol.asyncDispose]();
+  await browser?.[Symbol.asyncDispose]();
+});
+
+test('a developer pastes a list without a mouse, sees its lines validated before sending, and downloads the results', async () => {
+  const { page, tabTo, visit } = dev;
+  const { keyboard } = page;
+  await visit(`${app.path}/batches`);
+  await page.getByText('No batches').waitFor();
+  await expectNoBarrier(dev, 'no batches');
+  await tabTo('link', 'Start a batch');
+  await keyboard.press('Enter');
+  await tabTo('combobox', 'Rule set');
+  await keyboard.type('holders');
+  await tabTo('textbox', 'API key');
+  await keyboard.type(app.apiKey);
+  await tabTo('textbox', 'Addresses');
+  await keyboard.insertText(`address,id\n${holder},=1+1\n${stranger},2\nvitalik.eth,3\n${stranger},2\n`);
+  await page.getByText('Line 4: not an address').waitFor();
+  await page.getByText('Line 5: repeats line 3').waitFor();
+  await page.getByText('They cost 2 checks').waitFor();
+  await tabTo('button', 'Start batch');
+  await keyboard.press('Enter');
+  await page.locator('.fault', { hasText: '1 line is not valid' }).waitFor();
+  await expectNoBarrier(dev, 'a list with an invalid line');
+  await tabTo('checkbox', 'Send without this line');
+  await keyboard.press('Space');
+  await tabTo('button', 'Start batch');
+  await keyboard.press('Enter');
+  await page.getByText('Completed').waitFor();
+  await page.getByText('2 of 2 entries done').waitFor();
+  const rows = page.locator('tbody tr');
+  await waitUntilPasses(async () =>
+    expect(await rows.allTextContents()).toEqual(['erc201 (50%)10', 'broken0 (0%)02']),
+  );
+  await page.getByText('There is no contract at this address').first().waitFor();
+  await expectNoBarrier(dev, 'a finished batch');
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download CSV' }).click(),
+  ]);
+  const lines = readFileSync(await download.path(), 'utf8').split('\r\n');
+  expect(lines[1]).toContain(`"0","'=1+1","${holder}","completed","granted","undetermined"`);
+  expect(lines[2]).toContain('"denied","undetermined"');
+  expect(dev.faults).toEqual([]);
+});
+
+test('a file is read like a pasted list, and its batch appears in the list of the app', async () => {
+  const { page, visit } = dev;
+  await visit(`${app.path}/batches/-new?ruleSet=holders`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page.getByText('Choose a file').click();
+  const buffer = Buffer.from(`\ufeffWallet;Id\r\n"${holder}";"7"\r\n\r\n${stranger}\r\n`);
+  await page
+    .getByLabel('CSV or text file')
+    .setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('They cost 2 checks').waitFor();
+  await expectNoBarrier(dev, 'a chosen file');
+  await page.getByRole('button', { name: 'Start batch' }).click();
+  await page.getByText('Completed').waitFor();
+  await page.getByRole('link', { name: '← Batches' }).click();
+  await page.locator('.rows > li').nth(1).waitFor();
+  await expectNoBarrier(dev, 'the list of batches');
+});
+
+test('a key of another app starts no batch, and the fault appears beside its field', async () => {
+  const { page, visit } = dev;
+  await visit(`${app.path}/batches/-new?ruleSet=holders`);
+  await page.getByLabel('API key').fill(system.ready.app.apiKey);
+  await page.getByRole('textbox', { name: 'Addresses' }).fill(holder);
+  await page.getByRole('button', { name: 'Start batch' }).click();
+  await page.getByText('This is not a key of this app.').waitFor();
+  expect(dev.faults).toEqual([]);
+});
