@@ -1,4 +1,4 @@
-// What the gateway is measured against: an Express 5 server that parses a JSON body and answers 202.
+// The benchmarks compare the gateway with this Express 5 server, which parses a JSON body and answers 202.
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -10,5 +10,5 @@ app.post('/access-control/check-roles', (request, response) => {
   response.status(isCheck ? 202 : 422).json({ requestId: randomUUID() });
 });
 const server = app.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
-// It ends with the benchmark, however that ends.
+// The server exits with the benchmark, however that ends.
 process.on('disconnect', () => process.exit());

@@ -11,6 +11,7 @@ import { MULTICALL3, measureViem } from './chain.ts';
 import { measurePlain, PLAIN_KEY } from './checks.ts';
 import { leastOf } from './least-of.ts';
 import type { Row, Table } from './row.ts';
+import { rpcFiguresOf } from './rpc-figures.ts';
 import { startChild } from './start-child.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
@@ -22,10 +23,10 @@ const WARM_UP_ENTRIES = 50_000;
 const ROUNDS = 3;
 const HOLDER_EVERY = 10;
 const WAIT_MS_MAX = 120_000;
-/** What the processes do after the last entry is done by then too. */
+/** Long enough that the processes have finished their work after the last entry. */
 const TRAIL_MS = 300;
 const PLAIN_CHECKS = 6_000;
-/** Sync checks of another client app, while a batch runs and while none does. */
+/** Sync checks of another client app, while a batch runs and while none runs. */
 const OTHERS_PER_SECOND = 40;
 const OTHERS_QUIET_MS = 5_000;
 
@@ -36,7 +37,7 @@ type Round = {
   readonly others: number[];
 };
 
-/** What an entry of a batch costs all processes together, beside a server and a script without Rolecall. */
+/** Measures the cost of a batch entry over all processes, beside a server and a script without Rolecall. */
 export async function benchBatches(): Promise<Table> {
   await using bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
   const { chain, ready } = bench.system;
@@ -116,14 +117,14 @@ export async function benchBatches(): Promise<Table> {
     ],
     notes: [
       `CPU µs per entry: ${best.shares}.`,
-      `Others: ${OTHERS_PER_SECOND} sync checks a second of another client app; ${busy.tookMs.length} while a batch ran, ${quiet.length} without one.`,
-      'Every batch: counts equal what the chain holds. Accounts are random, so that nothing but their text compresses.',
+      `Others: ${OTHERS_PER_SECOND} sync checks per second of another client app; ${busy.tookMs.length} while a batch ran, ${quiet.length} without one.`,
+      'Every batch: the counts agree with the chain. Accounts are random, so that only their text compresses.',
       'viem: one script that reads three balances per entry and neither answers nor stores anything.',
     ],
   };
 }
 
-/** @throws Error if an entry is lost or its verdict wrong */
+/** @throws Error if an entry is lost or its verdict is wrong */
 async function runBatch(bench: BenchSystem, batches: BatchClient, workload: Workload, entries: number) {
   const { rules } = workload.checkAt(0);
   const { holder } = bench.system.chain;
@@ -145,7 +146,7 @@ async function runBatch(bench: BenchSystem, batches: BatchClient, workload: Work
   return { requestId, seconds, perCpuSecond: entries / sumOf(used), shares: shares.join(', ') };
 }
 
-/** Sync checks of another client app, sent at an even rate whether they are answered or not. */
+/** Sends sync checks of another client app at an even rate, whether they are answered or not. */
 function startOthers(url: string, apiKey: string, workload: Workload) {
   const client = makeCheckClient({ url, apiKey });
   let place = 0;
@@ -168,28 +169,15 @@ function startOthers(url: string, apiKey: string, workload: Workload) {
   };
 }
 
-/** RPC calls of the evaluator per 1 000 reads that they carried. */
-async function callsOf({ system }: BenchSystem, work: () => Promise<unknown>): Promise<number> {
-  const { ops } = system.ready.processes.find(({ service }) => service === 'evaluator') ?? { ops: '' };
-  const sumOfSeries = (text: string, name: string) =>
-    [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'))].reduce(
-      (sum, [, value]) => sum + Number(value),
-      0,
-    );
-  const look = async () => {
-    const text = await (await fetch(`${ops}/metrics`)).text();
-    return {
-      calls: sumOfSeries(text, 'rolecall_rpc_calls_total'),
-      reads: sumOfSeries(text, 'rolecall_reads_per_call_sum'),
-    };
-  };
-  const before = await look();
+/** RPC calls of the evaluator per 1 000 reads. */
+async function callsOf(bench: BenchSystem, work: () => Promise<unknown>): Promise<number> {
+  const before = await rpcFiguresOf(bench);
   await work();
-  const after = await look();
+  const after = await rpcFiguresOf(bench);
   return (1_000 * (after.calls - before.calls)) / (after.reads - before.reads);
 }
 
-/** What an entry takes of Redis's memory, and the values of its records of Kafka's. */
+/** The Redis memory of an entry, and the size of its records in Kafka. */
 async function bytesOf(bench: BenchSystem, batches: BatchClient, workload: Workload) {
   const { redis, kafka } = bench.open;
   const usedMemory = async () => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);

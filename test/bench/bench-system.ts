@@ -11,13 +11,14 @@ import {
 import { cpuSecondsOf } from './cpu-seconds.ts';
 import { startChild } from './start-child.ts';
 
-/** Everything that Rolecall is made of; neither the chain nor what loads it. */
+/** The processes of Rolecall, without the chain and the load generator. */
 export const PROCESSES = [
   'gateway',
   'evaluator',
   'result-store',
   'webhook-dispatcher',
   'developer-portal',
+  'watcher',
   'kafka',
   'redis',
 ] as const;
@@ -27,21 +28,28 @@ export type CpuSeconds = Readonly<Record<ProcessName, number>>;
 export type BenchSystem = AsyncDisposable & {
   readonly system: StartedSystem;
   readonly open: OpenSystem;
-  /** Where the evaluators read: the chain, behind its latency. */
+  /** The evaluators' RPC endpoint: the chain, behind the added latency. */
   readonly rpc: string;
   readonly cpuSeconds: () => CpuSeconds;
-  /** The keys of new client apps without limits to speak of. */
+  /** The keys of new client apps with practically no limits. */
   readonly makeApps: (count: number) => Promise<string[]>;
 };
 
 export type BenchSystemOptions = Pick<SystemOptions, 'args' | 'env' | 'dataDir'> & {
-  /** What each call to the chain takes longer; default 0. */
+  /** Added latency of each call to the chain; default 0. */
   readonly rpcLatencyMs?: number;
+  /** Chains, each with three endpoints, all of them the demo chain; needs a latency. Default: the demo chain alone. */
+  readonly chainCount?: number;
 };
+
+/** The ids of so many chains; the first is the demo chain's. */
+export const chainIdsOf = (count: number): number[] =>
+  Array.from({ length: count }, (_, place) => LOCAL_CHAIN_ID + place);
+const ENDPOINTS_PER_CHAIN = 3;
 
 /** Starts the whole system as `npm start` does, with one process of each service unless told otherwise. */
 export async function startBenchSystem(options: BenchSystemOptions = {}): Promise<BenchSystem> {
-  const { rpcLatencyMs = 0, env = {}, ...rest } = options;
+  const { rpcLatencyMs = 0, chainCount, env = {}, ...rest } = options;
   await using scope = new AsyncDisposableStack();
   const portBase = await findPortBase();
   const chainRpc = `http://127.0.0.1:${portBase + 5}`;
@@ -55,7 +63,7 @@ export async function startBenchSystem(options: BenchSystemOptions = {}): Promis
       ...rest,
       portBase,
       env: { LOG_LEVEL: 'warn', ...env },
-      chains: () => ({ chains: [{ ...CHAIN, endpoints: [{ url: rpc }] }] }),
+      chains: () => ({ chains: chainsOf(rpc, chainCount) }),
     }),
   );
   const open = scope.use(await openSystem(system.environment()));
@@ -87,7 +95,19 @@ const CHAIN = {
   blockTimeMs: 1_000,
 } as const;
 
-/** What was used between two looks, by process. */
+const chainsOf = (rpc: string, count: number | undefined) =>
+  count === undefined
+    ? [{ ...CHAIN, endpoints: [{ url: rpc }] }]
+    : chainIdsOf(count).map((chainId) => ({
+        ...CHAIN,
+        chainId,
+        name: `Chain ${chainId}`,
+        endpoints: Array.from({ length: ENDPOINTS_PER_CHAIN }, (_, place) => ({
+          url: `${rpc}/chain/${chainId}/${place}`,
+        })),
+      }));
+
+/** The CPU use between two measurements, by process. */
 export const usedBetween = (before: CpuSeconds, after: CpuSeconds): CpuSeconds =>
   Object.fromEntries(PROCESSES.map((name) => [name, after[name] - before[name]])) as Record<
     ProcessName,

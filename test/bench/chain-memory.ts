@@ -9,14 +9,14 @@ import type { Row, Table } from './row.ts';
 
 const READS = 10_000_000;
 const READS_PER_STEP = 1_000_000;
-/** A part is what the measurement itself keeps in memory; a block lasts for ten of them. */
+/** Reads per part: the measurement itself keeps one part in memory, and a block lasts for ten parts. */
 const READS_PER_PART = 10_000;
 const READS_PER_BLOCK = 100_000;
 const READS_PER_CHECK = 100;
 const MIB = 2 ** 20;
-/** The steps before this one warm up caches and code. */
+/** The first step to count: earlier ones warm up caches and code. */
 const FIRST_STEP = 2;
-/** More growth than this, from the second million to the last, is a leak. */
+/** Growth beyond this, from the second million to the last, is a leak. */
 const GROWTH_MAX = 1.1;
 
 type Sample = { readonly heapMiB: number; readonly rssMiB: number };
@@ -30,7 +30,7 @@ function takeSample(): Sample {
   return { heapMiB: heapUsed / MIB, rssMiB: rss / MIB };
 }
 
-/** Reads ten million balances of accounts that are always new, over many blocks, and looks at the memory. */
+/** Reads ten million balances of new accounts over many blocks, and measures the memory. */
 export async function benchChainMemory(): Promise<Table> {
   const [port = 0] = await findFreePorts(1);
   await using chain = await startChain({ port });
@@ -40,7 +40,7 @@ export async function benchChainMemory(): Promise<Table> {
   for (let count = 0; count < READS; count += READS_PER_PART) {
     await readByRolecall(chains, token, newAccounts(READS_PER_PART), READS_PER_CHECK);
     if (count % READS_PER_BLOCK === 0) await callJsonRpc(chain.rpc, 'anvil_mine', ['0x1']);
-    // What the test's own observer notes is none of the chain layer's memory.
+    // The records of the test's own observer are not part of the chain layer's memory.
     chains.calls.length = 0;
     chains.batches.length = 0;
     if ((count + READS_PER_PART) % READS_PER_STEP === 0) {

@@ -3,18 +3,18 @@ import { LOCAL_CHAIN_ID as CHAIN_ID } from '../../deploy/local/chain.ts';
 import type { Call, Read } from '../../services/evaluator/domain/read.ts';
 import type { TestChains } from '../support/connect-test-chains.ts';
 
-/** Checks that a backlog keeps open. */
+/** Checks that are open at once in a backlog. */
 export const CHECKS_AT_ONCE = 2_000;
 
 let lastAccount = 2n ** 150n;
-/** Accounts that nobody asked for before, so that no cache helps. */
+/** Accounts that were never read before, so that no cache helps. */
 export const newAccounts = (count: number): string[] =>
   Array.from({ length: count }, () => {
     lastAccount += 1n;
     return `0x${lastAccount.toString(16).padStart(40, '0')}`;
   });
 
-/** Works items with so many at a time. */
+/** Processes items, this many at a time. */
 export async function atOnce<T>(
   items: readonly T[],
   workers: number,
@@ -27,7 +27,7 @@ export async function atOnce<T>(
   await Promise.all(Array.from({ length: workers }, worker));
 }
 
-/** The same balance as a token rule reads it, and as a rule on a view function does. */
+/** The same balance read by a token rule, and by a rule on a view function. */
 export const READS = {
   balance: (contract: string, account: string): Read => ({
     chainId: CHAIN_ID,
@@ -55,7 +55,7 @@ const BALANCE_OF: Call = {
   id: 'balanceOf',
 };
 
-/** Our chain layer, asked as checks ask it: many at once, each for a few balances. The sum of all. */
+/** Reads through our chain layer as checks do: many at once, each a few balances. Returns the sum. */
 export async function readByRolecall(
   chains: TestChains,
   token: string,
@@ -75,10 +75,10 @@ export async function readByRolecall(
       consistency: { blockTag: 'latest', minBlock: {} },
       onWait: () => undefined,
       traceparent,
-      // Each check has an end of its own.
+      // Each check has its own abort signal.
       signal: new AbortController().signal,
     });
-    const answers = [...(observed.get(CHAIN_ID)?.observations.values() ?? [])];
+    const answers = observed.get(CHAIN_ID)?.observations ?? [];
     if (answers.length !== reads.length) throw new Error('a balance is missing');
     for (const [answer] of answers) {
       if (!answer?.ok) throw new Error('a balance could not be read');

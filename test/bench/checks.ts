@@ -11,18 +11,18 @@ import { startChild } from './start-child.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const RPC_LATENCY_MS = 20;
-/** Both sides are warmed by as much: five processes and a JVM compile what they run long after the first thousand. */
+/** Both sides warm up with this many checks: five processes and a JVM compile code long after the first thousand. */
 const SIZES = [
   { rules: 3, count: 6_000, warmUp: 9_000, min: 2 },
   { rules: 20, count: 1_500, warmUp: 1_500, min: 8 },
 ] as const;
 export const PLAIN_KEY = 'rck_of_the_plain_server';
-/** Between the sides, so that neither works while the other is measured. */
+/** The pause between the sides, so that neither works while the other is measured. */
 const REST_MS = 500;
 
 type Side = { readonly perCpuSecond: number; readonly perSecond: number; readonly tookMs: readonly number[] };
 
-/** What a completed check costs all processes together, beside a server that reads each rule by ethers. */
+/** Measures the cost of a completed check over all processes, beside a server that reads each rule with ethers. */
 export async function benchChecks(): Promise<Table> {
   await using bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
   const rows: Row[] = [];
@@ -61,7 +61,7 @@ export async function benchChecks(): Promise<Table> {
     rows,
     notes: [
       ...notes,
-      'Every result was read and compared with what the chain holds; CPU is of all services, Kafka and Redis.',
+      'Every result was read and compared with the chain; CPU is of all services, Kafka and Redis.',
       'Three rounds in which both sides are measured; the cheapest round of each counts.',
       'Express + ethers: one process, ethers as it comes (batches of 100), decimals kept; it stores nothing and proves no block.',
     ],
@@ -77,11 +77,11 @@ const latencyRow = (rules: number, share: number, sync: Completed, plain: Side):
 
 const perCpuSecondOf = (completed: Completed): number => 1 / cpuOf(completed);
 
-/** What each process took of one check. */
+/** The cost of one check, by process. */
 export const shares = ({ used, count }: Completed): string =>
   PROCESSES.map((name) => `${name} ${((1_000 * used[name]) / count).toFixed(2)}`).join(', ');
 
-/** Both sides in the same rounds, after both are warm; of each the round that cost least. */
+/** Measures both sides in the same rounds, after both are warm, and returns the cheapest round of each. */
 async function measureInTurn(
   bench: BenchSystem,
   workload: Workload,
@@ -108,7 +108,7 @@ async function measureInTurn(
   };
 }
 
-/** What a check costs the Express + ethers server. */
+/** Measures the cost of a check at the Express + ethers server. */
 export async function measurePlain(
   { url, pid }: { readonly url: string; readonly pid: number },
   workload: Workload,

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readLag } from '#shared/kafka/lag.ts';
 import { type BenchSystem, type CpuSeconds, sumOf, usedBetween } from './bench-system.ts';
 import { postChecks } from './post-checks.ts';
-import type { Workload } from './workload.ts';
+import type { SentWorkload } from './workload.ts';
 
-const LOOK_INTERVAL_MS = 50;
+const POLL_INTERVAL_MS = 50;
 const LOOKED_AT = 200;
-/** A result that is not there so long after the one before it is lost. */
+/** A result that takes this long after the one before it is lost. */
 const RESULT_WAIT_MS_MAX = 60_000;
-/** What passes over a result without storing it is done by then too. */
+/** Long enough that consumers which skip a result without storing it are done too. */
 const TRAIL_MS = 300;
 
 export type Completed = {
@@ -16,31 +16,31 @@ export type Completed = {
   /** From the first request to the last stored result. */
   readonly seconds: number;
   readonly count: number;
-  /** Of the requests, sorted. */
+  /** The durations of the requests, sorted. */
   readonly tookMs: readonly number[];
 };
 
 export type CompleteOptions = {
-  readonly workload: Workload;
+  readonly workload: SentWorkload;
   readonly from: number;
   readonly count: number;
   readonly mode?: 'sync' | 'poll';
-  /** Results are sent there as well. */
+  /** The callback URL, if results are also sent as webhooks. */
   readonly callbackUrl?: string;
-  /** Default: the demo app alone. */
+  /** Default: only the demo app. */
   readonly apiKeys?: readonly string[];
 };
 
-/** What so many checks took of each process. */
+/** The cost of a number of checks, by process. */
 export type Used = Pick<Completed, 'used' | 'count'>;
 
-/** CPU seconds of one check, of all processes. */
+/** CPU seconds of one check over all processes. */
 export const cpuOf = ({ used, count }: Used): number => sumOf(used) / count;
 
 /**
- * Sends checks to a system and waits for every result, each of which is looked at.
+ * Sends checks to a system, waits for every result and verifies each one.
  *
- * @throws Error if a check is refused, lost or wrong: there is no figure then
+ * @throws Error if a check is refused, lost or wrong, so that no figure is reported
  */
 export async function completeChecks(bench: BenchSystem, options: CompleteOptions): Promise<Completed> {
   const { workload, from, count, mode = 'poll', callbackUrl } = options;
@@ -65,7 +65,7 @@ export async function completeChecks(bench: BenchSystem, options: CompleteOption
   return { used, seconds, count, tookMs };
 }
 
-/** The results of the ids, in their order, read as they come. @throws Error where one does not come */
+/** The results of the ids, in their order, as they arrive. @throws Error if one is missing */
 export async function readResults(
   { open }: Pick<BenchSystem, 'open'>,
   requestIds: readonly string[],
@@ -80,12 +80,12 @@ export async function readResults(
     results.push(...there.flatMap((result) => result ?? []));
     if (there.length > 0) movedAt = performance.now();
     else if (performance.now() - movedAt > RESULT_WAIT_MS_MAX) throw await describeMissing(open, requestIds);
-    else await delay(LOOK_INTERVAL_MS);
+    else await delay(POLL_INTERVAL_MS);
   }
   return results;
 }
 
-/** Which checks have no result, and what the groups still have before them: a stall is told from a loss by it. */
+/** The checks without a result, and the lag of the groups, to tell a stall from a loss. */
 async function describeMissing(
   { results, kafka }: BenchSystem['open'],
   requestIds: readonly string[],

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 
 /** Source: proc(5). Every Linux that Node runs on has 100 ticks a second (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
-/** Places of utime and stime behind the name in brackets, which may hold blanks. */
+/** Positions of utime and stime after the name in brackets, which may contain blanks. */
 const UTIME = 11;
 const STIME = 12;
 
 /**
  * The CPU seconds, user and system, that processes have used so far.
  *
- * @throws Error if one of them is no more
+ * @throws Error if one of them has ended
  */
 export const cpuSecondsOf = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => {

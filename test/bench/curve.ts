@@ -1,16 +1,18 @@
 import type { Panel } from '../support/figures/draw-panels.ts';
 
-/** One point: where on the x axis, and a value of each series. */
+/** One point: its position on the x axis, and a value for each series. */
 export type Point = { readonly x: number; readonly values: Readonly<Record<string, number>> };
 
 /** How a cost grows. */
 export type Curve = {
   readonly title: string;
-  /** What grows, and what is measured in which unit. */
+  /** The growing quantity, and the measured one with its unit. */
   readonly xLabel: string;
   readonly yLabel: string;
   readonly points: readonly Point[];
-  /** What a reader must know, such as where the series ended early. */
+  /** Further figures of the last point, each with its unit in the name. */
+  readonly facts?: Readonly<Record<string, number>>;
+  /** Notes for the reader, such as why the series ended early. */
   readonly note?: string;
 };
 

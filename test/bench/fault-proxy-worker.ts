@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Fault, type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 
-// A fault proxy in a thread of its own, so that what it does costs the measured process no turn of its event loop.
+// A fault proxy in its own thread, so that its work takes no event-loop ticks of the measured process.
 const proxy = await startRpcFaultProxy(workerData as Parameters<typeof startRpcFaultProxy>[0]);
 parentPort?.on('message', (fault: Fault | FaultKind) => {
   void proxy.setFault(fault).then(() => parentPort?.postMessage('set'));

@@ -21,9 +21,9 @@ const CHAIN_ID = 31_337;
 const BLOCKS = 100;
 const TRANSFERS_PER_SECOND = 5;
 const SETTLE_MS = 5_000;
-const IDLE_SECONDS = 30;
+const IDLE_SECONDS = 15;
 
-/** What following costs while no event names a member: calls of endpoints and CPU time per block of one second. */
+/** Measures the cost of following while no event names a member: RPC calls and CPU time per block of one second. */
 export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }> {
   await using stack = new AsyncDisposableStack();
   const [port = 0] = await findFreePorts(1);
@@ -81,7 +81,7 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
   const headNumber = async () => Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
   const [firstBlock, callsBefore, cpuBefore] = [await headNumber(), chains.calls.length, process.cpuUsage()];
   logCount = 0;
-  // A look of the harness itself costs CPU time that is counted here: one in five seconds.
+  // A poll of the harness itself costs CPU time that is counted here, so it polls once in five seconds.
   const blockCount = await new Promise<number>((resolve, reject) => {
     const timer = setInterval(() => {
       headNumber().then((number) => {
@@ -119,7 +119,7 @@ function cpuMsSince(before: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
 }
 
-/** A program that transfers between wallets that nobody watches. */
+/** Starts a program that transfers between wallets that no watch has as members. */
 const trafficOf = ({ rpc, erc20, holder }: { rpc: string; erc20: string; holder: string }): string => `
   const word = (hex) => hex.padStart(64, '0');
   let count = 0;

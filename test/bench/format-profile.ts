@@ -14,7 +14,7 @@ export type Profile = Pick<Results, 'machine' | 'versions'> & {
   readonly at: string;
   readonly services: readonly ServiceProfile[];
   readonly used: CpuSeconds;
-  /** Checks that were completed meanwhile. */
+  /** Checks that were completed during the profile. */
   readonly count: number;
   readonly hops: readonly Hop[];
 };
@@ -24,7 +24,7 @@ const TOP_OF_SERVICE = 6;
 const ALLOCATING = ['gateway', 'evaluator'];
 const BYTES_PER_KIB = 1_024;
 
-/** The outcome of a profile as a page to read. */
+/** The outcome of a profile as a Markdown page. */
 export function formatProfile(profile: Profile): string {
   const { at, machine, versions, services, used, count, hops } = profile;
   const all = sumOf(used);
@@ -42,7 +42,7 @@ export function formatProfile(profile: Profile): string {
     'Written by `npm run bench -- profile`. Do not edit.',
     '',
     `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${versions['node']}: ${count} checks of 3 rules (40 % polled, 40 % by webhook,`,
-    '20 % sync), RPC latency 20 ms. The shares are of a round that nobody sampled, the costs of the round after it, sampled, which adds to each.',
+    '20 % sync), RPC latency 20 ms. The shares come from a round without sampling, the costs from a sampled round after it, which makes each cost higher.',
     '',
     '## Shares of the processes',
     '',
@@ -71,15 +71,15 @@ export function formatProfile(profile: Profile): string {
       ...times(selfTimes(cpu), TOP_OF_SERVICE),
       '',
     ]),
-    '## What is allocated',
+    '## Allocations',
     '',
     ...services
       .filter(({ service }) => ALLOCATING.includes(service))
       .flatMap(({ service, heap }) => formatAllocations(service, allocations(heap), count)),
     '## The budget of a sync check',
     '',
-    'Sync checks over an idle system, one after another, from their traces: medians, in the order in which they begin. What lies',
-    'between the end of one and the beginning of the next is the way through the broker, Redis or the event loop.',
+    'Sync checks over an idle system, one after another, from their traces: medians, in order of their start. The time',
+    'between the end of one span and the start of the next is spent in the broker, Redis or the event loop.',
     '',
     ...table(
       ['process', 'span', 'begins, ms', 'ends, ms', 'lasts, ms', 'p99, ms'],

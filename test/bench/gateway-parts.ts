@@ -16,11 +16,11 @@ import type { RunningGateway } from '../support/start-gateway.ts';
 export type GatewayParts = AsyncDisposable & {
   readonly config: CommonConfig;
   readonly redis: RedisConnection['redis'];
-  /** One figure of a gateway's metrics. */
+  /** One metric of a gateway. */
   readonly readMetric: (gateway: RunningGateway, name: string) => Promise<number>;
 };
 
-/** A Kafka and a Redis of the benchmark's own, so that nobody else's work is in the figures. */
+/** A Kafka and a Redis that only the benchmark uses, so that no other work is in the figures. */
 export async function startGatewayParts(dir: string): Promise<GatewayParts> {
   await using stack = new AsyncDisposableStack();
   const [port = 0, controllerPort = 0, redisPort = 0] = await findFreePorts(3);

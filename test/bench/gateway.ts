@@ -21,7 +21,7 @@ const SECONDS = 6;
 const APPS = 1_000;
 /** The share of the highest rate at which latency is measured. */
 const LOAD_SHARE = 0.7;
-/** Node's histogram of the event loop's delay counts its own sampling interval in: an idle process has a mean of 10.3 ms. */
+/** Node's histogram of the event-loop delay includes its own sampling interval: an idle process has a mean of 10.3 ms. */
 const SAMPLING_MS = 10;
 
 type Load = {
@@ -45,7 +45,7 @@ const bodyOf = (rules: number): string =>
     })),
   });
 
-/** The requests as an HTTP archive: what autocannon's command line takes to send with many keys in turn. */
+/** The requests as an HTTP archive: autocannon's command line needs one to send with many keys in turn. */
 const archiveOf = ({ url, rules, apps }: Load): string =>
   JSON.stringify({
     log: {
@@ -63,7 +63,7 @@ const archiveOf = ({ url, rules, apps }: Load): string =>
     },
   });
 
-/** Sends as fast as 64 connections can, or at a rate, from a process of its own. */
+/** Sends as fast as 64 connections can, or at a fixed rate, from a separate process. */
 async function shoot(dir: string, load: Load, seconds: number): Promise<Shot> {
   const har = join(dir, 'requests.har');
   writeFileSync(har, archiveOf(load));
@@ -93,7 +93,7 @@ async function shoot(dir: string, load: Load, seconds: number): Promise<Shot> {
   return { accepted: result['2xx'], perSecond: result.requests.average, p99Ms: result.latency.p99 };
 }
 
-/** Accepted requests per CPU second of a process, warmed up. */
+/** Accepted requests per CPU second of a warm process. */
 async function perCpuSecond(
   dir: string,
   pid: number,
@@ -105,7 +105,7 @@ async function perCpuSecond(
   return { ...shot, perCpu: shot.accepted / (cpuSecondsOf([pid]) - before) };
 }
 
-/** The checks that the broker holds. */
+/** The number of checks in the broker. */
 async function countPublished(brokers: readonly string[]): Promise<number> {
   const admin = makeKafka(brokers.join(',')).admin();
   await admin.connect();
@@ -114,7 +114,7 @@ async function countPublished(brokers: readonly string[]): Promise<number> {
   return count;
 }
 
-/** What one gateway process costs and how fast it answers, beside a bare Express server in the same run. */
+/** Measures the cost and speed of one gateway process, beside a bare Express server in the same run. */
 export async function benchGateway(): Promise<Table> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));

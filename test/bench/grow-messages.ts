@@ -13,14 +13,14 @@ import { makeWorkload } from './workload.ts';
 const COUNT = 3_000;
 const GROUP = 'evaluator.bulk';
 const ALL_PARTITIONS = Array.from({ length: checkRequestedBulk.partitionCount }, (_, i) => i);
-/** At most so long are messages produced, in all. */
+/** The longest time for producing messages, in all. */
 const FILL_MS_MAX = 480_000;
 const FILL_STEP = 200_000;
 const RPC_LATENCY_MS = 20;
 
 /**
- * What a check costs, and how long a start takes, as the topics hold more messages that are worked already: they are
- * published while no evaluator runs, and its group is put behind them.
+ * Measures the cost of a check, and the duration of a start, as the topics hold more processed messages. These are
+ * published while no evaluator runs, and the evaluator's group is moved behind them.
  */
 export async function growMessages(sizes: readonly number[]): Promise<Curve> {
   await using stack = new AsyncDisposableStack();
@@ -50,7 +50,7 @@ export async function growMessages(sizes: readonly number[]): Promise<Curve> {
   };
 }
 
-/** Fills the lane up to `size` messages; how many there are then. */
+/** Fills the lane up to `size` messages and returns how many there are then. */
 async function fill(dataDir: string, held: number, size: number, until: number): Promise<number> {
   await using bench = await startBenchSystem({ dataDir, args: ['--evaluators', '0'] });
   const brokers = bench.system.environment()['KAFKA_BROKERS'] ?? '';

@@ -1,36 +1,42 @@
 import { waitUntil } from '../support/wait-until.ts';
-import { type BenchSystem, PROCESSES, startBenchSystem, usedBetween } from './bench-system.ts';
+import {
+  type BenchSystem,
+  type BenchSystemOptions,
+  PROCESSES,
+  startBenchSystem,
+  usedBetween,
+} from './bench-system.ts';
 import { type CompleteOptions, completeChecks, cpuOf, readResults, type Used } from './complete-checks.ts';
 import type { Curve, Point } from './curve.ts';
 import { inRounds, leastOf } from './least-of.ts';
 import { publishRequests } from './publish-requests.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
-const RPC_LATENCY_MS = 20;
+export const RPC_LATENCY_MS = 20;
 const WARM_UP_COUNT = 3_000;
-const COUNT = 3_000;
+export const COUNT = 3_000;
 const RULES = 3;
-const CPU_LABEL = 'CPU ms of one check, by process';
+export const CPU_LABEL = 'CPU ms of one check, by process';
 const FILL_BATCH = 2_000;
 const REWRITE_WAIT_MS_MAX = 120_000;
 const FILL_TTL_S = 7_200;
-/** As long as a stored result of three rules. */
+/** A filler with the size of a stored result of three rules. */
 const FILLER = 'x'.repeat(380);
 
-/** Places that no other measurement of this process uses. */
+/** Workload positions that no other measurement of this process uses. */
 let lastPlace = 1e7;
 export const newPlaces = (count: number): number => {
   lastPlace += count;
   return lastPlace - count;
 };
 
-/** CPU ms of one check: in all, and of each process. */
-const valuesOf = ({ used, count }: Used): Point['values'] => ({
+/** CPU ms of one check: in total, and by process. */
+export const valuesOf = ({ used, count }: Used): Point['values'] => ({
   all: 1_000 * cpuOf({ used, count }),
   ...Object.fromEntries(PROCESSES.map((name) => [name, (1_000 * used[name]) / count])),
 });
 
-/** What one of `count` checks costs, of new accounts each. */
+/** The cost of one of `count` checks, each of a new account. */
 export const measureChecks = async (
   bench: BenchSystem,
   options: Omit<CompleteOptions, 'from'>,
@@ -39,14 +45,16 @@ export const measureChecks = async (
   return valuesOf(leastOf(rounds, cpuOf));
 };
 
-const startWarm = async (): Promise<{ bench: BenchSystem; workload: Workload }> => {
-  const bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS });
+export const startWarm = async (
+  options: Pick<BenchSystemOptions, 'chainCount'> = {},
+): Promise<{ bench: BenchSystem; workload: Workload }> => {
+  const bench = await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS, ...options });
   const workload = await makeWorkload(bench.system.chain, RULES);
   await completeChecks(bench, { workload, from: newPlaces(WARM_UP_COUNT), count: WARM_UP_COUNT });
   return { bench, workload };
 };
 
-/** What a check costs as it has more rules. */
+/** The cost of a check by its number of rules. */
 export async function growRules(sizes: readonly number[]): Promise<Curve> {
   const started = await startWarm();
   await using bench = started.bench;
@@ -60,7 +68,7 @@ export async function growRules(sizes: readonly number[]): Promise<Curve> {
   return { title: 'Rules of a check', xLabel: 'rules', yLabel: CPU_LABEL, points };
 }
 
-/** What a check costs as it is one of more client apps that send. */
+/** The cost of a check by the number of sending client apps. */
 export async function growApps(sizes: readonly number[]): Promise<Curve> {
   const { bench: started, workload } = await startWarm();
   await using bench = started;
@@ -74,7 +82,7 @@ export async function growApps(sizes: readonly number[]): Promise<Curve> {
   return { title: 'Client apps that send', xLabel: 'client apps', yLabel: CPU_LABEL, points };
 }
 
-/** What a check costs from its partition on, as more partitions are busy. */
+/** The cost of a check from its partition on, by the number of busy partitions. */
 export async function growPartitions(sizes: readonly number[]): Promise<Curve> {
   const { bench: started, workload } = await startWarm();
   await using bench = started;
@@ -97,7 +105,7 @@ export async function growPartitions(sizes: readonly number[]): Promise<Curve> {
   return { title: 'Partitions busy', xLabel: 'partitions of the bulk lane', yLabel: CPU_LABEL, points, note };
 }
 
-/** What a check costs as Redis holds more results. */
+/** The cost of a check by the number of results in Redis. */
 export async function growResults(sizes: readonly number[]): Promise<Curve> {
   const { bench: started, workload } = await startWarm();
   await using bench = started;
@@ -116,10 +124,10 @@ export async function growResults(sizes: readonly number[]): Promise<Curve> {
   return { title: 'Results stored', xLabel: 'results in Redis', yLabel: CPU_LABEL, points };
 }
 
-/** Returns when Redis has written its log anew: what a fill causes is no cost of a check. */
+/** Returns when Redis has rewritten its log: the cost of filling it is not a cost of a check. */
 async function untilSettled({ open }: BenchSystem): Promise<void> {
   await waitUntil(
-    'Redis to have written its log anew',
+    'Redis to have rewritten its log',
     async () => {
       const facts = await open.redis.info('persistence');
       return /aof_rewrite_in_progress:0/.test(facts) && /aof_rewrite_scheduled:0/.test(facts);

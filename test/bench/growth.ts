@@ -4,19 +4,25 @@ import { drawPanels } from '../support/figures/draw-panels.ts';
 import { formatNumber } from '../support/figures/format-number.ts';
 import { type Curve, panelOf } from './curve.ts';
 import { growApps, growPartitions, growResults, growRules } from './grow.ts';
+import { growMembers } from './grow-members.ts';
 import { growMessages } from './grow-messages.ts';
+import { growChains, growRuleSets } from './grow-sets-and-chains.ts';
 import { describeRun, RESULTS_DIR } from './results.ts';
 import type { Row, Table } from './row.ts';
 import { benchScale } from './scale.ts';
+import { writeSizes } from './size-system.ts';
 import { formatTable } from './table.ts';
 
 const GROWTH_FILE = join(RESULTS_DIR, 'growth.json');
 const RULES = [1, 2, 5, 10, 20, 50, 100];
-const APPS = [1, 10, 100, 1_000];
+const APPS = [1, 10, 100, 1_000, 10_000];
+const RULE_SETS = [1, 10, 100, 1_000];
+const CHAINS = [1, 3, 10];
+const MEMBERS = [1_000, 10_000, 100_000];
 const PARTITIONS = [1, 2, 4, 8, 12, 24];
 const RESULTS = [10_000, 100_000, 1_000_000];
 const MESSAGES = [1_000_000, 3_000_000, 10_000_000];
-/** What repeated measurements of the same differ by on a quiet machine. */
+/** The spread of repeated measurements on a quiet machine. */
 const FLAT = 1.2;
 
 const CURVES: Readonly<Record<string, () => Promise<Curve>>> = {
@@ -30,6 +36,9 @@ const CURVES: Readonly<Record<string, () => Promise<Curve>>> = {
     return curve;
   },
   messages: () => growMessages(MESSAGES),
+  'rule-sets': () => growRuleSets(RULE_SETS),
+  chains: () => growChains(CHAINS),
+  members: () => growMembers(MEMBERS),
 };
 
 type Growth = {
@@ -37,8 +46,8 @@ type Growth = {
 };
 
 /**
- * The curves that are named, or all: written as numbers and as a picture, each as soon as it is there. One that fails
- * leaves none.
+ * Measures the named curves, or all, and writes each as numbers and as a picture as soon as it is there. A failed curve
+ * writes nothing.
  */
 export async function benchGrowth(names: readonly string[]): Promise<void> {
   for (const [name, make] of Object.entries(CURVES)) {
@@ -63,7 +72,7 @@ function write(name: string, curve: Curve): void {
   console.log('  written to test/bench/results/growth.json and growth.svg');
 }
 
-const loadGrowth = (): Growth => JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as Growth;
+export const loadGrowth = (): Growth => JSON.parse(readFileSync(GROWTH_FILE, 'utf8')) as Growth;
 
 /** The picture of the newest curves. */
 export function drawGrowth(): string {
@@ -72,12 +81,13 @@ export function drawGrowth(): string {
   return drawPanels(title, curves.map(panelOf));
 }
 
-/** Draws the picture of the newest curves anew. */
+/** Redraws the picture of the newest curves, and computes the sizes from them. */
 export function redrawGrowth(): void {
   writeFileSync(join(RESULTS_DIR, 'growth.svg'), drawGrowth());
+  writeSizes(loadGrowth().curves);
 }
 
-/** The ends of three curves, as rows: what grows with the work, and what must not. */
+/** The ends of three curves, as rows: the costs that may grow with the work, and those that must not. */
 export async function benchGrowthEnds(): Promise<Table> {
   const rules = await growRules([1, 100]);
   const apps = await growApps([1, 1_000]);

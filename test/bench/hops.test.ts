@@ -2,7 +2,7 @@ import { hopsOf } from './hops.ts';
 
 const span = (name: string, startMs: number, endMs: number) => ({ name, service: 's', startMs, endMs });
 
-test('hops are in the order in which they begin, counted from the request', () => {
+test('hops are in order of their start, relative to the request', () => {
   const traces = [
     [span('work', 103, 104), span('POST', 100, 110)],
     [span('POST', 200, 212), span('work', 203, 206)],
@@ -13,6 +13,6 @@ test('hops are in the order in which they begin, counted from the request', () =
   ]);
 });
 
-test('a trace without its request counts for nothing', () => {
+test('a trace without its request is ignored', () => {
   expect(hopsOf([[span('work', 1, 2)]], 'POST')).toEqual([]);
 });

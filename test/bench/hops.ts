@@ -1,6 +1,6 @@
 import { quantile } from '../support/figures/quantile.ts';
 
-/** A span, reduced to what a budget of time needs. Instants in ms. */
+/** A span, reduced to the fields of a time budget. Instants in ms. */
 export type Timed = {
   readonly name: string;
   readonly service: string;
@@ -11,13 +11,13 @@ export type Timed = {
 export type Hop = {
   readonly name: string;
   readonly service: string;
-  /** Medians, ms after the request came. */
+  /** Medians, in ms after the request arrived. */
   readonly beginsMs: number;
   readonly lastsMs: number;
   readonly lastsP99Ms: number;
 };
 
-/** Where the time of a check goes: the median place and length of each of its spans, over many traces. */
+/** The time budget of a check: the median start and length of each of its spans, over many traces. */
 export function hopsOf(traces: readonly (readonly Timed[])[], rootName: string): Hop[] {
   const samples = new Map<string, { name: string; service: string; begins: number[]; lasts: number[] }>();
   for (const spans of traces) {

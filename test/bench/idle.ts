@@ -8,13 +8,13 @@ import type { Table } from './row.ts';
 import { makeWorkload } from './workload.ts';
 
 const WORK_COUNT = 1_000;
-/** Until what the work left behind (commits, rotated samples, garbage) is done. */
+/** Long enough that delayed work (commits, rotated samples, garbage collection) is finished. */
 const SETTLE_MS = 12_000;
 const IDLE_MS = 30_000;
-/** Kafka and Redis are no services; their share is shown, the goal is ours. */
+/** Kafka and Redis are shown, but the goal covers only our services. */
 const OURS = PROCESSES.filter((name) => name !== 'kafka' && name !== 'redis');
 
-/** How long the second start of a system takes, and what it costs while nobody asks. */
+/** Measures how long the second start of a system takes, and its cost while no requests arrive. */
 export async function benchIdle(): Promise<Table> {
   await using stack = new AsyncDisposableStack();
   const dataDir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));
@@ -33,7 +33,7 @@ export async function benchIdle(): Promise<Table> {
   const seconds = (performance.now() - since) / 1_000;
   const shareOf = (name: (typeof PROCESSES)[number]): number => (100 * used[name]) / seconds;
   return {
-    title: 'idle: the second start, and a system that nobody asks',
+    title: 'idle: the second start, and a system without requests',
     rows: [
       {
         what: 'start to ready, second start',

@@ -15,9 +15,9 @@ const SOUND = 31_337;
 const FAULTY = 5;
 const CHECKS_PER_SECOND = 100;
 const SECONDS = 3;
-/** The best of so many counts, both sides in turn: a machine that is busy with other things shows in single ones. */
+/** Each figure is the best of this many rounds, both sides in turn: other work of the machine slows single rounds. */
 const ROUNDS = 3;
-/** Before the figures of a fault: its breakers open, its suspects are found out. */
+/** Load before the figures of a fault, until its breakers are open and its suspects are known. */
 const SETTLE_SECONDS = 1;
 const RPC_LATENCY_MS = 20;
 const ATTEMPT_MS = 3_000;
@@ -75,7 +75,7 @@ const newAccount = (): string => {
   return `0x${lastAccount.toString(16).padStart(40, '0')}`;
 };
 
-/** Judges checks at a fixed rate, however long each takes; the ms of each. */
+/** Judges checks at a fixed rate, however long each takes, and returns the duration of each in ms. */
 async function judgeSteadily(chains: TestChains, seconds: number, next: () => TestCheck): Promise<number[]> {
   const tookMs: number[] = [];
   const open: Promise<void>[] = [];
@@ -89,12 +89,12 @@ async function judgeSteadily(chains: TestChains, seconds: number, next: () => Te
   return tookMs;
 }
 
-/** One evaluator, a sound chain and a faulty one: what checks of the sound one take while the other fails. */
+/** One evaluator with a working and a faulty chain: how long checks of the working one take while the other fails. */
 export async function benchIsolation(): Promise<Table> {
   const [soundPort = 0, faultyPort = 0] = await findFreePorts(2);
   await using sound = await startChain({ port: soundPort });
   await using faulty = await startChain({ port: faultyPort });
-  // A block of long ago is one that has none of the tokens' holders: it must exist to be shown.
+  // A stale block is one before the tokens' holders existed: it must exist to be served.
   for (const { rpc } of [sound, faulty]) await callJsonRpc(rpc, 'anvil_mine', ['0x40']);
   const hostile = await deployHostileContracts(sound.rpc);
   await using soundProxy = await startProxy(sound.rpc, SOUND);
@@ -155,13 +155,13 @@ export async function benchIsolation(): Promise<Table> {
   const head = Number(await callJsonRpc(sound.rpc, 'eth_blockNumber', []));
   const minBlock = { [String(SOUND)]: head + 8 };
   const ahead = bad(ruleOf(SOUND), { consistency: { blockTag: 'latest', minBlock } });
-  rows.push(await compare('a block that does not come', ahead, 'none'));
+  rows.push(await compare('a block that is not mined', ahead, 'none'));
   for (const name of HOSTILE) {
     const token = bad(ruleOf(SOUND, { contractAddress: hostile[name] }));
     rows.push(await compare(`token on the same chain: ${name}`, token, 'none'));
   }
   return {
-    title: 'isolation: p99 of checks of a sound chain while another chain, or a token, fails',
+    title: 'isolation: p99 of checks of a working chain while another chain, or a token, fails',
     rows,
     notes: [
       `${CHECKS_PER_SECOND} checks/s of each of two clients in one evaluator, ${SECONDS} s at a time, the best of ${ROUNDS}; the sound chain answers after ${RPC_LATENCY_MS} ms.`,

@@ -9,7 +9,7 @@ const aRow = (over: Partial<Row> = {}): Row => ({
   ...over,
 });
 
-test('a ratio below its goal says by how much', () => {
+test('a ratio below its goal shows by how much it misses', () => {
   expect(judgeRow(aRow({ goal: { of: 'ratio', min: 40 } }))).toEqual({
     ratio: 30,
     goal: '≥ 40 ×',
@@ -22,16 +22,16 @@ test('a goal that is reached exactly is met', () => {
   expect(judgeRow(aRow({ goal: { of: 'value', max: 30 } })).verdict).toBe('met');
 });
 
-test('a difference is held against its bound, not the ratio', () => {
+test('a difference is compared with its bound, not with the ratio', () => {
   const row = aRow({ measured: 12, against: { what: 'direct', measured: 3 }, unit: 'ms' });
   expect(judgeRow({ ...row, goal: { of: 'difference', max: 8 } })).toEqual({
     ratio: 4,
-    goal: '≤ + 8 ms',
+    goal: '≤ 8 ms more',
     verdict: 'missed by 13 %',
   });
 });
 
-test('the smallest miss is still a miss', () => {
+test('the smallest miss is reported as a miss', () => {
   expect(judgeRow(aRow({ measured: 8.001, goal: { of: 'value', max: 8 } })).verdict).toBe(
     'missed by less than 1 %',
   );
@@ -41,14 +41,14 @@ test('a row without a goal has no verdict', () => {
   expect(judgeRow({ what: 'w', measured: 1, unit: 's' })).toEqual({ goal: '', verdict: '' });
 });
 
-test('what is no number is refused rather than printed', () => {
+test('a row without a finite number throws and is not printed', () => {
   expect(() => judgeRow(aRow({ measured: Number.NaN }))).toThrow('no figure');
   expect(() => judgeRow(aRow({ against: { what: 'x', measured: Number.POSITIVE_INFINITY } }))).toThrow(
     'no figure',
   );
 });
 
-test('a goal that compares needs something to compare with', () => {
+test('a goal on a ratio needs an alternative to compare with', () => {
   const alone: Row = { what: 'w', measured: 1, unit: 's', goal: { of: 'ratio', min: 2 } };
   expect(() => judgeRow(alone)).toThrow('nothing to compare with');
 });

@@ -1,18 +1,18 @@
 import type { Goal, Row } from './row.ts';
 
 export type Judgement = {
-  /** Absent where there is nothing to compare with. */
+  /** Absent without an alternative. */
   readonly ratio?: number;
   /** The goal in words, empty where there is none. */
   readonly goal: string;
-  /** `met`, or by how much it is missed; empty where there is no goal. */
+  /** `met`, or by how much the goal is missed; empty without a goal. */
   readonly verdict: string;
 };
 
 /**
- * Holds a row against its goal.
+ * Compares a row with its goal.
  *
- * @throws Error where the goal compares and there is no other side, or where a figure is none: nothing is printed then.
+ * @throws Error if the goal compares and there is no alternative, or if a figure is not a finite number
  *
  * @example
  * judgeRow({ what: 'w', measured: 30, unit: '1/s', against: { what: 'a', measured: 1 }, goal: { of: 'ratio', min: 40 } });
@@ -37,8 +37,8 @@ function boundedOf({ what, measured, against }: Row, goal: Goal, ratio: number |
 }
 
 const describeGoal = ({ of, min, max }: Goal, unit: string): string => {
-  const bound = min === undefined ? `≤ ${of === 'difference' ? '+ ' : ''}${max}` : `≥ ${min}`;
-  return `${bound} ${of === 'ratio' ? '×' : unit}`;
+  const bound = min === undefined ? `≤ ${max}` : `≥ ${min}`;
+  return `${bound} ${of === 'ratio' ? '×' : unit}${of === 'difference' ? ' more' : ''}`;
 };
 
 function describeVerdict(value: number, { min, max }: Goal): string {

@@ -1,12 +1,16 @@
-import { Agent, createServer, request } from 'node:http';
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-// A child process of the benchmarks: passes requests on to a chain as they are, after a pause that stands for the
-// way to a provider. It reads nothing of them, so that it costs either side little of the machine.
+// A child process of the benchmarks: passes requests on to a chain unchanged, after a delay that stands for the
+// network path to a provider. It parses nothing, so that it takes little CPU from either side. At
+// `/chain/N/…` it answers as a chain of id N, so that one chain can stand for many.
 
 const [target = '', delayText = '20'] = process.argv.slice(2);
 const delayMs = Number(delayText);
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+/** The id of the chain behind it, as it answers `eth_chainId`. */
+const OWN_CHAIN_ID = '"0x7a69"';
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 const server = createServer((incoming, outgoing) => {
   const chunks: Buffer[] = [];
@@ -14,16 +18,27 @@ const server = createServer((incoming, outgoing) => {
   incoming.on('end', () => setTimeout(pass, delayMs));
   const pass = (): void => {
     const body = Buffer.concat(chunks);
-    const headers = { 'content-type': 'application/json', 'content-length': body.length };
+    const headers = { ...JSON_TYPE, 'content-length': body.length };
+    const chainId = /^\/chain\/(\d+)/.exec(incoming.url ?? '')?.[1];
+    const isRenamed = chainId !== undefined && body.includes('"eth_chainId"');
     const sent = request(target, { method: 'POST', agent, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
-      answer.pipe(outgoing);
+      outgoing.writeHead(answer.statusCode ?? 502, JSON_TYPE);
+      if (isRenamed) void rename(answer, Number(chainId)).then((text) => outgoing.end(text));
+      else answer.pipe(outgoing);
     });
     sent.on('error', () => outgoing.destroy());
     sent.end(body);
   };
 });
+async function rename(answer: IncomingMessage, chainId: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks)
+    .toString()
+    .replaceAll(OWN_CHAIN_ID, `"0x${chainId.toString(16)}"`);
+}
+
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
-// It ends with the benchmark, however that ends.
+// The proxy exits with the benchmark, however that ends.
 process.on('disconnect', () => process.exit());

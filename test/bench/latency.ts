@@ -8,7 +8,7 @@ import { makeWorkload, type Workload } from './workload.ts';
 const WARM_UP_COUNT = 200;
 const COUNT = 500;
 
-/** What a sync check over an idle system takes, beside asking the chain oneself. */
+/** Measures the latency of a sync check over an idle system, beside calling the chain directly. */
 export async function benchLatency(): Promise<Table> {
   await using bench = await startBenchSystem();
   const { chain, client } = bench.system;
@@ -33,7 +33,7 @@ export async function benchLatency(): Promise<Table> {
   };
 }
 
-/** The same balances by ethers, at once, without batches, for which it would wait 10 ms. */
+/** The same balances by ethers, concurrently and unbatched, because batches would wait 10 ms. */
 function readDirectly(chain: DemoChain, workload: Workload): (index: number) => Promise<void> {
   const provider = new JsonRpcProvider(chain.rpc, chain.chainId, {
     batchMaxCount: 1,
@@ -52,7 +52,7 @@ function readDirectly(chain: DemoChain, workload: Workload): (index: number) => 
   };
 }
 
-/** Milliseconds of each of the runs, in order of size. */
+/** The durations of the runs in ms, sorted. */
 async function timesOf(act: (index: number) => Promise<void>): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; i < WARM_UP_COUNT + COUNT; i++) {

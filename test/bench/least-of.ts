@@ -1,4 +1,4 @@
-/** How often what is noisy is measured. */
+/** How often a noisy figure is measured. */
 const ROUNDS = 3;
 
 /** Measures three times, one after another. */
@@ -9,8 +9,8 @@ export async function inRounds<T>(measure: () => Promise<T>): Promise<T[]> {
 }
 
 /**
- * What cost least: whatever else the machine does only ever adds. Two sides that are compared are measured in the same
- * rounds, so that both have the same chance.
+ * The lowest of several measurements: other work of the machine only ever adds to a cost. Two compared sides are
+ * measured in the same rounds, so that both have the same conditions.
  *
  * @example
  * leastOf(await inRounds(() => completeChecks(bench, options)), cpuOf);

@@ -1,4 +1,4 @@
-// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part of it.
+// `npm run bench`: every figure beside its alternative, in one run; `npm run bench -- NAME`: one part.
 import { writeFigures } from './readme-figures.ts';
 import { loadResults, WHOLE_PARTS, type WholePart, writeResults } from './results.ts';
 import type { Table } from './row.ts';
@@ -11,6 +11,8 @@ const WHOLE: Readonly<Record<WholePart, Bench>> = {
   gateway: async () => (await import('./gateway.ts')).benchGateway(),
   latency: async () => (await import('./latency.ts')).benchLatency(),
   checks: async () => (await import('./checks.ts')).benchChecks(),
+  batches: async () => (await import('./batches.ts')).benchBatches(),
+  watches: async () => (await import('./watches.ts')).benchWatches(),
   webhooks: async () => (await import('./webhooks.ts')).benchWebhooks(),
   'growth-ends': async () => (await import('./growth.ts')).benchGrowthEnds(),
   idle: async () => (await import('./idle.ts')).benchIdle(),
@@ -18,16 +20,15 @@ const WHOLE: Readonly<Record<WholePart, Bench>> = {
 
 const PARTS: Readonly<Record<string, Bench>> = WHOLE;
 
-/** Asked for by name alone. */
+/** Parts that run only by name. */
 const FURTHER: Readonly<Record<string, Bench>> = {
   'chain-memory': async () => (await import('./chain-memory.ts')).benchChainMemory(),
   proofs: async () => (await import('./proofs.ts')).benchProofs(),
-  batches: async () => (await import('./batches.ts')).benchBatches(),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
-  watches: async () => (await import('./watches.ts')).benchWatches(),
+  'first-verdict': async () => (await import('./first-verdict.ts')).benchFirstVerdict(),
 };
 
-/** They write files of their own. */
+/** Parts that write their own files. */
 const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
   growth: async () => (await import('./growth.ts')).benchGrowth(process.argv.slice(3)),
   scale: async () => console.log(formatTable((await (await import('./scale.ts')).benchScale()).table)),
@@ -46,11 +47,11 @@ else if (bench) await runPart(name, bench, flag === '--write');
 else if (other) await other();
 else {
   const known = [...Object.keys(WHOLE), ...Object.keys(FURTHER), ...Object.keys(OTHERS)];
-  console.error(`bench: there is no ${name}; there are ${known.join(', ')}`);
+  console.error(`bench: unknown part ${name}; known parts: ${known.join(', ')}`);
   process.exitCode = 1;
 }
 
-/** Every part; what failed leaves no figure, and then nothing is written. */
+/** Runs every part. If one fails, nothing is written. */
 async function runWhole(): Promise<void> {
   const tables: Record<string, Table> = {};
   for (const part of WHOLE_PARTS) {
@@ -58,7 +59,7 @@ async function runWhole(): Promise<void> {
     if (table) tables[part] = table;
   }
   const rows = Object.values(tables).flatMap((table) => table.rows);
-  console.log(formatTable({ title: 'All of it', rows }));
+  console.log(formatTable({ title: 'All parts', rows }));
   if (process.exitCode) console.error('\n  something failed: nothing is written');
   else keep(tables, true);
 }

@@ -1,5 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs';
 
-/** A plain client of a broker, for what the project's own producer does not do on purpose. */
+/** A plain Kafka client, for operations that the project's own producer deliberately refuses. */
 export const makeKafka = (brokers: string): Kafka =>
   new Kafka({ clientId: 'bench', brokers: brokers.split(','), logLevel: logLevel.NOTHING });

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { Contract, JsonRpcProvider, parseUnits } from 'ethers';
 import express from 'express';
 
-// What somebody would write instead: an Express 5 server that reads each rule's balance by ethers, as ethers comes,
-// and answers. The same body in, the same result out; no queue, no store, one block not proved.
+// The alternative to Rolecall: an Express 5 server that reads each rule's balance with default ethers and answers.
+// The same request and the same result; no queue, no store, no proof of one block.
 
 type PlainRule = {
   readonly type: string;
@@ -63,5 +63,5 @@ app.post('/access-control/check-roles', async (request, response) => {
   });
 });
 const server = app.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
-// It ends with the benchmark, however that ends.
+// The server exits with the benchmark, however that ends.
 process.on('disconnect', () => process.exit());

@@ -1,33 +1,33 @@
 import { Pool } from 'undici';
 import { CHECK_PATH as PATH } from '#shared/contracts/paths.ts';
-import type { Workload } from './workload.ts';
+import type { SentWorkload } from './workload.ts';
 
 const CONNECTIONS = 64;
 
 export type PostOptions = {
   readonly url: string;
-  /** Used in turn. */
+  /** API keys, used in turn. */
   readonly apiKeys: readonly string[];
-  readonly workload: Workload;
-  /** Places of the workload: from this one on. */
+  readonly workload: SentWorkload;
+  /** The first position of the workload to send. */
   readonly from: number;
   readonly count: number;
   readonly mode: 'sync' | 'poll';
-  /** Of the poll mode: where results are sent as well. */
+  /** Poll mode only: the callback URL, if results are also sent as webhooks. */
   readonly callbackUrl?: string | undefined;
 };
 
 export type Posted = {
-  /** Of the poll mode: the ids by place, from `from` on. */
+  /** Poll mode only: the ids by position, from `from` on. */
   readonly requestIds: readonly string[];
-  /** From sending to the whole answer, sorted. */
+  /** Durations from sending to the complete answer, sorted. */
   readonly tookMs: readonly number[];
 };
 
 /**
  * Posts checks as fast as 64 connections can.
  *
- * @throws Error at the first that is not accepted, or whose result is wrong (sync)
+ * @throws Error at the first check that is not accepted, or whose result is wrong (sync)
  */
 export async function postChecks(options: PostOptions): Promise<Posted> {
   const { url, apiKeys, workload, from, count, mode, callbackUrl } = options;

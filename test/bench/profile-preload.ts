@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { basename, dirname, join } from 'node:path';
 
-// Loaded before a service by the profile benchmark. The first SIGUSR2 starts a CPU profile and an allocation profile,
-// the second ends them and writes them; the done file comes last.
+// Preloaded into a service by the profile benchmark. The first SIGUSR2 starts a CPU profile and an allocation profile,
+// the second stops them and writes them; the done file is written last.
 
 const SAMPLING_INTERVAL_BYTES = 32 * 1024;
 const SAMPLING_INTERVAL_US = 1_000;
@@ -19,7 +19,7 @@ async function begin(): Promise<void> {
   await session.post('Profiler.setSamplingInterval', { interval: SAMPLING_INTERVAL_US });
   await session.post('HeapProfiler.startSampling', {
     samplingInterval: SAMPLING_INTERVAL_BYTES,
-    // What is garbage by the end was allocated too.
+    // Include objects that are garbage by the end: they were allocated too.
     includeObjectsCollectedByMajorGC: true,
     includeObjectsCollectedByMinorGC: true,
   });

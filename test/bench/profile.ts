@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { HeapProfiler, Profiler } from 'node:inspector';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { serveOnLoopback } from '../support/serve-on-loopback.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import {
   type BenchSystem,
@@ -23,7 +21,7 @@ import { makeWorkload } from './workload.ts';
 
 const PRELOAD = new URL('./profile-preload.ts', import.meta.url).href;
 const RPC_LATENCY_MS = 20;
-/** Of each mode, in the proportion of the fault matrix: 40 % polled, 40 % by webhook, 20 % sync. */
+/** The modes in the proportion of the fault matrix: 40 % polled, 40 % by webhook, 20 % sync. */
 const COUNTS = { poll: 2_400, webhook: 2_400, sync: 1_200 } as const;
 const WARM_UP_PARTS = 2;
 const BEGIN_MS = 500;
@@ -61,7 +59,7 @@ async function profileLoad(): Promise<Profiled> {
     return sum;
   };
   await rounds(WARM_UP_PARTS);
-  // The shares come from a round that nobody samples.
+  // The CPU shares come from a round without profiling.
   const before = bench.cpuSeconds();
   const count = await rounds(1);
   const used = usedBetween(before, bench.cpuSeconds());
@@ -100,22 +98,17 @@ async function completeMode(
 
 async function startReceiver(): Promise<Receiver> {
   let arrived = 0;
-  const server = createServer((request, response) => {
+  const server = await serveOnLoopback((request, response) => {
     request.resume();
     request.on('end', () => {
       arrived += 1;
       response.writeHead(204).end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `${server.url}/hook`,
     arrived: () => arrived,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -125,7 +118,7 @@ const filesOf = (dir: string, ending: string): string[] =>
 function loadProfile(dir: string, service: string): ServiceProfile {
   const load = (ending: string): unknown => {
     const file = filesOf(dir, ending).find((name) => name.startsWith(`${service}-`));
-    if (!file) throw new Error(`there is no profile of ${service}`);
+    if (!file) throw new Error(`${service} wrote no profile`);
     return JSON.parse(readFileSync(join(dir, file), 'utf8'));
   };
   return {

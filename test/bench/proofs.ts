@@ -6,7 +6,7 @@ import type { Table } from './row.ts';
 
 const PROOFS = 5_000;
 const UNPROVEN = 1_000_000;
-/** Runs before the one that counts warm up the code. */
+/** The last run counts; earlier ones warm up the code. */
 const RUNS = 3;
 const GOAL_MICROSECONDS = 100;
 const SEED = Buffer.alloc(32, 7);
@@ -28,7 +28,7 @@ const RESULT = {
   blocks: { '1': { number: 21_000_000, hash: `0x${'cd'.repeat(32)}`, timestamp: 1, proved: true } },
 };
 
-/** What a signed verdict costs beside `jose`, and what a check pays that asks for none. */
+/** Measures the cost of a signed verdict beside `jose`, and of a check without a proof. */
 export async function benchProofs(): Promise<Table> {
   const prove = makeProve({
     issuer: 'urn:rolecall',

@@ -7,19 +7,19 @@ import type { Workload } from './workload.ts';
 const BATCH = 2_000;
 const RETAINED_MS = 3_600_000;
 
-/** What evaluators are to do, put where the gateway would put it: so the partitions are ours to choose. */
+/** Publishes checks as the gateway does, into chosen partitions. */
 export type PublishOptions = {
   readonly brokers: string;
   readonly workload: Workload;
   readonly from: number;
   readonly count: number;
-  /** Of the places, in turn. */
+  /** The partitions, used in turn. */
   readonly partitions: readonly number[];
   /** Epoch ms after which nothing more is sent; default never. */
   readonly until?: number;
 };
 
-/** Publishes checks straight into the bulk lane; the request ids by place. */
+/** Publishes checks directly into the bulk lane; the request ids by position. */
 export async function publishRequests(options: PublishOptions): Promise<string[]> {
   const { brokers, workload, from, count, partitions, until = Number.POSITIVE_INFINITY } = options;
   const producer = makeKafka(brokers).producer({ createPartitioner: Partitioners.DefaultPartitioner });

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs';
 import { FIGURES_FILE, formatFigures, formatHighlights, README, readFigures } from './readme-figures.ts';
 import { loadResults } from './results.ts';
 
-test('holds the documents to the figures of the newest run', () => {
+test('the documents show the figures of the newest run', () => {
   const results = loadResults();
   expect(readFigures(readFileSync(FIGURES_FILE, 'utf8')).trim()).toBe(formatFigures(results).trim());
   expect(readFigures(readFileSync(README, 'utf8')).trim()).toBe(formatHighlights(results).trim());
 });
 
-test('shows at least five figures with a verdict in the README', () => {
+test('the README shows at least five figures with a verdict', () => {
   const rows = formatHighlights(loadResults()).split('\n').slice(2);
   expect(rows.length).toBeGreaterThanOrEqual(5);
   for (const row of rows) expect(row).toMatch(/met|missed/);
 });
 
-test('dates the figures of several days', () => {
+test('figures of several days are dated', () => {
   const table = { title: 't', rows: [{ what: 'a|b', measured: 1, unit: 's' }] };
   const text = formatFigures({
     machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4, system: 'Linux' },
@@ -28,7 +28,7 @@ test('dates the figures of several days', () => {
   expect(text).toContain('| a\\|b | 1 s |');
 });
 
-test('names a part without figures', () => {
+test('a part without figures is named', () => {
   const text = formatFigures({
     machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4, system: 'Linux' },
     versions: {},
@@ -37,6 +37,6 @@ test('names a part without figures', () => {
   expect(text).toContain('Not measured yet: chain, gateway,');
 });
 
-test('refuses a document without marks', () => {
+test('a document without marks is refused', () => {
   expect(() => readFigures('# Rolecall')).toThrow('no marks');
 });

@@ -6,9 +6,9 @@ import { describeMachine, type Machine } from '../support/figures/describe-machi
 import type { Table } from './row.ts';
 
 export const RESULTS_DIR = join(import.meta.dirname, 'results');
-export const LATEST_FILE = join(RESULTS_DIR, 'latest.json');
+const LATEST_FILE = join(RESULTS_DIR, 'latest.json');
 const ROOT = join(import.meta.dirname, '..', '..');
-/** The packages whose speed is in the figures, on either side. */
+/** The packages that affect the speed of either side. */
 const PACKAGES = ['kafkajs', 'ioredis', 'express', 'ethers', 'viem', '@foundry-rs/anvil'] as const;
 
 /** The parts of a whole run, in its order. */
@@ -17,21 +17,23 @@ export const WHOLE_PARTS = [
   'gateway',
   'latency',
   'checks',
+  'batches',
+  'watches',
   'webhooks',
   'growth-ends',
   'idle',
 ] as const;
 export type WholePart = (typeof WHOLE_PARTS)[number];
 
-/** What `npm run bench` keeps: the tables of the newest run, and of what. */
+/** The stored results of `npm run bench`: the tables of the newest run, with machine and versions. */
 export type Results = {
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string>>;
-  /** Each part with the instant of its end, so that a part that was run alone is recognised. */
+  /** Each part with its end time, so that a separately run part is recognised. */
   readonly parts: Readonly<Record<string, Table & { readonly at: string }>>;
 };
 
-/** This machine and what runs on it. */
+/** This machine and its software. */
 export function describeRun(): Pick<Results, 'machine' | 'versions'> {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
@@ -58,7 +60,7 @@ function firstLineOf(command: string, args: readonly string[], argv0 = command):
 
 export const loadResults = (): Results => JSON.parse(readFileSync(LATEST_FILE, 'utf8')) as Results;
 
-/** Puts parts in the place of older ones; the whole run replaces everything. */
+/** Replaces older results of these parts; a whole run replaces all results. */
 export function writeResults(parts: Readonly<Record<string, Table>>, isWhole: boolean): Results {
   const at = new Date().toISOString();
   const fresh = Object.fromEntries(Object.entries(parts).map(([name, table]) => [name, { at, ...table }]));

@@ -15,7 +15,7 @@ const SIZES = [1, 2, 4] as const;
 const WARM_UP_COUNT = 3_000;
 const COUNT = 6_000;
 const PROBE_INTERVAL_MS = 50;
-/** Evaluators that join and leave under load, and how long they stay. */
+/** Evaluators that join and leave under load, and how long each stays. */
 const GUESTS = 3;
 const STAY_MS = 5_000;
 
@@ -28,7 +28,7 @@ type Scaled = {
 
 export type Scaling = { readonly table: Table; readonly curve: Curve };
 
-/** One, two and four evaluators behind an RPC latency of 20 ms; then some that join and leave under load. */
+/** Measures one, two and four evaluators behind an RPC latency of 20 ms; then some join and leave under load. */
 export async function benchScale(): Promise<Scaling> {
   const measured: Scaled[] = [];
   let kept = '';
@@ -85,7 +85,7 @@ async function measure(bench: BenchSystem, evaluators: number): Promise<Scaled> 
   return { evaluators, perSecond: count / seconds, perCpu: count / cpu, p99Ms: quantile(tookMs, 0.99) };
 }
 
-/** Sync checks at a steady rate until told to stop: what each took, sorted. */
+/** Sends sync checks at a steady rate until stopped, and returns their durations, sorted. */
 async function probe({ system }: BenchSystem, workload: Workload, signal: AbortSignal): Promise<number[]> {
   const tookMs: number[] = [];
   const open: Promise<void>[] = [];
@@ -105,7 +105,7 @@ async function probe({ system }: BenchSystem, workload: Workload, signal: AbortS
   return tookMs.sort((a, b) => a - b);
 }
 
-/** Evaluators join and leave under load; every check is accounted for. @throws Error where one is not */
+/** Evaluators join and leave under load. @throws Error if a check is lost or wrong */
 async function comeAndGo({ system }: BenchSystem): Promise<string> {
   await using guests = new AsyncDisposableStack();
   const { counts, broken, faults } = await reconcileUnderLoad(system, async () => {
@@ -128,7 +128,7 @@ async function comeAndGo({ system }: BenchSystem): Promise<string> {
     await delay(STAY_MS);
     for (const guest of joined) {
       const code = await guest.kill('SIGTERM');
-      if (code !== 0) throw new Error(`an evaluator left with ${code}: ${guest.stdout().slice(-2_000)}`);
+      if (code !== 0) throw new Error(`an evaluator exited with ${code}: ${guest.stdout().slice(-2_000)}`);
     }
     await delay(STAY_MS);
   });

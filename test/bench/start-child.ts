@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export type BenchChild = AsyncDisposable & { readonly pid: number; readonly url: string };
 
-/** Starts one of this folder's programs, which sends its port as its first message. */
+/** Starts one of this folder's programs, which sends its port in its first message. */
 export async function startChild(file: string, args: readonly string[] = []): Promise<BenchChild> {
   const child = fork(fileURLToPath(new URL(`./${file}`, import.meta.url)), [...args]);
   const ended = once(child, 'exit').then(() => {

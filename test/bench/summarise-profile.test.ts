@@ -12,13 +12,13 @@ const frame = (functionName: string, url: string) => ({
   columnNumber: 0,
 });
 
-test('a frame belongs to its package, its part of Node, or its file', () => {
+test('a frame belongs to its package, its Node module, or its file', () => {
   expect(placeOf('file:///x/node_modules/a/node_modules/@b/c/d.js')).toBe('@b/c');
   expect(placeOf('node:internal/timers')).toBe('node:internal/timers');
   expect(placeOf(own)).toBe('services/gateway/app.ts');
 });
 
-test('self time is what was sampled in a function, and idling is no cost', () => {
+test('self time is the time sampled in a function, without idle time', () => {
   const profile = {
     startTime: 0,
     endTime: 10,
@@ -37,7 +37,7 @@ test('self time is what was sampled in a function, and idling is no cost', () =>
   expect(selfTimes(profile, 'place')).toEqual([{ what: 'services/gateway/app.ts', amount: 3.5 }]);
 });
 
-test('allocations are summed over all places that a function is called from', () => {
+test('allocations of a function are summed over all its callers', () => {
   const leaf = { callFrame: frame('read', own), selfSize: 10, id: 2, children: [] };
   const head = { callFrame: frame('(root)', ''), selfSize: 0, id: 1, children: [leaf, { ...leaf, id: 3 }] };
   expect(allocations({ head })).toEqual([{ what: 'read in services/gateway/app.ts', amount: 20 }]);

@@ -4,12 +4,12 @@ export type Cost = { readonly what: string; readonly amount: number };
 type Frame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 
 const ROOT = new URL('../..', import.meta.url).href;
-/** No work, and the work of the profiler itself. */
+/** Frames without work, and the work of the profiler itself. */
 const UNCOUNTED = new Set(['(idle)', '(root)']);
 const INSTRUMENT = 'node:inspector';
 const US_PER_MS = 1_000;
 
-/** The package, the part of Node, or the project's file that a frame belongs to. */
+/** The package, the Node module or the project file of a frame. */
 export function placeOf(url: string): string {
   const inPackages = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
   if (inPackages) return inPackages;
@@ -23,7 +23,7 @@ const nameOf = ({ functionName, url, lineNumber }: Frame): string => {
   return `${functionName || `(line ${lineNumber + 1})`} in ${placeOf(url)}`;
 };
 
-/** Milliseconds that functions themselves took, without what they called, the idle time left out; the largest first. */
+/** Self time of functions in ms, without their callees and idle time; the largest first. */
 export function selfTimes(profile: Profiler.Profile, by: 'function' | 'place' = 'function'): Cost[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
   const sums = new Map<string, number>();

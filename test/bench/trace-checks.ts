@@ -8,11 +8,11 @@ const ROOT_SPAN = 'POST check-roles';
 const WARM_UP_COUNT = 150;
 const COUNT = 300;
 const EXPORT_INTERVAL_MS = 100;
-/** Until the last spans have come. */
+/** Long enough that the last spans have arrived. */
 const TRAIL_MS = 1_500;
 const NS_PER_MS = 1e6;
 
-/** Follows sync checks over an idle system by their traces: where the time of one goes. */
+/** Follows sync checks over an idle system by their traces, for the time budget of one check. */
 export async function traceChecks(): Promise<Hop[]> {
   await using collector = await receiveSpans();
   await using bench = await startBenchSystem({

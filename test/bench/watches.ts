@@ -1,8 +1,14 @@
 import { benchFollowing } from './follow-blocks.ts';
 import type { Table } from './row.ts';
+import { benchMembers } from './sweep-members.ts';
 
-/** What watches cost. */
+/** The cost of watches. */
 export async function benchWatches(): Promise<Table> {
+  const members = await benchMembers();
   const following = await benchFollowing();
-  return { title: 'watches', rows: following.rows, notes: following.notes };
+  return {
+    title: 'watches',
+    rows: [...members.rows, ...following.rows],
+    notes: [...members.notes, ...following.notes],
+  };
 }

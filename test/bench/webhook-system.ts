@@ -24,14 +24,14 @@ import { cpuSecondsOf } from './cpu-seconds.ts';
 /** CPU seconds that each process has used so far. */
 export type CpuSeconds = { readonly dispatcher: number; readonly kafka: number; readonly redis: number };
 
-/** A dispatcher with a Kafka and a Redis of its own, and one client app. */
+/** A dispatcher with its own Kafka and Redis, and one client app. */
 export type WebhookSystem = AsyncDisposable & {
   readonly kafka: KafkaConnection;
   readonly clientId: string;
   readonly cpuSeconds: () => Promise<CpuSeconds>;
 };
 
-/** Starts what the webhook benchmark needs and nothing else, so that all CPU time is the webhooks'. */
+/** Starts only the processes that the webhook benchmark needs, so that all CPU time belongs to webhooks. */
 export async function startWebhookSystem(): Promise<WebhookSystem> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));

@@ -13,9 +13,9 @@ import type { Table } from './row.ts';
 import { startWebhookSystem, type WebhookSystem } from './webhook-system.ts';
 
 const BURST_COUNT = 20_000;
-/** Before each burst, on both sides: until the code is compiled. */
+/** Webhooks before each burst, on both sides, until the code is compiled. */
 const BURST_WARM_UP_COUNT = 10_000;
-/** Deliveries under way at once while CPU is measured: few enough that one receiver's eight slots keep up. */
+/** Concurrent deliveries while CPU is measured: few enough that one receiver's eight slots keep up. */
 const OUTSTANDING_MAX = 256;
 const STEADY_PER_SECOND = 50;
 const STEADY_SECONDS = 12;
@@ -25,7 +25,7 @@ const WARM_UP_COUNT = STEADY_PER_SECOND;
 type Receivers = AsyncDisposable & {
   readonly healthy: readonly string[];
   readonly hanging: readonly string[];
-  /** Instant of arrival by request id, epoch ms. */
+  /** Arrival times by request id, epoch ms. */
   readonly arrivedAt: ReadonlyMap<string, number>;
 };
 
@@ -51,7 +51,7 @@ async function startReceivers(healthyCount: number, hangingCount = 0): Promise<R
   };
 }
 
-/** A result of three rules, about 600 bytes: what a receiver gets. */
+/** A result of three rules, about 600 bytes: the webhook's payload. */
 const resultOf = (requestId: string): string =>
   JSON.stringify({
     requestId,
@@ -160,7 +160,7 @@ async function measureSteady(
     .sort((a, b) => a - b);
 }
 
-/** Measures the webhook dispatcher beside a bare keep-alive POST loop, on a system of its own. */
+/** Measures the webhook dispatcher beside a bare keep-alive POST loop, on a separate system. */
 export async function benchWebhooks(): Promise<Table> {
   await using system = await startWebhookSystem();
   const one = await measureBurst(system, 1);

@@ -1,24 +1,29 @@
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { type DemoChain, demoRules, type SentRule } from '../support/demo-rules.ts';
 
-/** One check in so many is of the account that holds tokens, so that a server which only says no is found out. */
+/** One check in this many is of the account with tokens, so that a server which only denies is detected. */
 const HOLDER_EVERY = 10;
 const COPIES_FROM = 2n ** 100n;
 
-/** Checks with known answers. */
-export type Workload = {
-  readonly ruleCount: number;
-  /** The check of a place, without its mode. Accounts are new at every place, so that no cache answers. */
-  readonly checkAt: (index: number) => { readonly account: string; readonly rules: readonly SentRule[] };
-  /** @throws Error unless this is the whole and right result of that place's check */
+/** Checks to send, with known results. */
+export type SentWorkload = {
+  readonly checkAt: (index: number) => object;
+  /** @throws Error unless this is the complete and correct result of the check at that position */
   readonly verify: (index: number, result: string) => void;
+};
+
+/** Checks that carry their rules. */
+export type Workload = Pick<SentWorkload, 'verify'> & {
+  readonly ruleCount: number;
+  /** The check at a position, without its mode. Each position has a new account, so that no cache answers. */
+  readonly checkAt: (index: number) => { readonly account: string; readonly rules: readonly SentRule[] };
 };
 
 let lastAccount = 2n ** 152n;
 
 /**
  * Makes checks of `ruleCount` rules: the demo chain's ERC20, ERC721 and ERC1155, then copies of the ERC20 at other
- * addresses, which nobody holds.
+ * addresses, of which no account holds any.
  */
 export async function makeWorkload(chain: DemoChain, ruleCount: number): Promise<Workload> {
   const { erc20, erc721, erc1155 } = demoRules(chain);
@@ -34,7 +39,7 @@ export async function makeWorkload(chain: DemoChain, ruleCount: number): Promise
     await callJsonRpc(chain.rpc, 'anvil_setCode', [contractAddress, code]);
     copies.push(erc20({ roleId: `role-${i}`, contractAddress, minToken: '10.5' }));
   }
-  // What the code set outside a transaction is part of from here on.
+  // Contract code that was set without a transaction belongs to the next block.
   await callJsonRpc(chain.rpc, 'anvil_mine', ['0x1']);
   const rules = [...held, ...copies].slice(0, ruleCount);
   const first = lastAccount;

@@ -28,10 +28,14 @@ import { f26HostileToken } from './faults/f26-hostile-token.ts';
 import { f27DeadChainClient } from './faults/f27-dead-chain-client.ts';
 import { f28RewindRedis } from './faults/f28-rewind-redis.ts';
 import { f29Batches } from './faults/f29-batches.ts';
+import { f30BigBatch } from './faults/f30-big-batch.ts';
 import { f31Watches } from './faults/f31-watches.ts';
+import { f32LyingProvider } from './faults/f32-lying-provider.ts';
+import { f33Reorg } from './faults/f33-reorg.ts';
+import { f34BadLogs } from './faults/f34-bad-logs.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
 
-/** The matrix, without its soak. */
+/** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
   f00None,
   f01KillGateways,
@@ -62,9 +66,13 @@ export const ALL_FAULTS: readonly Fault[] = [
   f27DeadChainClient,
   f28RewindRedis,
   f29Batches,
+  f30BigBatch,
   f31Watches,
+  f32LyingProvider,
+  f33Reorg,
+  f34BadLogs,
   f35HostileClient,
 ];
 
-/** Short rows that need one and the same system, for `npm test`. */
+/** Short rows that can share one system, for `npm test`. */
 export const SELECTION = ['F0', 'F2', 'F4', 'F7', 'F10', 'F15', 'F17'] as const;

@@ -3,20 +3,27 @@ import { fileURLToPath } from 'node:url';
 import type { Fault } from './fault.ts';
 import { f07KillBroker } from './faults/f07-kill-broker.ts';
 import { f14BadRpc } from './faults/f14-bad-rpc.ts';
+import { watchMembers } from './parts/watched-members.ts';
 import type { Broken } from './reconcile.ts';
 import { repeatFor } from './repeat.ts';
 
-/** A system with a mistake in it, the row that must find it, and the promise that is then seen to be broken. */
+/** A promise of all rows, or of one row. */
+type CaughtAs = keyof Broken | 'own';
+
+/** A system with a bug in it, the row that must find it, and the promise that the row must report as broken. */
 export type BrokenVariant = {
   readonly name: string;
-  readonly caughtAs: keyof Broken;
+  readonly caughtAs: CaughtAs;
   readonly fault: Fault;
 };
 
-/** So slow a chain, nearly from one block to the next, that every kill meets checks in hand. */
+/** The chain is so slow, nearly a block's time, that every kill interrupts checks. */
 const SLOW_RPC_MS = 900;
 const KILL_EVERY_S = 6;
 const STORE_AWAY_MS = 4_000;
+const WATCHED = 50;
+const WATCHER_KILL_EVERY_S = 3;
+const DRAIN_MS = 25_000;
 
 const killOnSlowChain: Fault = {
   id: 'F2',
@@ -42,15 +49,34 @@ const holdResultStore: Fault = {
   },
 };
 
-const variant = (name: string, into: string, caughtAs: keyof Broken, fault: Fault): BrokenVariant => {
+const killWatcher: Fault = {
+  id: 'F31',
+  title: `kill -9 the watcher every ${WATCHER_KILL_EVERY_S} s while the tokens of watched members move`,
+  async run({ system, seconds, random, scope }) {
+    const watched = await watchMembers(system, scope, { count: WATCHED });
+    await watched.watch();
+    await watched.untilRight();
+    for (const endMs = Date.now() + seconds * 1_000; Date.now() < endMs; ) {
+      const killMs = Date.now() + WATCHER_KILL_EVERY_S * 1_000;
+      while (Date.now() < killMs) await watched.move(random);
+      system.signal('watcher', 'SIGKILL');
+      await system.untilWhole();
+    }
+    await watched.untilRight(DRAIN_MS);
+    return async () => ({ figures: [], broken: await watched.judge() });
+  },
+};
+
+const variant = (name: string, into: string, caughtAs: CaughtAs, fault: Fault): BrokenVariant => {
   const file = fileURLToPath(new URL(`./broken/${name}.ts`, import.meta.url));
   return { name, caughtAs, fault: { ...fault, needs: { preloads: [{ file, into: [into] }] } } };
 };
 
-/** The proof must be able to fail: each of these must be caught. */
+/** The harness must be able to fail: it must catch each of these. */
 export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   variant('commit-before-effect', 'evaluator', 'lost', killOnSlowChain),
   variant('accept-before-acknowledgement', 'gateway', 'lost', f07KillBroker),
   variant('notify-before-store', 'webhook-dispatcher', 'early', holdResultStore),
   variant('deny-on-failed-read', 'evaluator', 'wrong', f14BadRpc),
+  variant('event-without-hand-off', 'watcher', 'own', killWatcher),
 ];

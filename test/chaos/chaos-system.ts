@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { startKafka } from '../../deploy/local/kafka.ts';
 import type { Environment } from '../../deploy/local/local-environment.ts';
 import type { Member } from '../../deploy/local/make-fleet.ts';
+import type { StartOptions } from '../../deploy/local/options.ts';
 import type { PlannedProcess } from '../../deploy/local/plan-ports.ts';
 import type { ReadyLine } from '../../deploy/local/ready-line.ts';
 import { startLocalSystem } from '../../deploy/local/start-local-system.ts';
@@ -18,25 +19,35 @@ import { type Gates, makeGates } from './parts/gates.ts';
 import { mountSmallDisk, type SmallDisk } from './parts/small-disk.ts';
 import { type Cluster, makeCluster } from './parts/start-cluster.ts';
 
-/** Ports, counted from the base: a system of its own size needs some 60. */
+/** Ports, counted from the base: a normal system needs some 60. */
 const CLUSTER_PORTS = [2, 90, 92] as const;
 const SMALL_DISK_MIB = 512;
 const BACK_TIMEOUT_MS = 60_000;
 
-/** A module that is loaded into processes before their own code, and what it is told. */
+/** A module that is loaded into processes before their own code, and its environment. */
 export type Preload = {
   readonly file: string;
-  /** Names as in the log: `evaluator-1`; without a number, all of a service. */
+  /** Process names as in the log: `evaluator-1`; without a number, all processes of a service. */
   readonly into: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** What a row of the matrix needs of its system; rows of equal needs share one. */
+/** The requirements of a row on its system; rows with equal requirements share one. */
 export type Needs = {
   readonly brokers?: 1 | 3;
   readonly smallDisk?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly preloads?: readonly Preload[];
+  /** The heap size of each process of these services. */
+  readonly heap?: { readonly mib: number; readonly services: readonly string[] };
+};
+
+/** The code that starts a system and its processes, if it is another checkout's. */
+export type OtherCode = {
+  readonly root: string;
+  readonly startLocalSystem: typeof startLocalSystem;
+  /** Programs to start instead of a service's, at first and again. */
+  readonly part: (member: Member) => Member;
 };
 
 export type Running = { readonly service: string; readonly pid: number; readonly ops: string | null };
@@ -46,7 +57,7 @@ export type ChaosSystem = AsyncDisposable & {
   readonly chain: NonNullable<ReadyLine['chain']>;
   readonly chains: ChaosChains;
   readonly gateways: readonly Gateway[];
-  /** The operator's way in. */
+  /** The operator's connections. */
   readonly open: OpenSystem;
   readonly lines: CountedLines;
   readonly gates: Gates;
@@ -54,17 +65,26 @@ export type ChaosSystem = AsyncDisposable & {
   readonly disk: SmallDisk | undefined;
   readonly logFile: string;
   readonly dataDir: string;
+  /** The checkout whose operator's command it needs; absent: this one. */
+  readonly root?: string;
+  /** The options and the environment of the start. */
+  readonly options: StartOptions;
+  readonly environment: Environment;
   readonly running: (service?: string) => Running[];
   readonly signal: (service: string, signal: NodeJS.Signals, which?: number) => number[];
-  /** Returns once everything that ran at the start runs and is ready. */
+  /** Returns once every process of the start is running and ready again. */
   readonly untilWhole: () => Promise<void>;
 };
 
 /**
- * Starts a system to do harm to: two gateways, three evaluators, a result-store, a dispatcher, under the same
- * supervision as `npm start`, in this process, with fault proxies before its chains.
+ * Starts a system for faults: two gateways, three evaluators, a result-store, a dispatcher, under the same supervision as
+ * `npm start`, in this process, with fault proxies in front of its chains.
  */
-export async function startChaosSystem(portBase: number, needs: Needs): Promise<ChaosSystem> {
+export async function startChaosSystem(
+  portBase: number,
+  needs: Needs,
+  other?: OtherCode,
+): Promise<ChaosSystem> {
   await using scope = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-chaos-'));
   scope.defer(() => rmSync(dir, { recursive: true, force: true }));
@@ -78,27 +98,30 @@ export async function startChaosSystem(portBase: number, needs: Needs): Promise<
   const logFile = join(tmpdir(), `rolecall-chaos-${process.pid}.log`);
   const lines = countLines(logFile);
   const part = (member: Member): Member => {
-    if (member.service !== 'kafka') return gates.guard(member);
+    if (member.service !== 'kafka') return gates.guard(other?.part(member) ?? member);
     if (cluster) return gates.guard(cluster.part(member));
     if (!disk) return gates.guard(member);
     const place = { dir: join(disk.dir, 'kafka'), port: portBase + 2, controllerPort: portBase + 3 };
     return gates.guard({ ...member, start: (hooks) => startKafka({ ...place, ...hooks }) });
   };
   const stop = new AbortController();
-  const local = await startLocalSystem(
-    { ...SIZE, portBase, data: join(dir, 'data'), chains: chainsFile },
-    { ...process.env, ...USUAL_ENV, ...(cluster && { KAFKA_BROKERS: cluster.brokers }), ...needs.env },
-    lines,
-    stop.signal,
-    {
-      part,
-      environmentOf: (planned) => preloadEnvironment(planned, [...USUAL_PRELOADS, ...(needs.preloads ?? [])]),
-    },
-  );
-  scope.use(local);
   const data = join(dir, 'data');
+  const options = { ...SIZE, portBase, data, chains: chainsFile };
+  const environment = {
+    ...process.env,
+    ...USUAL_ENV,
+    ...(cluster && { KAFKA_BROKERS: cluster.brokers }),
+    ...needs.env,
+  };
+  const start = other?.startLocalSystem ?? startLocalSystem;
+  const local = await start(options, environment, lines, stop.signal, {
+    part,
+    // The preloads replace lines of this checkout's code.
+    ...(other ? {} : { environmentOf: (planned) => environmentOf(planned, needs) }),
+  });
+  scope.use(local);
   const { ready } = local;
-  if (!ready.chain) throw new Error('the harness needs the demo chain');
+  if (!ready.chain) throw new Error('the chaos harness needs the demo chain');
   const open = scope.use(await openSystem(loadLocalSystem(data).environment));
   const running = (service?: string) =>
     loadLocalSystem(data).processes.filter((p) => service === undefined || p.service === service);
@@ -117,6 +140,9 @@ export async function startChaosSystem(portBase: number, needs: Needs): Promise<
     disk,
     logFile,
     dataDir: data,
+    ...(other && { root: other.root }),
+    options,
+    environment,
     running,
     signal(service, signal, which) {
       const all = running(service).map(({ pid }) => pid);
@@ -126,7 +152,7 @@ export async function startChaosSystem(portBase: number, needs: Needs): Promise<
     },
     untilWhole: () =>
       waitUntil(
-        'the system to be whole',
+        'every process to be running and ready',
         async () => {
           const all = running();
           const ready = await Promise.all(all.map(({ ops }) => ops === null || isReady(ops)));
@@ -149,7 +175,7 @@ const SIZE = {
   watchers: 1,
 } as const;
 
-/** A delivery that was put off comes again within the drain. */
+/** A deferred delivery is retried within the drain. */
 const USUAL_ENV = {
   WEBHOOK_SCHEDULE_SCALE: '0.1',
   WEBHOOK_CONNECT_TIMEOUT_MS: '1000',
@@ -158,19 +184,22 @@ const USUAL_ENV = {
 } as const;
 
 const preload = (name: string): string => fileURLToPath(new URL(`./preload/${name}.ts`, import.meta.url));
-/** They do nothing until a row asks for it. */
+/** Preloads that do nothing until a row activates them. */
 const USUAL_PRELOADS: readonly Preload[] = [
   { file: preload('handler-bug'), into: ['evaluator'] },
   { file: preload('fail-fetch'), into: ['evaluator'] },
 ];
 
-function preloadEnvironment({ service, name }: PlannedProcess, preloads: readonly Preload[]): Environment {
-  const own = preloads.filter(({ into }) => into.includes(service) || into.includes(name));
-  if (own.length === 0) return {};
-  return {
-    NODE_OPTIONS: own.map(({ file }) => `--import=${file}`).join(' '),
-    ...Object.assign({}, ...own.map(({ env }) => env)),
-  };
+function environmentOf({ service, name }: PlannedProcess, { preloads = [], heap }: Needs): Environment {
+  const own = [...USUAL_PRELOADS, ...preloads].filter(
+    ({ into }) => into.includes(service) || into.includes(name),
+  );
+  const options = [
+    ...own.map(({ file }) => `--import=${file}`),
+    ...(heap?.services.includes(service) ? [`--max-old-space-size=${heap.mib}`] : []),
+  ];
+  if (options.length === 0) return {};
+  return { NODE_OPTIONS: options.join(' '), ...Object.assign({}, ...own.map(({ env }) => env)) };
 }
 
 async function isReady(ops: string): Promise<boolean> {

@@ -7,35 +7,35 @@ import type { BalancedClient } from './parts/balance.ts';
 import type { Credentials } from './parts/create-app.ts';
 import type { Random } from './random.ts';
 
-/** What a row does its harm with. */
+/** Everything that a row needs to do its harm. */
 export type Scene = {
   readonly system: ChaosSystem;
-  /** A client app of the row's own, and its client over all gateways. */
+  /** A client app for this row alone, and its client over all gateways. */
   readonly app: Credentials;
   readonly client: BalancedClient;
   readonly ledger: Ledger;
   readonly load: Load;
   readonly receiver: WebhookReceiver;
-  /** How long the harm lasts, unless the row says longer. */
+  /** The duration of the harm, unless the row needs longer. */
   readonly seconds: number;
   readonly random: Random;
-  /** False beside other loads, where a process may stand still long enough to be taken for dead. */
+  /** False beside other loads, where a process may pause long enough to be taken for dead. */
   readonly timesDecide: boolean;
-  /** Waits, and says from when to when. */
+  /** Waits, and returns the span of the wait. */
   readonly rest: (ms: number) => Promise<Span>;
-  /** Receivers of the row's own, counted with the usual one; ended when the row is over. */
+  /** Starts another receiver, whose deliveries count too; it ends with the row. */
   readonly receive: () => Promise<WebhookReceiver>;
-  /** From now on webhooks are to go there, in turn; the usual receiver is given up. */
+  /** Sends webhooks to these URLs from now on, in turn, instead of the usual receiver. */
   readonly sendTo: (urls: readonly string[]) => void;
-  /** Ends with the row. */
+  /** Resources that end with the row. */
   readonly scope: AsyncDisposableStack;
 };
 
-/** What is known after the drain. */
+/** The facts after the drain. */
 export type Outcome = Reconciliation & {
   readonly polled: Evidence['polled'];
   readonly deliveries: readonly ReceivedWebhook[];
-  /** From the end of the harm until everything had its end. */
+  /** From the end of the harm until every check and webhook was finished. */
   readonly drainMs: number;
   /** Checks that were evaluated more than once. */
   readonly evaluatedAgain: number;
@@ -44,11 +44,11 @@ export type Outcome = Reconciliation & {
 
 export type Finding = {
   readonly figures: readonly Figure[];
-  /** Promises of the row itself that were broken: they decide, as the invariants do. */
+  /** Broken promises of the row itself: they fail the run, as the invariants do. */
   readonly broken?: readonly string[];
 };
 
-/** Looks at the numbers once all is over. */
+/** Measures the row's figures after the drain. */
 export type Measure = (outcome: Outcome) => Finding | Promise<Finding>;
 
 /** One row of the matrix. */
@@ -58,9 +58,9 @@ export type Fault = {
   readonly needs?: Needs;
   /** Default 100. */
   readonly perSecond?: number;
-  /** Nothing else can run on the system afterwards. */
+  /** Whether no other row can run on the system afterwards. */
   readonly spoils?: boolean;
-  /** Under load, except with `before`, which runs first. Returns when the harm is over. */
+  /** Runs before the load starts. */
   readonly before?: (system: ChaosSystem) => Promise<void>;
   readonly run: (scene: Scene) => Promise<Measure>;
 };

@@ -12,8 +12,8 @@ import { drawSoak, makeSoak, type Sample } from './soak.ts';
 import { writeTable } from './write-table.ts';
 
 const SOAK_SVG = fileURLToPath(new URL('./soak.svg', import.meta.url));
-/** What a client waits may be the fault of others beside whom the selection runs. */
-const SELECTION_LOAD = { perSecond: 40, timesDecide: false } as const;
+/** Clients may wait longer because of other suites on the machine. */
+const SELECTION_LOAD = { perSecond: 25, timesDecide: false } as const;
 
 try {
   process.exitCode = await main(parseOptions(process.argv.slice(2)));
@@ -22,7 +22,7 @@ try {
   if (error.code === 'usage') console.error(error.message);
   process.exitCode = error.exitCode;
 }
-// What was done harm to may still hold a socket.
+// Processes that were harmed may still hold a socket.
 process.exit();
 
 async function main(options: ChaosOptions): Promise<number> {
@@ -38,7 +38,7 @@ async function main(options: ChaosOptions): Promise<number> {
     say: (line: string) => console.log(line),
     done(row: RowResult) {
       console.log(formatRow(row));
-      // A run that is cut short has told what it saw.
+      // An interrupted run has already printed its results.
       done.push(row);
       writeJson(options, { rows: done, broken: [], samples });
     },
@@ -54,7 +54,7 @@ async function main(options: ChaosOptions): Promise<number> {
   console.log(`\nwritten to ${options.json}`);
   if (options.writeTable) writeTables(options, { rows, broken, samples }, tables);
   const isProven = rows.every(isWell) && broken.every(({ isCaught }) => isCaught);
-  // A broken variant by itself is a run like any other: what it breaks decides.
+  // A single broken variant is reported like any other run: its broken promise fails the run.
   return isProven && options.broken.length === 0 ? 0 : 1;
 }
 
@@ -64,7 +64,7 @@ function chosen({ all, selection, soak, faults }: ChaosOptions, samples: Sample[
   const ids = selection ? SELECTION : faults;
   return ids.map((id) => {
     const found = ALL_FAULTS.find((fault) => fault.id === id);
-    if (!found) throw new CommanderError(1, 'usage', `there is no row ${id}`);
+    if (!found) throw new CommanderError(1, 'usage', `unknown row ${id}`);
     return found;
   });
 }

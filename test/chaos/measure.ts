@@ -2,7 +2,7 @@ import { formatNumber } from '../support/figures/format-number.ts';
 import { p99 } from '../support/figures/quantile.ts';
 import type { Attempt } from '../support/ledger.ts';
 
-/** A number of the matrix beside what was measured. It is printed, and decides nothing. */
+/** A measured number of the matrix with its goal. It is printed, and does not fail a run. */
 export type Figure = {
   readonly what: string;
   readonly measured: string;
@@ -22,7 +22,7 @@ export const resultTimes = (attempts: readonly Attempt[]): number[] =>
   attempts.flatMap(({ resultMs }) => (resultMs === undefined ? [] : [resultMs]));
 
 /**
- * A figure that is to be at most a bound.
+ * A figure with an upper bound.
  *
  * @example
  * atMost('202 p99', 31.4, 50, 'ms'); // { measured: '31.4 ms', goal: '≤ 50 ms', met: true, … }
@@ -41,7 +41,7 @@ export const atLeast = (what: string, measured: number, bound: number, unit = ''
   met: measured >= bound,
 });
 
-/** The p99 of a time under fire against that of the same run in peace. */
+/** The p99 of a duration during a fault, compared with that of the same run without one. */
 export function timesBaseline(
   what: string,
   under: readonly number[],

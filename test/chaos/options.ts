@@ -22,27 +22,27 @@ const SEED_MAX = 2 ** 31;
 /**
  * Reads the command line.
  *
- * @throws CommanderError after it has said what is wrong, or has printed the help
+ * @throws CommanderError after it has printed the error or the help
  */
 export function parseOptions(argv: readonly string[]): ChaosOptions {
   const command = new Command('npm run test:chaos --')
     .description(
-      'Does harm to a running system under load, and proves that nothing was lost and nothing is wrong.',
+      'Injects faults into a running system under load, and verifies that nothing is lost and nothing is wrong.',
     )
     .option('--fault <id...>', 'rows of the matrix, for example F2')
     .option('--all', 'every row but the soak, and then every broken variant', false)
     .option('--selection', 'the short selection that npm test runs', false)
     .option('--soak', 'F24: crashes at random for --seconds, default 1800', false)
-    .option('--broken <name...>', 'a broken variant, which must be caught: exit 1 is what is hoped for')
-    .option('--seconds <count>', 'how long the harm of a row lasts', integer(SECONDS_MIN, SECONDS_MAX))
+    .option('--broken <name...>', 'a broken variant, which must be caught: the expected exit code is 1')
+    .option('--seconds <count>', 'duration of the fault of each row', integer(SECONDS_MIN, SECONDS_MAX))
     .option(
       '--seed <number>',
-      'chooses victims; printed, so that a run can be had again',
+      'chooses victims; printed, so that a run can be repeated',
       integer(0, SEED_MAX),
     )
     .option('--port-base <port>', 'ports from here to 100 above', integer(1_024, 32_000), 18_000)
-    .option('--json <file>', 'where all that was seen is written', 'chaos-results.json')
-    .option('--write-table', 'put the table into test/chaos/README.md', false)
+    .option('--json <file>', 'file for all results', 'chaos-results.json')
+    .option('--write-table', 'write the table into test/chaos/README.md', false)
     .allowExcessArguments(false)
     .exitOverride();
   command.parse([...argv], { from: 'user' });
@@ -53,7 +53,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions {
     ...(values as ChaosOptions),
     faults: values.fault ?? [],
     broken: values.broken ?? [],
-    seconds: values.seconds ?? (values.soak ? 1_800 : values.selection ? 10 : 30),
+    seconds: values.seconds ?? (values.soak ? 1_800 : values.selection ? SECONDS_MIN : 30),
     seed: values.seed ?? Date.now() % SEED_MAX,
   };
 }
@@ -63,6 +63,6 @@ const integer =
   (text: string): number => {
     const value = Number(text);
     if (!/^[0-9]{1,10}$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
     return value;
   };

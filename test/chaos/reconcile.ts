@@ -12,23 +12,23 @@ import type { ChaosSystem } from './chaos-system.ts';
 import type { Outcome } from './fault.ts';
 import type { BalancedClient } from './parts/balance.ts';
 
-/** From the end of the harm: what has no end by then is lost. */
+/** From the end of the harm: a check without a result by then is lost. */
 const DRAIN_MS_MAX = 120_000;
-const LOOK_INTERVAL_MS = 200;
+const POLL_INTERVAL_MS = 200;
 const SYNC_DEADLINE_MS = 10_000;
 const ANSWER_MARGIN_MS = 250;
-/** Ids of one client that another one asks for. */
+/** Ids of one client that another client polls. */
 const STRANGE_POLLS_MAX = 50;
 
-/** Offending ids by the promise that was broken. Empty lists: all were kept. */
+/** Offending ids by broken promise. All lists are empty if every promise was kept. */
 export type Broken = Faults & {
   /** Sync checks answered after their deadline. */
   readonly late: readonly string[];
-  /** Webhooks that came before their result could be polled. */
+  /** Webhooks that arrived before their result could be polled. */
   readonly early: readonly string[];
   /** Results that another client could see. */
   readonly leaked: readonly string[];
-  /** What the month's counter says, where it cannot be. */
+  /** The month's counter, if it has an impossible value. */
   readonly miscounted: readonly string[];
 };
 
@@ -46,11 +46,11 @@ type Case = {
   readonly ends: TopicEnds;
   /** Default 120 s. */
   readonly drainMsMax?: number | undefined;
-  /** The longest that this process itself stood still: no fault of those who answered it. */
+  /** The longest pause of this process itself: not the fault of the gateways. */
   readonly ownDelayMs: number;
 };
 
-/** Waits until everything that was acknowledged has its end, 120 s at most, and holds it against I1 to I7. */
+/** Waits until everything acknowledged is finished, 120 s at most, and checks I1 to I7. */
 export async function reconcile(it: Case): Promise<Judgement> {
   const { system, ledger, client } = it;
   const began = performance.now();
@@ -86,7 +86,7 @@ export async function reconcile(it: Case): Promise<Judgement> {
   return { outcome, broken };
 }
 
-/** Waits for the deliveries; the ids of those that were visibly given up. */
+/** Waits for the deliveries; returns the ids of those that are reported as exhausted or stopped. */
 async function untilDelivered(it: Case, giveUpAt: number): Promise<Set<string>> {
   const awaited = it.ledger.attempts.filter(
     ({ mode, requestId }) => mode === 'webhook' && requestId !== undefined,
@@ -101,7 +101,7 @@ async function untilDelivered(it: Case, giveUpAt: number): Promise<Set<string>> 
     );
     for (const id of missing) if (await isGivenUp(it.system, id)) givenUp.add(id);
     if (missing.every((id) => givenUp.has(id)) || performance.now() > giveUpAt) return givenUp;
-    await delay(LOOK_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }
 
@@ -111,7 +111,7 @@ async function isGivenUp({ open }: ChaosSystem, requestId: string): Promise<bool
   return isOver && delivery.attempts.length > 0;
 }
 
-/** A cut connection is no answer, and a client sees that it was cut. */
+/** Whether an answer is late. A lost connection is no answer, and the client sees that it was lost. */
 const isLate = ({ mode, status, tookMs = Number.POSITIVE_INFINITY }: Attempt, ownDelayMs: number): boolean =>
   mode === 'sync' && status !== undefined && tookMs > SYNC_DEADLINE_MS + ANSWER_MARGIN_MS + ownDelayMs;
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Does harm at once and then every so many seconds, for as long as the row lasts; of a row that is shorter, in its
- * middle at the latest. Returns when the time is over.
+ * Does harm at once and then every `everySeconds` for the duration of the row; in a short row, once more in its middle at
+ * the latest. Returns when the time is over.
  */
 export async function repeatFor(
   seconds: number,

@@ -15,14 +15,14 @@ const aRow = (more: Partial<RowReport> = {}): RowReport => ({
   ...more,
 });
 
-test('a missed number is shown and decides nothing', () => {
+test('a missed number is shown and does not fail the run', () => {
   expect(isWell(aRow())).toBe(true);
   expect(formatTable([aRow()])).toContain(
     '| F2 | a fault | 0 | 0 | 0 | 1 + 2 of 9 | pause 9 s (≤ 5 s, missed) | kept |',
   );
 });
 
-test('a broken promise decides, and so does a row that could not be run', () => {
+test('a broken promise fails the run, and so does a row that could not run', () => {
   expect(isWell(aRow({ broken: { lost: ['r1'], late: ['r2'] } }))).toBe(false);
   expect(formatTable([aRow({ broken: { lost: ['r1'], late: ['r2'] } })])).toContain('| 1 | 0 | 1 |');
   const failed = { id: 'F3', title: 'another', failed: 'no broker' };

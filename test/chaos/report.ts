@@ -3,7 +3,7 @@ import { describeMachine } from '../support/figures/describe-machine.ts';
 import type { RowReport } from './run-row.ts';
 import { isWell, type RowResult } from './run-rows.ts';
 
-/** Offending ids shown of each broken promise; all of them are in the JSON. */
+/** Offending ids shown for each broken promise; the JSON has all of them. */
 const SHOWN_MAX = 3;
 const HEADINGS = ['row', 'fault', 'lost', 'unexpected', 'wrong', 'duplicates', 'measured (goal)', 'verdict'];
 
@@ -16,7 +16,7 @@ export const describeRun = () => ({
 });
 type Run = ReturnType<typeof describeRun>;
 
-/** The same in a sentence, for a reader of the table. */
+/** The same as a sentence. */
 export const runInWords = (machine: Run, { seed, seconds }: { seed: number; seconds: number }): string =>
   [
     `${machine.at.slice(0, 16).replace('T', ' ')} UTC`,
@@ -27,7 +27,7 @@ export const runInWords = (machine: Run, { seed, seconds }: { seed: number; seco
     `seed ${seed}, ${seconds} s a row.`,
   ].join(', ');
 
-/** Lost: no result, or no delivery. Wrong: everything else that may not be. */
+/** Lost: no result, or no delivery. Wrong: every other fault. */
 function cellsOf(row: RowResult): string[] {
   if ('failed' in row)
     return [row.id, row.title, '–', '–', '–', '–', row.failed.split('\n')[0] ?? '', 'NOT RUN'];
@@ -59,7 +59,7 @@ export function formatTable(rows: readonly RowResult[]): string {
   );
 }
 
-/** One row for the eyes, as soon as it is over. */
+/** One finished row as text. */
 export function formatRow(row: RowResult): string {
   if ('failed' in row) return `  NOT RUN: ${row.failed}`;
   const { counts, broken, drainMs } = row;

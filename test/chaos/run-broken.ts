@@ -1,7 +1,7 @@
 import { BROKEN_VARIANTS, type BrokenVariant } from './broken-variants.ts';
 import { type RowResult, runRows } from './run-rows.ts';
 
-/** Long enough for a row to bite, and for what is late but not lost to come. */
+/** Long enough for a row to break something, and for late but not lost results to arrive. */
 const SECONDS_MAX = 12;
 const DRAIN_MS = 25_000;
 
@@ -43,7 +43,7 @@ function chosen(names: readonly string[]): readonly BrokenVariant[] {
   return names.map((name) => {
     const found = BROKEN_VARIANTS.find((variant) => variant.name === name);
     const known = BROKEN_VARIANTS.map((variant) => variant.name).join(', ');
-    if (!found) throw new Error(`there is no broken variant ${name}; there are ${known}`);
+    if (!found) throw new Error(`unknown broken variant ${name}; known: ${known}`);
     return found;
   });
 }

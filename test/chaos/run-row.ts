@@ -12,13 +12,13 @@ import { createApp } from './parts/create-app.ts';
 import { makeRandom } from './random.ts';
 import { type Judgement, reconcile, topicEnds } from './reconcile.ts';
 
-/** Load of the matrix. */
+/** The load of the matrix. */
 export const PER_SECOND = 100;
-/** Attempts under way while everything waits: at 100 a second, 20 s of them. */
+/** Concurrent attempts while everything waits: at 100 a second, 20 s of them. */
 export const IN_FLIGHT_MAX = 2_000;
-/** Of the attempts that were due, this share was sent, or the row has proved nothing. */
+/** If less than this share of the due attempts was sent, the row has proved nothing. */
 const RATE_SHARE_MIN = 0.95;
-/** Before the harm, so that there is something to lose. */
+/** Load before the harm, so that there is something to lose. */
 const WARM_UP_MS = 1_500;
 
 const NS_PER_MS = 1_000_000;
@@ -29,7 +29,7 @@ export type RowReport = {
   readonly counts: Judgement['outcome']['counts'] & { readonly evaluatedAgain: number };
   readonly drainMs: number;
   readonly figures: Finding['figures'];
-  /** Promise by promise, the offending ids. */
+  /** The offending ids of each promise. */
   readonly broken: Record<string, readonly string[]>;
 };
 
@@ -38,16 +38,16 @@ export type RowOptions = {
   readonly seed: number;
   /** Default 120 s. */
   readonly drainMsMax?: number;
-  /** Attempts a second, unless the row has its own; default 100. */
+  /** Attempts a second, unless the row sets its own; default 100. */
   readonly perSecond?: number;
-  /** Whether an answer after its deadline breaks a promise; default true. Always shown. */
+  /** Whether an answer after its deadline breaks a promise; default true. It is always shown. */
   readonly timesDecide?: boolean;
 };
 
 /**
  * Runs one row: load, harm, drain, reconciliation.
  *
- * @throws Error where the load did not reach its rate, or the harness itself failed: nothing is proved then
+ * @throws Error if the load did not reach its rate, or the harness itself failed: nothing is proved then
  */
 export async function runRow(fault: Fault, system: ChaosSystem, options: RowOptions): Promise<RowReport> {
   await using scope = new AsyncDisposableStack();
@@ -59,7 +59,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   const ledger = new Ledger();
   const early: string[] = [];
   const receivers: Awaited<ReturnType<typeof receiveWebhooks>>[] = [];
-  // Straight to a gateway: what a receiver was told must be there by then. The answer does not wait for it.
+  // Polls a gateway directly: a delivered result must be there by then. The receiver's answer does not wait for it.
   const probe = system.gateways.map(({ url }) => makeCheckClient({ url, apiKey: app.apiKey }));
   const look = async (requestId: string, place: number): Promise<void> => {
     const polled = await probe[place % probe.length]?.poll(requestId).catch(() => undefined);

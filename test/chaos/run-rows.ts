@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts';
 import { type RowOptions, type RowReport, runRow } from './run-row.ts';
 import { warmUp } from './warm-up.ts';
 
-/** A row that could not be run at all proves nothing, and fails. */
+/** A row that could not run proves nothing, and fails. */
 export type RowResult = RowReport | { readonly id: string; readonly title: string; readonly failed: string };
 
 export const isWell = (row: RowResult): boolean => 'broken' in row && Object.keys(row.broken).length === 0;
@@ -12,23 +12,23 @@ type Options = RowOptions & {
   readonly portBase: number;
   readonly say: (line: string) => void;
   readonly done: (row: RowResult) => void;
-  /** Aborted where a person wants the run to end: what was started is taken down, and the process ends. */
+  /** Aborted when a person interrupts the run: the system is stopped, and the process ends. */
   readonly interrupted: AbortSignal;
 };
 
-/** As a shell says that a program ended by Ctrl-C. */
+/** A shell's exit code of a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
 /**
- * Runs rows one after the other; those of equal needs share a system, those that spoil theirs come last on it. After a
- * row that was not well the system is made anew, so that one failure is not told twice.
+ * Runs rows one after the other; rows with equal needs share a system, and rows that spoil it come last on it. After a
+ * row with a fault the system is replaced, so that one failure is not reported twice.
  */
 export async function runRows(faults: readonly Fault[], options: Options): Promise<RowResult[]> {
   const results: RowResult[] = [];
   let system: Promise<ChaosSystem> | undefined;
   let has = '';
   const end = async (): Promise<void> => {
-    // A system that did not start has stopped itself.
+    // A system that failed to start has stopped itself.
     const started = await system?.catch(() => undefined);
     system = undefined;
     await started?.[Symbol.asyncDispose]();

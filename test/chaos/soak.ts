@@ -5,28 +5,28 @@ import type { Fault, Scene } from './fault.ts';
 import { atMost, type Figure } from './measure.ts';
 import { metricsOf, sumOf } from './parts/process-facts.ts';
 
-/** Pause between two crashes. */
+/** The pause between two crashes. */
 const EVERY_S_MIN = 10;
 const EVERY_S_MAX = 30;
 const SAMPLE_INTERVAL_MS = 5_000;
-/** Fewer than this in a third and a service has told nothing about its growth. */
+/** With fewer samples than this in a third, a service's growth is unknown. */
 const SAMPLES_MIN = 2;
 const GROWTH_MAX = 1.1;
 const BYTES_PER_MIB = 2 ** 20;
 
-/** What one process said of itself at one instant. */
+/** The figures of one process at one instant. */
 export type Sample = {
   readonly atS: number;
   readonly service: string;
   readonly pid: number;
   readonly rssMib: number;
-  /** Without the connections of clients, which are theirs to open. */
+  /** Open handles without the connections of clients, which clients open. */
   readonly handles: number;
   /** p99 of the event loop's delay, ms. */
   readonly delayMs: number;
 };
 
-/** F24. What it sampled is in `samples` afterwards, for the plot. */
+/** F24. Its samples are in `samples` afterwards, for the plot. */
 export function makeSoak(samples: Sample[]): Fault {
   return {
     id: 'F24',
@@ -78,8 +78,8 @@ async function sampleUntil(
 }
 
 /**
- * The last third of the run against its first, of each service: memory, and open handles but for the connections of
- * clients. A process that was killed is followed by the one in its place, so both thirds have young ones and old ones.
+ * The last third of the run compared with its first, for each service: memory, and open handles without the connections
+ * of clients. A killed process is continued by its replacement, so both thirds have young and old processes.
  */
 export function growthOf(samples: readonly Sample[]): Figure[] {
   const endS = Math.max(...samples.map(({ atS }) => atS));
@@ -114,7 +114,7 @@ const PANELS = [
   { title: 'Event-loop delay, p99', yLabel: 'ms', of: ({ delayMs }: Sample) => delayMs },
 ] as const;
 
-/** What a soak sampled as one picture: a panel per figure, a colour per service, a line per process. */
+/** The samples of a soak as one picture: a panel per figure, a colour per service, a line per process. */
 export function drawSoak(samples: readonly Sample[]): string {
   const lives = [...Map.groupBy(samples, ({ service, pid }) => `${service} ${pid}`).values()];
   const lastMinute = Math.max(1, ...samples.map(({ atS }) => Math.round(atS / 60)));

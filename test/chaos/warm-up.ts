@@ -10,8 +10,8 @@ import { IN_FLIGHT_MAX, PER_SECOND } from './run-row.ts';
 const WARM_UP_MS = 8_000;
 
 /**
- * Puts a new system through some seconds of load: code that was just loaded runs slowly, and a row's figures are those
- * of a system that runs.
+ * Puts a new system under load for some seconds: freshly loaded code is slow, and a row's figures should be those of a
+ * warm system.
  */
 export async function warmUp(system: ChaosSystem): Promise<void> {
   await using scope = new AsyncDisposableStack();
@@ -30,6 +30,6 @@ export async function warmUp(system: ChaosSystem): Promise<void> {
   });
   await delay(WARM_UP_MS);
   await load.stop();
-  // Nothing of it is left to be delivered into a row.
+  // No delivery of the warm-up is left for a row.
   await gatherEvidence(ledger, client, receiver);
 }

@@ -2,10 +2,9 @@ import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { connectTestChains, type TestChains } from '../support/connect-test-chains.ts';
 import { type FaultKind, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 import type { Case } from './make-rules.ts';
-import type { NodeOracle } from './node-oracle.ts';
 import { CHAIN_ID } from './start-clients.ts';
 
-/** The ways of reading, and what an endpoint refuses that has nothing better. */
+/** The ways of reading, and the requests that an endpoint refuses so that nothing better is left. */
 export const WAYS = {
   reader: 'none',
   multicall3: 'no-override',
@@ -16,13 +15,13 @@ export type Way = keyof typeof WAYS;
 export type Outcome = 'granted' | 'denied' | UndeterminedCode;
 export type Judged = { readonly case: Case; readonly outcomes: readonly Outcome[] };
 
-/** Checks that are under way together, so that their reads share calls as in a busy evaluator. */
+/** Checks that run at the same time, so that their reads share calls as in a busy evaluator. */
 const AT_ONCE = 8;
 const ATTEMPT_TIMEOUT_MS = 30_000;
 const EVALUATION_MS_MAX = 120_000;
 
 /**
- * Has the evaluator judge every case through an endpoint that leaves it one way of reading.
+ * Makes the evaluator judge every case through an endpoint that leaves it one way of reading.
  *
  * @throws Error where a result is from another block than the oracle's, or was read in another way
  */
@@ -30,20 +29,23 @@ export async function judgeByWay(
   rpc: string,
   way: Way,
   cases: readonly Case[],
-  { block }: NodeOracle,
+  registry: string,
 ): Promise<Judged[]> {
   await using proxy = await startRpcFaultProxy({ target: rpc });
   await proxy.setFault(WAYS[way]);
-  await using chains = connectTestChains([{ chainId: CHAIN_ID, urls: [proxy.url] }], {
-    attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-    evaluationMsMax: EVALUATION_MS_MAX,
-  });
+  await using chains = connectTestChains(
+    [{ chainId: CHAIN_ID, urls: [proxy.url], delegateRegistry: registry }],
+    {
+      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+      evaluationMsMax: EVALUATION_MS_MAX,
+    },
+  );
   const judged: Judged[] = new Array(cases.length);
   let next = 0;
   const worker = async () => {
     for (let index = next++; index < cases.length; index = next++) {
       const one = cases[index] as Case;
-      judged[index] = { case: one, outcomes: await judgeCase(chains, one, way, `app_${index}`, block) };
+      judged[index] = { case: one, outcomes: await judgeCase(chains, one, way, `app_${index}`) };
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -52,13 +54,21 @@ export async function judgeByWay(
 
 async function judgeCase(
   chains: TestChains,
-  { account, rules, target }: Case,
+  { wallets, rules, target, block, isPast }: Case,
   way: Way,
   clientId: string,
-  block: NodeOracle['block'],
 ): Promise<Outcome[]> {
   const named = rules.map((rule, index) => ({ ...rule, roleId: String(index) }));
-  const { roles, errors, blocks } = await chains.judge({ account, clientId, rules: named });
+  const { accounts, vaults } = wallets;
+  const [account = ''] = accounts;
+  const group = {
+    account,
+    ...(accounts.length > 1 ? { accounts: [...accounts] } : {}),
+    ...(vaults.length > 0 ? { vaults: [...vaults] } : {}),
+  };
+  const atBlock = isPast ? { [CHAIN_ID]: block.number } : undefined;
+  const consistency = { blockTag: 'latest' as const, minBlock: {}, atBlock };
+  const { roles, errors, blocks } = await chains.judge({ ...group, clientId, rules: named, consistency });
   const read = blocks[CHAIN_ID];
   const where = `${target} by ${way}`;
   if (read !== undefined && (read.number !== block.number || read.hash !== block.hash))

@@ -1,43 +1,90 @@
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import type { Condition, Rule, TokenRule } from '#shared/contracts/rule.ts';
 import type { Deployment, Target } from './deploy-tokens.ts';
-import { NATIVE_DECIMALS, type NodeOracle } from './node-oracle.ts';
+import { makeNodeJudge, NATIVE_DECIMALS, type NodeJudge, type Wallets } from './judge-by-node.ts';
+import { composedRules } from './make-composed-rules.ts';
+import { contractRules } from './make-contract-rules.ts';
+import type { NodeOracle } from './node-oracle.ts';
 import { CHAIN_ID } from './start-clients.ts';
 
-/** Decimals of an amount that a rule can name. */
+/** Decimals of the amounts in rules. */
 const FRACTION_DIGITS_MAX = 36;
-/** Ids that the tokens have, lack and could not have. */
+/** Ids that the tokens have, lack and cannot have. */
 const IDS = [...Array.from({ length: 14 }, (_, id) => BigInt(id)), 2n ** 256n - 1n];
-/** Of a batch of 4 000: some 1.1, 2.6, 5.7 and 8.8 million gas each. */
+/** Ids of a batch of 4 000: about 1.1, 2.6, 5.7 and 8.8 million gas each. */
 const EXPENSIVE_IDS: Readonly<Record<string, readonly bigint[]>> = {
   Erc721aExpensive: [499n, 1_200n, 2_600n, 3_999n, 4_001n, 4_007n, 4_008n],
 };
 const SUMMED_IDS = [1n, 2n, 3n, 7n, 2n ** 256n - 1n];
-/** Of each kind, in one list. */
+/** All kinds in one list. */
 const IDS_PER_LIST = 3;
+/** The contracts that also get rules for several wallets, vaults and a past block. */
+const SHARED_TARGETS =
+  /^(Oz5|Oz1Erc20$|Solmate20|Solady|StakedAave|AssertStyle|CostlyErc20|TwoWords|Safe$|EIP-7702|nobody|precompile 4)/;
 
 /** The rules of one check. */
 export type Case = {
   readonly target: string;
-  readonly account: string;
-  readonly rules: readonly TokenRule[];
+  readonly wallets: Wallets;
+  readonly rules: readonly Rule[];
+  /** The verdicts by the node's own answers at the block. */
+  readonly judge: NodeJudge;
+  readonly block: NodeOracle['block'];
+  /** Whether the check names the block. */
+  readonly isPast: boolean;
 };
 
-/** Rules of every type for every contract and account, each at its boundary by what the node holds. */
-export async function makeCases({ accounts, targets }: Deployment, oracle: NodeOracle): Promise<Case[]> {
+type Source = Pick<Case, 'judge' | 'block' | 'isPast'> & { readonly oracle: NodeOracle };
+
+/** Rules of every type for every contract and person, each at its boundary by the node's answers. */
+export async function makeCases(deployment: Deployment, now: NodeOracle, past: NodeOracle): Promise<Case[]> {
+  const { accounts, targets, registry } = deployment;
+  const { key, safe, delegator, stranger } = accounts;
+  const sourceOf = (oracle: NodeOracle, isPast: boolean): Source => ({
+    oracle,
+    block: oracle.block,
+    isPast,
+    judge: makeNodeJudge(oracle, registry),
+  });
+  const alone = Object.values(accounts).map((account): Wallets => ({ accounts: [account], vaults: [] }));
+  const groups: Wallets[] = [
+    { accounts: [key, safe], vaults: [] },
+    { accounts: [stranger, delegator, safe], vaults: [] },
+    { accounts: [stranger], vaults: [key] },
+    { accounts: [stranger], vaults: [delegator] },
+    { accounts: [stranger, safe], vaults: [safe, delegator, key, key] },
+  ];
+  const shared = targets.filter(({ name }) => SHARED_TARGETS.test(name));
+  const [atHead, inPast] = [sourceOf(now, false), sourceOf(past, true)];
+  return [
+    ...(await casesOf(alone, targets, atHead)),
+    ...(await casesOf(groups, shared, atHead)),
+    ...(await casesOf([...alone, ...groups], shared, inPast)),
+  ];
+}
+
+async function casesOf(
+  people: readonly Wallets[],
+  targets: readonly Target[],
+  { oracle, ...at }: Source,
+): Promise<Case[]> {
   const cases: Case[] = [];
-  for (const { address: account } of accounts) {
+  for (const wallets of people) {
     const native: Base = { type: 'NATIVE', chainId: CHAIN_ID, roleId: '' };
-    const rules = boundaries(native, await oracle.nativeBalance(account), NATIVE_DECIMALS);
-    const ofTarget = async (target: Target): Promise<Case> => ({
-      target: target.name,
-      account,
-      rules: [
-        ...(await amountRules(target, account, oracle)),
-        ...(await ownerRules(target, account, oracle)),
-        ...(await sumRules(target, account, oracle)),
-      ],
-    });
-    cases.push({ target: 'native coin', account, rules }, ...(await Promise.all(targets.map(ofTarget))));
+    const amount = await at.judge.amountOf({ ...native, minToken: '1' }, wallets);
+    const rules = boundaries(native, amount, NATIVE_DECIMALS);
+    const ofTarget = async (target: Target): Promise<Case> => {
+      const simple = [
+        ...(await amountRules(target, wallets, oracle, at.judge)),
+        ...(await ownerRules(target, wallets, oracle)),
+        ...(await sumRules(target, wallets, at.judge)),
+        ...(await contractRules(target, wallets, oracle)),
+      ];
+      const isCostly = target.name in EXPENSIVE_IDS || target.name.startsWith('Costly');
+      const composed = isCostly ? [] : composedRules([...rules, ...simple] as Condition[], cases.length);
+      return { target: target.name, wallets, rules: [...simple, ...composed], ...at };
+    };
+    cases.push({ target: 'native coin', wallets, rules, ...at });
+    cases.push(...(await Promise.all(targets.map(ofTarget))));
   }
   return cases;
 }
@@ -57,7 +104,7 @@ function boundaries(base: Base, amount: bigint, decimals: number): TokenRule[] {
     { ...base, minToken: text(amount), maxToken: text(amount) },
     { ...base, minToken: text(amount === 0n ? 1n : amount) },
     { ...base, minToken: text(amount + 1n) },
-    // More digits than the token has: rounded up, so one unit more.
+    // More digits than the token has: the amount is rounded up, to one unit more.
     ...(decimals < FRACTION_DIGITS_MAX
       ? [{ ...base, minToken: withOneDigitMore(text(amount), decimals) }]
       : []),
@@ -65,26 +112,35 @@ function boundaries(base: Base, amount: bigint, decimals: number): TokenRule[] {
   ];
 }
 
-async function amountRules(target: Target, account: string, oracle: NodeOracle): Promise<TokenRule[]> {
-  const balance = await oracle.balanceOf(target.address, account);
+async function amountRules(
+  target: Target,
+  wallets: Wallets,
+  oracle: NodeOracle,
+  judge: NodeJudge,
+): Promise<TokenRule[]> {
   const decimals = await oracle.decimals(target.address);
-  const amount = typeof balance === 'bigint' ? balance : 0n;
-  const count = baseOf('ERC721', target);
-  const whole = boundaries(count, amount, 0).filter(({ minToken }) => !minToken.includes('.'));
-  const fungible = baseOf('ERC20', target);
+  const [count, fungible] = [baseOf('ERC721', target), baseOf('ERC20', target)];
+  const counted = await judge.amountOf({ ...count, minToken: '1' }, wallets);
+  const whole = boundaries(count, counted, 0).filter(({ minToken }) => !minToken.includes('.'));
   if (decimals === undefined || decimals > FRACTION_DIGITS_MAX)
     return [...whole, { ...fungible, minToken: '1' }];
+  const amount = await judge.amountOf({ ...fungible, minToken: '1' }, wallets);
   return [...whole, ...boundaries(fungible, amount, decimals)];
 }
 
-async function ownerRules(target: Target, account: string, oracle: NodeOracle): Promise<TokenRule[]> {
+async function ownerRules(
+  target: Target,
+  { accounts, vaults }: Wallets,
+  oracle: NodeOracle,
+): Promise<TokenRule[]> {
+  const people = new Set([...accounts, ...vaults].map(BigInt));
   const own: bigint[] = [];
   const others: bigint[] = [];
   const unknown: bigint[] = [];
   for (const id of [...IDS, ...(EXPENSIVE_IDS[target.name] ?? [])]) {
     const owner = await oracle.ownerOf(target.address, id);
     if (typeof owner !== 'bigint') unknown.push(id);
-    else (owner === BigInt(account) ? own : others).push(id);
+    else (people.has(owner) ? own : others).push(id);
   }
   const base = baseOf('ERC721', target);
   const few = (ids: readonly bigint[]) => ids.slice(0, IDS_PER_LIST);
@@ -112,14 +168,10 @@ async function ownerRules(target: Target, account: string, oracle: NodeOracle): 
   ];
 }
 
-async function sumRules(target: Target, account: string, oracle: NodeOracle): Promise<TokenRule[]> {
-  let sum = 0n;
-  for (const id of SUMMED_IDS) {
-    const balance = await oracle.balanceOfId(target.address, account, id);
-    if (typeof balance === 'bigint') sum += balance;
-  }
+async function sumRules(target: Target, wallets: Wallets, judge: NodeJudge): Promise<TokenRule[]> {
   const base = baseOf('ERC1155', target);
-  const listed = boundaries({ ...base, tokenId: SUMMED_IDS.join(',') }, sum, 0);
+  const summed = { ...base, tokenId: SUMMED_IDS.join(',') };
+  const listed = boundaries(summed, await judge.amountOf({ ...summed, minToken: '1' }, wallets), 0);
   return [
     ...listed.filter(({ minToken }) => !minToken.includes('.')),
     { ...base, tokenId: '1', minToken: '1' },

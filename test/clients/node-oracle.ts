@@ -1,4 +1,3 @@
-import type { TokenRule } from '#shared/contracts/rule.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 
 /** Source of the selectors: the standards ERC-20, ERC-165, ERC-721 and ERC-1155. */
@@ -9,18 +8,16 @@ const SELECTORS = {
   ownerOf: '6352211e',
   supportsInterface: '01ffc9a7',
 } as const;
-/** ERC721 as it is, and as the draft was when the first collections were deployed. */
+/** ERC721's interface id, final and as in the draft when the first collections were deployed. */
 const ERC721_IDS = ['80ac58cd', '9a20483d'] as const;
 const DECIMALS_MAX = 255n;
 const CALLS_AT_ONCE_MAX = 4;
 const TRIES_MAX = 6;
-export const NATIVE_DECIMALS = 18;
 
-/** What the node says to one call: a word, a revert, or anything else, which is no answer. */
+/** The node's answer to one call: a word, a revert, or anything else, which is no answer. */
 export type Answer = bigint | 'reverted' | 'none';
-export type OracleVerdict = 'granted' | 'denied' | 'open';
-/** An amount lies between these; without `most` it has no known upper end. */
-type Bounds = { readonly least: bigint; readonly most?: bigint };
+/** The result of a call: its data, its revert, or neither, which says nothing about the contract. */
+export type Returned = { readonly data: string } | 'reverted-with-data' | 'reverted-without-data' | 'none';
 
 export type NodeOracle = {
   readonly block: { readonly number: number; readonly hash: string };
@@ -30,21 +27,24 @@ export type NodeOracle = {
   /** Absent where amounts cannot be scaled. */
   decimals(contract: string): Promise<number | undefined>;
   nativeBalance(account: string): Promise<bigint>;
-  judge(rule: TokenRule, account: string): Promise<OracleVerdict>;
+  /** Whether the contract claims by ERC165 to be an ERC721. */
+  isErc721(contract: string): Promise<boolean>;
+  /** Any call; its data is hex with `0x`. */
+  returned(contract: string, data: string): Promise<Returned>;
 };
 
 /**
- * Asks the node itself what a rule must come to at its newest block: plain calls, one by one, by rules of its own
- * that come from the wire contract and share nothing with the evaluator. `open` where the contract does not say: then no
- * verdict is right.
+ * Reads from the node itself at its newest block, or at an earlier one: plain calls, one by one, that share nothing with
+ * the evaluator.
  */
-export async function askNode(rpc: string): Promise<NodeOracle> {
+export async function askNode(rpc: string, at: number | 'latest' = 'latest'): Promise<NodeOracle> {
   const post = makePatientCaller(rpc);
-  const head = (await callJsonRpc(rpc, 'eth_getBlockByNumber', ['latest', false])) as {
+  const place = at === 'latest' ? at : `0x${at.toString(16)}`;
+  const head = (await callJsonRpc(rpc, 'eth_getBlockByNumber', [place, false])) as {
     number: string;
     hash: string;
   };
-  const known = new Map<string, Promise<Answer>>();
+  const known = new Map<string, Promise<Returned>>();
   const codes = new Map<string, Promise<unknown>>();
 
   async function hasCode(contract: string): Promise<boolean> {
@@ -53,27 +53,35 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
     return (await code) !== '0x';
   }
 
-  async function ask(contract: string, data: string): Promise<Answer> {
+  async function ask(contract: string, data: string): Promise<Returned> {
     if (!(await hasCode(contract))) return 'none';
     try {
-      const answer = await post('eth_call', [{ to: contract, data: `0x${data}` }, head.number]);
-      return typeof answer === 'string' && answer.length === 66 ? BigInt(answer) : 'none';
+      const answer = await post('eth_call', [{ to: contract, data }, head.number]);
+      return typeof answer === 'string' ? { data: answer } : 'none';
     } catch (error) {
       if (!isNodesWord(error)) throw error;
-      return /revert/i.test(String(error)) ? 'reverted' : 'none';
+      if (!/revert/i.test(error.message)) return 'none';
+      return holdsBytes(error.cause) ? 'reverted-with-data' : 'reverted-without-data';
     }
   }
 
   /** Each call once. */
-  function call(contract: string, data: string): Promise<Answer> {
+  function returned(contract: string, data: string): Promise<Returned> {
     const key = `${contract}/${data}`;
     const answer = known.get(key) ?? ask(contract, data);
     known.set(key, answer);
     return answer;
   }
 
-  const oracle: NodeOracle = {
+  async function call(contract: string, data: string): Promise<Answer> {
+    const answer = await returned(contract, `0x${data}`);
+    if (typeof answer === 'object') return answer.data.length === 66 ? BigInt(answer.data) : 'none';
+    return answer === 'none' ? answer : 'reverted';
+  }
+
+  return {
     block: { number: Number(head.number), hash: head.hash },
+    returned,
     balanceOf: (contract, account) => call(contract, SELECTORS.balanceOf + word(account)),
     balanceOfId: (contract, account, id) => call(contract, SELECTORS.balanceOfId + word(account) + word(id)),
     ownerOf: (contract, id) => call(contract, SELECTORS.ownerOf + word(id)),
@@ -82,50 +90,16 @@ export async function askNode(rpc: string): Promise<NodeOracle> {
       return typeof answer === 'bigint' && answer <= DECIMALS_MAX ? Number(answer) : undefined;
     },
     nativeBalance: async (account) => BigInt(String(await post('eth_getBalance', [account, head.number]))),
-    async judge(rule, account) {
-      const decimals = await decimalsOf(rule, oracle);
-      if (decimals === undefined) return 'open';
-      const min = scale(rule.minToken, decimals, 'up');
-      const max = rule.maxToken === undefined ? undefined : scale(rule.maxToken, decimals, 'down');
-      return compare(await boundsOf(rule, account), min, max);
+    async isErc721(contract) {
+      const marks = ERC721_IDS.map((id) => call(contract, SELECTORS.supportsInterface + id.padEnd(64, '0')));
+      return (await Promise.all(marks)).includes(1n);
     },
   };
-
-  async function boundsOf(rule: TokenRule, account: string): Promise<Bounds> {
-    const { type, contractAddress: contract = '', tokenId } = rule;
-    if (type === 'NATIVE') return exactly(await oracle.nativeBalance(account));
-    if (tokenId === undefined) {
-      const balance = await oracle.balanceOf(contract, account);
-      return typeof balance === 'bigint' ? exactly(balance) : { least: 0n };
-    }
-    const ids = idsOf(tokenId);
-    return type === 'ERC1155' ? sumOf(contract, account, ids) : countOf(contract, account, ids);
-  }
-
-  async function sumOf(contract: string, account: string, ids: readonly bigint[]): Promise<Bounds> {
-    const balances = await Promise.all(ids.map((id) => oracle.balanceOfId(contract, account, id)));
-    const least = balances.reduce<bigint>((sum, balance) => sum + (isWord(balance) ? balance : 0n), 0n);
-    return balances.every(isWord) ? exactly(least) : { least };
-  }
-
-  /** An id that reverts belongs to nobody, provided that the contract is an ERC721. */
-  async function countOf(contract: string, account: string, ids: readonly bigint[]): Promise<Bounds> {
-    const owners = await Promise.all(ids.map((id) => oracle.ownerOf(contract, id)));
-    const marks = await Promise.all(
-      ERC721_IDS.map((id) => call(contract, SELECTORS.supportsInterface + id.padEnd(64, '0'))),
-    );
-    const isErc721 = owners.some(isWord) || marks.includes(1n);
-    const least = BigInt(owners.filter((owner) => owner === BigInt(account)).length);
-    const open = owners.filter((owner) => owner === 'none' || (owner === 'reverted' && !isErc721));
-    return { least, most: least + BigInt(open.length) };
-  }
-
-  return oracle;
 }
 
 /**
- * Calls a few at a time, and again where the node gave no answer in time: some clients take seconds for one call of
- * 50 million gas, and what the node did not say must not pass for its word.
+ * Makes a few calls at a time, and repeats those that timed out: some clients take seconds for one call of 50 million
+ * gas, and a missing answer must not count as an answer.
  */
 function makePatientCaller(rpc: string) {
   const lanes: Promise<unknown>[] = Array.from({ length: CALLS_AT_ONCE_MAX }, () => Promise.resolve());
@@ -147,36 +121,14 @@ async function tryToCall(rpc: string, method: string, params: readonly unknown[]
     }
 }
 
-/** Whether the node answered by an error of JSON-RPC, and not at all otherwise. */
-const isNodesWord = (error: unknown): boolean =>
+/** Whether the node answered with a JSON-RPC error, as opposed to no answer. */
+const isNodesWord = (error: unknown): error is Error =>
   error instanceof Error && /^eth_[A-Za-z]+: /.test(error.message);
 
-const isWord = (answer: Answer): answer is bigint => typeof answer === 'bigint';
-const exactly = (amount: bigint): Bounds => ({ least: amount, most: amount });
+/** Whether an error's data is bytes: as text, or where Hardhat puts it. */
+function holdsBytes(data: unknown): boolean {
+  const text = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
+  return /0x[0-9a-f]{2}/i.test(String(text));
+}
+
 const word = (value: string | bigint): string => BigInt(value).toString(16).padStart(64, '0');
-
-/** The one verdict that every amount within the bounds gives. */
-function compare({ least, most }: Bounds, min: bigint, max: bigint | undefined): OracleVerdict {
-  if (least >= min && (max === undefined || (most !== undefined && most <= max))) return 'granted';
-  if ((most !== undefined && most < min) || (max !== undefined && least > max)) return 'denied';
-  return least === most ? 'denied' : 'open';
-}
-
-async function decimalsOf(
-  { type, contractAddress = '' }: TokenRule,
-  oracle: NodeOracle,
-): Promise<number | undefined> {
-  if (type === 'NATIVE') return NATIVE_DECIMALS;
-  return type === 'ERC20' ? oracle.decimals(contractAddress) : 0;
-}
-
-function idsOf(text: string): bigint[] {
-  return [...new Set(text.split(',').map(BigInt))];
-}
-
-/** Whole tokens as text in the smallest unit. */
-function scale(text: string, decimals: number, round: 'up' | 'down'): bigint {
-  const [whole = '0', fraction = ''] = text.split('.');
-  const exact = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'));
-  return exact + (round === 'up' && /[1-9]/.test(fraction.slice(decimals)) ? 1n : 0n);
-}

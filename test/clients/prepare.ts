@@ -12,15 +12,15 @@ const GETH = 'github.com/ethereum/go-ethereum/cmd/geth';
 const GETH_VERSION = 'v1.17.7';
 
 export type Prepared = {
-  /** Has the packages in its `node_modules`. */
+  /** The folder whose `node_modules` has the packages. */
   readonly packages: string;
-  /** The program; absent on a machine without Go. */
+  /** The path of go-ethereum; absent on a machine without Go. */
   readonly geth?: string;
 };
 
 /**
- * Brings clients and token sources into the user's cache, where every checkout finds them. They have a lockfile of
- * their own and stay out of the project's packages: 700 MB that only this lane needs.
+ * Installs clients and token sources in the user's cache, where every checkout finds them. They have their own lockfile
+ * and stay out of the project's packages: 700 MB that only this test lane needs.
  */
 export async function prepare(): Promise<Prepared> {
   const { cache } = locate();

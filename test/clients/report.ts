@@ -1,8 +1,8 @@
-import type { TokenRule } from '#shared/contracts/rule.ts';
+import type { Condition } from '#shared/contracts/rule.ts';
 import type { Judged, Outcome, Way } from './judge-by-way.ts';
-import type { NodeOracle } from './node-oracle.ts';
+import type { Case } from './make-rules.ts';
 
-/** What a contract may cost beyond what any check pays for: such a rule stays open although a plain call decides it. */
+/** Reads that cost more gas than a check allows: such a rule is undetermined although a plain call decides it. */
 const MAY_BE_MISSED_FOR: ReadonlySet<Outcome> = new Set<Outcome>(['gas-exhausted']);
 
 type ByWay = { readonly way: Way; readonly judged: readonly Judged[] };
@@ -14,7 +14,7 @@ export type WayReport = {
   readonly decidedCount: number;
   /** Rules without a verdict, by code. */
   readonly undetermined: Counts;
-  /** Those of them that the node's own answers decide. */
+  /** The rules without a verdict that the node's own answers decide. */
   readonly missed: Counts;
   readonly wrong: readonly string[];
   readonly missedWithoutReason: readonly string[];
@@ -29,20 +29,20 @@ export type ClientReport = {
 
 const isDecided = (outcome: Outcome | undefined): boolean => outcome === 'granted' || outcome === 'denied';
 
-/** Holds each outcome of one way to the oracle's verdict. */
-export async function compareWithNode({ way, judged }: ByWay, oracle: NodeOracle): Promise<WayReport> {
+/** Compares each outcome of one way with the verdict by the node's own answers. */
+export async function compareWithNode({ way, judged }: ByWay): Promise<WayReport> {
   const undetermined: Counts = {};
   const missed: Counts = {};
   const wrong: string[] = [];
   const missedWithoutReason: string[] = [];
   let ruleCount = 0;
-  for (const { rule, account, target, outcome } of eachRule(judged)) {
+  for (const { rule, case: one, outcome } of eachRule(judged)) {
     ruleCount += 1;
-    const truth = await oracle.judge(rule, account);
+    const truth = await one.judge.judge(rule, one.wallets);
     const isMissed = !isDecided(outcome) && truth !== 'open';
     if (!isDecided(outcome)) add(undetermined, outcome);
     if (isMissed) add(missed, outcome);
-    const line = `${way}, ${target}: ${outcome}, by the node ${truth}: ${describe(rule, account)}`;
+    const line = `${way}, ${one.target}: ${outcome}, by the node ${truth}: ${describe(rule, one)}`;
     if (isDecided(outcome) && outcome !== truth) wrong.push(line);
     if (isMissed && !MAY_BE_MISSED_FOR.has(outcome)) missedWithoutReason.push(line);
   }
@@ -54,42 +54,36 @@ export async function compareWithNode({ way, judged }: ByWay, oracle: NodeOracle
 export function findDisagreements(byWay: readonly ByWay[]): string[] {
   const outcomesOf = byWay.map(({ way, judged }) => ({ way, rules: [...eachRule(judged)] }));
   const [first] = outcomesOf;
-  return (first?.rules ?? []).flatMap(({ rule, account, target }, index) => {
+  return (first?.rules ?? []).flatMap(({ rule, case: one }, index) => {
     const outcomes = outcomesOf.map(({ way, rules }) => ({ way, outcome: rules[index]?.outcome }));
     const decided = outcomes.filter(({ outcome }) => isDecided(outcome));
     if (new Set(decided.map(({ outcome }) => outcome)).size < 2) return [];
     const list = outcomes.map(({ way, outcome }) => `${outcome} by ${way}`).join(', ');
-    return [`${target}: ${list}: ${describe(rule, account)}`];
+    return [`${one.target}: ${list}: ${describe(rule, one)}`];
   });
 }
 
-type RuleOutcome = {
-  readonly rule: TokenRule;
-  readonly account: string;
-  readonly target: string;
-  readonly outcome: Outcome;
-};
+type RuleOutcome = { readonly rule: Condition; readonly case: Case; readonly outcome: Outcome };
 
 function* eachRule(judged: readonly Judged[]): Generator<RuleOutcome> {
   for (const { case: one, outcomes } of judged)
     for (const [index, outcome] of outcomes.entries())
-      yield { rule: one.rules[index] as TokenRule, account: one.account, target: one.target, outcome };
+      yield { rule: one.rules[index] as Condition, case: one, outcome };
 }
 
-function describe({ chainId: _, roleId: __, ...rule }: TokenRule, account: string): string {
-  return `${JSON.stringify(rule)} of ${account}`;
-}
+const describe = (rule: Condition, { wallets, block, isPast }: Case): string =>
+  `${JSON.stringify(rule)} of ${JSON.stringify(wallets)}${isPast ? ` at ${block.number}` : ''}`;
 
 function add(counts: Counts, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-/** Whether nothing in a report may stay as it is. */
+/** Whether a report has a fault that must be fixed. */
 export const isClean = ({ ways, disagreements }: ClientReport): boolean =>
   disagreements.length === 0 &&
   ways.every(({ wrong, missedWithoutReason }) => wrong.length === 0 && missedWithoutReason.length === 0);
 
-/** Faults that are printed of each kind: one cause often shows in hundreds of rules. */
+/** Faults that are printed of each kind: one cause often appears in hundreds of rules. */
 const FAULTS_SHOWN_MAX = 10;
 
 export function formatReport({ client, tokenCount, ways, disagreements }: ClientReport): string {

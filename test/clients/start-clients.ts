@@ -12,7 +12,7 @@ import type { Prepared } from './prepare.ts';
 
 export const CHAIN_ID = 31_337;
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
-/** The phrase whose accounts every local chain pays; go-ethereum is told to pay the ninth, which deploys. */
+/** The phrase of the accounts that every local chain funds; go-ethereum funds only the ninth, which deploys. */
 const PHRASE = 'test test test test test test test test test test test junk';
 const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 const GAS_LIMIT = 60_000_000;
@@ -20,9 +20,9 @@ const UP_TIMEOUT_MS = 90_000;
 
 export type Client = {
   readonly name: string;
-  /** Whether it knows accounts with delegated code. */
+  /** Whether it supports accounts with delegated code. */
   readonly hasEip7702: boolean;
-  /** Starts the client with Multicall3 at its address. Why it cannot be started on this machine, where it cannot. */
+  /** Starts the client with Multicall3 at its address, or returns why this machine cannot start it. */
   start(prepared: Prepared): Promise<RunningClient | string>;
 };
 
@@ -45,7 +45,7 @@ async function startAnvil(): Promise<RunningClient> {
 async function startGeth({ geth }: Prepared): Promise<RunningClient | string> {
   if (geth === undefined) return 'Go is not installed, and go-ethereum is built with it';
   return startInFolder(async (folder, port) => {
-    // No call sets code on this client: Multicall3 is there from the first block.
+    // This client has no call that sets code: Multicall3 is in the genesis block.
     const genesis = {
       config: { ...GETH_FORKS, chainId: CHAIN_ID },
       difficulty: '0x0',
@@ -65,13 +65,13 @@ async function startGeth({ geth }: Prepared): Promise<RunningClient | string> {
   });
 }
 
-/** Blocks are made only where the queues of withdrawals and consolidations have code (EIP-7002, EIP-7251); here they are empty. */
+/** Blocks are produced only if the withdrawal and consolidation queues have code (EIP-7002, EIP-7251); here the queues stay empty. */
 const GETH_QUEUES = [
   '0x00000961Ef480Eb55e80D19ad83579A64c007002',
   '0x0000BBdDc7CE488642fb579F8B00f3a590007251',
 ] as const;
 
-/** The forks up to the one that brought accounts with code (EIP-7702), from the first block. */
+/** The forks up to the one that introduced accounts with code (EIP-7702), from the first block. */
 const GETH_FORKS = {
   homesteadBlock: 0,
   eip150Block: 0,
@@ -110,7 +110,7 @@ async function startHardhat(
   config: object,
 ): Promise<RunningClient> {
   const running = await startInFolder(async (folder, port) => {
-    // It runs only where a package of its very name is installed.
+    // Hardhat runs only where a package named exactly so is installed.
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(join(packages, 'node_modules', name), join(folder, 'node_modules', 'hardhat'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
@@ -138,7 +138,7 @@ async function startGanache({ packages }: Prepared): Promise<RunningClient> {
   return running;
 }
 
-/** A run that is cut short leaves no client behind. Returns what undoes that. */
+/** Stops a client when the run is interrupted. Returns a function that removes this handler. */
 function killAtExit(pid: number): () => void {
   const kill = () => void process.kill(pid, 'SIGKILL');
   process.once('exit', kill);
@@ -147,7 +147,7 @@ function killAtExit(pid: number): () => void {
 
 type Command = { readonly program: string; readonly args: readonly string[]; readonly cwd?: string };
 
-/** Starts a client that keeps its files in a folder of its own, which goes away with it. */
+/** Starts a client that keeps its files in a temporary folder, which is removed with it. */
 async function startInFolder(
   prepareCommand: (folder: string, port: number) => Promise<Command>,
 ): Promise<RunningClient> {

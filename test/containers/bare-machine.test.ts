@@ -1,9 +1,9 @@
 // A newcomer's machine: Node and nothing else. The README's two commands must install what they need, and work.
-// BARE_MACHINE_TESTS narrows the second one, which takes as long as all tests do: `test/e2e/health test/integration/…`.
+// BARE_MACHINE_TESTS narrows the second command, which runs all tests: `test/e2e/health test/integration/…`.
 import { type BareMachine, startBareMachine, whyMissing } from './bare-machine.ts';
 
 const DEBIAN_12 = 'node:24-bookworm-slim';
-/** Newer releases, with other packages; the first that can be had. */
+/** Newer Node releases, with other packages; the first available one is used. */
 const NEWER = ['node:24-trixie-slim', 'node:24-trixie'];
 const START_TIMEOUT_MS = 30 * 60_000;
 const TEST_TIMEOUT_MS = 120 * 60_000;
@@ -62,5 +62,5 @@ if (newer !== undefined) describeMachine(newer);
 else
   describe('a newer release', () => {
     const why = NEWER.map((image) => `${image}: ${reasons.get(image)}`).join('; ');
-    test.skip(`is not to be had: ${why}`, () => undefined);
+    test.skip(`is not available: ${why}`, () => undefined);
   });

@@ -8,7 +8,7 @@ import { type SpawnedProcess, spawnProgram } from '../support/spawn-process.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROJECT = '/home/rolecall';
 const PULL_TIMEOUT_MS = 120_000;
-/** What a machine behind a proxy sets; both spellings of the first three are in use. */
+/** The variables that a machine behind a proxy sets; both spellings of the first three are in use. */
 const NETWORK_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'MAVEN_OPTS'];
 const CERTIFICATES = '/etc/rolecall-certificates.pem';
 
@@ -24,7 +24,7 @@ export type BareMachine = AsyncDisposable & {
   readonly run: (...command: string[]) => Promise<Finished>;
 };
 
-/** Why an image is not to be had, or undefined where it is here or can be pulled. */
+/** Why an image is not available, or undefined where it is here or can be pulled. */
 export function whyMissing(image: string): string | undefined {
   if (spawnSync('docker', ['image', 'inspect', image]).status === 0) return undefined;
   const pull = spawnSync('docker', ['pull', '--quiet', image], {
@@ -36,8 +36,8 @@ export function whyMissing(image: string): string | undefined {
 }
 
 /**
- * Starts a container of an image that holds Node and nothing else, with the project's files in it as a checkout has
- * them: no packages, no cache. It gets this machine's proxy and certificates. Disposal removes it.
+ * Starts a container of an image that contains only Node, with a checkout of the project: no packages, no cache. It
+ * gets this machine's proxy and certificates. Disposal removes it.
  */
 export async function startBareMachine(image: string): Promise<BareMachine> {
   await using stack = new AsyncDisposableStack();
@@ -72,7 +72,7 @@ function networkOptions(): string[] {
   ];
 }
 
-/** Every file that git knows or would add. */
+/** Every file that git tracks or would add. */
 async function copyProject(id: string): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-bare-'));
   try {

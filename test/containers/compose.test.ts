@@ -1,5 +1,5 @@
-// The images are built and the whole compose file is started, as an operator does it, with real containers of everything.
-// Checks of all modes come in while it is scaled and restarted: it must be safe by its settings, and lose nothing.
+// The images are built and the whole compose file is started as an operator starts it, with real containers only.
+// Checks of all modes arrive while it is scaled and restarted: its settings must be safe, and nothing may be lost.
 import { globSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { demoRules } from '../support/demo-rules.ts';
@@ -8,7 +8,7 @@ import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
 import { type ComposedSystem, startCompose, untilQuery } from './start-compose.ts';
 
-/** Every folder of a service that runs as a process is a service of the compose file, under its name. */
+/** Every folder of a service with a process is a service of the compose file, under the same name. */
 const SERVICES = globSync('services/*/main.ts').map((file) => basename(dirname(file)));
 
 let system: ComposedSystem;
@@ -38,7 +38,7 @@ const healthy = async (service: string): Promise<number> =>
   (await inspect(service)).filter(({ State }) => State.Health?.Status === 'healthy').length;
 
 test.each([...SERVICES, 'chain'])(
-  '%s runs healthy, as no superuser, on a file system that nobody writes to',
+  '%s runs healthy, without root rights, on a read-only file system',
   async (service) => {
     const [container] = await inspect(service);
     expect(container?.State.Health?.Status).toBe('healthy');
@@ -53,7 +53,7 @@ test.each([...SERVICES, 'chain'])(
   },
 );
 
-test('the image holds what a service needs to run and no tool of its development', async () => {
+test('the image contains the packages that a service needs at runtime, and no development tool', async () => {
   const look =
     'for (const name of ["jest", "node", "solc", "typescript"]) if (fs.existsSync(`node_modules/${name}`)) console.log(name)';
   expect(await system.compose('exec', '-T', 'gateway', 'node', '-e', look)).toBe('');
@@ -61,7 +61,7 @@ test('the image holds what a service needs to run and no tool of its development
   expect((await system.compose('exec', '-T', 'gateway', 'node', '-e', tests)).trim()).toBe('0');
 });
 
-test('a check is answered at once, to be polled and by a signed webhook, with the same verdicts', async () => {
+test('a check gets the same verdicts in a sync answer, by poll and by a signed webhook', async () => {
   const { chain, client, ready, receiverHost } = system;
   const { erc20, erc721, erc1155 } = demoRules(chain);
   const check = {
@@ -96,7 +96,7 @@ test('the portal serves its page', async () => {
   expect(page.headers.get('content-type')).toContain('text/html');
 });
 
-test('Prometheus reads every process, and none of its rules is broken', async () => {
+test('Prometheus scrapes every process, and all of its rules work', async () => {
   const up = await untilQuery(system.prometheus, 'up{job="rolecall"}', 'service', (values) =>
     SERVICES.every((service) => values.get(service) === 1),
   );
@@ -108,7 +108,7 @@ test('Prometheus reads every process, and none of its rules is broken', async ()
   expect(health.filter((state) => state === 'err')).toEqual([]);
 });
 
-test('going from one evaluator to three and back under load loses nothing', async () => {
+test('scaling from one evaluator to three and back under load loses nothing', async () => {
   const scale = (count: number) =>
     system.compose('up', '--detach', '--no-recreate', '--wait', '--scale', `evaluator=${count}`);
   const { faults, counts } = await reconcileUnderLoad(system, async () => {
@@ -121,7 +121,7 @@ test('going from one evaluator to three and back under load loses nothing', asyn
   expect(counts.undetermined).toBe(0);
 });
 
-test('a result outlives a stop and start of everything', async () => {
+test('a result survives a stop and start of all containers', async () => {
   const { chain, client } = system;
   const before = await client.checkAndWait({ account: chain.holder, rules: [demoRules(chain).erc20()] });
   const requestId = before.body.requestId ?? '';
@@ -135,7 +135,7 @@ test('a result outlives a stop and start of everything', async () => {
   });
 });
 
-test('nothing was killed for want of memory, and every process ends by itself when it is told to', async () => {
+test('no process was killed for lack of memory, and each one exits by itself on a stop', async () => {
   for (const service of SERVICES)
     for (const { State } of await inspect(service)) expect(State.OOMKilled).toBe(false);
   const ids = (await system.compose('ps', '--quiet', ...SERVICES)).split('\n').filter(Boolean);

@@ -6,7 +6,7 @@ import type { DemoChain } from '../support/demo-rules.ts';
 import { spawnProgram } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** Private networks: an engine takes the project's from one of these. */
+/** Private networks; the project's network gets one of these. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const CHAIN_ID = 31_337;
 
@@ -18,9 +18,9 @@ export type ComposedSystem = AsyncDisposable & {
   readonly client: CheckClient;
   readonly portal: string;
   readonly prometheus: string;
-  /** Where containers find this machine. */
+  /** The address of this machine for containers. */
   readonly receiverHost: string;
-  /** Runs `docker compose` with the project's name and settings; what it printed. */
+  /** Runs `docker compose` with the project's name and settings, and returns its output. */
   readonly compose: (...args: string[]) => Promise<string>;
   /** Runs `docker` itself. */
   readonly docker: (...args: string[]) => Promise<string>;
@@ -28,9 +28,9 @@ export type ComposedSystem = AsyncDisposable & {
 
 /**
  * Builds the images and starts the project's compose file under a name and on ports of its own. Disposal stops it and
- * removes what it has left, volumes too.
+ * removes everything that it leaves behind, volumes too.
  *
- * @throws Error with what the engine said
+ * @throws Error with the engine's message
  */
 export async function startCompose(): Promise<ComposedSystem> {
   const project = `rolecall-test-${randomBytes(4).toString('hex')}`;
@@ -98,12 +98,8 @@ async function runDocker(
   return child.stdout();
 }
 
-/** The values of a query, by the label that is named. */
-export async function queryPrometheus(
-  url: string,
-  query: string,
-  label: string,
-): Promise<Map<string, number>> {
+/** The values of a query, by the given label. */
+async function queryPrometheus(url: string, query: string, label: string): Promise<Map<string, number>> {
   const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query })}`);
   const { data } = (await response.json()) as {
     data: { result: { metric: Record<string, string>; value: [number, string] }[] };
@@ -111,14 +107,14 @@ export async function queryPrometheus(
   return new Map(data.result.map(({ metric, value }) => [metric[label] ?? '', Number(value[1])]));
 }
 
-/** Waits until a query gives what is expected of it. */
+/** Waits until a query gives the expected values. */
 export const untilQuery = (
   url: string,
   query: string,
   label: string,
   isMet: (values: Map<string, number>) => boolean,
 ): Promise<Map<string, number>> =>
-  waitUntil(`Prometheus to say otherwise of ${query}`, async () => {
+  waitUntil(`Prometheus to answer ${query} as expected`, async () => {
     const values = await queryPrometheus(url, query, label);
     return isMet(values) && values;
   });

@@ -1,8 +1,9 @@
-"""Makes generated bodies meet what JSON Schema cannot say, so that they get past validation and deep inside.
+"""Makes generated requests meet what JSON Schema cannot say, so that they get past validation and deep inside.
 
-Only values that match the schema are touched, so a body made invalid on purpose stays invalid.
+Only values that match the schema are touched, so a request made invalid on purpose stays invalid.
 """
 
+import json
 import os
 import re
 
@@ -10,38 +11,134 @@ import schemathesis
 
 ADDRESS = re.compile(r"^0x[0-9a-fA-F]{40}$")
 BLOCK_KEY = re.compile(r"^[1-9][0-9]{0,15}$")
+DOCUMENT_ID = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
 SAFE_INTEGER_MAX = 2**53 - 1
 CHAIN_ID = int(os.environ["FUZZ_CHAIN_ID"])
 CONTRACTS = os.environ["FUZZ_CONTRACTS"].split(",")
+CALLBACK_URL = os.environ["FUZZ_CALLBACK_URL"]
+CHECK_ID = os.environ["FUZZ_CHECK_ID"]
+BATCH_ID = os.environ["FUZZ_BATCH_ID"]
+# So few that what one request stores, another reads, changes and deletes. The first is there from the start.
+NAMES = ["kept", "second", "third"]
+MEMBERS = ["0x" + "1" * 40, "member-2"]
 
 
-def lowered(holder, member):
-    if isinstance(holder.get(member), str) and ADDRESS.match(holder[member]):
-        holder[member] = holder[member].lower()
+def lowered(text):
+    return text.lower() if isinstance(text, str) and ADDRESS.match(text) else text
 
 
 def is_number(value):
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= SAFE_INTEGER_MAX
 
 
-@schemathesis.hook
-def map_body(context, body):
-    if not isinstance(body, dict):
-        return body
-    lowered(body, "account")
-    rules = body.get("rules")
+def one_of(names, text):
+    """The same text always becomes the same name."""
+    return names[sum(text.encode("utf-8", "replace")) % len(names)]
+
+
+def mend_addresses(holder):
+    """EIP-55 checksums: lower case needs none."""
+    for member in ("account", "contractAddress"):
+        if member in holder:
+            holder[member] = lowered(holder[member])
+    for member in ("accounts", "vaults"):
+        if isinstance(holder.get(member), list):
+            holder[member] = [lowered(value) for value in holder[member]]
+
+
+def mend_rules(rules):
     for index, rule in enumerate(rules if isinstance(rules, list) else []):
         if not isinstance(rule, dict):
             continue
-        lowered(rule, "contractAddress")
+        mend_addresses(rule)
         if is_number(rule.get("chainId")):
             rule["chainId"] = CHAIN_ID
         # Half of the contracts exist, so that rules are decided as well as undetermined.
-        if isinstance(rule.get("contractAddress"), str) and ADDRESS.match(rule["contractAddress"]) and index % 2 == 0:
+        address = rule.get("contractAddress")
+        if isinstance(address, str) and ADDRESS.match(address) and index % 2 == 0:
             rule["contractAddress"] = CONTRACTS[index % len(CONTRACTS)]
+        # A composed rule has rules of its own.
+        mend_rules(rule.get("rules"))
+
+
+def mend_body(body):
+    if isinstance(body, list):
+        return [mend_body(line) for line in body]
+    if not isinstance(body, dict):
+        return lowered(body)
+    mend_addresses(body)
+    mend_rules(body.get("rules"))
+    if isinstance(body.get("add"), dict):
+        mend_addresses(body["add"])
+    for member in ("entries", "add"):
+        entries = body.get(member)
+        for index, entry in enumerate(entries if isinstance(entries, list) else []):
+            if isinstance(entry, dict):
+                mend_addresses(entry)
+            else:
+                entries[index] = lowered(entry)
+    if isinstance(body.get("ruleSet"), str) and DOCUMENT_ID.match(body["ruleSet"]):
+        body["ruleSet"] = one_of(NAMES, body["ruleSet"])
+    if isinstance(body.get("callbackUrl"), str) and re.match(r"^https?://[\x21-\x7e]+$", body["callbackUrl"]):
+        body["callbackUrl"] = CALLBACK_URL
     consistency = body.get("consistency")
-    if isinstance(consistency, dict) and isinstance(consistency.get("minBlock"), dict):
-        blocks = consistency["minBlock"]
-        if blocks and all(is_number(value) for value in blocks.values()) and all(map(BLOCK_KEY.match, blocks)):
-            consistency["minBlock"] = {str(CHAIN_ID): min(blocks.values()) % 100}
+    if isinstance(consistency, dict):
+        for member in ("minBlock", "atBlock"):
+            blocks = consistency.get(member)
+            if isinstance(blocks, dict) and blocks and all(map(is_number, blocks.values())) and all(map(BLOCK_KEY.match, blocks)):
+                consistency[member] = {str(CHAIN_ID): min(blocks.values()) % 60 + 1}
     return body
+
+
+@schemathesis.hook
+def map_body(context, body):
+    return mend_body(body)
+
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    if not isinstance(path_parameters, dict):
+        return path_parameters
+    label = context.operation.label
+    for name, value in path_parameters.items():
+        if not isinstance(value, str):
+            continue
+        if name == "id" and DOCUMENT_ID.match(value):
+            path_parameters[name] = one_of(NAMES, value)
+        elif name == "member" and value.isascii() and value.isprintable():
+            path_parameters[name] = one_of([value, *MEMBERS], value)
+        # Every second id is one that was issued.
+        elif name == "requestId" and value.isascii() and sum(value.encode()) % 2 == 0:
+            path_parameters[name] = BATCH_ID if "/batch/" in label else CHECK_ID
+    return path_parameters
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """OpenAPI describes NDJSON as text. Here it is an array, each item of which is sent as a line."""
+    entry = {"$ref": "#/components/schemas/BatchEntry"}
+    head = {**raw_schema["components"]["schemas"]["BatchRequest"]}
+    head["properties"] = {name: of for name, of in head["properties"].items() if name != "entries"}
+    head["required"] = [name for name in head.get("required", []) if name != "entries"]
+    only = lambda name, of: {
+        "type": "object",
+        "properties": {name: of},
+        "required": [name],
+        "additionalProperties": False,
+    }
+    lines = {
+        "/access-control/check-roles/batch": {"prefixItems": [head], "items": entry, "minItems": 2},
+        "/access-control/watches/{id}/members": {
+            "items": {"anyOf": [only("add", entry), only("remove", {"type": "string"})]},
+            "minItems": 1,
+        },
+    }
+    for path, schema in lines.items():
+        content = raw_schema["paths"][path]["post"]["requestBody"]["content"]
+        content["application/x-ndjson"]["schema"] = {"type": "array", **schema}
+
+
+@schemathesis.serializer("application/x-ndjson")
+def write_ndjson(context, value):
+    lines = value if isinstance(value, list) else [value]
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()

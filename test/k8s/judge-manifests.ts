@@ -32,7 +32,7 @@ type Selector = {
 };
 type Peer = { readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] } };
 
-/** As much of an object as is looked at here. */
+/** The members of an object that are checked here. */
 export type Manifest = {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -60,7 +60,7 @@ export type Manifest = {
 };
 
 const NAME_LABEL = 'app.kubernetes.io/name';
-/** Who may leave the private network, and who is given which keys. */
+/** The processes that may leave the private network, and those that get each key. */
 const MAY_LEAVE = ['evaluator', 'webhook-dispatcher'];
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'rolecall-id-keys': ['gateway'],
@@ -68,13 +68,13 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'rolecall-rpc': ['evaluator'],
 };
 const SETTINGS = 'rolecall-settings';
-/** The settings of each process that the ingress sends to, and whether a value works behind an ingress. */
+/** The settings of each process behind the ingress, and whether a value works behind an ingress. */
 const BEHIND_INGRESS: Readonly<Record<string, Readonly<Record<string, (value: string) => boolean>>>> = {
   gateway: { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies },
   'developer-portal': { PUBLIC_BASE_URL: isOutside, TRUSTED_PROXIES: namesProxies, PORTAL_ORIGIN: isOutside },
 };
 
-/** Holds the manifests to what the project promises of them: every fault in words, none where all is well. */
+/** Checks the manifests against the project's promises: each fault in words, none if all is well. */
 export function judgeManifests(manifests: readonly Manifest[]): string[] {
   const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
   const deployments = ofKind('Deployment');
@@ -95,7 +95,7 @@ export function judgeManifests(manifests: readonly Manifest[]): string[] {
   ];
 }
 
-/** The texts of what does not hold. */
+/** The names of the faults whose condition does not hold. */
 const faultsOf = (judged: Readonly<Record<string, boolean | undefined>>): string[] =>
   Object.entries(judged).flatMap(([fault, holds]) => (holds ? [] : [fault]));
 
@@ -103,7 +103,7 @@ function judgeVariables(owner: string, variables: readonly string[]): string[] {
   const settings = readFileSync(join(ROOT, 'deploy', 'SETTINGS.md'), 'utf8');
   return variables
     .filter((name) => !settings.includes(`\`${name}\``))
-    .map((name) => `${owner}: nobody reads ${name}`);
+    .map((name) => `${owner}: no process reads ${name}`);
 }
 
 function judgePod({ metadata: { name }, spec }: Manifest, drainS: number): string[] {
@@ -153,7 +153,7 @@ function judgeSecrets({ metadata: { name }, spec }: Manifest): string[] {
   ]);
   return Object.entries(HOLDERS).flatMap(([secret, holders]) => {
     const has = given.includes(secret);
-    return has === holders.includes(name) ? [] : [`${name}: ${has ? 'is given' : 'is not given'} ${secret}`];
+    return has === holders.includes(name) ? [] : [`${name}: ${has ? 'gets' : 'does not get'} ${secret}`];
   });
 }
 
@@ -167,10 +167,10 @@ function judgeIngress(
     env.find((own) => own.name === variable)?.value ?? (hasSettings ? settings[variable] : '') ?? '';
   return Object.entries(BEHIND_INGRESS[name] ?? {})
     .filter(([variable, isRight]) => !isRight(settingOf(variable)))
-    .map(([variable]) => `${name}: ${variable} is not set to what works behind an ingress`);
+    .map(([variable]) => `${name}: ${variable} has a value that does not work behind an ingress`);
 }
 
-/** Browsers and clients of the API come by TLS, to a name that the cluster does not have for itself. */
+/** Browsers and API clients connect over TLS, by a host name from outside the cluster. */
 function isOutside(value: string): boolean {
   const url = URL.parse(value);
   return url?.protocol === 'https:' && url.hostname.includes('.');
@@ -184,13 +184,17 @@ function judgePolicies(policies: readonly Manifest[], names: readonly string[]):
   const closes = ({ spec }: Manifest) =>
     isForAll(spec.podSelector) && !spec.egress && spec.policyTypes?.length === 2;
   return [
-    ...faultsOf({ 'nothing closes what is not opened': policies.some(closes) }),
+    ...faultsOf({ 'no policy denies traffic by default': policies.some(closes) }),
     ...policies.flatMap(({ metadata, spec }) => {
       const whom = isForAll(spec.podSelector) ? names : namesOf(spec.podSelector);
       const leaves = (spec.egress ?? []).some(({ to }) => !to || to.some(leadsOut));
       return [
-        ...whom.filter((name) => !names.includes(name)).map((name) => `${metadata.name}: ${name} is nobody`),
-        ...whom.filter((name) => leaves && !MAY_LEAVE.includes(name)).map((name) => `${name}: may leave`),
+        ...whom
+          .filter((name) => !names.includes(name))
+          .map((name) => `${metadata.name}: it selects ${name}, which is no process`),
+        ...whom
+          .filter((name) => leaves && !MAY_LEAVE.includes(name))
+          .map((name) => `${name}: may reach the Internet`),
       ];
     }),
   ];
@@ -200,7 +204,7 @@ function judgeScaling(scaled: readonly Manifest[]): string[] {
   const evaluator = scaled.find(({ spec }) => spec.scaleTargetRef?.name === 'evaluator');
   const queries = (evaluator?.spec.triggers ?? []).map(({ metadata }) => metadata.query ?? '').join('\n');
   return faultsOf({
-    'evaluators may be more than a lane has partitions':
+    'evaluators may outnumber the partitions of a lane':
       evaluator?.spec.maxReplicaCount === LANES.bulk.partitionCount,
     'evaluators are not sized by lag': queries.includes('rolecall_consumer_lag{'),
     'evaluators are not sized by age': queries.includes('rolecall_oldest_unfinished_seconds{'),

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { judgeManifests, type Manifest } from './judge-manifests.ts';
 
-// Renders the manifests with kustomize and holds them to the schemas of Kubernetes and KEDA, and to what this project
-// promises of them. It needs Python 3, Go for KEDA's schemas, and kubectl or kustomize (else it is built with Go).
+// Renders the manifests with kustomize and validates them against the schemas of Kubernetes and KEDA, and against this
+// project's promises. It needs Python 3, Go for KEDA's schemas, and kubectl or kustomize (else it is built with Go).
 //
 //   node test/k8s/main.ts
 
@@ -19,7 +19,7 @@ const KUSTOMIZE = 'sigs.k8s.io/kustomize/kustomize/v5@v5.7.1';
 
 type RunOptions = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
 
-/** Runs a program to its end; what it printed. */
+/** Runs a program to its end and returns its output. */
 function run(command: string, args: readonly string[], { env = {}, cwd = ROOT }: RunOptions = {}): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
@@ -40,7 +40,7 @@ function render(): string {
   return run(join(CACHE, 'kustomize'), ['build', 'deploy/k8s']);
 }
 
-/** Where the sources of KEDA are, which hold its custom resource definitions. */
+/** The folder of KEDA's sources, which include its custom resource definitions. */
 function fetchKeda(): string {
   const { Dir } = JSON.parse(run('go', ['mod', 'download', '-json', KEDA], { cwd: CACHE })) as {
     Dir: string;
@@ -66,7 +66,5 @@ const isValid = spawnSync(python, validate, { stdio: 'inherit' }).status === 0;
 const manifests = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
 const faults = judgeManifests(manifests);
 for (const fault of faults) process.stdout.write(`${fault}\n`);
-process.stdout.write(
-  `${manifests.length} objects held to what is promised of them, ${faults.length} faults\n`,
-);
+process.stdout.write(`${manifests.length} objects checked, ${faults.length} faults\n`);
 process.exitCode = isValid && faults.length === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-"""Holds rendered manifests to their schemas: `validate.py MANIFESTS CRD...`, newest and oldest Kubernetes that count.
+"""Validates rendered manifests against their schemas: `validate.py MANIFESTS CRD...`, for the newest and oldest supported Kubernetes.
 
 Kubernetes's own kinds by kubernetes-validate, strictly (an unknown member is an error); others by the schemas of the
 custom resource definitions that are given. Prints every fault; exit 1 if there is one.

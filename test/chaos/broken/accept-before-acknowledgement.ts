@@ -1,4 +1,4 @@
-// Broken on purpose: 202 is sent while the broker has not acknowledged the check, and may never do so.
+// Broken on purpose: 202 is sent before the broker has acknowledged the check, which it may never do.
 import { replaceSource } from '../preload/replace-source.ts';
 
 replaceSource(

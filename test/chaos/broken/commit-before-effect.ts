@@ -1,4 +1,4 @@
-// Broken on purpose: the offset is committed although the work is not done, so a crash loses what was in hand.
+// Broken on purpose: the offset is committed before the work is done, so a crash loses unfinished records.
 import { replaceSource } from '../preload/replace-source.ts';
 
 replaceSource(

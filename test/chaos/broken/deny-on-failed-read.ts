@@ -1,4 +1,4 @@
-// Broken on purpose: what could not be read counts as nothing, so the role is taken away.
+// Broken on purpose: an unreadable balance counts as zero, so the role is taken away.
 import { replaceSource } from '../preload/replace-source.ts';
 
 replaceSource(

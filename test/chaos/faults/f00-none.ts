@@ -3,7 +3,7 @@ import type { Fault } from '../fault.ts';
 import { atMost, resultTimes } from '../measure.ts';
 import { latenessOf } from '../webhook-times.ts';
 
-/** The load alone: what the other rows are held against. */
+/** The load without a fault: the baseline of the other rows. */
 export const f00None: Fault = {
   id: 'F0',
   title: 'none',

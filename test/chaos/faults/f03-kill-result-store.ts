@@ -9,9 +9,9 @@ import { lagOf } from '../parts/lag-of.ts';
 
 const BACKLOG = 10_000;
 const CLIENTS = 64;
-/** Into the backlog, so that the second kill meets a batch. */
+/** When to kill within the backlog, so that the second kill hits a batch. */
 const MID_BATCH_MS = 300;
-/** What the load itself keeps under way. */
+/** The lag that the load itself causes. */
 const CAUGHT_UP_LAG = 100;
 const TIMEOUT_MS = 240_000;
 
@@ -43,7 +43,7 @@ export const f03KillResultStore: Fault = {
   },
 };
 
-/** Checks of the same client, in the ledger as all others, as fast as the gateways take them. */
+/** Sends checks of the same client as fast as the gateways accept them, recorded in the ledger. */
 async function sendBacklog({ system, ledger, client }: Scene): Promise<void> {
   const { erc20 } = demoRules(system.chain);
   const account = system.chain.holder;

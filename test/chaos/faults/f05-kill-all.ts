@@ -6,7 +6,7 @@ export const f05KillAll: Fault = {
   title: 'every process killed at once, Kafka and Redis too',
   async run({ system, seconds, rest, load }) {
     await rest((seconds * 1_000) / 2);
-    // The chain is not ours to lose.
+    // The chain is not part of Rolecall.
     for (const { service, pid } of system.running()) if (service !== 'chain') process.kill(pid, 'SIGKILL');
     await load.stop();
     const killedAt = performance.now();
@@ -15,7 +15,7 @@ export const f05KillAll: Fault = {
     return ({ drainMs }) => ({
       figures: [
         atMost('drained after the restart', drainMs / 1_000, 60, 's'),
-        atMost('all back by themselves', backS, 60, 's'),
+        atMost('every process back by itself', backS, 60, 's'),
       ],
     });
   },

@@ -4,7 +4,7 @@ import { atMost } from '../measure.ts';
 
 const SERVICES = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'developer-portal'] as const;
 
-/** Every process of ours, one after the other; broker and store are one each here, and away while they restart. */
+/** Restarts every process of ours, one after the other; broker and store have one instance each, away meanwhile. */
 export const f06RollRestart: Fault = {
   id: 'F6',
   title: 'SIGTERM rolling restart of every process of ours',
@@ -26,7 +26,7 @@ export const f06RollRestart: Fault = {
       return {
         figures: [
           atMost('slowest stop', Math.max(...stops) / 1_000, 20, 's'),
-          // No client can tell: the first result stays.
+          // Clients see no difference: the first result stays.
           atMost('evaluated again', evaluatedAgain, 0),
         ],
         broken: [

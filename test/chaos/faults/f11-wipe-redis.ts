@@ -11,10 +11,10 @@ const RESULTS = 100_000;
 const BATCH = 1_000;
 const SEED_TIMEOUT_MS = 180_000;
 const REBUILD_TIMEOUT_MS = 180_000;
-/** What is in Redis already counts as saved. */
+/** Results that are in Redis already count as saved. */
 const CAUGHT_UP_LAG = 100;
 
-/** Spoils the system, because every later rebuild would have as much to do. */
+/** Makes the system unusable for other rows, because every later rebuild would have as much to do. */
 export const f11WipeRedis: Fault = {
   id: 'F11',
   title: 'Redis wiped',
@@ -24,7 +24,7 @@ export const f11WipeRedis: Fault = {
     const { redis, views } = system.open;
     const fromMs = Date.now();
     await redis.flushall('ASYNC');
-    // They may be whole from any instant on after the last look that found them missing.
+    // The views may be complete from any instant after the last poll that found them incomplete.
     let lookedAtMs = fromMs;
     const areWhole = async () => {
       const beganMs = Date.now();
@@ -42,7 +42,7 @@ export const f11WipeRedis: Fault = {
   },
 };
 
-/** Results of earlier checks, as the evaluators would have published them. */
+/** Publishes results of earlier checks, as the evaluators do. */
 async function seedResults(system: ChaosSystem): Promise<void> {
   const { open } = system;
   const at = new Date(open.clock.now()).toISOString();

@@ -64,7 +64,7 @@ async function firstClassOf({ open }: ChaosSystem, requestId: string): Promise<s
   return (await open.deliveries.read(requestId))?.attempts[0]?.class;
 }
 
-/** Of a client of its own, because such a delivery ends hours later: its first attempt is what is looked at. */
+/** Uses a separate client, because such a delivery ends hours later: the row looks at its first attempt. */
 async function tryBadTls({ system, scope }: Scene): Promise<string | undefined> {
   const tls = scope.use(await startBadTls());
   const client = scope.use(balance(system.gateways, (await createApp(system, 'Bad TLS')).apiKey));

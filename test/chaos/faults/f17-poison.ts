@@ -15,7 +15,7 @@ import { lagOf } from '../parts/lag-of.ts';
 
 const MIB = 1024 * 1024;
 const TRIES_MAX = 3;
-/** What the load itself keeps under way. */
+/** The lag that the load itself causes. */
 const CAUGHT_UP_LAG = 100;
 const WORK = [
   { groupId: CONSUMER_GROUPS.lanes.interactive, topic: LANES.interactive },
@@ -41,7 +41,7 @@ export const f17Poison: Fault = {
     for (const { topic } of WORK)
       for (const [i, value] of POISON.entries()) {
         await system.open.kafka.publishRecord(topic.name, { key: `poison-${i}`, value });
-        // A completed check has two readers, and each of them dead-letters it.
+        // A completed check has two consumer groups, and each of them dead-letters the record.
         poisonCount += topic === checkCompleted ? 2 : 1;
       }
     const bug = await meetBug(scene);
@@ -56,7 +56,7 @@ export const f17Poison: Fault = {
     return () => ({
       figures: [
         timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.2),
-        atMost('tries of the message that meets a bug', tries, TRIES_MAX),
+        atMost('attempts at the message that triggers a bug', tries, TRIES_MAX),
       ],
       broken: [
         ...(letters === poisonCount + 1 ? [] : [`${letters} dead letters of ${poisonCount + 1}`]),
@@ -66,13 +66,13 @@ export const f17Poison: Fault = {
   },
 };
 
-/** A check that is well-formed and meets a bug in the evaluator (`preload/handler-bug.ts`): it ends as failed. */
+/** Sends a valid check that triggers a bug in the evaluator (`preload/handler-bug.ts`): it ends as failed. */
 async function meetBug({ system, scope }: Scene): Promise<{ requestId: string; code: string | undefined }> {
   const client = scope.use(balance(system.gateways, (await createApp(system, 'Bug')).apiKey));
   const rules = [demoRules(system.chain).native({ roleId: 'bug-1' })];
   const { body } = await client.check({ account: system.chain.holder, rules, async: true });
   const { requestId = '' } = body;
-  const result = await waitUntil('the end of the check that meets a bug', async () => {
+  const result = await waitUntil('the end of the check that triggers a bug', async () => {
     const answer = await client.poll(requestId, 10);
     return answer.status === 200 && answer.body;
   });
@@ -85,7 +85,7 @@ const deadLetters = ({ open }: ChaosSystem): Promise<number> =>
     WORK.map(({ topic }) => deadLetterSpecOf(topic)),
   );
 
-/** How often a record failed, as the log tells. */
+/** How often a record failed, according to the log. */
 const triesOf = ({ logFile }: ChaosSystem, key: string): number =>
   readFileSync(logFile, 'utf8')
     .split('\n')

@@ -10,7 +10,7 @@ export const f18ChangeConsumers: Fault = {
   title: 'consumers added and removed (SIGTERM) every 5 s for 3 min',
   async run({ system, random, seconds, ledger }) {
     const fromMs = Date.now();
-    // A run for eyes in a hurry is shorter.
+    // A run with a shorter `--seconds` is shorter.
     await repeatFor(seconds < 30 ? seconds : MINUTES * 60, EVERY_S, (round) => {
       if (round % 2 === 1) return system.gates.release('evaluator');
       system.gates.hold('evaluator');

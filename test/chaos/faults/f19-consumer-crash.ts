@@ -7,7 +7,7 @@ import { lagOf } from '../parts/lag-of.ts';
 
 const CAUGHT_UP_LAG = 100;
 
-/** The broker's answer is made by `preload/fail-fetch.ts`, in the evaluator that is told to. */
+/** `preload/fail-fetch.ts` fakes the broker's answer in the chosen evaluator. */
 export const f19ConsumerCrash: Fault = {
   id: 'F19',
   title: "a consumer's non-retriable crash",
@@ -29,7 +29,7 @@ export const f19ConsumerCrash: Fault = {
     const isNonZero = end !== undefined && /exit code [1-9]/.test(end);
     return () => ({
       figures: [atMost('ended after', tookS, 2, 's')],
-      broken: isNonZero ? [] : [`it ended otherwise: ${end}`],
+      broken: isNonZero ? [] : [`the process ended in another way: ${end}`],
     });
   },
 };

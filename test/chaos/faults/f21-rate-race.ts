@@ -4,7 +4,7 @@ import type { Fault } from '../fault.ts';
 import { balance } from '../parts/balance.ts';
 import { createApp } from '../parts/create-app.ts';
 
-/** Of the free tier. */
+/** The rate limit of the free tier. */
 const LIMIT = 10;
 const TIMES = 20;
 const SECONDS = 6;
@@ -19,7 +19,7 @@ export const f21RateRace: Fault = {
     const check = { account: system.chain.holder, rules: [demoRules(system.chain).native()], async: true };
     const answers: ReturnType<typeof client.check>[] = [];
     const began = performance.now();
-    // An open loop: however late a turn comes, what is due by then is sent.
+    // An open loop: a late tick sends all requests that are due by then.
     for (let elapsedMs = 0; elapsedMs < SECONDS * WINDOW_MS; elapsedMs = performance.now() - began) {
       const due = Math.ceil((elapsedMs / WINDOW_MS) * LIMIT * TIMES);
       while (answers.length < due) answers.push(client.check(check));

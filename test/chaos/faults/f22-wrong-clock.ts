@@ -10,7 +10,7 @@ const shift = (process: string, seconds: number): Preload => ({
   env: { CHAOS_CLOCK_OFFSET_MS: String(seconds * 1_000) },
 });
 
-/** One process of each service but the dispatcher, at once: harder than one alone. */
+/** Shifts one process of each service but the dispatcher at once: harder than one alone. */
 export const f22WrongClock: Fault = {
   id: 'F22',
   title: "one process's clock ± 60 s",
@@ -39,7 +39,7 @@ export const f22WrongClock: Fault = {
           met: isSeen,
         },
       ],
-      broken: isSeen ? [] : ['the metric does not tell'],
+      broken: isSeen ? [] : ['the metric does not show the wrong clock'],
     });
   },
 };

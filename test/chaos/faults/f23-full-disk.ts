@@ -4,10 +4,10 @@ import { atMost } from '../measure.ts';
 import { backAfter, duringAway } from '../parts/watch-away.ts';
 
 const FULL_MS_MAX = 10_000;
-/** Pages that are begun can still be written to; then the broker finds out. */
+/** Started pages can still be written; after that the broker notices. */
 const NOTICE_MS = 3_000;
 
-/** What was accepted until the broker noticed is written, and must not be lost either. */
+/** Checks that were accepted until the broker noticed are written, and must not be lost either. */
 export const f23FullDisk: Fault = {
   id: 'F23',
   title: 'disk full under the broker',

@@ -8,10 +8,10 @@ import { lagOf } from '../parts/lag-of.ts';
 
 const BACKLOG = 100_000;
 const BATCH = 2_000;
-/** Of a client on the free or paid tier. */
+/** The partitions of a client on the free or paid tier. */
 const SHARE = 4;
 
-/** The backlog is written as a gateway would, without the hours that its rate would take. */
+/** The backlog is published as by a gateway, without the hours that the rate limit would take. */
 export const f25Backlog: Fault = {
   id: 'F25',
   title: "one client's 100 000-check backlog",
@@ -65,7 +65,7 @@ function erc20Rule(chain: Scene['system']['chain']) {
   return { ...rule, type: 'ERC20' as const, contractAddress, minToken: '1500.5', address: chain.holder };
 }
 
-/** A client whose partitions are not all the other one's. */
+/** A client with some partitions that the other client does not use. */
 function strangerTo(clientId: string): string {
   const own = new Set(shardOf(clientId, 12, checkRequestedBulk.partitionCount));
   for (let i = 0; ; i++) {

@@ -10,9 +10,9 @@ import { startFlood } from '../parts/flood.ts';
 import { lagOf } from '../parts/lag-of.ts';
 
 const PER_SECOND = 50;
-/** Within what may be waited for (10 s of blocks of one second), and never mined. */
+/** Within the longest wait for a block (10 s of blocks of one second), and never mined. */
 const BLOCKS_AHEAD = 8;
-/** What the load itself keeps under way. */
+/** The lag that the load itself causes. */
 const CAUGHT_UP_LAG = 100;
 
 export const f27DeadChainClient: Fault = {
@@ -31,7 +31,7 @@ export const f27DeadChainClient: Fault = {
     }));
     const fire = await rest(seconds * 1_000);
     await endFlood();
-    // The next row shall not meet them.
+    // The next row must not meet these checks.
     const lag = () => lagOf(system, CONSUMER_GROUPS.lanes.bulk, LANES.bulk.name);
     await waitUntil('the flood to be over', async () => (await lag()) < CAUGHT_UP_LAG);
     return () => {

@@ -12,7 +12,7 @@ const AWAY_MS = 3_000;
 
 /**
  * Redis comes back with its marker and without the writes of its last second: its log is cut where it ended then. A
- * promoted replica that was as far behind shows itself in the same way: as another run of the server with older data.
+ * promoted replica that lags as far behind looks the same: another run of the server with older data.
  */
 export const f28RewindRedis: Fault = {
   id: 'F28',
@@ -30,7 +30,7 @@ export const f28RewindRedis: Fault = {
     system.gates.release('redis');
     await waitUntil('Redis', async () => (await system.open.redis.ping().catch(() => '')) === 'PONG');
     const upAt = Date.now();
-    await waitUntil('the tails to be read', async () => {
+    await waitUntil('the end of every topic to be read again', async () => {
       const since = await readWholeSince(system).catch(() => wholeSince);
       return since !== wholeSince && (await system.open.views.isWhole().catch(() => false));
     });
@@ -38,7 +38,7 @@ export const f28RewindRedis: Fault = {
     await rest(Math.max(5_000, seconds * 1_000 - AWAY_MS));
     return () => ({
       figures: [
-        atMost('noticed, and the tails read', (wholeAt - upAt) / 1_000, 10, 's'),
+        atMost('noticed, and the ends of the topics read again', (wholeAt - upAt) / 1_000, 10, 's'),
         atLeast('writes lost', lostBytes / 1_024, 1, 'KiB'),
       ],
       broken: [...(lostBytes > 0 ? [] : ['nothing was lost']), ...judgeAway(ledger.attempts, away)],
@@ -46,7 +46,7 @@ export const f28RewindRedis: Fault = {
   },
 };
 
-/** Changes with every rebuild and every repair, and comes back with the data as it was. */
+/** Changes with every rebuild and every repair, and is restored together with the data. */
 const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> =>
   open.redis.get(VIEW_KEYS.chargedUntil);
 

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
-import { foldRoles } from '#shared/contracts/fold-roles.ts';
 import { aBatchPart } from '../../support/a-batch.ts';
 import { type BatchClient, makeBatchClient } from '../../support/batch-client.ts';
 import type { BatchLine } from '../../support/connect-test-chains.ts';
@@ -14,13 +13,20 @@ import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';
 import { atMost, begunIn, type Span, timesBaseline } from '../measure.ts';
 import { createApp } from '../parts/create-app.ts';
+import {
+  countEntries,
+  type EntryCounts,
+  entryFigures,
+  judgeBatch,
+  judgeCounts,
+} from '../parts/judge-batch.ts';
 
 const ENTRIES = 20_000;
 const HOLDER_EVERY = 10;
 const VICTIMS = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'kafka', 'redis'] as const;
 const BATCH_MS_MAX = 120_000;
 const RETRY_MS = 250;
-/** Between a batch and the next one, so that a fault is over. */
+/** The pause between a batch and the next one, until a fault is over. */
 const REST_MS = 1_000;
 
 export const f29Batches: Fault = {
@@ -28,7 +34,7 @@ export const f29Batches: Fault = {
   title:
     'each process killed in the middle of a batch of 20 000 entries, broker and Redis too; one poisoned part',
   async run({ system, ledger, seconds, rest, scope }) {
-    // Of its own, because the load's app is charged for the load alone.
+    // A separate app, because the load's app may only be charged for the load.
     const app = await createApp(system, 'Batches');
     const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
     const client = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey: app.apiKey });
@@ -36,10 +42,12 @@ export const f29Batches: Fault = {
     const broken: string[] = [];
     const fires: Span[] = [];
     const finished: BatchStatus[] = [];
+    const counted: EntryCounts[] = [];
     for (const victim of VICTIMS) {
       const fromMs = Date.now();
-      const { status, faults } = await loseOne(system, client, victim, receiver.url);
+      const { status, counts, faults } = await loseOne(system, client, victim, receiver.url);
       finished.push(status);
+      counted.push(counts);
       broken.push(...faults.map((fault) => `${victim}: ${fault}`));
       fires.push({ fromMs, toMs: Date.now() });
       await system.untilWhole();
@@ -54,7 +62,7 @@ export const f29Batches: Fault = {
       const expected = JSON.stringify({ type: 'batch.completed', ...status });
       const copies = receiver.deliveries.filter(({ requestId }) => requestId === status.requestId);
       if (copies.some((copy) => copy.body !== body || !copy.verified) || body !== expected)
-        broken.push(`the webhook of ${status.requestId} is not its status`);
+        broken.push(`the webhook of ${status.requestId} differs from its status`);
     }
     const syncTimes = (span: Span) =>
       begunIn(ledger.attempts, span).flatMap(({ mode, resultMs }) =>
@@ -63,6 +71,7 @@ export const f29Batches: Fault = {
     const slowestS = Math.max(...fires.map(({ fromMs, toMs }) => toMs - fromMs)) / 1_000;
     return () => ({
       figures: [
+        ...entryFigures(counted),
         timesBaseline("others' sync p99", fires.flatMap(syncTimes), syncTimes(peace), 2),
         atMost('slowest batch, the fault included', slowestS, 60, 's'),
       ],
@@ -77,7 +86,7 @@ async function loseOne(
   client: BatchClient,
   victim: (typeof VICTIMS)[number],
   callbackUrl: string,
-): Promise<{ status: BatchStatus; faults: string[] }> {
+): Promise<{ status: BatchStatus; counts: EntryCounts; faults: string[] }> {
   const { erc20, native } = demoRules(system.chain);
   const rules = [erc20({ roleId: 'amount', minToken: '1500.5' }), native({ roleId: 'rich', minToken: '1' })];
   const accounts = Array.from({ length: ENTRIES }, (_, place) =>
@@ -85,7 +94,7 @@ async function loseOne(
   );
   const key = randomUUID();
   const posted = insist(() => client.post({ rules, callbackUrl }, accounts, key));
-  // A gateway is killed while it reads the body; every other process once the batch runs.
+  // A gateway is killed while it reads the body; other processes once the batch is running.
   if (victim === 'gateway') await delay(RETRY_MS / 5);
   else await posted;
   system.signal(victim, 'SIGKILL', 0);
@@ -94,34 +103,13 @@ async function loseOne(
   const lines = await insist(() => client.lines(requestId));
   // A line never changes between reads.
   const again = await insist(() => client.lines(requestId));
-  const faults = [...judgeLines(lines, accounts, system.chain.holder), ...judgeCounts(status, lines)];
+  const counts = countEntries(lines, accounts, system.chain.holder);
+  const faults = judgeBatch(status, lines, counts);
   if (JSON.stringify(again) !== JSON.stringify(lines)) faults.push('lines differ between two reads');
-  return { status, faults };
+  return { status, counts, faults };
 }
 
-/** Every entry has one line, in order, and no role says what the chain never said. */
-function judgeLines(lines: readonly BatchLine[], accounts: readonly string[], holder: string): string[] {
-  const faults: string[] = [];
-  if (lines.length !== accounts.length) faults.push(`${lines.length} lines of ${accounts.length}`);
-  for (const [place, { index, account, roles }] of lines.entries()) {
-    if (index !== place || account !== accounts[place]) faults.push(`line ${place} is of entry ${index}`);
-    if (roles.some(({ granted }) => granted !== (account === holder))) faults.push(`line ${place} is wrong`);
-  }
-  return faults;
-}
-
-function judgeCounts({ entries, done, roles }: BatchStatus, lines: readonly BatchLine[]): string[] {
-  const faults = done === entries ? [] : [`${done} of ${entries} entries are done`];
-  for (const { id, ...counts } of roles) {
-    const counted = { granted: 0, denied: 0, undetermined: 0 };
-    for (const line of lines) counted[foldRoles(line).get(id) ?? 'undetermined'] += 1;
-    if (JSON.stringify(counted) !== JSON.stringify(counts))
-      faults.push(`the counts of ${id} are not those of the lines`);
-  }
-  return faults;
-}
-
-/** A part that matches no schema, beside one that does, in one batch: its entries fail, and the others are decided. */
+/** Publishes a part that matches no schema, beside a valid one: its entries fail, and the others are decided. */
 async function poisonOne(
   { open, chain }: Pick<ChaosSystem, 'open' | 'chain'>,
   clientId: string,
@@ -159,10 +147,10 @@ async function poisonOne(
   ];
 }
 
-/** Repeats what fails while a process is away. */
+/** Repeats a request that fails while a process is away. */
 const insist = <T>(work: () => Promise<T>): Promise<T> =>
   waitUntil(
-    'a batch in spite of the fault',
+    'a batch to succeed despite the fault',
     () =>
       work()
         .then((value) => ({ value }))

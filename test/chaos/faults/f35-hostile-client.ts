@@ -9,15 +9,15 @@ import { latenessOf } from '../webhook-times.ts';
 
 const VISIT_INTERVAL_MS = 1_000;
 const SIGN_IN_EVERY = 5;
-/** What a client is told for which a bound has no room; other failures are those of a busy machine. */
+/** Codes for a client that a bound refuses; other failures are those of a busy machine. */
 const TURNED_AWAY: ReadonlySet<string> = new Set(['overloaded', 'rate-limited', 'monthly-quota-exceeded']);
 
-/** The load is the other client; a visitor of the portal comes from the same address as the attack. */
+/** The load plays the other client; a visitor of the portal shares the attacker's address. */
 export const f35HostileClient: Fault = {
   id: 'F35',
   title:
     "one client's app with 1 000 keys, 1 000 apps made and deleted, half-sent requests, all receivers hanging",
-  // Its webhooks hang for hours after the row.
+  // Its webhooks stay pending for hours after the row.
   spoils: true,
   async run(scene) {
     const { system, ledger, receiver, seconds, rest } = scene;
@@ -63,7 +63,7 @@ export const f35HostileClient: Fault = {
   },
 };
 
-/** Resident memory of the largest gateway and of the portal, and what Redis holds. */
+/** Resident memory of the largest gateway and of the portal, and the memory of Redis. */
 async function memoryOf({ running, open }: ChaosSystem) {
   const rssOf = (service: string) => Math.max(...running(service).map(({ pid }) => rssMibOf(pid)));
   const usedBytes = /^used_memory:(\d+)/m.exec(await open.redis.info('memory'))?.[1];
@@ -74,7 +74,7 @@ async function memoryOf({ running, open }: ChaosSystem) {
   };
 }
 
-/** Somebody who looks at the portal and signs in now and then; what each visit was answered. */
+/** Visits the portal repeatedly and signs in now and then; returns the status of each visit. */
 function startVisits(visitor: PortalClient) {
   const ended = new AbortController();
   const statuses: number[] = [];

@@ -15,7 +15,7 @@ const byHand =
     return undefined;
   };
 
-/** Receivers that misbehave, by how, and the class that an attempt at each must be given. */
+/** Misbehaving receivers by kind of fault, and the class that an attempt at each must get. */
 export const badAnswers = (
   internalUrl: string,
 ): Readonly<Record<string, { readonly answer: Answer; readonly class: string }>> => ({
@@ -46,7 +46,7 @@ function endlessly(response: ServerResponse): void {
   write();
 }
 
-/** A byte of the head at a time, and never the end of it. */
+/** Sends the head byte by byte, and never its end. */
 function drip(response: ServerResponse): void {
   const { socket } = response;
   const head = [...'HTTP/1.1 200 OK\r\nx-slow: '];
@@ -54,7 +54,7 @@ function drip(response: ServerResponse): void {
   socket?.on('close', () => clearInterval(timer));
 }
 
-/** Speaks anything but TLS where TLS is expected. */
+/** Answers TLS handshakes with plain HTTP. */
 export async function startBadTls(): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => undefined);

@@ -8,8 +8,8 @@ export type Gateway = { readonly url: string; readonly ops: string };
 export type BalancedClient = Pick<CheckClient, 'check' | 'poll'> & AsyncDisposable;
 
 /**
- * A client behind what any load balancer does: it sends to gateways that are ready (to all where none is), in turn, and where a connection is
- * refused, so that nothing can have happened, to the next one. Everything else is the client's to see.
+ * A client behind a typical load balancer: it sends to ready gateways (to all where none is ready), in turn, and where a
+ * connection is refused, so that nothing can have happened, to the next one. The client sees all other failures.
  *
  * @example
  * await using client = balance(system.gateways, app.apiKey);

@@ -1,12 +1,12 @@
 import { type RpcFaultProxy, startRpcFaultProxy } from '../../support/rpc-fault-proxy.ts';
 
 /**
- * The chains that a system under fire reads, all of them one and the same anvil behind fault proxies: the one that most
- * checks name, with two endpoints; another with one; one with a quorum of two out of three; and one that nobody serves.
+ * The chains of a system under faults, all of them the same anvil behind fault proxies: the main chain with two
+ * endpoints, a second one with one endpoint, one with a quorum of two out of three, and one without a server.
  */
 export const CHAINS = { main: 31_337, other: 31_338, quorum: 31_339, dead: 31_340 } as const;
 
-/** Nobody listens there: it is the port of the discard protocol. */
+/** Nothing listens there: it is the port of the discard protocol. */
 const NOBODY = 'http://127.0.0.1:9';
 
 export type ChaosChains = {
@@ -15,7 +15,7 @@ export type ChaosChains = {
   readonly quorum: readonly RpcFaultProxy[];
 };
 
-/** Starts the proxies in front of a chain that may come up later. */
+/** Starts the proxies in front of a chain that may start later. */
 export async function startChaosChains(
   scope: AsyncDisposableStack,
   target: string,

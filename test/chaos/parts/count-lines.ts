@@ -9,7 +9,7 @@ export type CountedLines = Lines & {
   readonly mostPerSecond: (fromMs: number, toMs: number) => number;
 };
 
-/** Writes everything that a system prints to a file, and counts it by process and second. */
+/** Writes all output of a system to a file, and counts its lines by process and second. */
 export function countLines(file: string): CountedLines {
   const output = createWriteStream(file, { flags: 'a' });
   const counts = new Map<string, Map<number, number>>();

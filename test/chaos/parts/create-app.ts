@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { spawnNode } from '../../support/spawn-process.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 
-/** Of a client app: what its developer sees once. */
+/** The secrets of a client app that its developer sees once. */
 export type Credentials = {
   readonly clientId: string;
   readonly apiKey: string;
   readonly webhookSecret: string;
 };
 
-/** Beyond what any row asks for. */
+/** More than any row needs. */
 const LIMITS: { readonly rps: number; readonly month: number } = { rps: 100_000, month: 100_000_000 };
 
-/** Makes a client app as an operator does, on an account of its own: of a tier, or with limits of its own. */
+/** Creates a client app as an operator does, on a new account, with a tier or with custom limits. */
 export async function createApp(
-  { dataDir }: Pick<ChaosSystem, 'dataDir'>,
+  { dataDir, root = '' }: Pick<ChaosSystem, 'dataDir' | 'root'>,
   name: string,
   limits: 'free' | Partial<typeof LIMITS> = {},
 ): Promise<Credentials> {
   const email = `${randomUUID()}@localhost`;
-  const admin = (...args: string[]) => runAdmin([...args, '--data', dataDir, '--json']);
+  const admin = (...args: string[]) => runAdmin(root, [...args, '--data', dataDir, '--json']);
   const tier = limits === 'free' ? 'free' : 'enterprise';
   const app = await admin('app', 'create', '--email', email, '--name', name, '--tier', tier, '--approve');
   if (limits !== 'free') {
@@ -29,8 +30,8 @@ export async function createApp(
   return app as Credentials;
 }
 
-async function runAdmin(args: readonly string[]): Promise<unknown> {
-  await using command = spawnNode(['services/developer-portal/admin/main.ts', ...args]);
+async function runAdmin(root: string, args: readonly string[]): Promise<unknown> {
+  await using command = spawnNode([join(root, 'services/developer-portal/admin/main.ts'), ...args]);
   const exitCode = await command.exited;
   if (exitCode !== 0) throw new Error(`admin ${args[0]} ${args[1]}: ${command.stderr()}`);
   return JSON.parse(command.stdout()) as unknown;

@@ -3,7 +3,7 @@ import type { Scene } from '../fault.ts';
 import { balance } from './balance.ts';
 import { createApp } from './create-app.ts';
 
-/** Asynchronous checks of another client at a steady rate, beside the load; returns how to end it. */
+/** Sends asynchronous checks of another client at a steady rate, beside the load; returns a function that stops it. */
 export async function startFlood(
   { system, scope }: Scene,
   perSecond: number,

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Member } from '../../../deploy/local/make-fleet.ts';
 
-const LOOK_INTERVAL_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
-/** Keeps services that have died from being started again until they may. */
+/** Keeps dead services from being restarted until they are released. */
 export type Gates = {
   readonly hold: (service: string) => void;
   readonly release: (service: string) => void;
   readonly releaseAll: () => void;
-  /** The same part, which is not started while its service is held. */
+  /** The same member, which is not started while its service is held. */
   readonly guard: (member: Member) => Member;
 };
 
@@ -27,7 +27,7 @@ export function makeGates(): Gates {
     guard: (member) => ({
       ...member,
       async start(hooks) {
-        while (held.has(member.service) && !hooks.signal.aborted) await delay(LOOK_INTERVAL_MS);
+        while (held.has(member.service) && !hooks.signal.aborted) await delay(POLL_INTERVAL_MS);
         hooks.signal.throwIfAborted();
         return member.start(hooks);
       },

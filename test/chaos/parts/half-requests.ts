@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A request whose body never comes. */
+/** A request whose body never arrives. */
 export type HalfRequest = {
   readonly url: string;
   readonly path: string;
@@ -8,7 +8,7 @@ export type HalfRequest = {
 };
 
 /**
- * Keeps so many requests half-sent: each that is answered or cut is begun anew.
+ * Keeps this many requests half-sent: each one that is answered or closed is replaced.
  *
  * @example
  * using halves = keepHalfSent({ url: gateway.url, path: '/access-control/check-roles', headers }, 300);
@@ -39,5 +39,5 @@ export function keepHalfSent(request: HalfRequest, count: number): Disposable {
   };
 }
 
-/** One machine attacks and is attacked: without a pause it would be the attacker that is short of CPU. */
+/** Attacker and target share one machine: without a pause the attacker would run out of CPU. */
 const AGAIN_MS = 2_000;

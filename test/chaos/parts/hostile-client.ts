@@ -16,19 +16,19 @@ import { keepHalfSent } from './half-requests.ts';
 const KEYS = 1_000;
 const KEYS_AT_ONCE = 20;
 const APPS = 1_000;
-/** More than the 256 that one client app may have of 512. */
+/** More connections than the 256 that one client app may hold of 512. */
 const HALVES_PER_GATEWAY = 300;
 const HALVES_AT_PORTAL = 510;
 const HANGING_ORIGINS = 300;
 const CHECKS_PER_SECOND = 50;
 
-/** What a hostile client got done. */
+/** Counts of a hostile client's successes. */
 export type Attack = {
   readonly counts: () => { readonly keysUsed: number; readonly appsMade: number; readonly hanging: number };
   readonly end: () => Promise<void>;
 };
 
-/** An approved client app of a tier that may have 1 000 keys, with all of them, and its owner signed in at the portal. */
+/** An approved client app with all 1 000 keys of its tier, and its owner signed in at the portal. */
 export async function makeHostileClient(system: ChaosSystem) {
   const { clientId, apiKey } = await createApp(system, 'Hostile');
   const { open } = system;
@@ -37,10 +37,10 @@ export async function makeHostileClient(system: ChaosSystem) {
   const records = more.map((key, i) =>
     keyRecord({ keyId: `key_hostile${i}`, apiKey: key }, { name: 'more', createdAt }),
   );
-  const deed = { actor: 'hostile', action: 'key-created', subject: clientId };
-  // In one document, as the portal would write the last of a thousand.
+  const auditEntry = { actor: 'hostile', action: 'key-created', subject: clientId };
+  // Written in one document, as the portal would write the last of a thousand keys.
   const { accountId } = await tried('the keys', () =>
-    open.writes.app(clientId, deed, (current) =>
+    open.writes.app(clientId, auditEntry, (current) =>
       current && current.keys.length < KEYS ? { ...current, keys: [...current.keys, ...records] } : undefined,
     ),
   );
@@ -53,13 +53,13 @@ export async function makeHostileClient(system: ChaosSystem) {
   return { apiKey, keys: [apiKey, ...more], portal };
 }
 
-/** The load is running: a store that does not answer in its time is asked again. */
+/** The load is running: a request to a store that times out is repeated. */
 const tried = <T>(what: string, work: () => Promise<T>): Promise<NonNullable<T>> =>
   waitUntil<NonNullable<T>>(what, async () => (await work().catch(() => undefined)) ?? undefined);
 
 type HostileClient = Awaited<ReturnType<typeof makeHostileClient>>;
 
-/** Does everything at once that one client can do to the others. */
+/** Does everything at once that one client can do to others. */
 export async function startAttack({ system, scope }: Scene, hostile: HostileClient): Promise<Attack> {
   const ended = new AbortController();
   const counts = { keysUsed: 0, appsMade: 0 };
@@ -94,7 +94,7 @@ export async function startAttack({ system, scope }: Scene, hostile: HostileClie
   };
 }
 
-/** Each key once at each gateway. */
+/** Uses each key once at each gateway. */
 async function useKeys(
   { gateways }: ChaosSystem,
   keys: readonly string[],
@@ -115,7 +115,7 @@ async function useKeys(
   await Promise.all(Array.from({ length: KEYS_AT_ONCE }, useNext));
 }
 
-/** Makes apps and deletes them, as many as it is let. */
+/** Makes apps and deletes them, as many as the limits allow. */
 async function churnApps(portal: PortalClient, signal: AbortSignal, onMade: () => void): Promise<void> {
   for (let i = 0; i < APPS && !signal.aborted; i += 1) {
     const { status, body } = await portal.send<{ clientId: string }>('POST', '/api/apps', { name: 'churn' });

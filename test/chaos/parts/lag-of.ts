@@ -1,7 +1,7 @@
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 
-/** Records of a topic that a group has not finished, as its commits tell. */
+/** Records of a topic that a group has not finished, by its commits. */
 export async function lagOf({ open }: ChaosSystem, groupId: string, topic: string): Promise<number> {
   const { admin } = open.kafka;
   const [ends, committed] = await Promise.all([

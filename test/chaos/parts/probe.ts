@@ -5,11 +5,11 @@ import type { Scene } from '../fault.ts';
 
 export type Probe = {
   readonly attempts: readonly Attempt[];
-  /** Ends when every probe has its answer. */
+  /** Returns when every probe has its answer. */
   readonly stop: () => Promise<void>;
 };
 
-/** Sends sync checks of one chain at a steady rate, into the ledger like all others. */
+/** Sends sync checks of one chain at a steady rate, recorded in the ledger. */
 export function startProbe(scene: Scene, chainId: number, perSecond: number): Probe {
   const { system, ledger, client } = scene;
   const { erc20, erc721, native } = demoRules({ ...system.chain, chainId });

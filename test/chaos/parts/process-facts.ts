@@ -20,7 +20,7 @@ export async function metricsOf(ops: string): Promise<string> {
 }
 
 /**
- * The sum over all series of a metric whose labels hold every text given.
+ * The sum over all series of a metric whose labels contain every given text.
  *
  * @example
  * sumOf(text, 'rolecall_results_saved_total', 'kind="copy"');

@@ -6,15 +6,15 @@ const CHUNK_BYTES = 1024 * 1024;
 
 export type SmallDisk = Disposable & {
   readonly dir: string;
-  /** Leaves no byte free. */
+  /** Fills the disk completely. */
   readonly fill: () => void;
   readonly free: () => void;
 };
 
 /**
- * A disk of its own in memory, small enough to be filled.
+ * A small disk in memory that can be filled.
  *
- * @throws Error where this user may not mount one
+ * @throws Error if this user may not mount one
  */
 export function mountSmallDisk(dir: string, mib: number): SmallDisk {
   mkdirSync(dir, { recursive: true });
@@ -34,7 +34,7 @@ export function mountSmallDisk(dir: string, mib: number): SmallDisk {
           writeFileSync(ballast, chunk, { flag: 'a' });
         for (;;) writeFileSync(ballast, chunk.subarray(0, bsize), { flag: 'a' });
       } catch {
-        // It is full: that was the point.
+        // The disk is full, as intended.
       }
     },
     free: () => rmSync(ballast, { force: true }),

@@ -5,7 +5,7 @@ import type { Member } from '../../../deploy/local/make-fleet.ts';
 
 const NODE_IDS = [1, 2, 3] as const;
 const HEAP_MIB = 256;
-/** Every topic is on all three, and two of them are enough to write. */
+/** Every topic has three replicas, and two of them are enough to write. */
 const REPLICATION: Readonly<Record<string, string>> = {
   'default.replication.factor': '3',
   'min.insync.replicas': '2',
@@ -20,14 +20,14 @@ const REPLICATION: Readonly<Record<string, string>> = {
 export type Cluster = {
   /** `host:port` of all brokers, comma-separated. */
   readonly brokers: string;
-  /** Starts the broker that takes the place of a system's only one, and the other two with it. */
+  /** Starts the broker that replaces a system's only one, together with the other two. */
   readonly part: (kafka: Member) => Member;
-  /** The brokers beside that one. */
+  /** The other two brokers. */
   readonly others: readonly RunningKafka[];
 };
 
 /**
- * Three brokers, each a controller too, on this machine; the first one is the system's own.
+ * Three brokers on this machine, each a controller too; the first one replaces the system's own.
  *
  * @param ports broker and controller of each
  */

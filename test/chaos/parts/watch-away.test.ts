@@ -8,28 +8,28 @@ const attempt = (startedAt: number, status: number | undefined, more: Partial<At
   ...more,
 });
 
-test('503 with Retry-After is what a client may hear while something is away', () => {
+test('503 with Retry-After keeps the promise while a dependency is away', () => {
   expect(judgeAway([attempt(12_000, 503, { retryAfter: '1' })], AWAY)).toEqual([]);
 });
 
-test('what is accepted meanwhile breaks the promise, and what straddles an edge does not', () => {
+test('an acceptance meanwhile breaks the promise, and one that overlaps an edge does not', () => {
   expect(judgeAway([attempt(12_000, 202)], AWAY)).toEqual(['1 accepted meanwhile']);
   const straddling = [attempt(9_990, 202), attempt(19_950, 202), attempt(12_000, undefined)];
   expect(judgeAway([...straddling, attempt(12_000, 503, { retryAfter: '1' })], AWAY)).toEqual([]);
 });
 
-test('a 503 that does not say when to come back breaks it, and so does any other answer', () => {
+test('a 503 without Retry-After breaks the promise, and so does any other answer', () => {
   expect(judgeAway([attempt(12_000, 503), attempt(12_000, 500)], AWAY)).toEqual([
     '1 answered 500',
     '1 × 503 without Retry-After',
   ]);
 });
 
-test('silence proves nothing', () => {
-  expect(judgeAway([], AWAY)).toEqual(['nothing was asked meanwhile']);
+test('an outage without a request proves nothing', () => {
+  expect(judgeAway([], AWAY)).toEqual(['no request was sent meanwhile']);
 });
 
-test('it is back with the first acceptance that is later', () => {
+test('the outage ends with the first later acceptance', () => {
   expect(backAfter([attempt(9_000, 202), attempt(20_400, 503), attempt(20_900, 202)], 20_000)).toBe(1_000);
   expect(backAfter([], 20_000)).toBe(Number.POSITIVE_INFINITY);
 });

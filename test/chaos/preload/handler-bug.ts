@@ -1,9 +1,9 @@
-// Loaded into evaluators before their own code: one kind of message meets a bug in the handler. It is the mistake that a
-// programmer makes, not one that anybody could send: production code has no such switch.
+// Preloaded into evaluators: one kind of message triggers a bug in the handler. Only a programmer can make this
+// mistake, no sender can: production code has no such switch.
 import { replaceSource } from './replace-source.ts';
 
 replaceSource(
   '/services/evaluator/domain/plan-reads.ts',
-  /export function planReads\([^)]*\): [^{]*\{/,
+  /export function makePlanner\([^)]*\): [^{]*\{/,
   `$& if (rules.some(({ roleId }) => roleId.startsWith('bug-'))) throw new TypeError('a bug, made by a test');`,
 );

@@ -1,9 +1,9 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Loads one source file of the project with a part of it replaced, in this process alone.
+ * Loads one source file of the project with a part of it replaced, in this process only.
  *
- * @throws Error when the file is loaded and has no such part: a test that changes nothing would prove nothing
+ * @throws Error when the file is loaded and has no such part: an unchanged file would prove nothing
  *
  * @example
  * replaceSource('/shared/kafka/consumer/partition-window.ts', '?? this.#nextOffset', '?? 0');

@@ -1,6 +1,6 @@
 pragma solidity ^0.4.26;
 
-/// As before ERC721 was final: the draft's interface id, and a revert without data for an unknown id.
+/// Before ERC721 was final: the draft's interface id, and a revert without data for an unknown id.
 contract KittyStyleErc721 {
     mapping(uint256 => address) private owners;
     mapping(address => uint256) public balanceOf;
@@ -46,7 +46,7 @@ contract AssertStyleErc721 {
     }
 }
 
-/// An unknown id reverts, and nothing says that this is an ERC721.
+/// An unknown id reverts, and the contract does not claim to be an ERC721.
 contract UnmarkedErc721 {
     mapping(uint256 => address) private owners;
     mapping(address => uint256) public balanceOf;
@@ -77,7 +77,7 @@ contract ZeroOwnerErc721 {
     }
 }
 
-/// As CryptoPunks: balances, and owners by another name.
+/// Like CryptoPunks: balances, and owners by a function of another name.
 contract PunkStyle {
     mapping(uint256 => address) public punkIndexToAddress;
     mapping(address => uint256) public balanceOf;
@@ -90,7 +90,7 @@ contract PunkStyle {
     }
 }
 
-/// As MKR and SAI: the symbol is 32 bytes, the decimals a whole word.
+/// Like MKR and SAI: the symbol is 32 bytes, the decimals a whole word.
 contract Bytes32SymbolErc20 {
     bytes32 public symbol = "T";
     uint256 public decimals = 18;

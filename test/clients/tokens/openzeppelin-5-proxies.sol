@@ -92,7 +92,7 @@ contract CloneErc1155 {
     }
 }
 
-/// Nobody ever initialised it.
+/// A proxy that was never initialised.
 contract EmptyClone {
     address public deployed = Clones.clone(address(new Erc20Logic()));
 

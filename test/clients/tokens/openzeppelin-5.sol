@@ -46,7 +46,10 @@ contract Oz5Erc20Paused is ERC20Pausable {
 
 contract Oz5Erc20Votes is ERC20Permit, ERC20Votes {
     constructor(address[] memory holders) ERC20("Token", "T") ERC20Permit("Token") {
-        for (uint256 i = 0; i < holders.length; i++) _mint(holders[i], 4 ether + i);
+        for (uint256 i = 0; i < holders.length; i++) {
+            _mint(holders[i], 4 ether + i);
+            _delegate(holders[i], holders[i]);
+        }
     }
 
     function _update(address from, address to, uint256 amount) internal override(ERC20, ERC20Votes) {

@@ -5,7 +5,7 @@ import "@safe-global/safe-contracts/contracts/Safe.sol";
 import "@safe-global/safe-contracts/contracts/proxies/SafeProxyFactory.sol";
 import "@safe-global/safe-contracts/contracts/handler/CompatibilityFallbackHandler.sol";
 
-/// What holders delegate to or answer with when they are sent a token.
+/// The code that holders delegate to, and that answers when they are sent a token.
 contract ReceiveHandler is CompatibilityFallbackHandler {
     constructor(address[] memory) {}
 }

@@ -22,7 +22,7 @@ contract ThrowStyleErc721 {
     }
 }
 
-/// Throws in its fallback too, as many tokens of 2016 and 2017: it has no supportsInterface.
+/// Throws in its fallback too, like many tokens of 2016 and 2017: it has no supportsInterface.
 contract ThrowStyleUnmarkedErc721 {
     mapping(uint256 => address) owners;
     mapping(address => uint256) public balanceOf;

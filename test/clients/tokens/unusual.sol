@@ -31,7 +31,7 @@ contract FeeErc20 is ERC20 {
     }
 }
 
-/// Tells nothing about the second holder.
+/// Reveals nothing about the second holder.
 contract BlocklistErc20 is ERC20 {
     address private blocked;
 
@@ -65,7 +65,7 @@ contract AbsurdDecimalsErc20 {
     }
 }
 
-/// A balance costs some 300 000 gas: more than the first attempt of the evaluator gives.
+/// A balance costs about 300 000 gas: more than the evaluator's first attempt allows.
 contract CostlyErc20 is ERC20 {
     uint256 private rounds = 1000;
 
@@ -79,7 +79,7 @@ contract CostlyErc20 is ERC20 {
     }
 }
 
-/// A contract that answers whatever it is asked with two words.
+/// A contract that answers every call with two words.
 contract TwoWords {
     constructor(address[] memory) {}
 
@@ -90,7 +90,7 @@ contract TwoWords {
     }
 }
 
-/// An assertion of today: a revert that carries Panic(1).
+/// An assertion since Solidity 0.8: a revert that carries Panic(1).
 contract PanicErc721 {
     mapping(uint256 => address) private owners;
     mapping(address => uint256) public balanceOf;
@@ -112,7 +112,7 @@ contract PanicErc721 {
     }
 }
 
-/// A contract that answers whatever it is asked with one.
+/// A contract that answers every call with one word.
 contract YesToAll {
     constructor(address[] memory) {}
 

@@ -1,0 +1,11 @@
+import type { EarlierVersion } from './earlier-version.ts';
+import type { Tally } from './tally.ts';
+
+/** What both ways of upgrading need. */
+export type Run = {
+  readonly earlier: EarlierVersion;
+  readonly tally: Tally;
+  readonly say: (line: string) => void;
+  /** Ends the systems that were started: at the end, and where the run is interrupted. */
+  readonly scope: AsyncDisposableStack;
+};
