@@ -9,7 +9,7 @@ export const TYPES_FILE = join(ROOT, 'shared', 'client', 'api-types.ts');
 /**
  * The text that `shared/client/api-types.ts` must have: generated, then formatted as all code is.
  *
- * @throws Error with what the formatter said
+ * @throws Error with the message of the formatter
  */
 export function formatTypes(): string {
   const biome = join(ROOT, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');

@@ -56,6 +56,6 @@ test('the codes of problems are collected from all answers', () => {
 });
 
 // The types of the client library are never written by hand.
-test('shared/client/api-types.ts is what the schemas say: after a change of them, run `npm run build:client`', () => {
+test('shared/client/api-types.ts equals the schemas: after a change of them, run `npm run build:client`', () => {
   expect(readFileSync(TYPES_FILE, 'utf8')).toBe(formatTypes());
 });

@@ -16,5 +16,5 @@ const { chainId, erc20, erc721, erc1155, holder, stranger } = chain;
 console.log(JSON.stringify({ msg: 'ready', chainId, erc20, erc721, erc1155, holder, stranger }));
 await Promise.race([stop.signal.aborted || once(stop.signal, 'abort'), chain.exited]);
 ops.close();
-// A chain that ended by itself is a failure; the restart policy starts it again.
+// A chain that ends unasked is a failure; the restart policy starts it again.
 if (!stop.signal.aborted) process.exitCode = 1;
