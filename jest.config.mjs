@@ -5,14 +5,20 @@ const WORKERS = 3;
 export const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.ts',
   modulePathIgnorePatterns: ['<rootDir>/.data', '<rootDir>/.cache', '<rootDir>/dist'],
-  // jose is published as ES modules alone.
-  transformIgnorePatterns: ['/node_modules/(?!jose/)'],
+  // These are published as ES modules alone.
+  transformIgnorePatterns: ['/node_modules/(?!(jose|qr)/)'],
   transform: {
     '^.+\\.[jt]s$': [
       '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'commonjs' } },
     ],
   },
+};
+
+/** Starts what suites share, once for both projects that use it. */
+const shared = {
+  globalSetup: '<rootDir>/test/support/jest/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/jest/global-teardown.ts',
 };
 
 export default {
@@ -35,13 +41,13 @@ export default {
       displayName: 'integration',
       testEnvironment: '<rootDir>/test/support/jest/integration-environment.ts',
       testMatch: ['<rootDir>/test/integration/**/*.test.ts'],
-      globalSetup: '<rootDir>/test/support/jest/global-setup.ts',
-      globalTeardown: '<rootDir>/test/support/jest/global-teardown.ts',
+      ...shared,
     },
     {
       ...common,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
+      ...shared,
     },
   ],
 };
