@@ -232,7 +232,7 @@ export const WATCH_CODES = {
     404: ['watch-not-found', 'route-not-found'],
     408: ['body-timeout', 'request-timeout'],
     409: ['limit-reached'],
-    422: ['validation-failed'],
+    422: ['validation-failed', 'account-format-unsupported', 'too-many-entries'],
   },
   listMembers: {
     ...ON_EVERY_OPERATION,

@@ -101,8 +101,8 @@ const changeMembers: ZodOpenApiOperationObject = {
   operationId: 'changeMembers',
   summary: 'Add and remove members of a watch',
   description:
-    `At most ${MEMBER_CHANGES_MAX} entries. As \`application/x-ndjson\`, each line is \`{ "add": … }\` or ` +
-    '`{ "remove": … }`. Adding a known `ref` with other wallets replaces them. Any fault changes nothing.',
+    `At most ${MEMBER_CHANGES_MAX} entries: as \`application/json\` at most 2 MiB, as \`application/x-ndjson\` at most ` +
+    '16 MiB, where each line is `{ "add": … }` or `{ "remove": … }` of at most 8 KiB. Adding a known `ref` with other wallets replaces them. Any fault changes nothing.',
   requestParams: { path },
   requestBody: {
     required: true,

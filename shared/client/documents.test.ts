@@ -105,3 +105,13 @@ test('a watch is commanded, and its members are added in parts and listed', asyn
   expect(JSON.parse(answers.requests[3]?.body ?? '')).toEqual({ add: [{ account: '0xa', ref: 'm10000' }] });
   expect(JSON.parse(answers.requests[4]?.body ?? '')).toEqual({ remove: ['m1'] });
 });
+
+test('members are sent as NDJSON where they are too large for JSON', async () => {
+  const rolecall = await start(json({ added: 3_000, replaced: 0, removed: 0, members: 3_000 }));
+  const accounts = Array.from({ length: 16 }, (_, index) => `0x${String(index).padStart(40, 'a')}`);
+  const entries = Array.from({ length: 3_000 }, (_, index) => ({ accounts, ref: `m${index}` }));
+  await rolecall.watches.addMembers('w', entries);
+  const lines = answers.requests[0]?.body.split('\n') ?? [];
+  expect(lines).toHaveLength(entries.length);
+  expect(JSON.parse(lines[2_999] ?? '')).toEqual({ add: entries[2_999] });
+});

@@ -6,6 +6,8 @@ import { type CallOptions, parseAnswer, type Transport } from './transport.ts';
 const WATCHES_PATH = '/access-control/watches';
 /** Most entries of one request; longer lists are sent in several. */
 const CHANGES_MAX = 10_000;
+/** The gateway takes larger bodies as NDJSON only. */
+const JSON_CHARS_MAX = 2_000_000;
 
 export type Watches = Documents<WatchBody, Watch> & {
   readonly pause: (id: string, options?: CallOptions) => Promise<Watch>;
@@ -43,9 +45,13 @@ export function makeWatches(transport: Transport): Watches {
     async (id: string, entries: readonly unknown[], options: CallOptions = {}): Promise<MemberChanges> => {
       const total = { added: 0, replaced: 0, removed: 0, members: 0 };
       for (let from = 0; from === 0 || from < entries.length; from += CHANGES_MAX) {
-        const body = { [name]: entries.slice(from, from + CHANGES_MAX) };
+        const some = entries.slice(from, from + CHANGES_MAX);
+        const isLarge = JSON.stringify(some).length > JSON_CHARS_MAX;
+        const content = isLarge
+          ? { lines: some.map((one) => ({ [name]: one })) }
+          : { body: { [name]: some } };
         const path = `${pathOf(id)}/members`;
-        const answer = await transport.send({ method: 'POST', path, body, ...options });
+        const answer = await transport.send({ method: 'POST', path, ...content, ...options });
         const { added, replaced, removed, members } = parseAnswer(answer) as unknown as MemberChanges;
         total.added += added;
         total.replaced += replaced;

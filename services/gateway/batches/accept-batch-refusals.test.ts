@@ -194,6 +194,12 @@ describe('the body of a batch', () => {
     expect([response.status, (await problemOf(response))['code']]).toEqual([415, 'media-type-unsupported']);
   });
 
+  it('that is absent, as its type is, is malformed', async () => {
+    const gateway = await start();
+    const response = await gateway.send('POST', '/access-control/check-roles/batch');
+    expect([response.status, (await problemOf(response))['code']]).toEqual([400, 'malformed-json']);
+  });
+
   it('above 2 MiB of JSON is refused, and the client gets its answer', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const response = await gateway.postBatch({

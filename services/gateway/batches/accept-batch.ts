@@ -16,7 +16,8 @@ import type { Validation } from '../validate-check.ts';
 import type { BatchBody } from './batch-bodies.ts';
 import { type CollectedBatch, collectBatch } from './collect-batch.ts';
 import type { PublishBatch } from './publish-batch.ts';
-import { formatOf, receiveBatch } from './receive-batch.ts';
+import { receiveBatch } from './receive-batch.ts';
+import { formatOf } from './receive-values.ts';
 
 export type Dependencies = AdmitDependencies & {
   readonly admitCheck: AdmitCheck;

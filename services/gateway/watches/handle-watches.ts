@@ -20,12 +20,11 @@ import {
 } from '../admit-request.ts';
 import type { Caller } from '../authenticate.ts';
 import type { BatchBody } from '../batches/batch-bodies.ts';
-import { formatOf, parseJsonBytes } from '../batches/receive-batch.ts';
-import { splitLines } from '../domain/split-lines.ts';
+import { formatOf } from '../batches/receive-values.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../exchange.ts';
 import { type Asked, decodeSegment, idOf, pageOf, parseAsked } from '../parse-document-request.ts';
 import { invalidBody, Problem } from '../problem.ts';
-import { collectJson, collectLine, MemberCollector } from './collect-members.ts';
+import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
 
 const COLLECTION = { path: WATCHES_PATH, exampleId: 'members' } as const;
@@ -33,8 +32,6 @@ const WATCH_PATH = /^\/access-control\/watches\/[^/]+$/;
 const ACTION_PATH = /^\/access-control\/watches\/[^/]+\/(pause|resume|check|release)$/;
 const MEMBERS_PATH = /^\/access-control\/watches\/[^/]+\/members$/;
 const MEMBER_PATH = /^\/access-control\/watches\/[^/]+\/members\/[^/]+$/;
-const BODY_BYTES_MAX = 16 * 1024 * 1024;
-const LINE_BYTES_MAX = 8 * 1024;
 const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
 
 export type Dependencies = AdmitDependencies & {
@@ -121,48 +118,12 @@ const makeChange = (deps: Dependencies) =>
     const format = formatOf(request);
     const watch = await readWatch(deps, app.clientId, request);
     using body = deps.openBatchBody(request, response, app.clientId);
-    const collector = new MemberCollector();
-    if (format === 'json') collectJson(parseJsonBytes(await join(body.chunks), 'The body'), collector);
-    else await collectLines(body.chunks, collector);
-    const changes = collector.end();
+    const changes = await receiveMembers(format, body.chunks);
     deps.resumeRequest(response, app.clientId);
     const limits = storageLimitsOf(app.limits);
     const counts = await deps.changeMembers({ watch, actor: keyId, limits }, changes);
     sendJson(response, 200, JSON.stringify(counts));
   };
-
-async function join(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    length += chunk.length;
-    if (length > BODY_BYTES_MAX) throw tooLarge();
-    parts.push(chunk);
-  }
-  return Buffer.concat(parts);
-}
-
-async function collectLines(chunks: AsyncIterable<Buffer>, collector: MemberCollector): Promise<void> {
-  const lines = splitLines(
-    () => LINE_BYTES_MAX,
-    (index) => new Problem('body-too-large', `Line ${index + 1} has more than ${LINE_BYTES_MAX} bytes.`),
-  );
-  let [index, length] = [0, 0];
-  const take = (line: Buffer) => {
-    collectLine(parseJsonBytes(line, `Line ${index + 1}`), index, collector);
-    index += 1;
-  };
-  for await (const chunk of chunks) {
-    length += chunk.length;
-    if (length > BODY_BYTES_MAX) throw tooLarge();
-    for (const line of lines.push(chunk)) take(line);
-  }
-  const last = lines.end();
-  if (last) take(last);
-}
-
-const tooLarge = () =>
-  new Problem('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes; send several requests.`);
 
 const makeListMembers = (deps: Dependencies) =>
   async function listMembers(request: Request, response: Response): Promise<void> {

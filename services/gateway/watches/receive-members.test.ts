@@ -1,0 +1,88 @@
+import { toChecksumAddress } from '#shared/contracts/address.ts';
+import { receiveMembers } from './receive-members.ts';
+
+const accountOf = (index: number): string => `0x${(index + 1).toString(16).padStart(40, '0')}`;
+const ndjson = (values: readonly unknown[]): string =>
+  values.map((value) => JSON.stringify(value)).join('\n');
+
+/** A body as it arrives. */
+async function* chunksOf(text: string): AsyncGenerator<Buffer, void> {
+  yield Buffer.from(text);
+}
+const receive = (format: 'json' | 'ndjson', text: string) => receiveMembers(format, chunksOf(text));
+const refusalOf = (format: 'json' | 'ndjson', text: string) =>
+  receive(format, text).then(
+    () => undefined,
+    ({ status, code, members }) => ({ status, code, pointer: members.errors?.[0]?.pointer }),
+  );
+
+describe('the members of a request', () => {
+  it('are the same as JSON and as NDJSON', async () => {
+    const add = [accountOf(0), { accounts: [accountOf(1), accountOf(2)], ref: 'discord:42' }];
+    const remove = ['discord:43', accountOf(3)];
+    const lines = [...add.map((one) => ({ add: one })), ...remove.map((one) => ({ remove: one }))];
+    const expected = await receive('json', JSON.stringify({ add, remove }));
+    expect(expected.remove).toEqual(remove);
+    expect(expected.add.map(({ ref }) => ref)).toEqual([undefined, 'discord:42']);
+    expect(await receive('ndjson', ndjson(lines))).toEqual(expected);
+    expect(await receive('ndjson', `${ndjson(lines)}\r\n`)).toEqual(expected);
+  });
+
+  it.each(['json', 'ndjson'] as const)('as %s let other work have its turn', async (format) => {
+    const accounts = Array.from({ length: 10_000 }, (_, index) =>
+      toChecksumAddress(`0x${format === 'json' ? 'ab' : 'cd'}${String(index).padStart(38, 'e')}`),
+    );
+    const text =
+      format === 'json' ? JSON.stringify({ add: accounts }) : ndjson(accounts.map((add) => ({ add })));
+    let turnCount = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turnCount += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    const received = receive(format, text);
+    setImmediate(turn);
+    expect((await received).add).toHaveLength(accounts.length);
+    isOver = true;
+    // Ten thousand checksums take tens of milliseconds, and a slice ends after two.
+    expect(turnCount).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ['json', JSON.stringify({ add: ['x'.repeat(2 * 1024 * 1024)] }), 413, 'body-too-large', undefined],
+    ['ndjson', '', 400, 'malformed-json', undefined],
+    ['json', '', 400, 'malformed-json', undefined],
+    ['ndjson', `{"add":"${accountOf(0)}"}\n\n`, 400, 'malformed-json', undefined],
+    [
+      'ndjson',
+      `{"add":"${accountOf(0)}"}\n{"add":{"account":"x"}}`,
+      422,
+      'validation-failed',
+      '/1/add/account',
+    ],
+    [
+      'json',
+      JSON.stringify({ add: [accountOf(0), 'vitalik.eth'] }),
+      422,
+      'account-format-unsupported',
+      '/add/1',
+    ],
+    [
+      'json',
+      JSON.stringify({ remove: Array.from({ length: 10_001 }, (_, index) => `u${index}`) }),
+      422,
+      'too-many-entries',
+      '/remove/10000',
+    ],
+    [
+      'json',
+      JSON.stringify({ add: [accountOf(0)], remove: [accountOf(0)] }),
+      422,
+      'validation-failed',
+      '/remove/0',
+    ],
+    ['json', JSON.stringify({ add: [{ accounts: [accountOf(0)] }] }), 422, 'validation-failed', '/add/0/ref'],
+  ] as const)('as %s are refused: %#', async (format, text, status, code, pointer) => {
+    expect(await refusalOf(format, text)).toEqual({ status, code, pointer });
+  });
+});
