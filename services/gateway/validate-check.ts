@@ -231,11 +231,17 @@ function complete(
   callbackUrl: string | undefined,
   stored: RuleSet | undefined,
 ): ValidCheck {
-  const { blockTag = 'latest', minBlock = {}, atBlock } = body.consistency ?? {};
-  const consistency = { blockTag, minBlock: sorted(minBlock), atBlock: atBlock && sorted(atBlock) };
+  const { blockTag = 'latest', minBlock = {}, atBlock = {} } = body.consistency ?? {};
+  const hasAtBlock = Object.keys(atBlock).length > 0;
+  const consistency = {
+    blockTag,
+    minBlock: sorted(minBlock),
+    atBlock: hasAtBlock ? sorted(atBlock) : undefined,
+  };
   const onUndetermined = body.onUndetermined ?? stored?.onUndetermined ?? 'omit';
   const isAsync = body.async === true || callbackUrl !== undefined;
-  const { account, accounts, vaults, explain = false } = body;
+  const { account, accounts, explain = false } = body;
+  const vaults = body.vaults?.length === 0 ? undefined : body.vaults;
   const seconds = body.proofSeconds ?? PROOF_SECONDS[isAsync ? 'async' : 'sync'];
   const proof = body.proof === true ? { seconds } : undefined;
   const ruleSet = stored && referenceOf(stored);

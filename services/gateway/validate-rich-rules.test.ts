@@ -134,6 +134,7 @@ describe('a valid check', () => {
       canonical(wallets({ accounts: [ACCOUNT] })),
     );
     expect(canonical(check({ explain: false, proof: false }))).toBe(canonical(check({})));
+    expect(canonical(check({ vaults: [], consistency: { atBlock: {} } }))).toBe(canonical(check({})));
     const texts = [
       check({}),
       check({ explain: true }),
