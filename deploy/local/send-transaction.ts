@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { callJsonRpc } from './json-rpc.ts';
 
 const GAS = '0x4c4b40';
-const RECEIPT_POLLS_MAX = 200;
+const RECEIPT_POLLS_MAX = 3_000;
 const RECEIPT_POLL_MS = 10;
 
 const Receipt = z
@@ -21,7 +21,7 @@ export type Receipt = NonNullable<z.infer<typeof Receipt>>;
  * Sends a transaction of an account that the node signs for, and waits until it is in a block: a node returns the
  * hash before that, and until then its answers are of the block before.
  *
- * @throws Error if the transaction reverted, or is in no block after 2 s
+ * @throws Error if the transaction reverted, or is in no block after 30 s
  *
  * @example
  * const { blockNumber } = await sendTransaction(chain.rpc, { from: chain.holder, to: chain.erc20, data });

@@ -67,10 +67,7 @@ test('each line among hostile contracts equals the verdict of a single check', a
     ...Object.entries(hostile).map(([roleId, contract]) => rule('ERC721', contract, { roleId })),
     ...goodRules(),
   ];
-  await using chains = connectTestChains([{ urls: [rpcUrl] }], {
-    attemptTimeoutMs: 20_000,
-    evaluationMsMax: 60_000,
-  });
+  await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const entries = entriesOf(12);
   const lines = await chains.judgePart({ entries, rules });
   expect(lines.map(({ account }) => account)).toEqual(entries.map(({ account }) => account));
@@ -90,7 +87,7 @@ test(`${ENTRIES} entries under RPC faults get no wrong verdict, and single check
   await using two = await startRpcFaultProxy({ target: rpcUrl });
   await one.setFault(flaky);
   await two.setFault(flaky);
-  await using chains = connectTestChains([{ urls: [one.url, two.url] }], { attemptTimeoutMs: 1_000 });
+  await using chains = connectTestChains([{ urls: [one.url, two.url] }]);
   const rules = goodRules();
   let decidedCount = 0;
   const wrong: unknown[] = [];

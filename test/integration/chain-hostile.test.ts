@@ -76,10 +76,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
 
   async function connect() {
     if (method === 'multicall3') await callJsonRpc(rpcUrl, 'anvil_setCode', [MULTICALL3, MULTICALL3_CODE]);
-    return connectTestChains([{ urls: [method === 'reader' ? rpcUrl : withoutOverride.url] }], {
-      attemptTimeoutMs: 20_000,
-      evaluationMsMax: 60_000,
-    });
+    return connectTestChains([{ urls: [method === 'reader' ? rpcUrl : withoutOverride.url] }]);
   }
 
   test('good contracts are decided exactly, and the block says whether it was proved', async () => {
@@ -272,10 +269,7 @@ test('foreign code at the address of Multicall3 is not trusted', async () => {
 });
 
 test('a read that is known to burn its gas is made in a call of its own and does not affect the good ones', async () => {
-  await using chains = connectTestChains([{ urls: [rpcUrl] }], {
-    attemptTimeoutMs: 20_000,
-    evaluationMsMax: 60_000,
-  });
+  await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const rules = [rule('ERC721', hostile.infiniteLoop, { tokenId: '1' }), ...goodRules()];
   await chains.judge({ account: demoTokens.holder, rules });
   await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);

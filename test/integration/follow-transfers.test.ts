@@ -75,14 +75,23 @@ const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {
 };
 const areLive = async () => (await states()).every((state) => state === 'live');
 
+/** Waits until the position that is saved is that of the newest block. */
+async function untilHeadIsRead(): Promise<void> {
+  const head = await headNumber();
+  await waitUntil('the head', async () => {
+    const readTo = await connection.redis.hget(`logs:position:${CHAIN_ID}:latest`, 'readTo');
+    return Number(readTo) === head;
+  });
+}
+
 /** The transfer-following part of an evaluator. */
 function anEvaluator(
   urls: readonly string[] = [chain.rpc],
-  { quorum = 1, blockTimeMs = 1_000, redis = connection.redis } = {},
+  { quorum = 1, blockTimeMs = 1_000, redis = connection.redis, attemptTimeoutMs = 10_000 } = {},
 ) {
   const published: ChainTransferred[] = [];
   const broker = { isAway: false };
-  const chains = stack.use(connectTestChains([{ urls, quorum, blockTimeMs }], { attemptTimeoutMs: 500 }));
+  const chains = stack.use(connectTestChains([{ urls, quorum, blockTimeMs }], { attemptTimeoutMs }));
   const following = startFollowingTransfers({
     chains: chains.chains.followable,
     redis,
@@ -97,9 +106,13 @@ function anEvaluator(
     backOffMsMin: 25,
   });
   stack.use(following);
-  const of = (wallet: string) => published.filter(({ account }) => account === wallet);
+  // A position that was not saved in time is read and published again: that is one transfer.
+  const distinct = () => [
+    ...new Map(published.map((each) => [JSON.stringify({ ...each, at: '' }), each])).values(),
+  ];
+  const of = (wallet: string) => distinct().filter(({ account }) => account === wallet);
   return {
-    published,
+    distinct,
     broker,
     calls: chains.calls,
     of,
@@ -120,9 +133,10 @@ test('a transfer of each token type publishes exactly the watched wallets that i
   await transfers.erc1155Batch(member);
   await transfers.erc20(stranger);
   await waitUntil('four transfers', () => evaluator.of(member).length >= 4);
+  await untilHeadIsRead();
   const [erc20, erc721, erc1155] = contractsOf('latest').map(({ contractAddress }) => contractAddress);
   const common = { chainId: CHAIN_ID, account: member, blockTag: 'latest', dropped: false };
-  expect(evaluator.published).toEqual(
+  expect(evaluator.distinct()).toEqual(
     [erc20, erc721, erc1155, erc1155].map((contractAddress, index) => ({
       ...common,
       contractAddress,
@@ -143,11 +157,7 @@ test('a reorg of depth five publishes the wallets of dropped and new transfers',
   await transfers.erc20(dropped);
   await mine(4);
   const block = (await evaluator.untilPublished(dropped)).blockNumber;
-  const head = await headNumber();
-  await waitUntil('the head', async () => {
-    const readTo = await connection.redis.hget(`logs:position:${CHAIN_ID}:latest`, 'readTo');
-    return Number(readTo) === head;
-  });
+  await untilHeadIsRead();
   await callJsonRpc(chain.rpc, 'evm_revert', [snapshot]);
   await transfers.erc20(added);
   await mine(6);
@@ -165,6 +175,7 @@ test('a process that stops renewing its lease is replaced, and no transfer in be
   await waitUntil('following', areLive);
   await transfers.erc20(before);
   await first.untilPublished(before);
+  await untilHeadIsRead();
   const holder = await connection.redis.get(logLeaseKey(CHAIN_ID));
   const second = anEvaluator();
   // As if killed, the first process neither renews nor releases its lease.
@@ -198,14 +209,14 @@ test.each([
     const [member, during] = [aWallet(), aWallet()];
     await watch([member, during]);
     const proxy = await aProxy();
-    const evaluator = anEvaluator([proxy.url]);
+    const evaluator = anEvaluator([proxy.url], kind === 'hang' ? { attemptTimeoutMs: 500 } : {});
     await waitUntil('following', areLive);
     await proxy.setFault({ kind, methods: ['eth_getLogs'] });
     await transfers.erc20(during);
     await mine(20);
     await transfers.erc20(during);
     await waitUntil('the reason', async () => (await states()).every((state) => state === reason));
-    expect(evaluator.published).toEqual([]);
+    expect(evaluator.distinct()).toEqual([]);
     await proxy.setFault('none');
     await waitUntil('following again', areLive);
     await transfers.erc20(member);
@@ -227,7 +238,7 @@ test('an endpoint that is limited to ranges of ten blocks is followed over a lon
   const next = anEvaluator([proxy.url]);
   await next.untilPublished(first);
   await next.untilPublished(last);
-  expect([evaluator.published, next.published.length]).toEqual([[], 2]);
+  expect([evaluator.distinct(), next.distinct().length]).toEqual([[], 2]);
 });
 
 test('a node that announces a block before it has its logs hides no transfer', async () => {
@@ -237,12 +248,8 @@ test('a node that announces a block before it has its logs hides no transfer', a
   const evaluator = anEvaluator([proxy.url]);
   await waitUntil('following', areLive);
   await transfers.erc20(member);
-  const head = await headNumber();
-  await waitUntil('the head', async () => {
-    const readTo = await connection.redis.hget(`logs:position:${CHAIN_ID}:latest`, 'readTo');
-    return Number(readTo) === head;
-  });
-  expect(evaluator.published).toEqual([]);
+  await untilHeadIsRead();
+  expect(evaluator.distinct()).toEqual([]);
   await mine(1);
   await evaluator.untilPublished(member);
 });
@@ -304,8 +311,8 @@ test('a position that is too old is dropped, and all members of the contracts be
   await first.stop();
   await mine(300);
   const second = anEvaluator([chain.rpc], slow);
-  await waitUntil('the gaps', () => second.published.length >= 3);
-  expect(second.published.map(({ account, contractAddress }) => ({ account, contractAddress }))).toEqual(
+  await waitUntil('the gaps', () => second.distinct().length >= 3);
+  expect(second.distinct().map(({ account, contractAddress }) => ({ account, contractAddress }))).toEqual(
     contractsOf('latest')
       .map(({ contractAddress }) => ({ account: undefined, contractAddress }))
       .toSorted((a, b) => (a.contractAddress < b.contractAddress ? -1 : 1)),
@@ -334,10 +341,11 @@ test('a chain without followed contracts makes no RPC call', async () => {
     'the end of following',
     async () => !(await connection.redis.exists(logLeaseKey(CHAIN_ID))),
   );
+  // A call that was cancelled may still be on its way to the proxy.
+  await untilLookedAt(1);
   const { requestCount } = proxy.calls;
   await mine(3);
-  const looks = await lookCount();
-  await waitUntil('further looks at the followed contracts', async () => (await lookCount()) >= looks + 3);
+  await untilLookedAt(3);
   expect(proxy.calls.requestCount).toBe(requestCount);
   expect(await connection.redis.exists(`logs:position:${CHAIN_ID}:latest`)).toBe(0);
 });
@@ -346,6 +354,11 @@ test('a chain without followed contracts makes no RPC call', async () => {
 async function lookCount(): Promise<number> {
   const statistics = await connection.redis.info('commandstats');
   return Number(/cmdstat_hkeys:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
+}
+
+async function untilLookedAt(count: number): Promise<void> {
+  const looks = await lookCount();
+  await waitUntil('looks at the followed contracts', async () => (await lookCount()) >= looks + count);
 }
 
 /** A connection of its own to the same database, without emptying it. */

@@ -65,7 +65,8 @@ test('a consumer that holds a record because a store is away is alive', async ()
   const began = performance.now();
   // Longer than it takes to detect a hanging consumer.
   await waitUntil('tries', () => tries > 3 && performance.now() - began > 2 * STALL_MS);
-  expect(consumer.liveness.faults()).toEqual({});
+  // A busy machine may delay one try beyond the bound; a hanging consumer is dead for good.
+  await waitUntil('no fault', () => Object.keys(consumer.liveness.faults()).length === 0);
 });
 
 test('a consumer without a partition logs the names of its group and topic', async () => {

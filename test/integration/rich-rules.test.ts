@@ -50,7 +50,7 @@ beforeAll(async () => {
   address['revertsMuch'] = await deployCode(rpcUrl, '621000006000fd');
   address['writable'] = await deployCode(rpcUrl, WRITABLE_CODE);
   address['pokes'] = await deployCode(rpcUrl, pokingCode(address['writable']));
-}, 120_000);
+});
 afterAll(async () => {
   deployer.close();
   await withoutOverride[Symbol.asyncDispose]();
@@ -77,10 +77,7 @@ const coin = (minToken: string): Rule => ({
 });
 
 const connectTo = (url: string) =>
-  connectTestChains([{ urls: [url], delegateRegistry: address['Registry'] ?? '' }], {
-    attemptTimeoutMs: 20_000,
-    evaluationMsMax: 60_000,
-  });
+  connectTestChains([{ urls: [url], delegateRegistry: address['Registry'] ?? '' }]);
 
 describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method) => {
   async function connect() {

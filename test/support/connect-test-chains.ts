@@ -69,12 +69,15 @@ const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
     }),
   );
 
-/** The evaluator's whole pipeline except Kafka: real domain, real chain layer, the result as the client would get it. */
+/**
+ * The evaluator's whole pipeline except Kafka: real domain, real chain layer, the result as the client would get it. By
+ * default no time limit ends on a busy machine.
+ */
 export function connectTestChains(
   chains: readonly TestChain[],
   {
-    attemptTimeoutMs = 1_000,
-    evaluationMsMax = 10_000,
+    attemptTimeoutMs = 20_000,
+    evaluationMsMax = 60_000,
     waitingBounds = { perClientMax: 250, max: 500 },
   } = {},
 ): TestChains {

@@ -20,13 +20,20 @@ export function testContext() {
   };
 }
 
-/** A service's common settings for the infrastructure of this run. Each test file takes a Redis database of its own. */
-export function testConfig(redisDatabase: number): CommonConfig {
+/** So long that no member of a group is expelled because the machine is busy: its records would be processed twice. */
+const SESSION_TIMEOUT_MS = 30_000;
+
+/**
+ * A service's common settings for the infrastructure of this run. Each test file takes a Redis database of its own.
+ *
+ * @param sessionTimeoutMs for tests that wait until a member is expelled from its group
+ */
+export function testConfig(redisDatabase: number, sessionTimeoutMs = SESSION_TIMEOUT_MS): CommonConfig {
   const { brokers, redisUrl } = infrastructure();
   const parsed = loadEnvironment(z.object(commonEnvironment), {
     KAFKA_BROKERS: brokers,
     REDIS_URL: `${redisUrl}/${redisDatabase}`,
-    KAFKA_SESSION_TIMEOUT_MS: '3000',
+    KAFKA_SESSION_TIMEOUT_MS: String(sessionTimeoutMs),
     KAFKA_HEARTBEAT_INTERVAL_MS: '500',
     OPS_PORT: '0',
     OPS_HOST: '127.0.0.1',
