@@ -97,6 +97,8 @@ export const AppAnswer = z
     name: z.string(),
     /** Of the signed-in account in this app. */
     role: AppRole,
+    /** The operations on this app that the signed-in account may use, by id. */
+    operations: z.array(z.string()),
     createdAt: instant,
     suspended: z.boolean(),
     scope: ScopeAnswer,

@@ -3,6 +3,7 @@ import type { Audit } from '#shared/contracts/audit.ts';
 import type { Account, ApiKeyRecord, ClientApp } from '#shared/contracts/client-app.ts';
 import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { AttemptView, DeliveryView } from '#shared/redis/delivery-view.ts';
+import { allowedOperations } from './allowed-operations.ts';
 import type * as answers from './api-answers.ts';
 import { accountIdOf } from './credentials.ts';
 import { isLive, isUsable } from './domain/change-app.ts';
@@ -49,25 +50,29 @@ export const presentAppSummary = (
   keyCount: app.keys.filter((key) => isUsable(key, nowMs)).length,
 });
 
-export const presentApp = (
+export function presentApp(
   app: ClientApp,
   { account: reader, owner }: { readonly account: Account; readonly owner: Account },
   usedAt: Readonly<Record<string, string>>,
   nowMs: number,
-): z.input<typeof answers.AppAnswer> => ({
-  clientId: app.clientId,
-  name: app.name,
-  role: roleOf(app, reader) ?? 'viewer',
-  createdAt: app.createdAt,
-  suspended: app.suspended,
-  scope: presentScope(app),
-  keys: app.keys.map((key) => presentKey(key, usedAt[key.keyId])),
-  secrets: app.webhookSecrets
-    .filter((secret) => isLive(secret, nowMs))
-    .map(({ createdAt, expiresAt }) => ({ createdAt, ...(expiresAt !== undefined && { expiresAt }) })),
-  limits: limitsOf(owner),
-  ...(app.alertUrl !== undefined && { alertUrl: app.alertUrl }),
-});
+): z.input<typeof answers.AppAnswer> {
+  const role = roleOf(app, reader) ?? 'viewer';
+  return {
+    clientId: app.clientId,
+    name: app.name,
+    role,
+    operations: allowedOperations(role),
+    createdAt: app.createdAt,
+    suspended: app.suspended,
+    scope: presentScope(app),
+    keys: app.keys.map((key) => presentKey(key, usedAt[key.keyId])),
+    secrets: app.webhookSecrets
+      .filter((secret) => isLive(secret, nowMs))
+      .map(({ createdAt, expiresAt }) => ({ createdAt, ...(expiresAt !== undefined && { expiresAt }) })),
+    limits: limitsOf(owner),
+    ...(app.alertUrl !== undefined && { alertUrl: app.alertUrl }),
+  };
+}
 
 export const presentKey = (
   { hash: _, replacedBy: __, ...shown }: ApiKeyRecord,

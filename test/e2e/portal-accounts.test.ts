@@ -1,15 +1,13 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // Scenario: operators look for accounts, apps and changes in a real browser, against one running system, and a developer
-// turns on two-factor authentication, loses the phone, and is helped; another forgets the password. An owner
-// shares an app with somebody.
-import { Secret, TOTP } from 'otpauth';
+// turns on two-factor authentication, loses the phone, and is helped; another forgets the password.
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, loadEnvironment } from '#shared/config.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { makeCheckClient } from '../support/check-client.ts';
 import { expectNoBarrier } from '../support/expect-no-barrier.ts';
 import { waitForFocus } from '../support/open-browser.ts';
-import { approveApp, makeApp, PASSWORD } from '../support/portal-steps.ts';
+import { approveApp, codeOf, makeApp, PASSWORD } from '../support/portal-steps.ts';
 import { receiveMails } from '../support/receive-mails.ts';
 import { signUp as signUpByApi, startPortal } from '../support/start-portal.ts';
 import { usePortal } from '../support/use-portal.ts';
@@ -63,10 +61,6 @@ test('an operator searches an app, sees its checks and its account, and finds wh
   await expectNoBarrier(operator, 'a search for an account');
   expect(operator.faults).toEqual([]);
 });
-
-/** The code of a secret, so many steps of 30 s from now. */
-const codeOf = (secret: string, steps: number) =>
-  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
 
 test('a developer turns on two-factor authentication, signs in by codes and is helped by an operator', async () => {
   await using tom = await open();
@@ -172,48 +166,4 @@ test('somebody who forgot the password sets a new one by a link in an e-mail', a
 
   await una.visit(`${system.ready.portal}/forgotten-password`);
   await page.getByText('Ask an operator of this service').waitFor();
-});
-
-test('an owner invites somebody by a link, who joins, sees the role, and loses access with the removal', async () => {
-  await using ola = await open();
-  await using ben = await open();
-  const developer = await newDeveloper(ola);
-  const { email } = await newDeveloper(ben);
-  const app = await makeApp(developer, 'Team hall');
-  const { page } = ola;
-  await ola.visit(`${app.path}/team`);
-  await page.getByRole('button', { name: 'Invite' }).click();
-  await waitForFocus(page.getByRole('dialog').getByLabel('E-mail address'));
-  await page.keyboard.type(email);
-  await page.getByRole('dialog').getByLabel('Role').selectOption('viewer');
-  await expectNoBarrier(ola, 'an invitation');
-  await page.getByRole('button', { name: 'Make link' }).click();
-  const link = new URL(await page.getByRole('textbox', { name: 'Link' }).inputValue());
-  await page.setViewportSize({ width: 1280, height: 860 });
-  await page.getByRole('button', { name: 'I have stored it' }).click();
-  await page.getByText('Open invitations').waitFor();
-
-  await ben.visit(link.pathname + link.hash);
-  await ben.page.getByText('You are invited to the app').waitFor();
-  await expectNoBarrier(ben, 'an invitation that is opened');
-  await ben.page.getByRole('button', { name: 'Join the team' }).click();
-  await ben.page.getByText('You are a viewer of this app').waitFor();
-  await expectNoBarrier(ben, 'an app of which one is a viewer');
-  await ben.page.setViewportSize({ width: 1280, height: 860 });
-  await ben.visit(`${app.path}/keys`);
-  await ben.page.getByRole('button', { name: 'Create key' }).click();
-  await ben.page.getByRole('dialog').getByLabel('Name').fill('mine');
-  await ben.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-  await ben.page.getByText('Your role in this app, viewer, does not allow this.').waitFor();
-
-  await ola.visit(`${app.path}/team`);
-  await page.locator('.rows').getByText(email).waitFor();
-  await expectNoBarrier(ola, 'a team');
-  await page.setViewportSize({ width: 1280, height: 860 });
-  await page.getByRole('button', { name: `Remove ${email}` }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-  await page.locator('.rows').getByText(email).waitFor({ state: 'detached' });
-  await ben.visit(app.path);
-  await ben.page.getByRole('heading', { level: 1, name: 'Nothing here' }).waitFor();
-  expect([...ola.faults, ...ben.faults]).toEqual([]);
 });

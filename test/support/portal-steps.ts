@@ -1,3 +1,4 @@
+import { Secret, TOTP } from 'otpauth';
 import type { Visitor } from './open-browser.ts';
 import {
   createApp as createAppByApi,
@@ -62,7 +63,7 @@ export async function approveApp(
 /** Creates an account on the page, which signs it in. */
 export async function signUp({ visit, page }: Visitor, email: string): Promise<void> {
   await visit('/sign-up');
-  await fillSignIn(page, email, PASSWORD);
+  await fillSignIn(page, email);
   await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('heading', { name: 'Your apps' }).waitFor();
 }
@@ -77,10 +78,14 @@ export async function signIn(
   await page.getByRole('heading', { name: /^(Your apps|Scope requests)$/ }).waitFor();
 }
 
-async function fillSignIn(page: Visitor['page'], email: string, password: string): Promise<void> {
+export async function fillSignIn(page: Visitor['page'], email: string, password = PASSWORD): Promise<void> {
   await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Password').fill(password);
 }
+
+/** The one-time code of a base32 secret, a number of steps of 30 s from now. */
+export const codeOf = (secret: string, steps: number): string =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
 
 /** Creates an app, copies its key with the button, and goes on to its page. */
 export async function createApp({ visit, page }: Visitor, name: string): Promise<MadeApp> {

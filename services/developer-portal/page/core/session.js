@@ -7,6 +7,9 @@ import { createContext, useContext } from './html.js';
 export const Session = createContext(undefined);
 export const useSession = () => useContext(Session);
 
-/** The client app that the current page is about: `{ app, reload }`. */
+/**
+ * The client app that the current page is about: `{ app, base, api, reload, may }`. `may('createKey')` tells whether the
+ * server allows an operation to the account; it decides, and the pages show only what it allows.
+ */
 export const CurrentApp = createContext(undefined);
 export const useApp = () => useContext(CurrentApp);

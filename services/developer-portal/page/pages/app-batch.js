@@ -7,6 +7,7 @@ import { Badge, Card, Loaded, Time } from '../parts/states.js';
 import { BatchBadge, NEW } from './app-batches.js';
 import { StateBadge } from './app-deliveries.js';
 import { Missing } from './missing.js';
+import { NotAllowed } from './not-allowed.js';
 import { StartBatch } from './start-batch.js';
 import { UnreadEntries } from './unread-entries.js';
 
@@ -14,7 +15,11 @@ const isCompleted = ({ status }) => status === 'completed';
 const hasEnded = ({ status }) => status !== 'pending';
 
 /** One batch: a new one, or one that runs or has ended. */
-export const Batch = ({ item }) => (item === NEW ? html`<${StartBatch} />` : html`<${Started} id=${item} />`);
+export function Batch({ item }) {
+  const { may } = useApp();
+  if (item !== NEW) return html`<${Started} id=${item} />`;
+  return may('startBatch') ? html`<${StartBatch} />` : html`<${NotAllowed} title="Start a batch" />`;
+}
 
 function Started({ id }) {
   const { api, base } = useApp();

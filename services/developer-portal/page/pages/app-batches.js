@@ -22,12 +22,12 @@ export const BatchBadge = ({ status }) => {
 
 /** The newest batches of the app whose results are kept. */
 export function Batches() {
-  const { api, base } = useApp();
+  const { api, base, may } = useApp();
   const [{ before }, setQuery] = useQuery({ before: '' });
   const resource = useResource(`${api}/batches${before ? `?before=${encodeURIComponent(before)}` : ''}`);
   return html`
     <${PageHead} title="Batches" aside=${html`<button type="button" onClick=${resource.reload}>Refresh</button>
-        <a class="button primary" href=${`${base}/batches/${NEW}`}>Start a batch</a>`}>
+        ${may('startBatch') && html`<a class="button primary" href=${`${base}/batches/${NEW}`}>Start a batch</a>`}`}>
       <p class="sub">A batch judges one rule set for many wallets in one request.</p>
     <//>
     <${Card}><${Loaded} resource=${resource}>${({ batches, next }) => html`

@@ -74,7 +74,7 @@ function queryOf({ since, ...filters }, before) {
 
 /** Pages of the list, each after the one before when it is asked for. */
 function CheckPages({ filters }) {
-  const { api, base } = useApp();
+  const { api, base, may } = useApp();
   const first = useResource(`${api}/checks?${queryOf(filters)}`);
   const [more, setMore] = useState({ checks: [], next: undefined });
   useEffect(() => setMore({ checks: [], next: first.value?.next }), [first.value]);
@@ -92,7 +92,7 @@ function CheckPages({ filters }) {
       return html`<${Empty} title="No checks"><p>${
         Object.values(filters).some(Boolean)
           ? 'None matches these filters.'
-          : html`Send a check with one of the app's keys, or <a href=${`${base}/try`}>try one here</a>.`
+          : html`Send a check with one of the app's keys${may('tryCheck') && html`, or <a href=${`${base}/try`}>try one here</a>`}.`
       }</p><//>`;
     return html`<ul class="rows inner">${all.map((check) => html`<${Row} key=${check.requestId} check=${check} base=${base} />`)}</ul>
       ${more.next && html`<div class="actions"><button type="button" onClick=${readMore}>Show more</button></div>`}`;

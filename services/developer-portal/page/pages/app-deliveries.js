@@ -28,6 +28,7 @@ export const StateBadge = ({ state }) => {
 
 /** Webhooks: the secret that signs them, a test event, and every delivery. */
 export function Deliveries() {
+  const { may } = useApp();
   const [filters, setFilters] = useQuery({ state: '', since: '' });
   const [round, setRound] = useState(0);
   const [isResending, setIsResending] = useState(false);
@@ -37,10 +38,10 @@ export function Deliveries() {
     <${PageHead} title="Webhooks">
       <p class="sub">Results are POSTed to the <code>callbackUrl</code> of a check and tried again for up to 40 hours.</p>
     <//>
-    <div class="two"><${SigningSecret} /><${TestEvent} onSent=${reload} /></div>
+    <div class=${may('sendTestEvent') ? 'two' : ''}><${SigningSecret} />${may('sendTestEvent') && html`<${TestEvent} onSent=${reload} />`}</div>
     <${Card} title="Deliveries" class="deliveries" aside=${html`<div class="inline">
         <button type="button" onClick=${reload}>Refresh</button>
-        <button type="button" onClick=${() => setIsResending(true)}>Resend failed…</button></div>`}>
+        ${may('resendFailed') && html`<button type="button" onClick=${() => setIsResending(true)}>Resend failed…</button>`}</div>`}>
       <div class="filters">
         <${Field} label="State" as="select" name="state" value=${filters.state} onChange=${change('state')}>
           <option value="">All</option>

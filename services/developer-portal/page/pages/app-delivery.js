@@ -13,7 +13,7 @@ import { Missing } from './missing.js';
 
 /** One delivery: every attempt with its response, and the request that was sent. */
 export function Delivery({ item }) {
-  const { api, base } = useApp();
+  const { api, base, may } = useApp();
   const path = `${api}/deliveries/${encodeURIComponent(item)}`;
   const delivery = useResource(path);
   const key = useRef(makeUuid());
@@ -37,7 +37,7 @@ export function Delivery({ item }) {
   };
   if (delivery.error?.status === 404) return html`<${Missing} />`;
   const actions = html`<button type="button" onClick=${delivery.reload}>Refresh</button>
-    <button type="button" class="primary" aria-disabled=${isBusy ? 'true' : undefined} onClick=${resend}>Resend</button>`;
+    ${may('resendDelivery') && html`<button type="button" class="primary" aria-disabled=${isBusy ? 'true' : undefined} onClick=${resend}>Resend</button>`}`;
   return html`
     <p class="crumbs"><a href=${`${base}/webhooks${location.search}`}>← Webhooks</a></p>
     <${PageHead} title="Delivery" aside=${actions}><p class="sub mono break">${item}</p><//>

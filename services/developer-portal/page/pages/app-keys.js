@@ -13,7 +13,7 @@ const isDead = ({ revokedAt, expiresAt }) =>
 
 /** The app's API keys: working keys, and on request revoked and expired ones. */
 export function Keys() {
-  const { app, api, reload } = useApp();
+  const { app, api, reload, may } = useApp();
   const [open, setOpen] = useState(undefined);
   const [showsDead, setShowsDead] = useState(false);
   const close = () => setOpen(undefined);
@@ -26,13 +26,13 @@ export function Keys() {
   const dead = app.keys.filter(isDead);
   const act = (name, key) => () => setOpen({ name, key });
   return html`
-    <${PageHead} title="API keys" aside=${html`<button type="button" class="primary" onClick=${act('create')}>Create key</button>`}>
+    <${PageHead} title="API keys" aside=${may('createKey') && html`<button type="button" class="primary" onClick=${act('create')}>Create key</button>`}>
       <p class="sub">Sent as <code>x-api-key</code>. A revoked key stops working within a second.</p>
     <//>
     ${
       live.length === 0
-        ? html`<${Empty} title="No working key"><p>Create one to make checks with this app.</p><//>`
-        : html`<ul class="rows">${live.map((key) => html`<${KeyRow} key=${key.keyId} data=${key} act=${act} />`)}</ul>`
+        ? html`<${Empty} title="No working key"><p>Checks of this app need one.</p><//>`
+        : html`<ul class="rows">${live.map((key) => html`<${KeyRow} key=${key.keyId} data=${key} isLive act=${act} />`)}</ul>`
     }
     ${
       dead.length > 0 &&
@@ -52,7 +52,8 @@ export function Keys() {
   `;
 }
 
-function KeyRow({ data, act }) {
+function KeyRow({ data, isLive = false, act }) {
+  const { may } = useApp();
   const { name, prefix, lastFour, marketplace, createdAt, expiresAt, revokedAt, lastUsedAt } = data;
   return html`<li>
     <div class="grow">
@@ -63,13 +64,13 @@ function KeyRow({ data, act }) {
       ${lastUsedAt ? html`<span>Used <${Time} at=${lastUsedAt} /></span>` : html`<span>Never used</span>`}
       <span>Created ${formatDate(createdAt)}</span>
       ${revokedAt && html`<span>Revoked <${Time} at=${revokedAt} /></span>`}
-      ${!revokedAt && expiresAt && html`<span>${act ? 'Expires' : 'Expired'} <${Time} at=${expiresAt} /></span>`}
+      ${!revokedAt && expiresAt && html`<span>${isLive ? 'Expires' : 'Expired'} <${Time} at=${expiresAt} /></span>`}
     </p>
     ${
-      act &&
+      isLive &&
       html`<div class="row-actions">
-        <button type="button" aria-label=${`Roll ${name}`} onClick=${act('roll', data)}>Roll</button>
-        <button type="button" class="danger-quiet" aria-label=${`Revoke ${name}`} onClick=${act('revoke', data)}>Revoke</button>
+        ${may('rollKey') && html`<button type="button" aria-label=${`Roll ${name}`} onClick=${act('roll', data)}>Roll</button>`}
+        ${may('revokeKey') && html`<button type="button" class="danger-quiet" aria-label=${`Revoke ${name}`} onClick=${act('revoke', data)}>Revoke</button>`}
       </div>`
     }
   </li>`;

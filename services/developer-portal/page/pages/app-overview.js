@@ -93,12 +93,12 @@ const monthName = (name) =>
 
 /** The remaining steps of a new app's set-up; nothing once it is in use. */
 function NextSteps({ isUnused }) {
-  const { app, base } = useApp();
+  const { app, base, may } = useApp();
   const { state } = app.scope;
   if (state === 'approved' && !isUnused) return null;
-  const step = (isDone, href, text, note) => html`<li class=${isDone ? 'done' : ''}>
+  const step = (isDone, href, text, note, isMine = true) => html`<li class=${isDone ? 'done' : ''}>
     <span class="tick" aria-hidden="true">${isDone ? '✓' : ''}</span>
-    <div>${isDone ? html`<span>${text}</span>` : html`<a href=${href}>${text}</a>`}<p class="sub">${isDone ? 'Done' : note}</p></div>
+    <div>${isDone || !isMine ? html`<span>${text}</span>` : html`<a href=${href}>${text}</a>`}<p class="sub">${isDone ? 'Done' : note}</p></div>
   </li>`;
   const scopeNote =
     state === 'requested'
@@ -106,7 +106,7 @@ function NextSteps({ isUnused }) {
       : 'Tell the operators what you are building.';
   return html`<${Card} title="Next steps" class="next-steps"><ol>
     ${step(true, base, 'Create the app')}
-    ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote)}
-    ${step(!isUnused, `${base}/try`, 'Make a first check', 'On this page, with a wallet and a rule of yours.')}
+    ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote, may('requestScope'))}
+    ${step(!isUnused, `${base}/try`, 'Make a first check', 'On this page, with a wallet and a rule of yours.', may('tryCheck'))}
   </ol><//>`;
 }

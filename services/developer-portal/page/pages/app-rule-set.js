@@ -7,10 +7,12 @@ import { useSubmit } from '../core/use-submit.js';
 import { Confirm } from '../parts/confirm.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
+import { JsonView } from '../parts/json-view.js';
 import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 import { Missing } from './missing.js';
+import { NotAllowed } from './not-allowed.js';
 
 /** In the address of a rule set that is to be made: no rule set can have this id. */
 export const NEW = '-new';
@@ -24,15 +26,29 @@ const EXAMPLE = [{ type: 'NATIVE', chainId: 1, roleId: 'holder', minToken: '1' }
 
 /** One rule set: a new one, or one that is changed or deleted. */
 export function RuleSet({ item }) {
-  return item === NEW ? html`<${Editor} />` : html`<${Stored} id=${item} />`;
+  const { may } = useApp();
+  if (item !== NEW) return html`<${Stored} id=${item} />`;
+  return may('putRuleSet') ? html`<${Editor} />` : html`<${NotAllowed} title="New rule set" />`;
 }
 
 function Stored({ id }) {
-  const { api } = useApp();
+  const { api, may } = useApp();
   const resource = useResource(`${api}/rule-sets/${encodeURIComponent(id)}`);
   if (resource.error?.status === 404) return html`<${Missing} />`;
-  return html`<${Loaded} resource=${resource}>${(value) => html`<${Editor} key=${value.version} stored=${value} reload=${resource.reload} />`}<//>`;
+  return html`<${Loaded} resource=${resource} title=${id}>${(value) =>
+    may('putRuleSet')
+      ? html`<${Editor} key=${value.version} stored=${value} reload=${resource.reload} />`
+      : html`<${ReadOnly} stored=${value} />`}<//>`;
 }
+
+const StoredHead = ({ stored, aside }) => html`<${PageHead} title=${stored.ruleSetId} aside=${aside}>
+  <p class="sub"><${Badge}>Version ${stored.version}<//> changed <${Time} at=${stored.updatedAt} /> <code class="break">${stored.digest}</code></p>
+<//>`;
+
+const ReadOnly = ({ stored: { name, rules, onUndetermined, ...stored } }) => html`
+  <${StoredHead} stored=${stored} />
+  <${Card} title="Rules"><${JsonView} value=${{ name, rules, onUndetermined }} label="Rule set" /><//>
+`;
 
 function Editor({ stored, reload }) {
   const { api, base } = useApp();
@@ -50,12 +66,12 @@ function Editor({ stored, reload }) {
   // The detail of a fault names its pointer.
   const ofRules = Object.entries(form.faults).filter(([pointer]) => pointer.startsWith('/rules'));
   return html`
-    <${PageHead} title=${stored ? stored.ruleSetId : 'New rule set'} aside=${
-      stored &&
-      html`<a class="button" href=${`${base}/batches/-new?ruleSet=${encodeURIComponent(stored.ruleSetId)}`}>Start a batch</a>`
-    }>
-      ${stored && html`<p class="sub"><${Badge}>Version ${stored.version}<//> changed <${Time} at=${stored.updatedAt} /> <code class="break">${stored.digest}</code></p>`}
-    <//>
+    ${
+      stored
+        ? html`<${StoredHead} stored=${stored}
+            aside=${html`<a class="button" href=${`${base}/batches/-new?ruleSet=${encodeURIComponent(stored.ruleSetId)}`}>Start a batch</a>`} />`
+        : html`<${PageHead} title="New rule set" />`
+    }
     <${Card}><${Form} form=${form} submit=${stored ? 'Store the changes' : 'Store'} label="A rule set">
       ${
         !stored &&

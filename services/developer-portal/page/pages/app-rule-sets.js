@@ -9,11 +9,11 @@ import { NEW } from './app-rule-set.js';
 
 /** The stored rule sets of the app, by id. */
 export function RuleSets() {
-  const { api, base } = useApp();
+  const { api, base, may } = useApp();
   const [{ after }, setQuery] = useQuery({ after: '' });
   const resource = useResource(`${api}/rule-sets${after ? `?after=${encodeURIComponent(after)}` : ''}`);
   return html`
-    <${PageHead} title="Rule sets" aside=${html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
+    <${PageHead} title="Rule sets" aside=${may('putRuleSet') && html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
       <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> in place of <code>rules</code>.</p>
     <//>
     <${Card}><${Loaded} resource=${resource}>${({ ruleSets, next }) => html`

@@ -15,22 +15,27 @@ const WORDS = {
   rejected: 'An operator has rejected the request. You may change your purpose and ask again.',
 };
 
+/** The developer's purpose, and why an operator rejected it. */
+export const ScopeTexts = ({ purpose, reason }) => html`
+  ${reason && html`<p class="notice bad quoted"><strong>Reason</strong>${reason}</p>`}
+  ${purpose && html`<p class="notice quoted"><strong>Purpose</strong>${purpose}</p>`}
+`;
+
 /** The state of the app's scope, and the form that requests it. */
 export function Scope() {
-  const { app } = useApp();
+  const { app, may } = useApp();
   const { state, purpose, reason } = app.scope;
   const [isAsking, setIsAsking] = useState(false);
-  const mayAsk = state === 'none' || state === 'rejected' || (state === 'requested' && !purpose);
+  const isOpen = state === 'none' || state === 'rejected' || (state === 'requested' && !purpose);
   return html`
     <${PageHead} title="Scope" />
     <${Card}>
       <p class="row-title"><code>token-gating</code> <${ScopeBadge} state=${state} /></p>
       <p class="prose">${WORDS[state]}</p>
-      ${reason && html`<p class="notice bad quoted"><strong>Reason</strong>${reason}</p>`}
-      ${purpose && html`<p class="notice quoted"><strong>Your purpose</strong>${purpose}</p>`}
-      ${state === 'requested' && purpose && !isAsking && html`<button type="button" onClick=${() => setIsAsking(true)}>Change the purpose</button>`}
+      <${ScopeTexts} purpose=${purpose} reason=${reason} />
+      ${state === 'requested' && purpose && !isAsking && may('requestScope') && html`<button type="button" onClick=${() => setIsAsking(true)}>Change the purpose</button>`}
     <//>
-    ${(mayAsk || isAsking) && html`<${RequestScope} purpose=${purpose} onDone=${() => setIsAsking(false)} />`}
+    ${(isOpen || isAsking) && may('requestScope') && html`<${RequestScope} purpose=${purpose} onDone=${() => setIsAsking(false)} />`}
   `;
 }
 

@@ -13,6 +13,14 @@ import { toast } from '../parts/toasts.js';
 
 /** Where the app is told that its month is nearly used up. */
 function QuotaAlerts() {
+  const { app, may } = useApp();
+  return html`<${Card} title="Quota alerts">
+    <p class="prose">A signed webhook, <code>quota.threshold</code>, once a month when 80 % of the quota is used, and once when all of it is.</p>
+    ${may('setAlerts') ? html`<${AlertForm} />` : html`<p class="mono break">${app.alertUrl ?? 'No alerts'}</p>`}
+  <//>`;
+}
+
+function AlertForm() {
   const { app, api, reload } = useApp();
   const send = ({ callbackUrl }) =>
     ask('PUT', `${api}/alerts`, {
@@ -22,20 +30,14 @@ function QuotaAlerts() {
     toast(alertUrl === undefined ? 'Alerts are off' : 'Alerts are on');
     reload();
   });
-  return html`<${Card} title="Quota alerts">
-    <p class="prose">A signed webhook, <code>quota.threshold</code>, once a month when 80 % of the quota is used, and once when all of it is.</p>
-    <${Form} form=${form} submit="Save alerts" label="Quota alerts">
-      <${Field} label="Alert URL" name="callbackUrl" class="mono-input" maxlength="2048" placeholder="https://example.com/hooks"
-        defaultValue=${app.alertUrl ?? ''} fault=${form.faults['/callbackUrl']} hint="Empty: no alerts." />
-    <//>
+  return html`<${Form} form=${form} submit="Save alerts" label="Quota alerts">
+    <${Field} label="Alert URL" name="callbackUrl" class="mono-input" maxlength="2048" placeholder="https://example.com/hooks"
+      defaultValue=${app.alertUrl ?? ''} fault=${form.faults['/callbackUrl']} hint="Empty: no alerts." />
   <//>`;
 }
 
-/** Name, limits, and the end of the app. */
-export function Settings() {
+function RenameForm() {
   const { app, api, reload } = useApp();
-  const { account } = useSession();
-  const [isDeleting, setIsDeleting] = useState(false);
   const form = useSubmit(
     (body) => ask('PATCH', api, { body }),
     () => {
@@ -43,24 +45,33 @@ export function Settings() {
       reload();
     },
   );
+  return html`<${Form} form=${form} submit="Rename">
+    <${Field} label="Name" name="name" required maxlength="64" defaultValue=${app.name} fault=${form.faults['/name']} />
+  <//>`;
+}
+
+/** Name, limits, and the end of the app. */
+export function Settings() {
+  const { app, api, may } = useApp();
+  const { account } = useSession();
+  const [isDeleting, setIsDeleting] = useState(false);
   const { requestsPerSecond, requestsPerMonth } = app.limits;
   return html`
     <${PageHead} title="Settings" />
-    <${Card} title="Name">
-      <${Form} form=${form} submit="Rename">
-        <${Field} label="Name" name="name" required maxlength="64" defaultValue=${app.name} fault=${form.faults['/name']} />
-      <//>
-    <//>
+    <${Card} title="Name">${may('renameApp') ? html`<${RenameForm} />` : html`<p class="break">${app.name}</p>`}<//>
     <${QuotaAlerts} />
     <${Card} title="Limits"><dl class="facts-list">
-      <div><dt>Tier</dt><dd class="capital">${account.tier}</dd></div>
+      ${app.role === 'owner' && html`<div><dt>Tier</dt><dd class="capital">${account.tier}</dd></div>`}
       <div><dt>Requests per second</dt><dd>${formatCount(requestsPerSecond)}</dd></div>
       <div><dt>Checks per month</dt><dd>${formatCount(requestsPerMonth)}</dd></div>
     </dl><//>
-    <${Card} title="Delete this app" class="danger-zone">
-      <p class="prose">Its keys stop working at once, waiting webhooks are not sent any more, and it cannot be brought back.</p>
-      <button type="button" class="danger" onClick=${() => setIsDeleting(true)}>Delete app…</button>
-    <//>
+    ${
+      may('deleteApp') &&
+      html`<${Card} title="Delete this app" class="danger-zone">
+        <p class="prose">Its keys stop working at once, waiting webhooks are not sent any more, and it cannot be brought back.</p>
+        <button type="button" class="danger" onClick=${() => setIsDeleting(true)}>Delete app…</button>
+      <//>`
+    }
     ${
       isDeleting &&
       html`<${Confirm} title="Delete this app?" action="Delete app" typed=${app.name}

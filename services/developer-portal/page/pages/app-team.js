@@ -19,11 +19,10 @@ const ROLES = {
   developer: 'Also keys, secrets, rule sets, batches and resends.',
   admin: 'Also the team and the name of the app.',
 };
-const isManaging = (role) => role === 'owner' || role === 'admin';
 
 /** The team of the app: its owner, its members, and links by which others join. */
 export function Team() {
-  const { app, api } = useApp();
+  const { app, api, may } = useApp();
   const { account } = useSession();
   const team = useResource(`${api}/members`);
   const [open, setOpen] = useState(undefined);
@@ -34,9 +33,8 @@ export function Team() {
     team.reload();
   };
   const member = (id) => `${api}/members/${encodeURIComponent(id)}`;
-  const manages = isManaging(app.role);
   return html`
-    <${PageHead} title="Team" aside=${manages && html`<button type="button" class="primary" onClick=${() => setOpen({ name: 'invite' })}>Invite</button>`}>
+    <${PageHead} title="Team" aside=${may('createInvitation') && html`<button type="button" class="primary" onClick=${() => setOpen({ name: 'invite' })}>Invite</button>`}>
       <p class="sub">People who use this app with you, each with an account and a role of their own.</p>
     <//>
     <${Loaded} resource=${team}>${({ owner, members, invitations }) => html`
@@ -44,18 +42,21 @@ export function Team() {
         <li><div class="grow"><p class="row-title break">${owner}</p></div><div class="badges"><${Badge} tone="good">owner<//></div></li>
         ${members.map((one) => {
           const isSelf = one.accountId === account.accountId;
+          const actions = [
+            !isSelf &&
+              may('setMemberRole') &&
+              html`<button type="button" aria-label=${`Set role of ${one.email}`} onClick=${() => setOpen({ name: 'role', one })}>Set role</button>`,
+            !isSelf &&
+              may('removeMember') &&
+              html`<button type="button" class="danger-quiet" aria-label=${`Remove ${one.email}`} onClick=${() => setOpen({ name: 'remove', one })}>Remove</button>`,
+            isSelf &&
+              html`<button type="button" class="danger-quiet" onClick=${() => setOpen({ name: 'leave' })}>Leave</button>`,
+          ].filter(Boolean);
           return html`<li key=${one.accountId}>
             <div class="grow"><p class="row-title break">${one.email}</p><p class="sub">joined <${Time} at=${one.addedAt} /></p></div>
             <div class="badges"><${Badge}>${one.role}<//></div>
-            <div class="row-actions">
-              ${
-                manages &&
-                !isSelf &&
-                html`<button type="button" aria-label=${`Set role of ${one.email}`} onClick=${() => setOpen({ name: 'role', one })}>Set role</button>
-                <button type="button" class="danger-quiet" aria-label=${`Remove ${one.email}`} onClick=${() => setOpen({ name: 'remove', one })}>Remove</button>`
-              }
-              ${isSelf && html`<button type="button" class="danger-quiet" onClick=${() => setOpen({ name: 'leave' })}>Leave</button>`}
-            </div></li>`;
+            ${actions.length > 0 && html`<div class="row-actions">${actions}</div>`}
+          </li>`;
         })}
       </ul>
       ${
@@ -64,7 +65,7 @@ export function Team() {
           ({ invitationId, role, email, expiresAt }) => html`<li key=${invitationId}>
           <div class="grow"><p class="break">${email ?? 'Whoever has the link'}</p><p class="sub">until ${formatMinute(expiresAt)}</p></div>
           <div class="badges"><${Badge}>${role}<//></div>
-          ${manages && html`<div class="row-actions"><button type="button" class="danger-quiet" aria-label=${`Withdraw the invitation of ${email ?? 'a link'}`} onClick=${() => setOpen({ name: 'withdraw', invitationId })}>Withdraw</button></div>`}
+          ${may('withdrawInvitation') && html`<div class="row-actions"><button type="button" class="danger-quiet" aria-label=${`Withdraw the invitation of ${email ?? 'a link'}`} onClick=${() => setOpen({ name: 'withdraw', invitationId })}>Withdraw</button></div>`}
         </li>`,
         )}</ul><//>`
       }`}<//>

@@ -23,11 +23,12 @@ import { Try } from './app-try.js';
 import { Watch } from './app-watch.js';
 import { Watches } from './app-watches.js';
 import { Missing } from './missing.js';
+import { NotAllowed } from './not-allowed.js';
 
-/** The app's pages in the order of the menu: path, name, component, component of one item. */
+/** The app's pages in the order of the menu: path, name, component, component of one item, the operation that it is for. */
 const SECTIONS = [
   ['', 'Overview', Overview],
-  ['quickstart', 'Quickstart', Quickstart],
+  ['quickstart', 'Quickstart', Quickstart, undefined, 'createKey'],
   ['keys', 'API keys', Keys],
   ['rule-sets', 'Rule sets', RuleSets, RuleSet],
   ['checks', 'Checks', Checks, Check],
@@ -35,12 +36,19 @@ const SECTIONS = [
   ['watches', 'Watches', Watches, Watch],
   ['webhooks', 'Webhooks', Deliveries, Delivery],
   ['scope', 'Scope', Scope],
-  ['try', 'Try it', Try],
+  ['try', 'Try it', Try, undefined, 'tryCheck'],
   ['snippets', 'Snippets', Snippets],
   ['team', 'Team', Team],
   ['activity', 'Activity', Activity],
   ['settings', 'Settings', Settings],
 ];
+
+/** An older server names no operations: then it alone refuses. */
+const mayIn =
+  ({ operations }) =>
+  (operation) =>
+    operations?.includes(operation) ?? true;
+const isShown = ([, , , , needed], may) => needed === undefined || may(needed);
 
 /** One client app: its head, its menu, and the page of it that is looked at. */
 export function App({ id, section = '', item }) {
@@ -49,8 +57,9 @@ export function App({ id, section = '', item }) {
   const found = SECTIONS.find(([path]) => path === section);
   const Page = item === undefined ? found?.[2] : found?.[3];
   if (!Page || resource.error?.status === 404) return html`<${Missing} />`;
-  return html`<${Loaded} resource=${resource}>${(app) => html`<${CurrentApp.Provider}
-      value=${{ app, base, api: `/api${base}`, reload: resource.reload }}>
+  return html`<${Loaded} resource=${resource} title="App">${(app) => {
+    const may = mayIn(app);
+    return html`<${CurrentApp.Provider} value=${{ app, base, api: `/api${base}`, reload: resource.reload, may }}>
     <div class="app-head">
       <p class="crumbs"><a href="/apps">Apps</a><span aria-hidden="true">/</span><a href=${base}>${app.name}</a></p>
       <div class="badges"><${Identifier} value=${app.clientId} what="Client ID" />
@@ -66,14 +75,20 @@ export function App({ id, section = '', item }) {
     }
     ${app.role === 'viewer' && html`<p class="notice">You are a viewer of this app: you see everything, and change nothing.</p>`}
     <div class="app-body">
-      <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section} />
-      <div class="app-page"><${Page} key=${`${section}/${item}`} item=${item} /></div>
+      <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section}
+        entries=${SECTIONS.filter((one) => isShown(one, may))} />
+      <div class="app-page">${
+        isShown(found, may)
+          ? html`<${Page} key=${`${section}/${item}`} item=${item} />`
+          : html`<${NotAllowed} title=${found[1]} />`
+      }</div>
     </div>
-  <//>`}<//>`;
+  <//>`;
+  }}<//>`;
 }
 
 /** On a narrow screen it is a strip that is wider than the screen: the current page's name is brought into sight. */
-function Menu({ label, base, section }) {
+function Menu({ label, base, section, entries }) {
   const strip = useRef(null);
   useLayoutEffect(() => {
     const { current: nav } = strip;
@@ -83,7 +98,7 @@ function Menu({ label, base, section }) {
         link.getBoundingClientRect().right - nav.getBoundingClientRect().right + link.offsetWidth / 2;
   }, [section]);
   return html`<nav ref=${strip} class="side" aria-label=${label}>
-    ${SECTIONS.map(
+    ${entries.map(
       ([path, name]) => html`<a key=${path} href=${path ? `${base}/${path}` : base}
         aria-current=${path === section ? 'page' : undefined}>${name}</a>`,
     )}

@@ -20,7 +20,7 @@ export function SendAgain({ requestId }) {
 }
 
 function SentCheck({ requestId }) {
-  const { api, base } = useApp();
+  const { api, base, may } = useApp();
   const request = useResource(`${api}/checks/${encodeURIComponent(requestId)}/request`);
   if (request.error?.status === 404) return html`<p class="prose" role="status">${request.error.message}</p>`;
   return html`<${Loaded} resource=${request}>${({ body, curl }) => {
@@ -28,6 +28,6 @@ function SentCheck({ requestId }) {
     return html`<div class="code-head"><span>As curl, with the key in <code>ROLECALL_API_KEY</code></span><${CopyButton} text=${curl} what="Request" /></div>
       <pre class="code wrap" tabindex="0" aria-label="Request as curl">${curl}</pre>
       <details><summary>Request as JSON</summary><${JsonView} value=${body} label="Request as JSON" /></details>
-      ${fragment && html`<div class="actions"><a class="button" href=${`${base}/try${fragment}`}>Open in Try it</a></div>`}`;
+      ${fragment && may('tryCheck') && html`<div class="actions"><a class="button" href=${`${base}/try${fragment}`}>Open in Try it</a></div>`}`;
   }}<//>`;
 }

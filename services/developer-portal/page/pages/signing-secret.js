@@ -11,14 +11,14 @@ import { Badge, Card, Time } from '../parts/states.js';
 
 /** The secrets that sign now, and how to replace them. */
 export function SigningSecret() {
-  const { app, base, reload } = useApp();
+  const { app, base, reload, may } = useApp();
   const [isRotating, setIsRotating] = useState(false);
   const done = () => {
     setIsRotating(false);
     reload();
   };
   return html`<${Card} title="Signing secret"
-    aside=${html`<button type="button" onClick=${() => setIsRotating(true)}>Rotate…</button>`}>
+    aside=${may('rotateSecret') && html`<button type="button" onClick=${() => setIsRotating(true)}>Rotate…</button>`}>
     <ul class="rows inner">${app.secrets.map(
       ({ createdAt, expiresAt }) => html`<li key=${createdAt}>
         <div class="grow"><code>whsec_••••••••</code> ${expiresAt ? html`<${Badge} tone="warn">Ends <${Time} at=${expiresAt} /><//>` : html`<${Badge} tone="good">Current<//>`}</div>

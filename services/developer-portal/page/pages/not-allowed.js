@@ -1,0 +1,12 @@
+import { html } from '../core/html.js';
+import { useApp } from '../core/session.js';
+import { PageHead } from '../parts/page-head.js';
+
+/** Shown in place of a page whose operation the role of the account does not allow. */
+export function NotAllowed({ title }) {
+  const { app } = useApp();
+  return html`
+    <${PageHead} title=${title} />
+    <p class="prose">Your role in this app, ${app.role}, does not allow this. Ask its owner for another role.</p>
+  `;
+}
