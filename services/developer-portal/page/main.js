@@ -60,7 +60,8 @@ function Portal() {
   const leave = () => {
     tellOtherTabs(null);
     enter(null);
-    navigate('/sign-in');
+    // An invitation stays, for the account that it is for.
+    if (location.pathname !== '/invitation') navigate('/sign-in');
   };
   const onTold = (accountId) => {
     if (accountId === null) enter(null);

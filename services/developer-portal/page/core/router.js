@@ -96,8 +96,9 @@ export function followLinks() {
     if (!link || event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || link.target) return;
     const { origin, pathname, search, hash } = new URL(link.href);
-    if (origin !== location.origin || hash || NOT_OF_THE_PAGE.test(pathname)) return;
+    const isHere = pathname === location.pathname && search === location.search;
+    if (origin !== location.origin || (hash && isHere) || NOT_OF_THE_PAGE.test(pathname)) return;
     event.preventDefault();
-    navigate(pathname + search);
+    navigate(pathname + search + hash);
   });
 }

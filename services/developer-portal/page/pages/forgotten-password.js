@@ -1,5 +1,6 @@
 import { ask } from '../core/api.js';
 import { html, useEffect, useState } from '../core/html.js';
+import { wantedPath, withReturn } from '../core/return-path.js';
 import { useSubmit } from '../core/use-submit.js';
 import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
@@ -25,7 +26,7 @@ export function ForgottenPassword() {
         resetLinkByEmail
           ? html`<${AskForLink} />`
           : html`<p class="prose">Ask an operator of this service for a link by which you set a new one.</p>`}<//>
-      <p class="other"><a href="/sign-in">Sign in</a></p>
+      <p class="other"><a href=${withReturn('/sign-in', wantedPath(location))}>Sign in</a></p>
     </main>
   </div>`;
 }

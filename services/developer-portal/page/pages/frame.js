@@ -1,21 +1,13 @@
-import { ask } from '../core/api.js';
 import { html } from '../core/html.js';
 import { useSession } from '../core/session.js';
-import { toast } from '../parts/toasts.js';
+import { useSignOut } from '../core/use-sign-out.js';
 
 const isUnder = (path, root) => path === root || path.startsWith(`${root}/`);
 
 /** The frame around every page of a signed-in account. */
 export function Frame({ path, children }) {
-  const { account, leave } = useSession();
-  const signOut = async () => {
-    try {
-      await ask('POST', '/api/sign-out');
-    } catch (error) {
-      if (error.code !== 'session-missing') return toast(error.message, 'bad');
-    }
-    leave();
-  };
+  const { account } = useSession();
+  const signOut = useSignOut();
   const link = (href, text, isHere) =>
     html`<a href=${href} aria-current=${isHere ? 'page' : undefined}>${text}</a>`;
   return html`<div class="frame">

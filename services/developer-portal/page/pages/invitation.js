@@ -2,6 +2,7 @@ import { ask } from '../core/api.js';
 import { html, useEffect, useState } from '../core/html.js';
 import { navigate } from '../core/router.js';
 import { useSession } from '../core/session.js';
+import { useSignOut } from '../core/use-sign-out.js';
 import { useSubmit } from '../core/use-submit.js';
 import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
@@ -11,6 +12,7 @@ import { toast } from '../parts/toasts.js';
 /** Shows what an invitation is to, and accepts it. Its token is in the fragment, which browsers send to nobody. */
 export function Invitation() {
   const { account } = useSession();
+  const signOut = useSignOut();
   const [token] = useState(() => location.hash.slice(1));
   const [round, setRound] = useState(0);
   const [found, setFound] = useState({});
@@ -35,7 +37,8 @@ export function Invitation() {
       role,
     }) =>
       name === undefined
-        ? html`<p class="prose">This invitation is used, withdrawn, older than seven days, or for another account. Ask for a new one.</p>`
+        ? html`<p class="prose">This invitation is used, withdrawn, older than seven days, or for another account. Ask for a new one.</p>
+          <div class="actions"><button type="button" onClick=${signOut}>Use another account</button></div>`
         : html`<${Form} form=${form} submit="Join the team">
             <p class="prose break">You are invited to the app <strong>${name}</strong> of ${owner} as <strong>${role}</strong>.</p>
           <//>`}<//><//>

@@ -1,5 +1,6 @@
 import { ask } from '../core/api.js';
 import { html } from '../core/html.js';
+import { wantedPath, withReturn } from '../core/return-path.js';
 import { navigate } from '../core/router.js';
 import { useSignIn } from '../core/use-sign-in.js';
 import { CodeStep } from '../parts/code-field.js';
@@ -8,26 +9,31 @@ import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
 import { Mark } from './frame.js';
 
-const isInvited = () => location.pathname === '/invitation';
-
 /** Signing in and signing up. Signing up signs in as well; it says nothing of whether an address was known. */
 export function SignIn({ isNew, account, onSignedIn }) {
+  const wanted = wantedPath(location);
   const words = isNew
     ? {
         title: 'Create your account',
         submit: 'Create account',
         other: 'Have an account?',
-        to: '/sign-in',
+        to: withReturn('/sign-in', wanted),
         go: 'Sign in',
       }
-    : { title: 'Sign in', submit: 'Sign in', other: 'New here?', to: '/sign-up', go: 'Create an account' };
+    : {
+        title: 'Sign in',
+        submit: 'Sign in',
+        other: 'New here?',
+        to: withReturn('/sign-up', wanted),
+        go: 'Create an account',
+      };
   const makeCredentials = async ({ email, password }) => {
     if (isNew) await ask('POST', '/api/sign-up', { body: { email, password } });
     return { email, password };
   };
   const { form, needsCode } = useSignIn(makeCredentials, (signedIn) => {
     onSignedIn(signedIn);
-    if (location.pathname.startsWith('/sign-')) navigate('/', { replace: true });
+    if (location.pathname.startsWith('/sign-')) navigate(wanted, { replace: true });
   });
   // Signing up says nothing of whether the address was known.
   if (isNew && form.error?.code === 'credentials-invalid')
@@ -36,8 +42,8 @@ export function SignIn({ isNew, account, onSignedIn }) {
     <main id="main" tabindex="-1" key=${words.to}>
       <a class="brand" href="/sign-in"><${Mark} />Rolecall</a>
       <${PageHead} title=${words.title} />
-      ${isInvited() && html`<p class="notice">Sign in to accept the invitation. If you have no account, create one, then open the link again.</p>`}
-      ${account && html`<p class="notice">You are signed in as ${account.email}. <a href="/">Go on</a></p>`}
+      ${wanted.startsWith('/invitation') && html`<p class="notice">You are invited to the team of an app. ${isNew ? 'Create your account' : 'Sign in, or create an account,'} to see the invitation.</p>`}
+      ${account && html`<p class="notice">You are signed in as ${account.email}. <a href=${wanted}>Go on</a></p>`}
       <${Form} form=${form} submit=${words.submit}>
         <${Field} label="E-mail address" name="email" type="email" required maxlength="254" autocomplete="username"
           autofocus fault=${form.faults['/email']} />
@@ -47,7 +53,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
           fault=${form.faults['/password']} />
         ${needsCode && html`<${CodeStep} fault=${form.faults['/code']} />`}
       <//>
-      ${!isNew && !needsCode && html`<p class="other"><a href="/forgotten-password">Forgotten your password?</a></p>`}
+      ${!isNew && !needsCode && html`<p class="other"><a href=${withReturn('/forgotten-password', wanted)}>Forgotten your password?</a></p>`}
       <p class="other">${words.other} <a href=${words.to}>${words.go}</a></p>
       <p class="other">Building on it? <a href="/docs">Read the API</a>, or take its <a href="/openapi.json">OpenAPI document</a>.</p>
     </main>
