@@ -2,11 +2,16 @@ import { ask } from './api.js';
 import { useEffect, useState } from './html.js';
 import { useSession } from './session.js';
 
+/** Statuses that say that old data must not be shown any more. */
+const GONE = [403, 404];
+
 /**
  * Something that is read from the API when the component appears, and again when the path changes, `reload` is
- * called, or the person signs in again. The old data stay on the screen during a new read.
+ * called, or the person signs in again. The old data stay on the screen during a new read, and after one that failed,
+ * unless they are gone or no longer the reader's: forms on the page keep what was typed.
  *
- * @returns `{ value, error, reload }`; neither value nor error while it is read the first time
+ * @returns `{ value, error, reload }`; neither value nor error while it is read the first time, both after a failed
+ *   new read
  */
 export function useResource(path) {
   const [state, setState] = useState({ path });
@@ -14,10 +19,15 @@ export function useResource(path) {
   const { signIns } = useSession();
   useEffect(() => {
     let isWanted = true;
-    const settle = (outcome) => isWanted && setState({ path, ...outcome });
     ask('GET', path).then(
-      (value) => settle({ value }),
-      (error) => settle({ error }),
+      (value) => isWanted && setState({ path, value }),
+      (error) => {
+        if (!isWanted) return;
+        setState((last) => {
+          const isKept = last.path === path && !GONE.includes(error.status);
+          return { path, error, value: isKept ? last.value : undefined };
+        });
+      },
     );
     return () => {
       isWanted = false;

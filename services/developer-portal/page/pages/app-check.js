@@ -1,3 +1,4 @@
+import { numberOf } from '../core/describe-detail.js';
 import { html } from '../core/html.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
@@ -50,8 +51,15 @@ const Result = ({ result }) => html`
     result.errors.length > 0 &&
     html`<${Card} title="Could not be read">
       <ul class="rows inner">${result.errors.map(
-        ({ ruleIndex, roleId, code, message, retryable }) => html`<li key=${ruleIndex}>
-          <div class="grow"><p class="row-title">Rule ${ruleIndex}, role <code>${roleId}</code></p><p class="sub">${message}</p></div>
+        ({
+          ruleIndex,
+          path = `/rules/${ruleIndex}`,
+          roleId,
+          code,
+          message,
+          retryable,
+        }) => html`<li key=${path}>
+          <div class="grow"><p class="row-title">Rule ${numberOf(path)}, role <code>${roleId}</code></p><p class="sub">${message}</p></div>
           <div class="badges"><${Badge} tone=${retryable ? 'warn' : 'bad'}>${code}<//></div>
           <p class="sub">${retryable ? 'Another try may decide it.' : 'Another try will not decide it: correct the rule.'}</p>
         </li>`,

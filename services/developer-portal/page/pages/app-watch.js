@@ -7,16 +7,18 @@ import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 import { WatchBadge } from './app-watches.js';
+import { Missing } from './missing.js';
 
 const PAGE_COUNT = 50;
 
 /** One watch: its held revocations, how its contracts are followed, and its members. */
 export function Watch({ item }) {
-  const { api, base } = useApp();
+  const { api, base, may } = useApp();
   const path = `${api}/watches/${encodeURIComponent(item)}`;
   const resource = useResource(path);
   const [isReleasing, setIsReleasing] = useState(false);
-  return html`<${Loaded} resource=${resource}>${(watch) => html`
+  if (resource.error?.status === 404) return html`<${Missing} />`;
+  return html`<${Loaded} resource=${resource} title=${item}>${(watch) => html`
     <${PageHead} title=${watch.watchId} aside=${html`<button type="button" onClick=${resource.reload}>Refresh</button>`}>
       <p class="sub"><${WatchBadge} state=${watch.state} /> Rule set <code>${watch.ruleSet}</code>, checked every
         ${' '}${watch.everySeconds} s. Its events are among the <a href=${`${base}/webhooks`}>webhooks</a>.</p>
@@ -24,10 +26,12 @@ export function Watch({ item }) {
     ${watch.reason && html`<p class="notice">Paused: ${watch.reason}.</p>`}
     ${
       watch.held.length > 0 &&
-      html`<${Card} title="Held revocations" aside=${html`<button type="button" class="danger"
-          onClick=${() => setIsReleasing(true)}>Release…</button>`}>
+      html`<${Card} title="Held revocations" aside=${
+        may('releaseWatch') &&
+        html`<button type="button" class="danger" onClick=${() => setIsReleasing(true)}>Release…</button>`
+      }>
         <p>Too many members would have lost ${watch.held.length === 1 ? 'this role' : 'these roles'} at once:
-          ${' '}${watch.held.map((id) => html`<code key=${id}>${id}</code> `)}</p>
+          ${' '}${watch.held.map((id) => html`<code class="break" key=${id}>${id}</code> `)}</p>
       <//>`
     }
     <${Card} title="Contracts"><${Following} contracts=${watch.following} /><//>

@@ -8,6 +8,7 @@ import { Facts, limitPairs } from '../parts/facts.js';
 import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Empty, Loaded } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
+import { Missing } from './missing.js';
 import { AppBadges } from './operator-apps.js';
 import { RecentAudit } from './operator-audit.js';
 import { SetTier } from './operator-tier.js';
@@ -25,7 +26,8 @@ export function OperatorAccount({ item }) {
     resource.reload();
     setRound(round + 1);
   };
-  return html`<${Loaded} resource=${resource}>${(account) => html`
+  if (resource.error?.status === 404) return html`<${Missing} />`;
+  return html`<${Loaded} resource=${resource} title="Account">${(account) => html`
     <${PageHead} title=${account.email} aside=${html`
       ${!account.operator && html`<button type="button" onClick=${() => setOpen('link')}>Reset password</button>`}
       ${!account.operator && account.twoFactor && html`<button type="button" onClick=${() => setOpen('two-factor')}>Reset two-factor</button>`}

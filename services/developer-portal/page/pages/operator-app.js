@@ -7,7 +7,9 @@ import { PageHead } from '../parts/page-head.js';
 import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
 import { BatchBadge } from './app-batches.js';
 import { STATES } from './app-deliveries.js';
+import { ScopeTexts } from './app-scope.js';
 import { WatchBadge } from './app-watches.js';
+import { Missing } from './missing.js';
 import { AppBadges, Suspension } from './operator-apps.js';
 import { RecentAudit } from './operator-audit.js';
 
@@ -16,7 +18,8 @@ export function OperatorApp({ item }) {
   const resource = useResource(`/api/operator/apps/${encodeURIComponent(item)}`);
   const [asked, setAsked] = useState(false);
   const [round, setRound] = useState(0);
-  return html`<${Loaded} resource=${resource}>${(app) => html`
+  if (resource.error?.status === 404) return html`<${Missing} />`;
+  return html`<${Loaded} resource=${resource} title="App">${(app) => html`
     <${PageHead} title=${app.name} aside=${html`<button type="button" onClick=${() => setAsked(true)}>${app.suspended ? 'Resume' : 'Suspend'}</button>`}>
       <p class="badges"><${Identifier} value=${app.clientId} what="Client ID" /><${AppBadges} app=${app} /></p>
       <p class="sub break">Of <a href=${`/operator/accounts/${encodeURIComponent(app.accountId)}`}>${app.email || app.accountId}</a></p>
@@ -25,8 +28,6 @@ export function OperatorApp({ item }) {
       <${Card} title="Usage"><${Facts} pairs=${[
         ['Checks this month', `${formatCount(app.month.used)} of ${formatCount(app.month.quota)}`],
         ['Since', formatDate(app.createdAt)],
-        ['Purpose', app.scope.purpose],
-        ['Rejected because', app.scope.reason],
         ...Object.entries(app.webhooks).map(([state, count]) => [
           `Webhooks: ${STATES[state][1].toLowerCase()}`,
           formatCount(count),
@@ -36,6 +37,7 @@ export function OperatorApp({ item }) {
       <//>
       <${Card} title="Limits"><${Facts} pairs=${limitPairs(app.limits)} /><//>
     </div>
+    ${app.scope.purpose && html`<${Card} title="Scope"><${ScopeTexts} ...${app.scope} /><//>`}
     <${Card} title="API keys"><${Keys} keys=${app.keys} /><//>
     <${Card} title="Batches">${
       app.batches.length === 0

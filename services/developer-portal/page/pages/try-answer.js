@@ -50,7 +50,7 @@ function Verdicts({ body, isDenying }) {
     open.length > 0 &&
     html`<ul class="unread">${open.map(
       ({ ruleIndex, path, message, retryable }) => html`<li key=${ruleIndex}>
-    Rule ${path === undefined ? ruleIndex + 1 : numberOf(path)} could not be read: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
+    Rule ${numberOf(path ?? `/rules/${ruleIndex}`)} could not be read: ${message} ${retryable ? 'Asking again may help.' : 'Asking again would give the same.'}</li>`,
     )}</ul>`
   }`;
 }

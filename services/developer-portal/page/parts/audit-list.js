@@ -36,6 +36,9 @@ export const ACTIONS = {
   'member-role-set': 'set the role of',
   'member-removed': 'removed from the team:',
   'member-left': 'left the team:',
+  'tier-free': 'set the tier to free',
+  'tier-paid': 'set the tier to paid',
+  'tier-enterprise': 'set the tier to enterprise',
   'rule-set-written': 'stored the rule set',
   'rule-set-deleted': 'deleted the rule set',
   'watch-written': 'stored the watch',
@@ -51,8 +54,6 @@ export const ACTIONS = {
   'webhooks-resent': 'sent failed webhooks again:',
 };
 
-const wordsOf = (action) => ACTIONS[action] ?? action.replace(/^tier-/, 'set the tier to ');
-
 /**
  * The audit trail, newest first.
  *
@@ -63,7 +64,7 @@ export const AuditList = ({ entries, about: About }) =>
     ? html`<${Empty} title="Nothing yet"><p>Every change is recorded here.</p><//>`
     : html`<ol class="rows audit">${entries.map(
         (entry, place) => html`<li key=${`${entry.at}/${place}`}>
-          <div class="grow"><strong class="break">${entry.actor}</strong> ${wordsOf(entry.action)} <code class="sub break">${entry.subject}</code></div>
+          <div class="grow"><strong class="break">${entry.actor}</strong> ${ACTIONS[entry.action] ?? entry.action} <code class="sub break">${entry.subject}</code></div>
           <p class="sub facts">${About && html`<${About} entry=${entry} />`}<${Time} at=${entry.at} /></p>
         </li>`,
       )}</ol>`;

@@ -36,7 +36,7 @@ function Signature({ requestId, attempt }) {
   const command = verifyCommand(requestId, attempt);
   return html`<${Card} title="Verify the signature">
     <p class="prose">The portal shows no signature, because it cannot open your secret. Copy the payload into
-      <code>payload.json</code> and put your secret into the first line: the last line prints the signature
+      ${' '}<code>payload.json</code> and put your secret into the first line: the last line prints the signature
       of attempt ${attempt.attempt}. <a href=${`${base}/snippets`}>Snippets</a> has the code for your receiver.</p>
     <div class="code-head"><code>sh, openssl</code><${CopyButton} text=${command} what="Commands" /></div>
     <pre class="code" tabindex="0" aria-label="Commands that compute the signature">${command}</pre>

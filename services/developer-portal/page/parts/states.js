@@ -1,16 +1,24 @@
 import { formatDistance, formatMinute } from '../core/format.js';
 import { html } from '../core/html.js';
+import { PageHead } from './page-head.js';
 
-/** Shows a resource, or that it is being read, or that it could not be read. */
-export function Loaded({ resource, children }) {
-  if (resource.value !== undefined) return children(resource.value);
-  if (resource.error === undefined)
+/**
+ * Shows a resource, or that it is being read, or that it could not be read. Above old data it says that they are old.
+ *
+ * @param title the head of a page that has none without the resource
+ */
+export function Loaded({ resource: { value, error, reload }, title, children }) {
+  if (value === undefined && error === undefined)
     return html`<div class="skeleton" role="status"><span class="visually-hidden">Loading…</span></div>`;
-  return html`<div class="notice bad" role="alert">
-    <p>${resource.error.message}</p>
-    <button type="button" onClick=${resource.reload}>Try again</button>
-  </div>`;
+  return html`${title && value === undefined && html`<${PageHead} title=${title} />`}
+    ${error !== undefined && html`<${ReadFault} error=${error} isOld=${value !== undefined} reload=${reload} />`}
+    ${value !== undefined && children(value)}`;
 }
+
+const ReadFault = ({ error, isOld, reload }) => html`<div class="notice bad" role="alert">
+  <p>${error.message}${isOld && ' This page may be out of date.'}</p>
+  <button type="button" onClick=${reload}>Try again</button>
+</div>`;
 
 /** Shown in place of an empty list. No heading: it stands under that of its page or its card. */
 export const Empty = ({ title, children }) =>
