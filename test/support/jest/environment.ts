@@ -1,6 +1,7 @@
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 import { waitUntil } from '../wait-until.ts';
+import { recordTimers } from './open-timers.ts';
 
 /** How long resources may take to be gone after a suite has closed them. */
 const CLOSING_TIMEOUT_MS = 30_000;
@@ -8,6 +9,7 @@ const CLOSING_TIMEOUT_MS = 30_000;
 /** Fails a suite that leaves a resource open, which would keep its process from ending. */
 export default class Environment extends TestEnvironment {
   #before: readonly string[];
+  #timers: ReturnType<typeof recordTimers> | undefined;
 
   constructor(...args: ConstructorParameters<typeof TestEnvironment>) {
     const { createContext } = vm;
@@ -27,6 +29,12 @@ export default class Environment extends TestEnvironment {
     // Opened at their first use, which may be a warning in the middle of a suite; from then on each is an open pipe.
     void [process.stdout, process.stderr];
     this.#before = process.getActiveResourcesInfo();
+    this.#timers = recordTimers();
+  }
+
+  override async teardown(): Promise<void> {
+    this.#timers?.stop();
+    await super.teardown();
   }
 
   /** After the last `afterAll`, so that the report is beside the results of the tests. */
@@ -37,7 +45,8 @@ export default class Environment extends TestEnvironment {
     if (name !== 'run_finish') return;
     const before = this.#before;
     await waitUntil('the end', () => leftOpen(before).length === 0, CLOSING_TIMEOUT_MS).catch(() => {
-      state.unhandledErrors.push(new Error(`The suite leaves open: ${leftOpen(before).join(', ')}`));
+      const left = [leftOpen(before).join(', '), ...(this.#timers?.open() ?? [])].join('\n');
+      state.unhandledErrors.push(new Error(`The suite leaves open: ${left}`));
     });
   }
 }
