@@ -12,6 +12,7 @@ import {
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watch.ts';
+import { memberEventId } from '#shared/contracts/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
@@ -29,7 +30,7 @@ import {
 } from './domain/apply-check.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
 import type { WatcherMetrics } from './metrics.ts';
-import { eventIdOf, type PublishChanges } from './publish-changes.ts';
+import type { PublishChanges } from './publish-changes.ts';
 
 /** Members that are changed at once. */
 const CHUNK = 500;
@@ -246,7 +247,7 @@ async function writeChange(
       return member === before || decision ? undefined : { member, isChanged: false };
     const { event: _, ...rest } = member;
     const at = new Date(nowMs).toISOString();
-    const composed = event && composeRolesChanged(member, event, eventIdOf(member, event.sequence), at);
+    const composed = event && composeRolesChanged(member, event, memberEventId(member, event.sequence), at);
     const after: WatchMember = {
       ...rest,
       version: Math.max(nowMs, before.version + 1),

@@ -1,11 +1,5 @@
-import { createHash } from 'node:crypto';
-import {
-  uidOfMember,
-  type Watch,
-  type WatchEvent,
-  type WatchMember,
-  watchMember,
-} from '#shared/contracts/watch.ts';
+import { type Watch, type WatchEvent, type WatchMember, watchMember } from '#shared/contracts/watch.ts';
+import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { publishNewer } from '#shared/documents/publish-newer.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
@@ -13,9 +7,6 @@ import type { Results } from '#shared/redis/results.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import { groupByWatch } from './check-due.ts';
-
-/** How long an event can be sent again on request. */
-const EVENT_KEPT_MS = 72 * 3_600_000;
 
 /** Members published at a time. */
 const CHUNK = 500;
@@ -43,7 +34,7 @@ export function makePublishChanges({ publish, results, members, watches, now }: 
     { clientId, callbackUrl }: Pick<Watch, 'clientId' | 'callbackUrl'>,
     { id, json, at }: WatchEvent,
   ): Promise<void> => {
-    const retainUntilMs = Date.parse(at) + EVENT_KEPT_MS;
+    const retainUntilMs = Date.parse(at) + WATCH_EVENT_KEPT_MS;
     // Where a resend finds the bytes.
     await results.saveIfAbsent({ requestId: id, resultJson: json, retainUntil: retainUntilMs });
     await publish(webhookRequested, {
@@ -90,10 +81,3 @@ export function makePublishChanges({ publish, results, members, watches, now }: 
 /** A version is the time of its write. An event is due at once: the record that caused it waits for nothing else. */
 const isLeftBehind = ({ event, version }: WatchMember, nowMs: number): boolean =>
   event !== undefined || nowMs - version > WRITTEN_BY_GATEWAY_MS;
-
-/** The id of a member's event: the same however often it is made, and of no other event. */
-export const eventIdOf = (member: WatchMember, sequence: number): string =>
-  hashId(`${uidOfMember(member)}/${member.memberId}/${member.addedAt}/${sequence}`);
-
-export const hashId = (text: string): string =>
-  `watch_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;

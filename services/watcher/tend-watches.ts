@@ -6,6 +6,7 @@ import {
   watch as watchTopic,
   watchUid,
 } from '#shared/contracts/watch.ts';
+import { watchEventId } from '#shared/contracts/watch-event.ts';
 import type { WriteDocument } from '#shared/documents/write-document.ts';
 import { describeError } from '#shared/errors.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
@@ -19,7 +20,7 @@ import { rulesNameOf } from './ask-checks.ts';
 import { composeWatchHeld } from './domain/compose-event.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
 import type { WatcherMetrics } from './metrics.ts';
-import { hashId, type PublishChanges } from './publish-changes.ts';
+import type { PublishChanges } from './publish-changes.ts';
 import type { RemoveMembers } from './remove-members.ts';
 import { beginSweep } from './run-sweeps.ts';
 
@@ -92,7 +93,9 @@ export function makeTendWatches(deps: Dependencies) {
       const news = roles.filter(({ id }) => !current.held.some((held) => held.id === id));
       if (news.length === 0 || current.event !== undefined) return undefined;
       const heldAt = new Date(deps.now()).toISOString();
-      const id = hashId(`${watchUid(current)}/held/${current.version}/${news.map((role) => role.id).join()}`);
+      const id = watchEventId(
+        `${watchUid(current)}/held/${current.version}/${news.map((role) => role.id).join()}`,
+      );
       const held = [...current.held, ...news.map((role) => ({ ...role, heldAt }))];
       return { ...current, held, event: composeWatchHeld(current, news, id, heldAt) };
     });
