@@ -42,6 +42,8 @@ export type PageOptions = {
   readonly countMax: number;
 };
 
+export type IdsOptions = Pick<PageOptions, 'sinceMs' | 'before' | 'countMax'>;
+
 export type DeliveryPage = {
   readonly deliveries: readonly DeliveryView[];
   /** Present if there may be more. */
@@ -72,6 +74,13 @@ export type Deliveries = {
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
   readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
   readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
+  /** Those that there are, in the order of the ids. */
+  readonly readMany: (requestIds: readonly string[]) => Promise<DeliveryView[]>;
+  /**
+   * Ids of a client app's newest 10 000 deliveries, newest first, those after `before`. None if `before` is no longer
+   * among them: it was at their end.
+   */
+  readonly listIds: (clientId: string, options: IdsOptions) => Promise<string[]>;
   /** A client app's deliveries, newest first; at most 10 000 are read. */
   readonly list: (
     clientId: string,
@@ -112,6 +121,19 @@ export function makeDeliveries(redis: Redis): Deliveries {
     return views.filter((view) => view !== undefined);
   };
 
+  const listIds = async (
+    clientId: string,
+    { sinceMs = 0, before, countMax }: IdsOptions,
+  ): Promise<string[]> => {
+    const beforeRank = before === undefined ? -1 : await redis.zrevrank(listKey(clientId), before);
+    if (beforeRank === null) return [];
+    const from = beforeRank + 1;
+    return idsSince(
+      await redis.zrevrange(listKey(clientId), from, from + countMax - 1, 'WITHSCORES'),
+      sinceMs,
+    );
+  };
+
   return {
     claim: (delivery, position, redisNowMs) =>
       claim(keysOf(delivery), claimArguments(delivery, position, redisNowMs)),
@@ -137,6 +159,16 @@ export function makeDeliveries(redis: Redis): Deliveries {
         await requireView(redis);
         return (await readMany([requestId]))[0];
       }),
+    readMany: (requestIds) =>
+      inStore(async () => {
+        await requireView(redis);
+        return readMany(requestIds);
+      }),
+    listIds: (clientId, options) =>
+      inStore(async () => {
+        await requireView(redis);
+        return listIds(clientId, options);
+      }, LISTING_TIMEOUT_MS),
     list: (clientId, { state, countMax }) =>
       inStore(async () => {
         await requireView(redis);
@@ -148,26 +180,21 @@ export function makeDeliveries(redis: Redis): Deliveries {
         }
         return found.slice(0, countMax);
       }, LISTING_TIMEOUT_MS),
-    page: (clientId, { state, sinceMs = 0, before, countMax }) =>
+    page: (clientId, { state, sinceMs, before, countMax }) =>
       inStore(async () => {
         await requireView(redis);
-        const beforeRank = before === undefined ? -1 : await redis.zrevrank(listKey(clientId), before);
-        // A delivery that has left the list was at its end.
-        if (beforeRank === null) return { deliveries: [], next: undefined };
         const found: DeliveryView[] = [];
         const chunk = Math.max(countMax, PAGE_CHUNK_MIN);
-        let last: string | undefined;
+        let last = before;
         for (let scanned = 0; scanned < SCANNED_MAX; scanned += chunk) {
-          const from = beforeRank + 1 + scanned;
-          const flat = await redis.zrevrange(listKey(clientId), from, from + chunk - 1, 'WITHSCORES');
-          const recent = idsSince(flat, sinceMs);
-          for (const view of await readMany(recent)) {
-            last = view.requestId;
+          const ids = await listIds(clientId, { sinceMs, before: last, countMax: chunk });
+          for (const view of await readMany(ids)) {
             if (state !== undefined && view.state !== state) continue;
             found.push(view);
-            if (found.length === countMax) return { deliveries: found, next: last };
+            if (found.length === countMax) return { deliveries: found, next: view.requestId };
           }
-          if (recent.length < chunk) return { deliveries: found, next: undefined };
+          if (ids.length < chunk) return { deliveries: found, next: undefined };
+          last = ids.at(-1);
         }
         return { deliveries: found, next: last };
       }, LISTING_TIMEOUT_MS),
