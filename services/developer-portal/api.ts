@@ -135,13 +135,21 @@ export const DeliveriesQuery = z.strictObject({
   limit: PageLimit,
 });
 const CHECK_OUTCOMES = ['granted', 'denied', 'undetermined'] as const;
-/** Filters of the log of checks; a check matches if it meets all of them. */
 export const WatchMembersQuery = z.strictObject({
   /** The `next` of the page before. */
   after: z.string().min(1).max(128).optional(),
   limit: PageLimit,
 });
 
+export const WatchEventsQuery = z.strictObject({
+  /** The ref or account of a member: its events alone. */
+  member: z.string().min(1).max(128).optional(),
+  /** The `next` of the page before. */
+  before: z.string().min(1).max(64).optional(),
+  limit: PageLimit,
+});
+
+/** Filters of the log of checks; a check matches if it meets all of them. */
 export const ChecksQuery = z.strictObject({
   requestId: z.string().min(1).max(64).optional(),
   mode: z.enum(MODES).optional(),

@@ -6,6 +6,7 @@ import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { ReadOwn } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
+import type { ReadWatchEvents } from './read-watch-events.ts';
 import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-operations.ts';
 
 /** Watches that are listed; only enterprise accounts may have more. */
@@ -15,6 +16,7 @@ export type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly watches: Pick<Watches, 'read' | 'list'>;
   readonly watchMembers: Pick<WatchMembers, 'list'>;
+  readonly watchEvents: ReadWatchEvents;
   readonly watchWrites: Pick<WatchWrites, 'present' | 'release'>;
 };
 
@@ -25,6 +27,7 @@ export function makeWatchHandlers({
   readOwn,
   watches,
   watchMembers,
+  watchEvents,
   watchWrites,
 }: Dependencies): Handlers<Ids> {
   const present = async (watch: Watch) => (await watchWrites.present(watch)) as WatchAnswer;
@@ -51,6 +54,14 @@ export function makeWatchHandlers({
         members: shown.map((member) => presentMember(member) as WatchMemberAnswer),
         ...(next === undefined ? {} : { next }),
       };
+    },
+    async listWatchEvents(call) {
+      const { member, before, limit: countMax } = call.query;
+      const watch = await ownWatch(call);
+      const page = { before, countMax };
+      return member === undefined
+        ? watchEvents.ofWatch(watch, page)
+        : watchEvents.ofMember(watch, member, page);
     },
     async releaseWatch(call) {
       const { clientId, accountId, watchId } = await ownWatch(call);

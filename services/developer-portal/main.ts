@@ -36,6 +36,7 @@ import { makeMetrics } from './metrics.ts';
 import { makePasswords } from './passwords.ts';
 import { makeProvePassword } from './prove-password.ts';
 import { makeReadSentCheck } from './read-sent-check.ts';
+import { makeReadWatchEvents } from './read-watch-events.ts';
 import { makeSessions } from './sessions.ts';
 import { makeTryHandlers } from './try-check.ts';
 
@@ -113,7 +114,12 @@ await runService(
         fetch: globalThis.fetch,
         now,
       }),
-      ...makeWatchHandlers({ ...store, ...work, readOwn }),
+      ...makeWatchHandlers({
+        ...store,
+        ...work,
+        readOwn,
+        watchEvents: makeReadWatchEvents({ ...store, now }),
+      }),
       ...makeMemberHandlers({ ...store, ...work, readOwn, idempotency, now }),
       ...makeInsightHandlers({
         ...store,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { WatchMembersQuery } from './api.ts';
+import { WatchEventsQuery, WatchMembersQuery } from './api.ts';
 import type { Operation } from './operation.ts';
+import { WatchEventAnswer } from './read-watch-events.ts';
 
 const WATCHES = '/api/apps/:clientId/watches';
 
@@ -76,6 +77,19 @@ export const WATCH_OPERATIONS = {
     answer: z
       .object({ members: z.array(WatchMemberAnswer), next: z.string().optional() })
       .meta({ id: 'WatchMemberPage' }),
+    codes: ['not-found'],
+  },
+  listWatchEvents: {
+    method: 'get',
+    path: `${WATCHES}/:watchId/events`,
+    access: 'session',
+    summary:
+      'Events of the last 72 hours, newest first, among the newest 10 000 webhooks of the app, or of one member',
+    query: WatchEventsQuery,
+    status: 200,
+    answer: z
+      .object({ events: z.array(WatchEventAnswer), next: z.string().optional() })
+      .meta({ id: 'WatchEventPage' }),
     codes: ['not-found'],
   },
   releaseWatch: {

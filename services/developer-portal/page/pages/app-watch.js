@@ -8,20 +8,26 @@ import { Badge, Card, Empty, Loaded, Time } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 import { WatchBadge } from './app-watches.js';
 import { Missing } from './missing.js';
+import { queryOfMember, WatchEvents } from './watch-events.js';
 
 const PAGE_COUNT = 50;
 
-/** One watch: its held revocations, how its contracts are followed, and its members. */
+/** One watch: its held revocations, its events, how its contracts are followed, and its members. */
 export function Watch({ item }) {
-  const { api, base, may } = useApp();
+  const { api, may } = useApp();
   const path = `${api}/watches/${encodeURIComponent(item)}`;
   const resource = useResource(path);
   const [isReleasing, setIsReleasing] = useState(false);
+  const [round, setRound] = useState(0);
+  const refresh = () => {
+    setRound(round + 1);
+    resource.reload();
+  };
   if (resource.error?.status === 404) return html`<${Missing} />`;
   return html`<${Loaded} resource=${resource} title=${item}>${(watch) => html`
-    <${PageHead} title=${watch.watchId} aside=${html`<button type="button" onClick=${resource.reload}>Refresh</button>`}>
+    <${PageHead} title=${watch.watchId} aside=${html`<button type="button" onClick=${refresh}>Refresh</button>`}>
       <p class="sub"><${WatchBadge} state=${watch.state} /> Rule set <code>${watch.ruleSet}</code>, checked every
-        ${' '}${watch.everySeconds} s. Its events are among the <a href=${`${base}/webhooks`}>webhooks</a>.</p>
+        ${' '}${watch.everySeconds} s.</p>
     <//>
     ${watch.reason && html`<p class="notice">Paused: ${watch.reason}.</p>`}
     ${
@@ -34,15 +40,16 @@ export function Watch({ item }) {
           ${' '}${watch.held.map((id) => html`<code class="break" key=${id}>${id}</code> `)}</p>
       <//>`
     }
+    <${WatchEvents} path=${path} round=${round} />
     <${Card} title="Contracts"><${Following} contracts=${watch.following} /><//>
-    <${Card} title="Members"><${Members} path=${path} /><//>
+    <${Card} title="Members"><${Members} path=${path} round=${round} /><//>
     ${
       isReleasing &&
       html`<${Confirm} title="Release the held revocations?" action="Release" send=${() => ask('POST', `${path}/release`)}
         onClose=${() => setIsReleasing(false)} onDone=${() => {
           setIsReleasing(false);
           toast('The held revocations are being sent');
-          resource.reload();
+          refresh();
         }}>
         <p>The receiver of this watch is told to take these roles away. If a provider answered wrong balances, wait for
           the next sweep instead: it drops every revocation that was wrong.</p>
@@ -64,11 +71,12 @@ const Following = ({ contracts }) =>
           </tr>`,
         )}</tbody></table></div>`;
 
-/** Pages of the members, each after the one before when it is asked for. */
-function Members({ path }) {
+/** Pages of the members, each after the one before when it is asked for. Read again in each `round`. */
+function Members({ path, round }) {
   const first = useResource(`${path}/members?limit=${PAGE_COUNT}`);
   const [more, setMore] = useState({ members: [], next: undefined });
   useEffect(() => setMore({ members: [], next: first.value?.next }), [first.value]);
+  useEffect(() => round > 0 && first.reload(), [round]);
   const readMore = async () => {
     try {
       const query = new URLSearchParams({ limit: String(PAGE_COUNT), after: more.next });
@@ -92,7 +100,11 @@ function Members({ path }) {
                 <${Badge} tone=${granted ? 'good' : 'quiet'}>${id}: ${granted ? 'granted' : 'denied'}<//> since
                 ${' '}<${Time} at=${since} />${revocationHeld && ' (revocation held)'}</div>`,
             )}</td>
-            <td>${sequence}</td>
+            <td>${
+              sequence === 0
+                ? '0'
+                : html`<a href=${queryOfMember(ref ?? account)} aria-label=${`${sequence} of ${ref ?? account}`}>${sequence}</a>`
+            }</td>
             <td>${checkedAt ? html`<${Time} at=${checkedAt} />` : 'not yet'}</td>
           </tr>`,
         )}</tbody></table></div>

@@ -1,0 +1,23 @@
+/**
+ * What an event says of roles: those that were gained or lost, and those that were decided for the first time. Roles that
+ * have not changed are left out.
+ *
+ * @param {{ type: string, roles?: readonly object[] }} event the body of a webhook of a watch
+ * @example
+ * summariseRoles({ type: 'roles.changed', roles: [{ id: 'vip', granted: true, before: false }] });
+ * // [{ id: 'vip', tone: 'good', text: 'Gained' }]
+ */
+export function summariseRoles({ type, roles = [] }) {
+  if (type === 'watch.held')
+    return roles.map(({ id, holders, revocations }) => ({
+      id,
+      tone: 'warn',
+      text: `${revocations} of ${holders} would lose`,
+    }));
+  return roles.filter(({ granted, before }) => granted !== before).map(summariseRole);
+}
+
+function summariseRole({ id, granted, before }) {
+  if (granted) return { id, tone: 'good', text: 'Gained' };
+  return before === null ? { id, tone: 'quiet', text: 'Without' } : { id, tone: 'bad', text: 'Lost' };
+}
