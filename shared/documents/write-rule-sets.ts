@@ -6,6 +6,7 @@ import type { TierLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type RuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
 import { makeRecordAudit } from './record-audit.ts';
+import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
 import { makeWriteDocument } from './write-document.ts';
 
@@ -13,7 +14,7 @@ import { makeWriteDocument } from './write-document.ts';
 const ATTEMPTS_MAX = 20;
 
 type Dependencies = WriteDependencies & {
-  readonly ruleSets: Pick<RuleSets, 'documents' | 'isUsed'>;
+  readonly ruleSets: Pick<RuleSets, 'documents' | 'beginDeletion'>;
 };
 
 /** Whose rule set is written, and by whom. */
@@ -105,12 +106,14 @@ export function makeRuleSetWrites(deps: Dependencies) {
     /** Deletes a rule set; nothing happens if there is none. */
     async remove(request: RuleSetWrite): Promise<void> {
       const { clientId, id } = request;
-      const isUsed = await deps.ruleSets.isUsed(clientId, id);
-      await change(request, 'rule-set-deleted', (current) => {
-        if (!current || current.deletedAt !== undefined) return undefined;
-        if (isUsed) throw new ServiceError('rule-set-in-use', `a watch refers to the rule set ${id}`);
-        return tombstoneOf(current, new Date(deps.now()).toISOString());
-      });
+      const deletion = await deps.ruleSets.beginDeletion(clientId, id);
+      await underHold(deletion, () =>
+        change(request, 'rule-set-deleted', (current) => {
+          if (!current || current.deletedAt !== undefined) return undefined;
+          if (!deletion) throw new ServiceError('rule-set-in-use', `a watch refers to the rule set ${id}`);
+          return tombstoneOf(current, new Date(deps.now()).toISOString());
+        }),
+      );
     },
   };
 }

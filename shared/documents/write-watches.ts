@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
 import {
@@ -10,21 +11,27 @@ import {
 } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
+import type { RuleSetHold } from '#shared/redis/rule-set-users.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/redis/watches.ts';
 import { makeRecordAudit } from './record-audit.ts';
+import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
 import { makeWriteDocument } from './write-document.ts';
 import { writeOfDay } from './write-rule-sets.ts';
+
+/** How long a watch waits for the deletion of its rule set. */
+const HOLD_WAIT_MS_MAX = 3_000;
+const HOLD_RETRY_MS = 25;
 
 type Dependencies = WriteDependencies & {
   readonly watches: Pick<Watches, 'documents' | 'read'>;
   readonly members: Pick<WatchMembers, 'figures'>;
   readonly sweeps: Pick<WatchSweeps, 'setNext'>;
   readonly followed: Pick<FollowedContracts, 'follow' | 'states'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
+  readonly ruleSets: Pick<RuleSets, 'read' | 'hold'>;
 };
 
 /** Whose watch is written, and by whom. */
@@ -66,8 +73,7 @@ export function makeWatchWrites(deps: Dependencies) {
     const { clientId, accountId, watchId, actor, limits, mayWrite = () => true } = request;
     if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
     const written = await write(store, watchKey(request), (current) => {
-      if (!mayWrite(liveOf(current)?.settingsVersion))
-        throw new ServiceError('version-conflict', `the watch ${watchId} is at another version`);
+      if (!mayWrite(liveOf(current)?.settingsVersion)) throw versionConflict(watchId);
       return by(current);
     });
     if (written?.changed)
@@ -95,31 +101,49 @@ export function makeWatchWrites(deps: Dependencies) {
     return found;
   };
 
+  /** Before the rule set is read: one that is being deleted is waited for, and then unknown. */
+  const holdRuleSet = async ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> => {
+    for (let waitedMs = 0; waitedMs <= HOLD_WAIT_MS_MAX; waitedMs += HOLD_RETRY_MS) {
+      const hold = await deps.ruleSets.hold(clientId, id);
+      if (hold) return hold;
+      await delay(HOLD_RETRY_MS);
+    }
+    throw new ServiceError('overloaded', `the rule set ${id} is being deleted`);
+  };
+
+  async function putHeld(
+    request: WatchWrite,
+    settings: WatchSettings,
+  ): Promise<{ watch: Watch; isNew: boolean }> {
+    const { clientId, watchId, limits, mayWrite = () => true } = request;
+    const ruleSet = await readRuleSet(request, settings.ruleSet);
+    const rules = `${ruleSet.id}@${ruleSet.rulesVersion}`;
+    let isNew = false;
+    const existing = await deps.watches.read(clientId, watchId);
+    // Before the slot: a refused write must not hold it.
+    if (!mayWrite(existing?.settingsVersion)) throw versionConflict(watchId);
+    if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
+      throw new ServiceError('limit-reached', `this client app may have ${limits.watches} watches`);
+    const watch = await change(request, 'watch-written', (current) => {
+      isNew = liveOf(current) === undefined;
+      return nextOf(request, settings, current, nowIso(), rules);
+    });
+    if (!watch) throw new ServiceError('overloaded', 'the watch was deleted meanwhile');
+    const contracts = watch.follow && !watch.paused ? contractsOf(ruleSet) : [];
+    const { blockTag } = watch;
+    // The watcher says so too, and again: here it is for the answer.
+    await deps.followed.follow(
+      watchUid(watch),
+      contracts.map((contract) => ({ ...contract, blockTag })),
+    );
+    return { watch, isNew };
+  }
+
   const sweepNow = (watch: Watch) => deps.sweeps.setNext(watchUid(watch), deps.now());
 
   return {
-    async put(request: WatchWrite, settings: WatchSettings): Promise<{ watch: Watch; isNew: boolean }> {
-      const { clientId, watchId, limits } = request;
-      const ruleSet = await readRuleSet(request, settings.ruleSet);
-      const rules = `${ruleSet.id}@${ruleSet.rulesVersion}`;
-      let isNew = false;
-      const existing = await deps.watches.read(clientId, watchId);
-      if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
-        throw new ServiceError('limit-reached', `this client app may have ${limits.watches} watches`);
-      const watch = await change(request, 'watch-written', (current) => {
-        isNew = liveOf(current) === undefined;
-        return nextOf(request, settings, current, nowIso(), rules);
-      });
-      if (!watch) throw new ServiceError('overloaded', 'the watch was deleted meanwhile');
-      const contracts = watch.follow && !watch.paused ? contractsOf(ruleSet) : [];
-      const { blockTag } = watch;
-      // The watcher says so too, and again: here it is for the answer.
-      await deps.followed.follow(
-        watchUid(watch),
-        contracts.map((contract) => ({ ...contract, blockTag })),
-      );
-      return { watch, isNew };
-    },
+    put: async (request: WatchWrite, settings: WatchSettings) =>
+      underHold(await holdRuleSet(request, settings.ruleSet), () => putHeld(request, settings)),
     /** Deletes a watch; nothing happens if there is none. Its members are removed by the watcher. */
     async remove(request: WatchWrite): Promise<void> {
       await change(request, 'watch-deleted', (current) => {
@@ -195,6 +219,8 @@ export function makeWatchWrites(deps: Dependencies) {
   };
 }
 
+const versionConflict = (watchId: string) =>
+  new ServiceError('version-conflict', `the watch ${watchId} is at another version`);
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
 
 /** The watch is written: nobody must be told that nothing was. */

@@ -1,6 +1,7 @@
 import { RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import { DAY_MS } from '../contracts/durations.ts';
 import { inStore, type Redis } from './connect.ts';
+import { makeRuleSetUsers, type RuleSetUsers } from './rule-set-users.ts';
 import { makeScript } from './script.ts';
 import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
@@ -19,8 +20,6 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 /** The set of slots that limits the rule sets of an app; see `leased-slots.ts`. */
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;
-/** The set of the watches that refer to a rule set: their documents put themselves there (`setsOf`). */
-export const ruleSetUsersKey = (clientId: string, id: string): string => `rule-set-users:${clientId}/${id}`;
 
 /**
  * KEYS: marker, documents, ids. ARGV: access, client id, id to begin behind ('' for none), maximum count, maximum bytes.
@@ -44,17 +43,11 @@ end
 return found
 `;
 
-/** KEYS: marker, users. ARGV: access. A score is the time at which the entry ends. */
-const IS_USED = `${REQUIRE_VIEW}
-local time = redis.call('TIME')
-return redis.call('ZCOUNT', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), '+inf')
-`;
-
 /** A page of an app's rule sets, by id. */
 export type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasMore: boolean };
 
 /** The view of the rule sets. */
-export type RuleSets = {
+export type RuleSets = RuleSetUsers & {
   /** Nothing where it was deleted. */
   readonly read: (clientId: string, id: string) => Promise<RuleSet | undefined>;
   /** For writers: by `ruleSetKey`, tombstones included. */
@@ -63,8 +56,6 @@ export type RuleSets = {
   readonly project: (ruleSet: RuleSet, access?: ViewAccess) => Promise<boolean>;
   /** At most `countMax`, fewer where they are large. */
   readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<RuleSetPage>;
-  /** Whether a watch refers to it. */
-  readonly isUsed: (clientId: string, id: string) => Promise<boolean>;
   /** Takes tombstones out of the view whose time has come; how many they were. The topic keeps them. */
   readonly dropEnded: (nowMs: number, countMax: number) => Promise<number>;
 };
@@ -75,7 +66,6 @@ export type RuleSets = {
  */
 export function makeRuleSets(redis: Redis): RuleSets {
   const list = makeScript<string[]>(redis, 'listRuleSets', LIST);
-  const isUsed = makeScript<number>(redis, 'isRuleSetUsed', IS_USED);
   const { read, lease, project, remove } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
     parse: (json) => RuleSet.parse(json),
@@ -86,6 +76,7 @@ export function makeRuleSets(redis: Redis): RuleSets {
     startsAtClock: true,
   });
   return {
+    ...makeRuleSetUsers(redis),
     async read(clientId, id) {
       const found = await read(ruleSetKey(clientId, id));
       return found?.deletedAt === undefined ? found : undefined;
@@ -98,8 +89,6 @@ export function makeRuleSets(redis: Redis): RuleSets {
       const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
       return { ruleSets, hasMore: more === '1' };
     },
-    isUsed: async (clientId, id) =>
-      (await isUsed([GENERATION_KEY, ruleSetUsersKey(clientId, id)], [EVERYDAY])) > 0,
     async dropEnded(nowMs, countMax) {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) await remove(key, [ENDED_KEY]);

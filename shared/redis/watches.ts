@@ -1,6 +1,6 @@
 import { partitionOfWatch, Watch, watchKey, watchOfUid, watchUid } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
-import { ruleSetUsersKey } from './rule-sets.ts';
+import { ruleSetUsersKey } from './rule-set-users.ts';
 import { makeScript } from './script.ts';
 import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { referenceOf, ruleSet, tombstoneOf } from '#shared/contracts/rule-set.ts';
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
-import { makeRuleSets, ruleSetSlotsKey, ruleSetUsersKey } from '#shared/redis/rule-sets.ts';
+import { ruleSetUsersKey } from '#shared/redis/rule-set-users.ts';
+import { makeRuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
 import { makeEndRuleSets } from '../../services/result-store/end-rule-sets.ts';
 import { aRuleSet } from '../support/a-rule-set.ts';
 import { testStores } from '../support/test-stores.ts';
@@ -74,13 +75,30 @@ test('a tombstone is kept for a day', async () => {
   expect(await ruleSets().dropEnded(Date.now() + DAY_MS - 60_000, 10)).toBe(0);
 });
 
-test('a rule set is in use while one of its users has not expired', async () => {
-  const users = ruleSetUsersKey(clientId, 'a');
-  expect(await ruleSets().isUsed(clientId, 'a')).toBe(false);
+test('a rule set is not deleted while a watch refers to it, or is about to', async () => {
+  const [users, view] = [ruleSetUsersKey(clientId, 'a'), ruleSets()];
   await stores.redis.zadd(users, Date.now() - 1, 'watch_1');
-  expect(await ruleSets().isUsed(clientId, 'a')).toBe(false);
+  const first = await view.beginDeletion(clientId, 'a');
+  await first?.release();
+  const holds = [await view.hold(clientId, 'a'), await view.hold(clientId, 'a')];
+  await holds[0]?.release();
+  expect(await view.beginDeletion(clientId, 'a')).toBeUndefined();
+  await holds[1]?.release();
+  const second = await view.beginDeletion(clientId, 'a');
+  expect([first, second]).not.toContain(undefined);
+  await second?.release();
   await stores.redis.zadd(users, '+inf', 'watch_2');
-  expect(await ruleSets().isUsed(clientId, 'a')).toBe(true);
+  expect(await view.beginDeletion(clientId, 'a')).toBeUndefined();
+});
+
+test('no watch refers to a rule set whose deletion is under way', async () => {
+  const view = ruleSets();
+  const [first, second] = [await view.beginDeletion(clientId, 'a'), await view.beginDeletion(clientId, 'a')];
+  await first?.release();
+  expect(await view.hold(clientId, 'a')).toBeUndefined();
+  expect(await view.hold(clientId, 'b')).toBeDefined();
+  await second?.release();
+  expect(await view.hold(clientId, 'a')).toBeDefined();
 });
 
 test('a wiped Redis gets its rule sets, lists and slots back from the topic', async () => {

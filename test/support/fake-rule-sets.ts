@@ -12,7 +12,7 @@ export function makeFakeRuleSets(
   const audited: string[] = [];
   let { writesLeft = Infinity } = options;
   const live = () => [...stored.values()].filter(({ deletedAt }) => deletedAt === undefined);
-  const view: Pick<RuleSets, 'read' | 'list' | 'documents' | 'isUsed'> = {
+  const view: Pick<RuleSets, 'read' | 'list' | 'documents' | 'beginDeletion'> = {
     read: async (clientId, id) =>
       live().find((ruleSet) => ruleSetKey(ruleSet.clientId, ruleSet.id) === ruleSetKey(clientId, id)),
     async list(clientId, { after = '', countMax }) {
@@ -21,7 +21,8 @@ export function makeFakeRuleSets(
         .sort((a, b) => (a.id < b.id ? -1 : 1));
       return { ruleSets: all.slice(0, countMax), hasMore: all.length > countMax };
     },
-    isUsed: async (_clientId, id) => options.used?.includes(id) ?? false,
+    beginDeletion: async (_clientId, id) =>
+      options.used?.includes(id) ? undefined : { release: async () => undefined },
     documents: {
       read: async (key) => stored.get(key),
       lease: async (_key, before) => ({ version: before + 1, release: async () => undefined }),

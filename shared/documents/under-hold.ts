@@ -1,0 +1,24 @@
+import { ServiceError } from '#shared/errors.ts';
+
+/**
+ * Does a write under a hold, and releases the hold. Where the outcome of the write is unknown, it may take effect later: the
+ * hold then stays until it ends by itself.
+ *
+ * @example
+ * await underHold(await ruleSets.hold(clientId, id), () => write(watch));
+ */
+export async function underHold<T>(
+  hold: { readonly release: () => Promise<void> } | undefined,
+  write: () => Promise<T>,
+): Promise<T> {
+  let isUnknown = false;
+  try {
+    return await write();
+  } catch (error) {
+    isUnknown = error instanceof ServiceError && error.code === 'publish-unknown';
+    throw error;
+  } finally {
+    // What was written stays written.
+    if (!isUnknown) await hold?.release().catch(() => undefined);
+  }
+}
