@@ -57,6 +57,10 @@ export const sentenceOf = ({ message }: ServiceError): string =>
 export const isRetriable = (error: unknown): boolean =>
   error instanceof ServiceError && ERRORS[error.code].retriable;
 
+/** Whether a publish that failed has surely written nothing. An error of unknown make came before the broker was asked. */
+export const isSurelyUnwritten = (error: unknown): boolean =>
+  !(error instanceof ServiceError) || error.code !== 'publish-unknown';
+
 /** The code and message of any thrown value, fit for a log line or a dead letter. */
 export function describeError(error: unknown): { code: string; message: string } {
   if (error instanceof ServiceError) return { code: error.code, message: error.message };

@@ -1,7 +1,7 @@
 import { type CheckRequested, LANES, type Lane } from '#shared/contracts/check-requested.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
-import { describeError, ServiceError } from '#shared/errors.ts';
+import { describeError, isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Admitter } from '#shared/redis/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
@@ -79,7 +79,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
     } catch (error) {
       const { month } = admitted;
       // A claim that was taken over may have been published by its first owner: its outcome is never sure.
-      if (month && admitted.kind === 'fresh' && isSurelyNotPublished(error)) {
+      if (month && admitted.kind === 'fresh' && isSurelyUnwritten(error)) {
         const charge = { clientId: app.clientId, month, ...(claim ? { claim } : {}) };
         void deps.admitter.release(charge).catch(logFailure);
         toPublish.onRefund();
@@ -93,9 +93,6 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       void deps.admitter.markPublished({ ...claim, requestId: admitted.requestId }).catch(logFailure);
   };
 }
-
-export const isSurelyNotPublished = (error: unknown): boolean =>
-  !(error instanceof ServiceError) || error.code !== 'publish-unknown';
 
 function messageOf(
   { app, keyId, check, admitted, delivery, deadlineAtMs }: CheckToPublish,

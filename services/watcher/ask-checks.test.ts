@@ -1,5 +1,6 @@
 import type { BatchPartRequested } from '#shared/contracts/batch.ts';
 import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
+import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, aWatch } from '../../test/support/a-watch.ts';
 import { makeAskChecks } from './ask-checks.ts';
@@ -7,15 +8,20 @@ import { makeAskChecks } from './ask-checks.ts';
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const LIMITS = { requestsPerMonth: 1_000, requestsPerSecond: 10 };
 
-function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean } = {}) {
+function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: ServiceError } = {}) {
   const world = {
     published: [] as BatchPartRequested[],
     charged: [] as number[],
+    refunded: [] as { requestId: string; count: number; month: string }[],
     paused: [] as string[],
   };
   const outcomes = over.outcomes ?? [];
   const askChecks = makeAskChecks({
-    publish: async (_: unknown, part: BatchPartRequested) => void world.published.push(part),
+    async publish(_: unknown, part: BatchPartRequested) {
+      if (over.failure) throw over.failure;
+      world.published.push(part);
+    },
+    refund: async (refund: (typeof world.refunded)[number]) => void world.refunded.push(refund),
     async chargeWatch({ count }: { count: number }) {
       world.charged.push(count);
       return outcomes.shift() ?? 'charged';
@@ -59,4 +65,22 @@ test('a sweep that may not go on is not charged', async () => {
   const world = makeWorld();
   expect(await world.askChecks({ ...asked(1), beforePart: async () => false })).toBe(false);
   expect([world.charged, world.published]).toEqual([[], []]);
+});
+
+test('checks that surely could not be published are refunded, and the sweep does not wait for them', async () => {
+  const asking: string[] = [];
+  const lost: string[] = [];
+  const ask = (world: ReturnType<typeof makeWorld>) =>
+    world.askChecks({
+      ...asked(3),
+      beforePart: async (requestId) => asking.push(requestId) > 0,
+      afterLostPart: async (requestId) => void lost.push(requestId),
+    });
+  const away = makeWorld({ failure: new ServiceError('broker-unavailable', 'away') });
+  await expect(ask(away)).rejects.toMatchObject({ code: 'broker-unavailable' });
+  expect(away.refunded).toMatchObject([{ requestId: asking[0], count: 3, month: '2026-11' }]);
+  expect(lost).toEqual(asking);
+  const unknown = makeWorld({ failure: new ServiceError('publish-unknown', 'perhaps') });
+  await expect(ask(unknown)).rejects.toMatchObject({ code: 'publish-unknown' });
+  expect([unknown.refunded, lost.length]).toEqual([[], 1]);
 });

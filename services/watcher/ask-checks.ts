@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type BatchEntry,
+  type BatchPartRequested,
   checkRequestedBatch,
   PART_ENTRIES_MAX,
   PART_READS_MAX,
@@ -17,8 +18,9 @@ import {
   type WatchMember,
   watchUid,
 } from '#shared/contracts/watch.ts';
+import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { ChargeWatch } from '#shared/redis/watch-quota.ts';
+import type { ChargeWatch, RefundWatch } from '#shared/redis/watch-quota.ts';
 
 /** A result is of no use later. */
 const RESULT_KEPT_MS = 86_400_000;
@@ -27,6 +29,7 @@ const BATCH_PARTITION_SHARE = 4;
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly chargeWatch: ChargeWatch;
+  readonly refund: RefundWatch;
   readonly readLimits: (clientId: string) => Promise<AppAccess['limits'] | undefined>;
   readonly pause: (watch: Watch, reason: 'quota-exceeded' | 'quota-share-exceeded') => Promise<void>;
   /** Epoch ms, Redis's clock. */
@@ -45,6 +48,8 @@ export type AskedChecks = {
   readonly isCharged: boolean;
   /** Called with the id of each part before it is charged and published; false ends the asking. */
   readonly beforePart?: (requestId: string) => Promise<boolean>;
+  /** Called with the id of a part that surely could not be published. */
+  readonly afterLostPart?: (requestId: string) => Promise<void>;
 };
 
 /** Asks for checks; false where not all were asked for: the app is gone, or the quota is used and the watch was paused. */
@@ -52,7 +57,12 @@ export type AskChecks = (asked: AskedChecks) => Promise<boolean>;
 
 export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;
 
-/** Cuts checks of members into parts of a batch, whose results come back to the partition of the members. */
+/**
+ * Cuts checks of members into parts of a batch, whose results come back to the partition of the members. A part that surely
+ * could not be published is refunded: it is asked for, and charged, again.
+ *
+ * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
+ */
 export function makeAskChecks(deps: Dependencies): AskChecks {
   return async function askChecks({ watch, ruleSet, members, cause, sweep, ...asked }) {
     const { clientId } = watch;
@@ -82,32 +92,39 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
         ...(asked.reorgFrom === undefined ? {} : { reorgFrom: asked.reorgFrom }),
         ...(asked.minBlock === undefined ? {} : { minBlock: asked.minBlock }),
       };
-      await deps.publish(
-        checkRequestedBatch,
-        {
-          requestId,
-          clientId,
-          part: 0,
-          partCount: 1,
-          firstIndex: 0,
-          entryCount: part.length,
-          ruleSet: referenceOf(ruleSet),
-          delivery: {
-            mode: 'watch',
-            partition: partitionOfMember(uid, part[0]?.memberId ?? ''),
-            context: JSON.stringify(context),
-          },
-          acceptedAt,
-          retainUntil: new Date(nowMs + RESULT_KEPT_MS).toISOString(),
-          ...(asked.isCharged ? { chargedMonth: month } : {}),
-          entries: part.map(entryOf),
-          rules,
-          // An unreadable rule is never a "no", whatever the rule set says for checks.
-          onUndetermined: 'omit',
-          consistency: { blockTag: watch.blockTag, minBlock: { ...asked.minBlock } },
+      const message: BatchPartRequested = {
+        requestId,
+        clientId,
+        part: 0,
+        partCount: 1,
+        firstIndex: 0,
+        entryCount: part.length,
+        ruleSet: referenceOf(ruleSet),
+        delivery: {
+          mode: 'watch',
+          partition: partitionOfMember(uid, part[0]?.memberId ?? ''),
+          context: JSON.stringify(context),
         },
-        { fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE } },
-      );
+        acceptedAt,
+        retainUntil: new Date(nowMs + RESULT_KEPT_MS).toISOString(),
+        ...(asked.isCharged ? { chargedMonth: month } : {}),
+        entries: part.map(entryOf),
+        rules,
+        // An unreadable rule is never a "no", whatever the rule set says for checks.
+        onUndetermined: 'omit',
+        consistency: { blockTag: watch.blockTag, minBlock: { ...asked.minBlock } },
+      };
+      try {
+        await deps.publish(checkRequestedBatch, message, {
+          fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE },
+        });
+      } catch (error) {
+        if (isSurelyUnwritten(error)) {
+          if (asked.isCharged) await deps.refund({ clientId, month, count: part.length, requestId });
+          await asked.afterLostPart?.(requestId);
+        }
+        throw error;
+      }
     }
     return true;
   };

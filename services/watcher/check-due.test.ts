@@ -7,7 +7,10 @@ import { makeCheckDue } from './check-due.ts';
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
   aMember({ memberId, checkedAt: atSecond(1), unreadSince: atSecond(1), ...over });
 
-async function askedFor(members: readonly WatchMember[]): Promise<AskedChecks[]> {
+async function askedFor(
+  members: readonly WatchMember[],
+  putOff: (memberIds: string[], atMs: number) => void = () => undefined,
+): Promise<AskedChecks[]> {
   const asked: AskedChecks[] = [];
   await makeCheckDue({
     watches: { readByUid: async () => aWatch() },
@@ -15,7 +18,11 @@ async function askedFor(members: readonly WatchMember[]): Promise<AskedChecks[]>
     members: {
       oldestDueAt: async () => 0,
       due: async () => members.map(({ memberId }) => ({ uid: 'app_1/w/1', memberId })),
-      putOff: async () => undefined,
+      putOff: async (names: { memberId: string }[], atMs: number) =>
+        putOff(
+          names.map(({ memberId }) => memberId),
+          atMs,
+        ),
       readMany: async () => [...members],
     },
     askChecks: async (checks: AskedChecks) => asked.push(checks) > 0,
@@ -39,5 +46,19 @@ test('the retry of a transfer that could not be read asks for its block or a lat
     [['new'], 'schedule', true, undefined],
     [['unread'], 'schedule', false, undefined],
     [['transferred', 'transferred too'], 'transfer', false, { '1': 9, '10': 3 }],
+  ]);
+});
+
+test('a new member whose answer is slow is asked for again after as long as it has waited', async () => {
+  const calls: [string[], number][] = [];
+  const members = [
+    aMember({ memberId: 'recent', walletsAt: atSecond(99) }),
+    aMember({ memberId: 'waiting', walletsAt: atSecond(20) }),
+    seen('unread', { walletsAt: atSecond(0) }),
+  ];
+  await askedFor(members, (memberIds, atMs) => calls.push([memberIds, atMs]));
+  expect(calls).toEqual([
+    [['recent', 'waiting', 'unread'], Date.parse(atSecond(160))],
+    [['waiting'], Date.parse(atSecond(180))],
   ]);
 });

@@ -7,7 +7,7 @@ import type { AskChecks, AskedChecks } from './ask-checks.ts';
 
 /** Due members of a partition that are asked for at a time. */
 const DUE_MAX = 1_000;
-/** A check without an answer is asked for again then. */
+/** A check without an answer is asked for again then at the earliest. */
 const AGAIN_MS = 60_000;
 
 type Dependencies = {
@@ -60,11 +60,20 @@ export function makeCheckDue(deps: Dependencies) {
   const checkPartition = async (partition: number, nowMs: number): Promise<void> => {
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
     await deps.members.putOff(due, nowMs + AGAIN_MS);
-    for (const [uid, memberIds] of groupByWatch(due))
-      await askFor(deps, uid, memberIds, (members) => [
-        { members: members.filter(isNew), cause, isCharged: true },
-        ...unreadChecks(members.filter((member) => !isNew(member))),
-      ]);
+    for (const [uid, memberIds] of groupByWatch(due)) {
+      let waiting: readonly WatchMember[] = [];
+      await askFor(deps, uid, memberIds, (members) => {
+        waiting = members.filter((member) => isNew(member) && ageOf(member, nowMs) > AGAIN_MS);
+        return [
+          { members: members.filter(isNew), cause, isCharged: true },
+          ...unreadChecks(members.filter((member) => !isNew(member))),
+        ];
+      });
+      // Where checks wait long for their turn, asking again every minute would only add to the queue: waits double.
+      const names = waiting.map(({ memberId }) => ({ uid, memberId }));
+      const agesMs = waiting.map((member) => ageOf(member, nowMs));
+      if (names.length > 0) await deps.members.putOff(names, nowMs + Math.min(...agesMs));
+    }
   };
   return async function checkDue(): Promise<void> {
     const nowMs = deps.now();
@@ -89,6 +98,9 @@ function unreadChecks(members: readonly WatchMember[]) {
     { members: awaiting, cause: 'transfer', isCharged: false, minBlock },
   ] as const;
 }
+
+/** How long the member has had its wallets, ms. */
+const ageOf = ({ walletsAt }: WatchMember, nowMs: number): number => nowMs - Date.parse(walletsAt);
 
 /** Whether its wallets were not checked yet. */
 export const isNew = ({ checkedAt, walletsAt }: WatchMember): boolean =>

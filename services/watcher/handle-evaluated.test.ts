@@ -226,3 +226,17 @@ test('checks of which nothing was decided are refunded to the month that they we
   const { clientId, requestId } = answer;
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });
+
+test('a check of a new member that was asked for again is refunded once the member has an answer', async () => {
+  const world = makeWorld();
+  const charged = { chargedMonth: '2026-11', refundCount: 0 };
+  const first = { ...anAnswer(aMember(), true, 1), ...charged };
+  await world.handle(first);
+  await world.handle(first);
+  expect(world.refunds).toEqual([]);
+  const again = { ...anAnswer(aMember(), true, 2), ...charged };
+  await world.handle(again);
+  await world.handle({ ...anAnswer(aMember(), true, 3, { sweep: SWEEP }), ...charged });
+  const { clientId, requestId } = again;
+  expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
+});

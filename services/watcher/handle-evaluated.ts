@@ -83,16 +83,17 @@ export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated>
 
 async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition: number): Promise<void> {
   if (part.delivery.mode !== 'watch') throw new ServiceError('message-unreadable', 'the part is of no watch');
-  await refundUndecided(deps, part);
   const context = CheckContext.parse(JSON.parse(part.delivery.context));
   const { watchUid: uid, cause, sweep } = context;
   const watch = await deps.watches.readByUid(uid);
+  const isLate = sweep !== undefined && !(await deps.sweeps.isOpen(uid, sweep));
+  const checks = await readChecks(part, context, isLate);
+  const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
+  const repeatCount = sweep === undefined ? countRepeats(members, checks) : 0;
+  await refundPart(deps, part, part.refundCount + repeatCount);
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
   if (watch && !watch.paused) {
-    const isLate = sweep !== undefined && !(await deps.sweeps.isOpen(uid, sweep));
-    const checks = await readChecks(part, context, isLate);
     deps.metrics.countLooks(cause, checks.size);
-    const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
     const held = await holdExcess(deps, watch, members, checks);
     const change: Change = (member) => {
       const check = checks.get(member.memberId);
@@ -104,9 +105,23 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
 }
 
-/** A check is refunded if nothing was decided and all that failed may succeed later, as any other check is. */
-async function refundUndecided({ refund }: Dependencies, part: BatchPartCompleted): Promise<void> {
-  const { clientId, chargedMonth: month, refundCount: count, requestId } = part;
+/**
+ * The checks of new members that were asked for again because the answer was slow, and have had one meanwhile. Undecided ones
+ * are refunded anyway.
+ */
+const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
+  members.filter((member) => {
+    const check = checks.get(member.memberId);
+    const isUndecided = check && [...check.verdicts.values()].every((verdict) => verdict === undefined);
+    return check && !isUndecided && !isNew(member) && member.checkedAt !== check.evaluatedAt;
+  }).length;
+
+/**
+ * A check is refunded if nothing was decided and all that failed may succeed later, as any other check is, and if it is a
+ * repeat of one that was answered.
+ */
+async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, count: number): Promise<void> {
+  const { clientId, chargedMonth: month, requestId } = part;
   if (month !== undefined && count > 0) await refund({ clientId, month, count, requestId });
 }
 

@@ -98,7 +98,8 @@ await runService(
     });
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
     const chargeWatch = makeChargeWatch(redis);
-    const askChecks = makeAskChecks({ ...common, chargeWatch, readLimits, pause: tending.pause });
+    const refund = makeRefundWatch(redis);
+    const askChecks = makeAskChecks({ ...common, chargeWatch, refund, readLimits, pause: tending.pause });
     const chargeEvents = async ({ clientId, quotaShare }: Watch, count: number) => {
       const limits = await readLimits(clientId);
       const month = new Date(now()).toISOString().slice(0, 7);
@@ -114,7 +115,7 @@ await runService(
           handle: makeHandleEvaluated({
             ...common,
             publishChanges,
-            refund: makeRefundWatch(redis),
+            refund,
             chargeEvents,
           }),
           onAssignment: (assigned) => {

@@ -71,6 +71,7 @@ export function makeRunSweeps(deps: Dependencies) {
           sweep,
           isCharged: true,
           beforePart,
+          afterLostPart: (requestId) => deps.sweeps.finish(uid, sweep, requestId),
         });
         if (!isAllowed || !deps.isOwned(partition)) return isAllowed;
       }

@@ -1,4 +1,4 @@
-import { ServiceError } from '#shared/errors.ts';
+import { isSurelyUnwritten } from '#shared/errors.ts';
 
 /**
  * Does a write under a hold, and releases the hold. Where the outcome of the write is unknown, it may take effect later: the
@@ -11,14 +11,14 @@ export async function underHold<T>(
   hold: { readonly release: () => Promise<void> } | undefined,
   write: () => Promise<T>,
 ): Promise<T> {
-  let isUnknown = false;
+  let isSure = true;
   try {
     return await write();
   } catch (error) {
-    isUnknown = error instanceof ServiceError && error.code === 'publish-unknown';
+    isSure = isSurelyUnwritten(error);
     throw error;
   } finally {
     // What was written stays written.
-    if (!isUnknown) await hold?.release().catch(() => undefined);
+    if (isSure) await hold?.release().catch(() => undefined);
   }
 }

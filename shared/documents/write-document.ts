@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Topic } from '#shared/contracts/topic.ts';
-import { ServiceError } from '#shared/errors.ts';
+import { isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Lease } from '#shared/redis/versioned-documents.ts';
 
@@ -97,8 +97,7 @@ async function publishOrRelease(
   try {
     await publish();
   } catch (error) {
-    const isCertainlyUnwritten = !(error instanceof ServiceError) || error.code !== 'publish-unknown';
-    if (isCertainlyUnwritten) await release().catch(() => undefined);
+    if (isSurelyUnwritten(error)) await release().catch(() => undefined);
     throw error;
   }
 }

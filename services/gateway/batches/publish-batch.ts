@@ -6,7 +6,7 @@ import {
   roleIdsOf,
 } from '#shared/contracts/batch.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
-import { describeError, ServiceError } from '#shared/errors.ts';
+import { describeError, isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Admitter } from '#shared/redis/admit.ts';
 import { type AcceptedBatch, type Batches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
@@ -18,7 +18,7 @@ import type { Part } from '../domain/cut-parts.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';
-import { claimOf, commonMembersOf, isSurelyNotPublished, PARTITION_SHARE } from '../publish-check.ts';
+import { claimOf, commonMembersOf, PARTITION_SHARE } from '../publish-check.ts';
 import type { CollectedBatch } from './collect-batch.ts';
 
 /** For all parts of a batch; below the lease of its slot. */
@@ -84,7 +84,7 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
       await begin(deps, toPublish, accepted);
       await publishParts(deps, toPublish, messages);
     } catch (error) {
-      if (isSurelyNotPublished(error)) await undo().catch(logFailure('a batch could not be withdrawn'));
+      if (isSurelyUnwritten(error)) await undo().catch(logFailure('a batch could not be withdrawn'));
       throw error;
     }
     await deps.batches.register(accepted, true).catch((error: unknown) => {
@@ -142,7 +142,7 @@ async function publishParts(
         mayBeWritten = true;
       } catch (error) {
         failure = error;
-        if (!isSurelyNotPublished(error)) mayBeWritten = true;
+        if (!isSurelyUnwritten(error)) mayBeWritten = true;
       }
     }
   };
