@@ -4,6 +4,8 @@ import type { PublishChanges } from './publish-changes.ts';
 
 /** Members that leave at a time, with one round of the watches. */
 const COUNT_MAX = 1_000;
+/** Members that leave at once: what one command to Redis carries, so that no other command waits behind. */
+const CHUNK = 128;
 
 type Dependencies = {
   readonly members: Pick<WatchMembers, 'list' | 'write'>;
@@ -18,13 +20,14 @@ export type RemoveMembers = (watch: Watch) => Promise<void>;
 export function makeRemoveMembers({ members, publishMember, now }: Dependencies): RemoveMembers {
   return async function removeMembers(watch) {
     const found = await members.list(watchUid(watch), { countMax: COUNT_MAX });
-    await Promise.all(
-      found.map(async ({ event: _, ...member }) => {
-        const nowMs = now();
-        const removedAt = new Date(nowMs).toISOString();
-        const after = { ...member, version: Math.max(nowMs, member.version + 1), roles: [], removedAt };
-        if (await members.write(member, after, nowMs)) await publishMember(undefined, after);
-      }),
-    );
+    for (let at = 0; at < found.length; at += CHUNK)
+      await Promise.all(
+        found.slice(at, at + CHUNK).map(async ({ event: _, ...member }) => {
+          const nowMs = now();
+          const removedAt = new Date(nowMs).toISOString();
+          const after = { ...member, version: Math.max(nowMs, member.version + 1), roles: [], removedAt };
+          if (await members.write(member, after, nowMs)) await publishMember(undefined, after);
+        }),
+      );
   };
 }

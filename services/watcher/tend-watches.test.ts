@@ -5,13 +5,17 @@ import { makeTendWatches } from './tend-watches.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 
-function makeWorld(watches: readonly Watch[], over: { deletedApp?: string; failing?: string } = {}) {
+function makeWorld(
+  watches: readonly Watch[],
+  over: { deletedApp?: string; failing?: string; members?: number } = {},
+) {
   const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
   const world = {
     documents,
     begun: [] as { uid: string; cause: string }[],
     removed: [] as string[],
     due: [] as [string, number][],
+    putOff: [] as [string, number][],
     allDue: [] as string[],
   };
   const tending = makeTendWatches({
@@ -20,6 +24,7 @@ function makeWorld(watches: readonly Watch[], over: { deletedApp?: string; faili
       claimDue: async () => [...documents.values()],
       setAllDue: async (_: number, __: number, which: string) => void world.allDue.push(which),
       setDue: async (uid: string, atMs: number) => void world.due.push([uid, atMs]),
+      putOff: async (uid: string, atMs: number) => void world.putOff.push([uid, atMs]),
     },
     ruleSets: {
       async read(_: string, id: string) {
@@ -29,7 +34,7 @@ function makeWorld(watches: readonly Watch[], over: { deletedApp?: string; faili
     },
     clientApps: { read: async (id: string) => (id === over.deletedApp ? undefined : { clientId: id }) },
     members: {
-      figures: async () => ({ members: 1, holders: new Map(), held: new Map() }),
+      figures: async () => ({ members: over.members ?? 1, holders: new Map(), held: new Map() }),
       forget: async () => undefined,
     },
     sweeps: {
@@ -37,6 +42,7 @@ function makeWorld(watches: readonly Watch[], over: { deletedApp?: string; faili
       begin: async (sweep: { uid: string; cause: string }) => world.begun.push(sweep) > 0,
       nextAt: async () => undefined,
       setNext: async () => undefined,
+      forget: async () => undefined,
     },
     followed: { follow: async () => undefined },
     removeMembers: async (watch: Watch) => void world.removed.push(watchUid(watch)),
@@ -102,4 +108,25 @@ test('all watches are due where changes may have been missed, and else only thos
   await world.tendWatches();
   await world.tendWatches();
   expect(world.allDue).toEqual(['without', 'all']);
+});
+
+test('a deleted watch is seen to after as long as it has been deleted, once its members are gone', async () => {
+  const secondsAgo = (seconds: number) => new Date(NOW - seconds * 1_000).toISOString();
+  const deleted = [of('just', { deletedAt: secondsAgo(1) }), of('long', { deletedAt: secondsAgo(600) })];
+  const ended = makeWorld(deleted, { members: 0 });
+  await ended.tendWatches();
+  expect(ended.putOff).toEqual([
+    [watchUid(of('just')), NOW + 30_000],
+    [watchUid(of('long')), NOW + 600_000],
+  ]);
+  const ending = makeWorld(deleted);
+  await ending.tendWatches();
+  expect([ending.putOff, ending.due.length]).toEqual([[], 2]);
+});
+
+test('a watch that was made again is seen to as any other, though its predecessor has ended', async () => {
+  const world = makeWorld([of('w', { formerCreatedAt: '2026-11-21T10:00:00.000Z' })], { members: 0 });
+  await world.tendWatches();
+  expect(world.documents.get(watchKey(of('w')))?.formerCreatedAt).toBeUndefined();
+  expect(world.putOff).toEqual([]);
 });

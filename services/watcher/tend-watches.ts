@@ -153,26 +153,27 @@ export function makeTendWatches(deps: Dependencies) {
     followedAt.set(uid, { atMs: deps.now(), followed });
   };
 
-  const end = async (watch: Watch): Promise<void> => {
+  /** Removes the data of a watch that was deleted, some at a time; whether all of it is gone. */
+  const end = async (watch: Watch): Promise<boolean> => {
     const uid = watchUid(watch);
     const { members } = await deps.members.figures(uid);
     if (members > 0) {
       await deps.removeMembers(watch);
-      return deps.watches.setDue(uid, deps.now() + TEND_SOON_MS);
+      await deps.watches.setDue(uid, deps.now() + TEND_SOON_MS);
+      return false;
     }
     followedAt.delete(uid);
     await deps.followed.follow(uid, []);
     await deps.sweeps.forget(uid);
     await deps.members.forget(uid);
+    return true;
   };
 
   /** Removes the data of a deleted watch with the same id. */
   const endFormer = async ({ formerCreatedAt, ...watch }: Watch): Promise<void> => {
     if (formerCreatedAt === undefined) return;
     const former = { ...watch, createdAt: formerCreatedAt };
-    await end(former);
-    if ((await deps.members.figures(watchUid(former))).members === 0)
-      await change(watch, ({ formerCreatedAt: _, ...rest }) => rest);
+    if (await end(former)) await change(watch, ({ formerCreatedAt: _, ...rest }) => rest);
   };
 
   /** Ends the watches of an app that was deleted. */
@@ -186,7 +187,13 @@ export function makeTendWatches(deps: Dependencies) {
   /** Nothing where the watch is gone. */
   const tend = async (watch: Watch): Promise<Tended | undefined> => {
     if (watch.deletedAt !== undefined || (await endWithApp(watch))) {
-      await end(watch);
+      const isEnded = await end(watch);
+      // A request that was under way may add members yet. A client can leave many thousand watches behind: waits double.
+      if (isEnded && watch.deletedAt !== undefined) {
+        const nowMs = deps.now();
+        const ageMs = nowMs - Date.parse(watch.deletedAt);
+        await deps.watches.putOff(watchUid(watch), nowMs + Math.max(TEND_AGAIN_MS, ageMs));
+      }
       return undefined;
     }
     await endFormer(watch);

@@ -81,7 +81,9 @@ export type Watches = {
   ) => Promise<Watch[]>;
   /** Makes a watch due then, unless it is due earlier. */
   readonly setDue: (uid: string, atMs: number) => Promise<void>;
-  /** The same for every watch of an app with this rule set. */
+  /** Makes a watch that is due sooner due then. */
+  readonly putOff: (uid: string, atMs: number) => Promise<void>;
+  /** The same as `setDue` for every watch of an app with this rule set. */
   readonly setUsersDue: (clientId: string, ruleSet: string, atMs: number) => Promise<void>;
   /** The same for every watch of a partition, or for those only that have no due time. */
   readonly setAllDue: (partition: number, atMs: number, which: 'all' | 'without') => Promise<void>;
@@ -130,6 +132,7 @@ export function makeWatches(redis: Redis): Watches {
       return (await claim(keys, [EVERYDAY, nowMs, againAtMs, countMax])).map(parseStored);
     },
     setDue: (uid, atMs) => setDueTime(redis, uid, atMs),
+    putOff: (uid, atMs) => setDueTime(redis, uid, atMs, 'GT'),
     async setUsersDue(clientId, ruleSet, atMs) {
       const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
@@ -149,11 +152,16 @@ export function makeWatches(redis: Redis): Watches {
   };
 }
 
-/** Makes a watch due then, unless it is due earlier. */
-export const setDueTime = (redis: Redis, uid: string, atMs: number): Promise<void> =>
+/** Makes a watch due then, unless it is due earlier (`LT`), or unless it is due later (`GT`). */
+export const setDueTime = (
+  redis: Redis,
+  uid: string,
+  atMs: number,
+  condition: 'LT' | 'GT' = 'LT',
+): Promise<void> =>
   inStore(async () => {
     const { key, member } = dueTimeOf(uid);
-    await redis.call('ZADD', key, 'LT', atMs, member);
+    await redis.call('ZADD', key, condition, atMs, member);
   });
 
 /** The document stands behind its version. */

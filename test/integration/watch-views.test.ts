@@ -203,6 +203,16 @@ describe('a watch is due', () => {
     expect(await claim(NOW + 40_001)).toBe(1);
   });
 
+  test('later where it was put off, unless it was due later already', async () => {
+    const one = aWatch({ clientId });
+    await watches().project(one);
+    await claim(NOW);
+    await watches().putOff(watchUid(one), NOW + 60_000);
+    await watches().putOff(watchUid(one), NOW + 40_000);
+    expect(await claim(NOW + 59_999)).toBe(0);
+    expect(await claim(NOW + 60_000)).toBe(1);
+  });
+
   test('when its rule set changes, when a sweep is asked for, and when one has ended', async () => {
     const one = aWatch({ clientId });
     const sweeps = makeWatchSweeps(connection.redis);
