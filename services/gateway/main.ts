@@ -183,6 +183,7 @@ await runService(
         sweeps: makeWatchSweeps(connection.redis),
         followed: makeFollowedContracts(connection.redis),
         ruleSets,
+        ruleSetCache,
       }),
       changeMembers: makeChangeMembers({ ...documents, members: watchMembers }),
       rules: {

@@ -83,8 +83,18 @@ const completed = (rule: Stored): Stored => {
 export const rulesOf = ({ rules }: Pick<RuleSet, 'rules'>): Rule[] =>
   rules.map((rule) => Rule.parse(completed(rule)));
 
+type Contracts = readonly { readonly chainId: number; readonly contractAddress: string }[];
+/** By rule set, for as long as it is in memory. */
+const knownContracts = new WeakMap<RuleSet, Contracts>();
+
 /** The contracts whose transfers concern a rule set: those of token rules, in lower case, each once. */
-export function contractsOf(ruleSet: RuleSet): { chainId: number; contractAddress: string }[] {
+export function contractsOf(ruleSet: RuleSet): Contracts {
+  const known = knownContracts.get(ruleSet) ?? findContracts(ruleSet);
+  knownContracts.set(ruleSet, known);
+  return known;
+}
+
+function findContracts(ruleSet: RuleSet): Contracts {
   const found = new Map<string, { chainId: number; contractAddress: string }>();
   for (const rule of rulesOf(ruleSet).flatMap(simpleRulesOf))
     if (rule.type !== 'NATIVE' && rule.type !== 'CONTRACT' && rule.contractAddress !== undefined) {

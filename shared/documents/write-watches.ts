@@ -32,6 +32,8 @@ type Dependencies = WriteDependencies & {
   readonly sweeps: Pick<WatchSweeps, 'setNext'>;
   readonly followed: Pick<FollowedContracts, 'follow' | 'states'>;
   readonly ruleSets: Pick<RuleSets, 'read' | 'hold'>;
+  /** Rule sets for `present`, perhaps some seconds old: a page of watches may name 200 large ones. */
+  readonly ruleSetCache?: Pick<RuleSets, 'read'>;
 };
 
 /** Whose watch is written, and by whom. */
@@ -189,7 +191,8 @@ export function makeWatchWrites(deps: Dependencies) {
     async present(watch: Watch): Promise<Record<string, unknown>> {
       const uid = watchUid(watch);
       const { blockTag } = watch;
-      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+      const { read } = deps.ruleSetCache ?? deps.ruleSets;
+      const ruleSet = await read(watch.clientId, watch.ruleSet);
       const contracts =
         watch.follow && ruleSet ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag })) : [];
       const [{ members }, following] = await Promise.all([

@@ -1,0 +1,80 @@
+import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { aRuleSet } from '../../test/support/a-rule-set.ts';
+import { aWatch } from '../../test/support/a-watch.ts';
+import { makeWatchWrites } from './write-watches.ts';
+
+const { clientId, accountId, watchId, ...settings } = aWatch();
+const WRITE = { clientId, accountId, watchId, actor: 'key_1' };
+
+/** The writes of watches; one whose rule set is being deleted is told so as often as `deletingCount` says. */
+function makeWorld(
+  over: { ruleSet?: RuleSet; cached?: RuleSet; deletingCount?: number; failure?: ServiceError } = {},
+) {
+  let deletingCount = over.deletingCount ?? 0;
+  const world = { holds: 0, releases: 0, reads: 0 };
+  const writes = makeWatchWrites({
+    ruleSets: {
+      async hold() {
+        if (deletingCount-- > 0) return undefined;
+        world.holds += 1;
+        return {
+          async release() {
+            world.releases += 1;
+          },
+        };
+      },
+      async read() {
+        world.reads += 1;
+        return over.ruleSet;
+      },
+    },
+    ...(over.cached ? { ruleSetCache: { read: async () => over.cached } } : {}),
+    watches: {
+      read: async () => undefined,
+      documents: {
+        read: async () => undefined,
+        lease: async () => ({ version: 1, release: async () => undefined }),
+        project: async () => true,
+      },
+    },
+    members: { figures: async () => ({ members: 0, holders: new Map(), held: new Map() }) },
+    sweeps: { setNext: async () => undefined },
+    followed: { follow: async () => undefined, states: async () => [] },
+    slots: { take: async () => true, give: async () => undefined },
+    throttle: { take: async () => undefined },
+    auditTrail: { record: async () => undefined },
+    async publish() {
+      if (over.failure) throw over.failure;
+    },
+    now: () => Date.UTC(2026, 10, 22),
+  });
+  return Object.assign(world, { writes });
+}
+
+test('a watch waits while its rule set is being deleted, and is then refused', async () => {
+  const world = makeWorld({ deletingCount: 2 });
+  await expect(world.writes.put(WRITE, settings)).rejects.toMatchObject({ code: 'rule-set-unknown' });
+  expect([world.holds, world.releases]).toEqual([1, 1]);
+});
+
+test.each([
+  ['is written', undefined, 1],
+  ['is surely not written', 'broker-unavailable', 1],
+  ['may be written later', 'publish-unknown', 0],
+] as const)('the rule set of a watch that %s is held for as long as needed', async (_, code, releases) => {
+  const ruleSet = aRuleSet(clientId, settings.ruleSet);
+  const world = makeWorld({ ruleSet, ...(code ? { failure: new ServiceError(code, 'away') } : {}) });
+  const put = world.writes.put(WRITE, settings).then(
+    () => undefined,
+    (error: ServiceError) => error.code,
+  );
+  expect(await put).toBe(code);
+  expect([world.holds, world.releases]).toEqual([1, releases]);
+});
+
+test('the watches of a page read their rule sets from memory', async () => {
+  const world = makeWorld({ cached: aRuleSet(clientId, settings.ruleSet) });
+  await Promise.all(Array.from({ length: 200 }, () => world.writes.present(aWatch())));
+  expect(world.reads).toBe(0);
+});
