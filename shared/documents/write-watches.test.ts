@@ -1,4 +1,5 @@
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import type { Watch } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aWatch } from '../../test/support/a-watch.ts';
@@ -9,10 +10,17 @@ const WRITE = { clientId, accountId, watchId, actor: 'key_1' };
 
 /** The writes of watches; one whose rule set is being deleted is told so as often as `deletingCount` says. */
 function makeWorld(
-  over: { ruleSet?: RuleSet; cached?: RuleSet; deletingCount?: number; failure?: ServiceError } = {},
+  over: {
+    ruleSet?: RuleSet;
+    cached?: RuleSet;
+    deletingCount?: number;
+    failure?: ServiceError;
+    stored?: Watch;
+    writesLeft?: number;
+  } = {},
 ) {
-  let deletingCount = over.deletingCount ?? 0;
-  const world = { holds: 0, releases: 0, reads: 0 };
+  let { deletingCount = 0, writesLeft = Infinity, stored } = over;
+  const world = { holds: 0, releases: 0, reads: 0, published: [] as string[] };
   const writes = makeWatchWrites({
     ruleSets: {
       async hold() {
@@ -31,21 +39,29 @@ function makeWorld(
     },
     ...(over.cached ? { ruleSetCache: { read: async () => over.cached } } : {}),
     watches: {
-      read: async () => undefined,
+      read: async () => stored,
       documents: {
-        read: async () => undefined,
+        read: async () => stored,
         lease: async () => ({ version: 1, release: async () => undefined }),
-        project: async () => true,
+        async project(watch) {
+          stored = watch;
+          return true;
+        },
       },
     },
     members: { figures: async () => ({ members: 0, holders: new Map(), held: new Map() }) },
     sweeps: { setNext: async () => undefined },
     followed: { follow: async () => undefined, states: async () => [] },
     slots: { take: async () => true, give: async () => undefined },
-    throttle: { take: async () => undefined },
+    throttle: {
+      async take() {
+        if (writesLeft-- < 1) throw new ServiceError('rate-limited', 'no more');
+      },
+    },
     auditTrail: { record: async () => undefined },
-    async publish() {
+    async publish({ name }) {
       if (over.failure) throw over.failure;
+      world.published.push(name);
     },
     now: () => Date.UTC(2026, 10, 22),
   });
@@ -77,4 +93,18 @@ test('the watches of a page read their rule sets from memory', async () => {
   const world = makeWorld({ cached: aRuleSet(clientId, settings.ruleSet) });
   await Promise.all(Array.from({ length: 200 }, () => world.writes.present(aWatch())));
   expect(world.reads).toBe(0);
+});
+
+test('a release that is refused releases nothing', async () => {
+  const limits = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 1 };
+  const stale = makeWorld({ stored: aWatch() });
+  await expect(stale.writes.release({ ...WRITE, mayWrite: () => false })).rejects.toMatchObject({
+    code: 'version-conflict',
+  });
+  const spent = makeWorld({ stored: aWatch(), writesLeft: 0 });
+  await expect(spent.writes.release({ ...WRITE, limits })).rejects.toMatchObject({ code: 'rate-limited' });
+  expect([stale.published, spent.published]).toEqual([[], []]);
+  const last = makeWorld({ stored: aWatch(), writesLeft: 1 });
+  expect(await last.writes.release({ ...WRITE, limits })).toMatchObject({ held: [] });
+  expect(last.published).toContain('watch.evaluated.v1');
 });

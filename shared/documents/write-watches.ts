@@ -174,10 +174,13 @@ export function makeWatchWrites(deps: Dependencies) {
       return watch;
     },
     /** Has every partition send its withheld changes. Publishes the order first: a crash leaves nothing half done. */
-    async release(request: WatchWrite): Promise<Watch> {
+    async release({ limits, mayWrite = () => true, ...request }: WatchWrite): Promise<Watch> {
       const { clientId, watchId } = request;
       const watch = await deps.watches.read(clientId, watchId);
       if (!watch) throw notFound(watchId);
+      // Before the order, which cannot be taken back.
+      if (!mayWrite(watch.settingsVersion)) throw versionConflict(watchId);
+      if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
       const at = nowIso();
       const command = { command: 'release', clientId, watchUid: watchUid(watch), at } as const;
       await Promise.all(
