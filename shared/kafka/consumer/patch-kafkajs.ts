@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { KafkaJSError } from 'kafkajs';
+import { patchProtocol } from '../wire/patch-protocol.ts';
 
 type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
 type ConsumerGroup = {
@@ -30,6 +31,7 @@ export function patchKafkajs(): void {
   const { prototype } = load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup };
   patchMembership(prototype);
   patchFetchWait(prototype);
+  patchProtocol();
 }
 
 /** By group: how many partitions of its consumers in this process rest. */

@@ -1,0 +1,101 @@
+import { createRequire } from 'node:module';
+import type { KafkaMessage } from 'kafkajs';
+import type { ByteWriter } from './byte-writer.ts';
+import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
+import { encodeFetch, type FetchData } from './encode-fetch.ts';
+import { encodeProduce, type ProduceData } from './encode-produce.ts';
+
+type Exchange = {
+  readonly request: { readonly encode: () => Promise<ByteWriter> };
+  readonly response: {
+    readonly decode: (payload: Buffer) => Promise<unknown>;
+    readonly parse: (decoded: unknown) => Promise<unknown>;
+  };
+};
+type Protocol<O> = (options: O) => Exchange;
+type Definition<O> = { protocol: (version: { readonly version: number }) => Protocol<O> };
+
+/** What kafkajs's broker passes on: a consumer has no replica id. */
+type FetchOptions = Omit<FetchData, 'replicaId'> & { readonly replicaId?: number | undefined };
+type ProduceOptions = ProduceData & {
+  readonly compression?: number;
+  readonly transactionalId?: string | null;
+};
+
+const FETCH_VERSION = 11;
+const PRODUCE_VERSION = 7;
+const A_CONSUMER = -1;
+const NO_PRODUCER = -1;
+const NO_COMPRESSION = 0;
+
+const load = createRequire(import.meta.url);
+
+/**
+ * Replaces kafkajs's encoding of fetch and produce requests and its decoding of fetch responses, in the versions that
+ * brokers since 2.3 speak. kafkajs makes a zeroed buffer for each header of each record and a BigInt for each number: a
+ * record costs it 12 to 35 µs to encode and 4 to decode, and a fetch of 24 partitions, mostly empty, 60. What these codecs
+ * do not know (compression, transactions, own timestamps, older batches) is left to kafkajs.
+ */
+export function patchProtocol(): void {
+  const { requests } = load('kafkajs/src/protocol/requests') as {
+    readonly requests: {
+      readonly Fetch: Definition<FetchOptions>;
+      readonly Produce: Definition<ProduceOptions>;
+    };
+  };
+  replaceVersion(requests.Fetch, FETCH_VERSION, withFetch);
+  replaceVersion(requests.Produce, PRODUCE_VERSION, withProduce);
+}
+
+function replaceVersion<O>(
+  definition: Definition<O>,
+  replaced: number,
+  patch: (original: Protocol<O>) => Protocol<O>,
+): void {
+  const { protocol } = definition;
+  const patched = patch(protocol({ version: replaced }));
+  definition.protocol = (chosen) => (chosen.version === replaced ? patched : protocol(chosen));
+}
+
+function withFetch(original: Protocol<FetchOptions>): Protocol<FetchOptions> {
+  return (options) => {
+    const exchange = original(options);
+    const encode = async () => encodeFetch({ ...options, replicaId: options.replicaId ?? A_CONSUMER });
+    const decode = (payload: Buffer): Promise<FetchResponse> => decodeFetch(payload, decodeByKafkajs);
+    return {
+      ...exchange,
+      request: { ...exchange.request, encode },
+      response: { ...exchange.response, decode },
+    };
+  };
+}
+
+function withProduce(original: Protocol<ProduceOptions>): Protocol<ProduceOptions> {
+  return (options) => {
+    const exchange = original(options);
+    if (!isPlain(options)) return exchange;
+    const encode = async () => encodeProduce(options, Date.now());
+    return { ...exchange, request: { ...exchange.request, encode } };
+  };
+}
+
+const isPlain = ({
+  compression = NO_COMPRESSION,
+  transactionalId,
+  producerId,
+  topicData,
+}: ProduceOptions): boolean =>
+  compression === NO_COMPRESSION &&
+  (transactionalId === undefined || transactionalId === null) &&
+  producerId === NO_PRODUCER &&
+  topicData.every(({ partitions }) =>
+    partitions.every(({ messages }) => messages.every(({ timestamp }) => timestamp === undefined)),
+  );
+
+async function decodeByKafkajs(sizeAndRecords: Buffer): Promise<readonly KafkaMessage[]> {
+  const Decoder = load('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
+  const decodeMessages = load('kafkajs/src/protocol/requests/fetch/v4/decodeMessages') as (
+    decoder: object,
+  ) => Promise<readonly KafkaMessage[]>;
+  return decodeMessages(new Decoder(sizeAndRecords));
+}
