@@ -21,6 +21,16 @@ describe('waiters', () => {
     expect(waiters.count()).toBe(0);
   });
 
+  it('takes a result that comes with its notice, without a read', async () => {
+    const readMany = jest.fn(async () => []);
+    using waiters = makeWaiters({ readMany, requestNotice, waitersMax: 10 });
+    const waiting = waiters.wait({ requestId: 'a', timeoutMs: 60_000 });
+    waiters.notice('b {"status":"completed"}');
+    waiters.notice('a {"status":"completed"}');
+    expect(await waiting.result).toBe('{"status":"completed"}');
+    expect(readMany).not.toHaveBeenCalled();
+  });
+
   it('finds a result whose notice was lost at the next periodic read, in one read for all', async () => {
     const stored = new Map<string, string>();
     const reads: (readonly string[])[] = [];

@@ -1,4 +1,5 @@
 import { FairShares } from '#shared/fair-shares.ts';
+import { parseNotice } from '#shared/redis/result-notices.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { within } from '#shared/wait-for.ts';
 
@@ -27,8 +28,8 @@ export type Waiters = Disposable & {
   readonly wait: (options: WaitOptions) => Waiting;
   /** Whether a client app may start one more long poll; a sync check may always wait. */
   readonly hasRoom: (clientId: string) => boolean;
-  /** Called for a notice on the reply channel. */
-  readonly notice: (requestId: string) => void;
+  /** Called for a message of the reply channel. */
+  readonly notice: (message: string) => void;
   /** Reads every awaited result, because notices may have been lost. */
   readonly reread: () => void;
   readonly endLongPolls: () => void;
@@ -74,10 +75,11 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
   const readResults = async (requestIds: readonly string[]): Promise<void> => {
     if (requestIds.length === 0) return;
     const found = await readMany(requestIds).catch(() => []);
-    for (const [index, result] of found.entries()) {
-      if (result === undefined) continue;
-      for (const waiter of byId.get(requestIds[index] ?? '') ?? []) waiter.end(result);
-    }
+    for (const [index, result] of found.entries())
+      if (result !== undefined) endWaits(requestIds[index] ?? '', result);
+  };
+  const endWaits = (requestId: string, result: string): void => {
+    for (const waiter of byId.get(requestId) ?? []) waiter.end(result);
   };
   const rereading = startRepeating(() => readResults([...byId.keys()]), { intervalMs: REREAD_INTERVAL_MS });
 
@@ -124,8 +126,10 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
       return { result: promise, cancel: () => waiter.end(undefined) };
     },
     hasRoom: (clientId) => count < waitersMax && longPolls.hasRoom(clientId),
-    notice(requestId) {
-      if (byId.has(requestId)) void readResults([requestId]);
+    notice(message) {
+      const { requestId, resultJson } = parseNotice(message);
+      if (resultJson !== undefined) endWaits(requestId, resultJson);
+      else if (byId.has(requestId)) void readResults([requestId]);
     },
     reread: () => void rereading.run(),
     endLongPolls() {

@@ -17,6 +17,7 @@ import { connectRedis } from '#shared/redis/connect.ts';
 import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeKeyUse } from '#shared/redis/key-use.ts';
 import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
+import { replyChannelOf } from '#shared/redis/result-notices.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/redis/rule-sets.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
@@ -72,7 +73,7 @@ await runService(
     const metrics = makeGatewayMetrics(context.metrics);
     const results = makeResults(connection.redis);
     const admitter = makeAdmitter(connection.redis, clock.now);
-    const replyChannel = `reply:${randomUUID()}`;
+    const replyChannel = replyChannelOf(randomUUID());
     const waiters = scope.use(
       makeWaiters({
         readMany: results.readMany,

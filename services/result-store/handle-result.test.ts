@@ -5,7 +5,7 @@ import { makeResultHandler } from './handle-result.ts';
 const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   requestId: 'r1',
   clientId: 'app_1',
-  delivery: { mode: 'sync', replyChannel: 'replies:g1' },
+  delivery: { mode: 'sync', replyChannel: 'results:g1' },
   acceptedAt: '2026-11-21T10:00:00.000Z',
   retainUntil: '2026-11-21T11:00:00.000Z',
   decided: true,
@@ -18,34 +18,33 @@ function makeStore() {
   const events: string[] = [];
   const handle = makeResultHandler({
     results: {
-      saveIfAbsent: async ({ requestId, resultJson }) => {
-        events.push('save');
+      saveIfAbsent: async ({ requestId, resultJson, replyChannel }) => {
+        events.push(`save for ${replyChannel ?? 'nobody'}`);
         if (!stored.has(requestId)) stored.set(requestId, resultJson);
         return stored.get(requestId) ?? '';
       },
-      notify: async (channel, requestId) => void events.push(`notify ${channel} ${requestId}`),
     },
     observe: (_message, kind) => void events.push(kind),
   });
   return { handle: (message: CheckCompleted) => handle(message, {} as RecordContext), stored, events };
 }
 
-test('a result can be polled before its waiter is woken', async () => {
+test('the gateway that waits for a result is told by its save', async () => {
   const { handle, events } = makeStore();
   await handle(aResult());
-  expect(events).toEqual(['save', 'notify replies:g1 r1', 'first']);
+  expect(events).toEqual(['save for results:g1', 'first']);
 });
 
-test('the first result wins, and a later copy still wakes the waiter', async () => {
+test('the first result wins, and a later copy is told as well', async () => {
   const { handle, stored, events } = makeStore();
   await handle(aResult());
   await handle(aResult({ resultJson: '{"first":false}' }));
   expect(stored.get('r1')).toBe('{"first":true}');
-  expect(events.slice(3)).toEqual(['save', 'notify replies:g1 r1', 'copy']);
+  expect(events.slice(2)).toEqual(['save for results:g1', 'copy']);
 });
 
-test('nobody is woken for a check that nobody waits for', async () => {
+test('nobody is told of a check that nobody waits for', async () => {
   const { handle, events } = makeStore();
   await handle(aResult({ delivery: { mode: 'poll' } }));
-  expect(events).toEqual(['save', 'first']);
+  expect(events).toEqual(['save for nobody', 'first']);
 });

@@ -6,6 +6,7 @@ import { monthCounterKey } from './admit.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 import { inStore, type Redis } from './connect.ts';
+import { LUA_TELL } from './result-notices.ts';
 import { makeScript } from './script.ts';
 import { dayOfDate, hourOf, LUA_COUNT_DAY, textOfFigures, usageDayKey, usageHourKey } from './usage-days.ts';
 import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
@@ -26,7 +27,7 @@ const SAVED_KEPT_MS = DAY_MS;
  * is added to the client app's log unless it is ''; where it ends in a question mark, the time from the acceptance until now
  * stands instead. All of this happens once, also for a result that is saved after its end and leaves no key.
  */
-export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}
+export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_TELL}
 local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey, hourKey,
   resultJson, retainUntil, figures, logLine, acceptedAtMs)
   local stored = redis.call('GET', resultKey)
@@ -42,7 +43,7 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, l
     local storedMs = string.format('%d', math.max(0, now - tonumber(acceptedAtMs)))
     logCheck(logKey, (string.gsub(logLine, '%?$', storedMs)), acceptedAtMs)
   end
-  for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do redis.call('PUBLISH', channel, requestId) end
+  for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do tell(channel, requestId, resultJson) end
   return false
 end
 `;
@@ -52,8 +53,10 @@ end
  * the figures of the hour.
  */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
-return saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7],
+local stored = saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7],
   ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+if ARGV[8] ~= '' then tell(ARGV[8], ARGV[2], stored or ARGV[3]) end
+return stored
 `;
 
 /** The keys of a saving, in the order of `LUA_SAVE_IF_ABSENT`. */
@@ -101,19 +104,22 @@ export type SaveResult = {
   readonly refund?: { readonly clientId: string; readonly month: string };
   /** The counts that it adds to its client app's day, on the first save only. */
   readonly counted?: CountedCheck & { readonly clientId: string };
+  /** The channel of the gateway that waits for it: told of every save, the first and a copy, but not by a rebuild. */
+  readonly replyChannel?: string;
   readonly access?: ViewAccess;
 };
 
 /** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
 export type Results = {
-  /** Saves a result unless there is one; returns the bytes that are stored. */
+  /** Saves a result unless there is one, and tells the gateway that waits for it; returns the bytes that are stored. */
   readonly saveIfAbsent: (result: SaveResult) => Promise<string>;
   readonly read: (requestId: string) => Promise<string | undefined>;
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
-  /** Notifies the waiters of this result on the channel. A lost notice costs the waiter a second, never the answer. */
-  readonly notify: (replyChannel: string, requestId: string) => Promise<void>;
-  /** Asks for such a notice at the first save within `forMs`: for results of which nobody else sends one. */
+  /**
+   * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the waiter a second, never
+   * the answer.
+   */
   readonly want: (replyChannel: string, requestId: string, forMs: number) => Promise<void>;
 };
 
@@ -136,17 +142,16 @@ export function makeResults(redis: Redis): Results {
   };
   return {
     async saveIfAbsent(saving) {
-      const { requestId, resultJson, access = EVERYDAY } = saving;
+      const { requestId, resultJson, access = EVERYDAY, replyChannel = '' } = saving;
       const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
-      return (await save(keys, [access, requestId, ...savingArgumentsOf(saving)])) ?? resultJson;
+      const told = access === EVERYDAY ? replyChannel : '';
+      return (await save(keys, [access, requestId, ...savingArgumentsOf(saving), told])) ?? resultJson;
     },
     async read(requestId) {
       const [found] = await readMany([requestId]);
       return found;
     },
     readMany,
-    notify: (replyChannel, requestId) =>
-      inStore(async () => void (await redis.publish(replyChannel, requestId))),
     want: (replyChannel, requestId, forMs) =>
       inStore(async () => {
         const key = wantedKey(requestId);
@@ -157,7 +162,7 @@ export function makeResults(redis: Redis): Results {
 
 /** The record to save for a completed check. */
 export function savingOf(message: CheckCompleted): SaveResult {
-  const { requestId, resultJson, retainUntil, decided, clientId, chargedMonth } = message;
+  const { requestId, resultJson, retainUntil, decided, clientId, chargedMonth, delivery } = message;
   const counted = countCheck(message);
   return {
     requestId,
@@ -165,5 +170,6 @@ export function savingOf(message: CheckCompleted): SaveResult {
     retainUntil: Date.parse(retainUntil),
     ...(decided || chargedMonth === undefined ? {} : { refund: { clientId, month: chargedMonth } }),
     ...(counted && { counted: { ...counted, clientId } }),
+    ...(delivery.mode === 'sync' && { replyChannel: delivery.replyChannel }),
   };
 }

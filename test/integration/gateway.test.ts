@@ -48,8 +48,8 @@ async function answer(message: CheckRequested): Promise<void> {
     requestId,
     resultJson: resultOf(message),
     retainUntil: Date.parse(retainUntil),
+    ...(delivery.mode === 'sync' && { replyChannel: delivery.replyChannel }),
   });
-  if (delivery.mode === 'sync') await results.notify(delivery.replyChannel, requestId);
 }
 
 async function anApp(limits?: Parameters<typeof makeTestApp>[0]): Promise<TestApp> {

@@ -10,6 +10,7 @@ import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { replyChannelOf } from '#shared/redis/result-notices.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
@@ -432,7 +433,28 @@ test('a requested result is announced when it is first saved, and only then', as
   await results.saveIfAbsent(savingOf(aResult()));
   await results.saveIfAbsent(savingOf(wanted));
   await results.saveIfAbsent(savingOf(wanted));
-  await results.notify('reply:test', 'the last');
+  await stores.redis.publish('reply:test', 'the last');
   await waitUntil('the last notice', () => heard.includes('the last'));
   expect(heard).toEqual([wanted.requestId, 'the last']);
+});
+
+test('the gateway that waits for a result is told every save of it, with the stored bytes if they are few', async () => {
+  const results = makeResults(stores.redis);
+  const subscriber = await stores.connection.subscriber();
+  const replyChannel = replyChannelOf('test');
+  const heard: string[] = [];
+  await subscribe(subscriber, replyChannel, {
+    onMessage: (message) => void heard.push(message),
+    onGap: () => undefined,
+  });
+  const delivery = { mode: 'sync', replyChannel } as const;
+  const small = savingOf(aResult({ delivery, resultJson: '{"a":"b c"}' }));
+  const large = savingOf(aResult({ delivery, resultJson: JSON.stringify('x'.repeat(20_000)) }));
+  await results.saveIfAbsent(small);
+  await results.saveIfAbsent({ ...small, resultJson: '{"other":1}' });
+  await results.saveIfAbsent(large);
+  await stores.redis.publish(replyChannel, 'the last');
+  await waitUntil('the last notice', () => heard.includes('the last'));
+  const notice = `${small.requestId} {"a":"b c"}`;
+  expect(heard).toEqual([notice, notice, large.requestId, 'the last']);
 });

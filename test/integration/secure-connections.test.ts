@@ -8,6 +8,7 @@ import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-com
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
+import { replyChannelOf } from '#shared/redis/result-notices.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { aCheckResult } from '../support/a-check-result.ts';
@@ -107,10 +108,16 @@ test('results are saved and notices received through a Redis with TLS and a rest
   const subscriber = await store.subscriber();
   const heard: string[] = [];
   subscriber.on('message', (_channel: string, message: string) => heard.push(message));
-  await subscriber.subscribe('reply:test');
-  const results = makeResults(store.redis);
-  await results.notify('reply:test', 'some id');
-  await waitUntil('the notice', () => heard.includes('some id'));
+  const replyChannel = replyChannelOf('test');
+  await subscriber.subscribe(replyChannel);
+  const retainUntil = Date.now() + 3_600_000;
+  await makeResults(store.redis).saveIfAbsent({
+    requestId: 'r1',
+    resultJson: '{}',
+    retainUntil,
+    replyChannel,
+  });
+  await waitUntil('the notice', () => heard.includes('r1 {}'));
   await expect(store.redis.flushall()).rejects.toThrow('NOPERM');
 });
 

@@ -1,0 +1,10 @@
+import { parseNotice, replyChannelOf } from './result-notices.ts';
+
+test('a notice is an id, or an id with its result', () => {
+  expect(parseNotice('r1')).toEqual({ requestId: 'r1' });
+  expect(parseNotice('r1 {"roles":["a b"]}')).toEqual({ requestId: 'r1', resultJson: '{"roles":["a b"]}' });
+});
+
+test('a channel of this version is not one of the version that is told ids alone', () => {
+  expect(replyChannelOf('p')).toBe('results:p');
+});
