@@ -55,7 +55,8 @@ const publish = (check: CheckCompleted) => fixture.kafka.publish(checkCompleted,
 beforeAll(async () => {
   fixture = await startWebhookFixture(7);
   receiver = await receiveWebhooks({ secret: fixture.secret });
-  dispatcher = fixture.startDispatcher();
+  // So long that no attempt at a hanging receiver ends during its test.
+  dispatcher = fixture.startDispatcher({ WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000' });
   opsPort = await untilReady(dispatcher);
 });
 
@@ -201,8 +202,12 @@ test('a malformed retry record is dead-lettered, and the records behind it are p
   await fixture.kafka.publishRecord(topic.name, { key: check.requestId, value: '{"requestId":1}' });
   await fixture.kafka.publish(topic, aRetryOf(check));
   await receiver.waitFor(of(check));
-  const letters = await listDeadLetters(fixture.kafka, topic.name);
-  expect(letters.filter(({ key }) => key === check.requestId)).toEqual([
+  const letters = await waitUntil('the dead letter', async () => {
+    const found = await listDeadLetters(fixture.kafka, topic.name);
+    const own = found.filter(({ key }) => key === check.requestId);
+    return own.length > 0 && own;
+  });
+  expect(letters).toEqual([
     expect.objectContaining({ error: expect.objectContaining({ code: 'message-unreadable' }) }),
   ]);
 });

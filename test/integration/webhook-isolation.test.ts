@@ -49,7 +49,8 @@ test("another client app's first deliveries go out while all receivers of one ha
   await waitUntil('its share to hang', () => hanging.deliveries.length === SHARE);
   await waitUntil(
     'all its other messages to be deferred',
-    async () => (await deferredCount()) === HANGING - SHARE,
+    // A message that came back and was deferred again counts again.
+    async () => (await deferredCount()) >= HANGING - SHARE,
   );
 
   const checks = Array.from({ length: FIRST_DELIVERIES }, (_, i) => ({
