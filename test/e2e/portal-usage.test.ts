@@ -200,7 +200,7 @@ test('a resend and a test event that are requested again, as after a lost answer
 
 test('a rebuilt Redis shows the same usage, apps and audit trail, and holds no secret', async () => {
   const connection = stack.use(
-    await connectRedis({ url: system.ready.redis, dependencyWaitMs: 5_000 }, testContext()),
+    await connectRedis({ url: system.ready.redis, dependencyWaitMs: 60_000 }, testContext()),
   );
   const look = async () => ({
     usage: await readUsage(),
@@ -226,7 +226,8 @@ test('a rebuilt Redis shows the same usage, apps and audit trail, and holds no s
   const withoutRefused = ({ usage, app: shown, trail }: Awaited<ReturnType<typeof look>>) => ({
     month: usage.month,
     days: usage.days.map(({ refused: _, ...day }) => day),
-    hours: usage.hours.map(({ refused: _, ...hour }) => hour),
+    // The list moves on when an hour ends meanwhile.
+    hours: usage.hours.flatMap(({ refused: _, ...hour }) => (hour.completed > 0 ? [hour] : [])),
     keys: usage.keys,
     percentiles: [usage.totals.p50Ms, usage.totals.p95Ms],
     // The time of a key's last use is a convenience that is not rebuilt.
@@ -255,9 +256,9 @@ test('the portal answers 503 while Redis is away, and recovers by itself', async
   if (pid === undefined) throw new Error('no Redis runs');
   process.kill(pid, 'SIGSTOP');
   try {
-    const asked = await developer.get(own(''));
+    const asked = await developer.hasty().get(own(''));
     expect(asked).toMatchObject({ status: 503, body: { code: 'dependency-unavailable' } });
-    const created = await developer.send('POST', '/api/apps', { name: 'x' });
+    const created = await developer.hasty().send('POST', '/api/apps', { name: 'x' });
     expect(created.status).toBe(503);
   } finally {
     process.kill(pid, 'SIGCONT');

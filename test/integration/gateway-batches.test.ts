@@ -19,7 +19,7 @@ import { waitUntil } from '../support/wait-until.ts';
 const HEAP_MIB = 256;
 const RULES = [{ type: 'NATIVE', chainId: 31_337, roleId: 'holder' }];
 const NDJSON = 'application/x-ndjson';
-const BREAK_OFFS_MAX = 5;
+const BREAK_OFFS_MAX = 20;
 /** Enough parts that a gateway takes a while to publish them. */
 const BROKEN_ENTRIES = 40_000;
 
@@ -213,7 +213,7 @@ describe('a batch at a real gateway', () => {
     expect(await acknowledgementOf(retry)).toEqual({ requestId, entries: 1_100 });
     const parts = await waitUntil('both copies', () => {
       const found = partsOf(requestId);
-      return found.length === 6 && found;
+      return found.length >= 6 && found;
     });
     const texts = parts.map((part) => JSON.stringify(part));
     expect(new Set(texts).size).toBe(3);

@@ -73,14 +73,26 @@ type App = {
 const readApp = async (client: PortalClient, clientId: string): Promise<App> =>
   (await client.get<App>(`/api/apps/${clientId}`)).body;
 
+/**
+ * Sends requests at once, in rounds until the store was fast enough for each: a request that ends in 503 may or may not
+ * have had its effect, and holds its place under the limit for a while.
+ */
+const allAtOnce = <T extends { readonly answers: readonly { readonly status: number }[] }>(
+  round: () => Promise<T>,
+): Promise<T> =>
+  waitUntil('a round without a 503', async () => {
+    const done = await round();
+    return done.answers.every(({ status }) => status !== 503) && done;
+  });
+
 test('50 creations at once, at two portals, with a limit of 5 make exactly 5', async () => {
-  const client = await signUp(portal.url);
-  const there = client.at(other.url);
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, (_, i) =>
-      (i % 2 ? client : there).send('POST', '/api/apps', { name: `app ${i}` }),
-    ),
-  );
+  const { client, there, answers } = await allAtOnce(async () => {
+    const client = await signUp(portal.url);
+    const there = client.at(other.url);
+    const send = (i: number) =>
+      (i % 2 ? client : there).hasty().send('POST', '/api/apps', { name: `app ${i}` });
+    return { client, there, answers: await Promise.all(Array.from({ length: 50 }, (_, i) => send(i))) };
+  });
   expect(statusesOf(answers)).toEqual({ 201: 5, 409: 45 });
   const { body } = await client.get<{ clientId: string }[]>('/api/apps');
   expect(body).toHaveLength(5);
@@ -93,16 +105,19 @@ test('50 creations at once, at two portals, with a limit of 5 make exactly 5', a
 });
 
 test('50 marketplace keys at once, over two apps, with a limit of 5 make exactly 5, and an expired one makes room', async () => {
-  const client = await signUp(portal.url);
-  const apps = [await createApp(client), await createApp(client)];
-  const create = (i: number) =>
-    client
-      .at(i % 2 ? portal.url : other.url)
-      .send<{ keyId: string }>('POST', `/api/apps/${apps[i % 2]?.clientId}/keys`, {
-        name: `listing ${i}`,
-        marketplace: true,
-      });
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => create(i)));
+  const { client, apps, create, answers } = await allAtOnce(async () => {
+    const client = await signUp(portal.url);
+    const apps = [await createApp(client), await createApp(client)];
+    const create = (i: number, by = client) =>
+      by
+        .at(i % 2 ? portal.url : other.url)
+        .send<{ keyId: string }>('POST', `/api/apps/${apps[i % 2]?.clientId}/keys`, {
+          name: `listing ${i}`,
+          marketplace: true,
+        });
+    const sent = Array.from({ length: 50 }, (_, i) => create(i, client.hasty()));
+    return { client, apps, create, answers: await Promise.all(sent) };
+  });
   expect(statusesOf(answers)).toEqual({ 201: 5, 409: 45 });
   const made = answers.findIndex(({ status }) => status === 201);
   const path = `/api/apps/${apps[made % 2]?.clientId}/keys/${answers[made]?.body.keyId}`;
@@ -131,15 +146,17 @@ test('secrets are re-encrypted with a new key, keep their values, and no longer 
 });
 
 test('19 keys made at once at two portals all exist, and no more can be made', async () => {
-  const client = await signUp(portal.url);
-  const { clientId, keyId } = await createApp(client);
-  const answers = await Promise.all(
-    Array.from({ length: 30 }, (_, i) =>
+  const { client, clientId, keyId, answers } = await allAtOnce(async () => {
+    const client = await signUp(portal.url);
+    const { clientId, keyId } = await createApp(client);
+    const create = (i: number) =>
       client
+        .hasty()
         .at(i % 2 ? portal.url : other.url)
-        .send<{ keyId: string }>('POST', `/api/apps/${clientId}/keys`, { name: `key ${i}` }),
-    ),
-  );
+        .send<{ keyId: string }>('POST', `/api/apps/${clientId}/keys`, { name: `key ${i}` });
+    const sent = Array.from({ length: 30 }, (_, i) => create(i));
+    return { client, clientId, keyId, answers: await Promise.all(sent) };
+  });
   // The free tier has 20 live keys, of which the app was made with one.
   expect(statusesOf(answers)).toEqual({ 201: 19, 409: 11 });
   const { keys } = await readApp(client, clientId);
@@ -209,13 +226,17 @@ test('a double submit writes once and gets the same answer, and another body wit
 });
 
 test('an account writes as much as its budget allows over all portals, and can still read and revoke', async () => {
-  const client = await signUp(portal.url);
-  const { clientId, keyId } = await createApp(client);
-  const answers = await Promise.all(
-    Array.from({ length: 130 }, (_, i) =>
-      client.at(i % 2 ? portal.url : other.url).send('PATCH', `/api/apps/${clientId}`, { name: 'the same' }),
-    ),
-  );
+  const { client, clientId, keyId, answers } = await allAtOnce(async () => {
+    const client = await signUp(portal.url);
+    const { clientId, keyId } = await createApp(client);
+    const rename = (i: number) =>
+      client
+        .hasty()
+        .at(i % 2 ? portal.url : other.url)
+        .send('PATCH', `/api/apps/${clientId}`, { name: 'the same' });
+    const sent = Array.from({ length: 130 }, (_, i) => rename(i));
+    return { client, clientId, keyId, answers: await Promise.all(sent) };
+  });
   // Creating the app was the first of 120 writes.
   expect(statusesOf(answers)).toEqual({ 200: 119, 429: 11 });
   const refused = answers.find(({ status }) => status === 429);
@@ -527,9 +548,9 @@ test('a wiped Redis gets back accounts, apps, keys, secrets, scopes, limits and 
     (await client.get<{ account: { accountId: string } }>('/api/session')).body.account.accountId;
   const before = await look();
   await stores.redis.flushdb();
-  expect((await client.get('/api/session')).status).toBeGreaterThanOrEqual(401);
+  expect((await client.hasty().get('/api/session')).status).toBeGreaterThanOrEqual(401);
   expect(
-    (await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD })).status,
+    (await client.hasty().send('POST', '/api/sign-in', { email: client.email, password: PASSWORD })).status,
   ).toBe(503);
   await stores.rebuild();
   await client.send('POST', '/api/sign-in', { email: client.email, password: PASSWORD });

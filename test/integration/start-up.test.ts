@@ -58,11 +58,11 @@ test('a service waits for an absent broker with a message, within a bound', asyn
   const [port] = await findFreePorts(1);
   await using process = start('evaluator', {
     KAFKA_BROKERS: `127.0.0.1:${port}`,
-    DEPENDENCY_WAIT_MS: '1000',
+    DEPENDENCY_WAIT_MS: '3000',
   });
   expect(await process.exited).toBe(1);
   expect(process.stdout()).toContain('waiting for the broker');
-  expect(process.stdout()).toContain('did not come within 1000 ms');
+  expect(process.stdout()).toContain('did not come within 3000 ms');
 });
 
 test('a service waits for an absent Redis, is alive and not ready meanwhile, and stops on a signal', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CommonConfig } from '#shared/config.ts';
 import { makeOpenApi } from '../../services/developer-portal/openapi.ts';
 import { faultOf, type OpenApiDocument } from './openapi-validator.ts';
@@ -53,6 +54,8 @@ export type PortalClient = {
   readonly use: (token: string | undefined) => void;
   /** The same account at another portal of the same system. */
   readonly at: (url: string) => PortalClient;
+  /** The same account, for a test that expects 503: it sends each request once. */
+  readonly hasty: () => PortalClient;
   readonly get: <T>(path: string) => Promise<Answer<T>>;
   /** Writes like the page: from its own origin, with a new idempotency key. */
   readonly send: <T>(
@@ -63,12 +66,16 @@ export type PortalClient = {
   ) => Promise<Answer<T>>;
 };
 
+/** How long a request is sent again while its answer is 503: the store of a busy machine may be too slow for a moment. */
+const PATIENCE_MS = 60_000;
+const RETRY_MS = 200;
+
 /** The password of all accounts in these tests. */
 export const PASSWORD = 'correct horse battery';
 
 /**
  * An HTTP client with a browser's cookie. It checks every answer against the OpenAPI document, and throws if one is not
- * as documented.
+ * as documented. It sends a request again, with the same idempotency key, while the answer is 503.
  *
  * @param documented null for a portal of another version
  */
@@ -77,8 +84,9 @@ export function makePortalClient(
   email = `${randomUUID()}@example.com`,
   shared: { token?: string | undefined } = {},
   documented: OpenApiDocument | null = document,
+  patienceMs = PATIENCE_MS,
 ): PortalClient {
-  const ask = async <T>(
+  const askOnce = async <T>(
     method: string,
     path: string,
     init: { headers: Readonly<Record<string, string>>; body?: string },
@@ -98,13 +106,21 @@ export function makePortalClient(
     if (fault !== undefined) throw new Error(`${fault}\n${text}`);
     return { status: response.status, headers: response.headers, body };
   };
+  const ask = async <T>(...request: Parameters<typeof askOnce>): Promise<Answer<T>> => {
+    for (const giveUpAtMs = performance.now() + patienceMs; ; ) {
+      const answer = await askOnce<T>(...request);
+      if (answer.status !== 503 || performance.now() >= giveUpAtMs) return answer;
+      await delay(RETRY_MS);
+    }
+  };
   return {
     email,
     token: () => shared.token,
     use(token) {
       shared.token = token;
     },
-    at: (other) => makePortalClient(other, email, shared, documented),
+    at: (other) => makePortalClient(other, email, shared, documented, patienceMs),
+    hasty: () => makePortalClient(url, email, shared, documented, 0),
     get: (path) => ask('GET', path, { headers: {} }),
     send: (method, path, body, headers = {}) => {
       const all = {
