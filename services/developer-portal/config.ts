@@ -87,6 +87,7 @@ const PortalEnvironment = z.object({
   PORTAL_CONNECTIONS_MAX: integer({ min: 1, max: 100_000, default: 2_000 }),
   PORTAL_SESSION_IDLE_HOURS: decimal({ min: 0.0001, max: 24, default: 1 }),
   PORTAL_SESSION_HOURS: decimal({ min: 0.0001, max: 720, default: 12 }),
+  PORTAL_PASSWORD_COST: integer({ min: 10, max: 17, default: 15 }),
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
   SMTP_URL: emptyIsAbsent(smtpUrl),
   MAIL_FROM: emptyIsAbsent(sender),
@@ -115,6 +116,8 @@ export type PortalConfig = CommonConfig & {
   /** The portal's own origin; if absent, `Origin` must match the request's `Host`. */
   readonly origin: string | undefined;
   readonly session: { readonly idleMs: number; readonly lifeMsMax: number };
+  /** The logarithm of scrypt's cost N of new passwords. */
+  readonly passwordCost: number;
   /** Maximum of sign-ups per hour from one address. */
   readonly signUpsPerHour: number;
   readonly callback: CallbackPolicy;
@@ -141,6 +144,7 @@ export function loadConfig(env: Environment): PortalConfig {
       idleMs: hoursToMs(parsed.PORTAL_SESSION_IDLE_HOURS),
       lifeMsMax: hoursToMs(parsed.PORTAL_SESSION_HOURS),
     },
+    passwordCost: parsed.PORTAL_PASSWORD_COST,
     signUpsPerHour: parsed.PORTAL_SIGN_UPS_PER_HOUR,
     callback: { allowHttp: parsed.WEBHOOK_ALLOW_HTTP, allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS },
   };

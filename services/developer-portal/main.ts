@@ -58,7 +58,7 @@ await runService(
     const work = makeWork({ redis, store, publish: kafka.publish, box, now });
     const sessions = makeSessions({ redis, readAccount: store.accounts.read, ...config.session });
     const throttle = makeThrottle(redis);
-    const passwords = makePasswords();
+    const passwords = makePasswords({ ln: config.passwordCost });
     const provePassword = makeProvePassword({ passwords, throttle });
     const idempotency = makeIdempotency(redis, box);
     const readOwn = makeReadOwn(work);

@@ -16,6 +16,12 @@ test('the same password is stored differently each time, in the form of a PHC st
   expect(one).not.toBe(other);
 });
 
+test('a password with another cost is stored with it, and verified by a process with the usual cost', async () => {
+  const stored = await makePasswords({ ln: 10 }).hash('correct horse', ADDRESS);
+  expect(stored).toMatch(/^\$scrypt\$ln=10,r=8,p=3\$/);
+  expect(await passwords.verify('correct horse', stored, ADDRESS)).toBe(true);
+});
+
 test.each([undefined, '', 'plain', '$scrypt$ln=40,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$x'])(
   'nothing matches a malformed stored password: %p',
   async (stored) => {

@@ -38,12 +38,16 @@ export type Passwords = {
 /**
  * Hashes and verifies passwords, a bounded number at a time, with a fair queue per owner.
  *
+ * @param ln the logarithm of the cost N of new passwords: below 15 for tests only. A stored password names its own.
+ *
  * @example
  * const passwords = makePasswords();
  * const stored = await passwords.hash('correct horse battery', address);
  * await passwords.verify('correct horse battery', stored, address); // true
  */
-export function makePasswords({ waitingMax = WAITING_MAX } = {}): Passwords {
+export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}): Passwords {
+  const { r, p } = SETTINGS;
+  const nobody: Stored = { ln, r, p, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
   const turns = new FairTurns({
     atOnceMax: AT_ONCE_MAX,
     waitingMax,
@@ -53,14 +57,13 @@ export function makePasswords({ waitingMax = WAITING_MAX } = {}): Passwords {
     hash: (password, owner) =>
       turns.do(owner, async () => {
         const salt = randomBytes(SALT_BYTES);
-        const { ln, r, p } = SETTINGS;
         const hash = await stretch(password, salt, { ln, r, p });
         return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
       }),
     verify: (password, stored, owner) =>
       turns.do(owner, async () => {
         const known = parse(stored ?? '');
-        const { salt, hash, ...settings } = known ?? NOBODY;
+        const { salt, hash, ...settings } = known ?? nobody;
         const isEqual = timingSafeEqual(await stretch(password, salt, settings), hash);
         return isEqual && known !== undefined;
       }),
@@ -69,8 +72,6 @@ export function makePasswords({ waitingMax = WAITING_MAX } = {}): Passwords {
 
 type Settings = { readonly ln: number; readonly r: number; readonly p: number };
 type Stored = Settings & { readonly salt: Buffer; readonly hash: Buffer };
-
-const NOBODY: Stored = { ...SETTINGS, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
 
 /** NFKC, so that the same characters typed on another system are the same password (NIST SP 800-63B). */
 function stretch(password: string, salt: Buffer, { ln, r, p }: Settings): Promise<Buffer> {

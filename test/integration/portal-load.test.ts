@@ -25,7 +25,9 @@ const sockets: Socket[] = [];
 
 beforeAll(async () => {
   await stores.rebuild();
-  portal = stack.use(await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8' }));
+  portal = stack.use(
+    await startPortal(config, { TRUSTED_PROXIES: '127.0.0.0/8', PORTAL_PASSWORD_COST: '15' }),
+  );
 });
 
 afterAll(async () => {

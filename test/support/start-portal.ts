@@ -30,6 +30,7 @@ export async function startPortal(
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_ALLOW_HTTP: 'true',
     PORTAL_SIGN_UPS_PER_HOUR: '100000',
+    PORTAL_PASSWORD_COST: '10',
     ...env,
   });
   const port = await waitUntil('the portal to listen', () => {

@@ -11,6 +11,7 @@ const SIZE = ['--gateways', '2', '--evaluators', '2'];
 const ENVIRONMENT = {
   // Every suite of a worker signs people up from one address.
   PORTAL_SIGN_UPS_PER_HOUR: '10000',
+  PORTAL_PASSWORD_COST: '10',
   // A delivery that a crash interrupted is tried again within the suite.
   WEBHOOK_SCHEDULE_SCALE: '0.01',
 };
