@@ -110,3 +110,18 @@ export async function waitForCoordinator(
   };
   await askQuietly(config, wait).catch(() => undefined);
 }
+
+/** Tries of one request of a consumer before it crashes: kafkajs's default. */
+const CONSUMER_RETRIES = 5;
+
+/**
+ * The retries of a consumer that is not restarted once it `isOver`. By default kafkajs also restarts a consumer that
+ * crashes while it is being disconnected, and nobody stops that one.
+ *
+ * @example
+ * kafka.consumer({ groupId, retry: restartUnless(() => isOver) });
+ */
+export const restartUnless = (isOver: () => boolean) => ({
+  retries: CONSUMER_RETRIES,
+  restartOnFailure: async () => !isOver(),
+});

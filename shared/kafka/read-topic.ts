@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kafka, KafkaMessage } from 'kafkajs';
+import { restartUnless } from './client.ts';
 import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
 
 /** A record of a topic. */
@@ -39,8 +40,10 @@ export async function readTopic({
 }: Options): Promise<ReadonlyMap<number, number>> {
   const admin = kafka.admin();
   const groupId = `${READER_GROUP_PREFIX}${Date.now()}.${randomUUID()}`;
+  let isOver = false;
   const consumer = kafka.consumer({
     groupId,
+    retry: restartUnless(() => isOver),
     sessionTimeout: 10_000,
     heartbeatInterval: 1_000,
     maxWaitTimeInMs: 500,
@@ -93,6 +96,7 @@ export async function readTopic({
     await finished;
     return ends;
   } finally {
+    isOver = true;
     await consumer.disconnect().catch(() => undefined);
     await deleteReaderGroup(admin, groupId);
     await admin.disconnect();

@@ -3,7 +3,7 @@ import type { CommonConfig } from '#shared/config.ts';
 import { deadLetterSpecOf, type Topic } from '#shared/contracts/topic.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
 import { unlessAborted } from '#shared/wait-for.ts';
-import { waitForCoordinator } from '../client.ts';
+import { restartUnless, waitForCoordinator } from '../client.ts';
 import { makeDeadLetter } from '../dead-letter.ts';
 import type { KafkaInstruments } from '../instruments.ts';
 import { startProgressCheck } from './check-progress.ts';
@@ -67,6 +67,7 @@ export async function startConsumer<M>(
   const metrics = instruments.ofGroup(groupId, topicNames);
   const source = kafka.consumer({
     groupId,
+    retry: restartUnless(() => consumer.state === 'stopping'),
     sessionTimeout: config.kafka.sessionTimeoutMs,
     heartbeatInterval: config.kafka.heartbeatIntervalMs,
     // Heartbeats are sent between fetches only.

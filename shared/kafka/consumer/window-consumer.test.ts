@@ -68,7 +68,8 @@ async function startConsumer(overrides: Overrides) {
     const batch = { topic: 't', partition: 0, messages, highWatermark: String(highWatermark) };
     return eachBatch({ batch } as EachBatchPayload);
   };
-  const crash = () => listeners.get('crash')?.({ payload: { restart: true } });
+  const crash = (restart = true) =>
+    listeners.get('crash')?.({ payload: { restart, error: new Error('gave up') } });
   return {
     ...{ consumer, started, commits, flow, fetch, join, crash },
     [Symbol.asyncDispose]: () => consumer.stop(0),
@@ -137,6 +138,13 @@ test('starts nothing while a rebalance settles, commits finished records, and go
   expect(of.consumer.state).toBe('consuming');
   expect(of.started).toEqual([0, 1]);
   held.releaseAll();
+});
+
+test('a crash for good fails the process, unless the consumer is stopping', async () => {
+  const of = await startConsumer({});
+  expect(() => of.crash(false)).toThrow('gave up');
+  await of.consumer.stop(0);
+  of.crash(false);
 });
 
 test('asks for the committed offsets after a crash, and repeats nothing that other members finished', async () => {

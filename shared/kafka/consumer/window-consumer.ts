@@ -137,7 +137,7 @@ export class WindowConsumer<M> {
       this.#enter('joining');
       this.#options.onCrash();
       // kafkajs has given up for good: the process would live on and read nothing.
-      if (!payload.restart) this.#options.fail(payload.error);
+      if (!payload.restart && this.#state !== 'stopping') this.#options.fail(payload.error);
     });
     this.#source.on(events.FETCH_START, () => {
       this.#mayPauseFetch = true;
