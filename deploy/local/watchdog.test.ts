@@ -71,7 +71,7 @@ test('a terminal’s Ctrl-C does not end it before its work is done', async () =
  * beginning, to restore the terminal, so SIGHUP is the one that shows that the watchdog's own code has run.
  */
 async function untilItCatchesSignals(pid: number): Promise<void> {
-  for (let poll = 0; poll < 400; poll++) {
+  for (let poll = 0; poll < 4_000; poll++) {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     if (/SigCgt:\s*[0-9a-f]*[13579bdf]\n/.test(status)) return;
     await delay(25);

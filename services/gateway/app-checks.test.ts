@@ -203,12 +203,13 @@ describe('a check', () => {
   });
 
   it('is refused before any work when too many are in flight', async () => {
-    const gateway = await start({ inFlightMax: 1, syncDeadlineMs: 400 });
+    const gateway = await start({ inFlightMax: 1, syncDeadlineMs: 60_000 });
     const first = gateway.post(A_CHECK);
-    while (gateway.published.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (gateway.waiters.count() === 0) await new Promise((resolve) => setImmediate(resolve));
     const second = await gateway.post(A_CHECK);
     expect(second.status).toBe(503);
     expect((await problemOf(second))['code']).toBe('overloaded');
+    gateway.waiters[Symbol.dispose]();
     expect((await first).status).toBe(504);
   });
 
