@@ -1,36 +1,61 @@
 import { SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
 import { deadLetterSpecOf } from '#shared/contracts/topic.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
+import { unlessAborted } from '#shared/wait-for.ts';
 
 /** How long a count is cached: counting reads every dead-letter topic. */
 const CACHE_MS = 10_000;
+/** A browser waits longer than this. */
+const COUNT_TIMEOUT_MS = 10_000;
 
 export type CountDeadLetters = () => Promise<{ topic: string; count: number }[]>;
 
 type Kafka = Pick<KafkaConnection, 'admin' | 'readTopic' | 'publishRecord'>;
 
 /**
- * Counts unsettled dead-lettered records by source topic; topics without any are omitted.
+ * Counts unsettled dead-lettered records by source topic; topics without any are omitted. Callers share one count, also
+ * one that takes longer than they wait.
  *
  * @param monotonicMs a monotonic clock
+ * @param timeoutMs how long a caller waits
+ * @throws ServiceError `broker-unavailable` after `timeoutMs`
  * @example
  * const count = makeCountDeadLetters(kafka, () => performance.now());
  */
-export function makeCountDeadLetters(kafka: Kafka, monotonicMs: () => number): CountDeadLetters {
-  let latest: { atMs: number; counts: ReturnType<CountDeadLetters> } | undefined;
-  return () => {
-    if (latest === undefined || monotonicMs() - latest.atMs > CACHE_MS) {
-      const counts = countAll(kafka);
-      const own = { atMs: monotonicMs(), counts };
-      latest = own;
+export function makeCountDeadLetters(
+  kafka: Kafka,
+  monotonicMs: () => number,
+  timeoutMs = COUNT_TIMEOUT_MS,
+): CountDeadLetters {
+  let latest: { endedAtMs: number; counts: ReturnType<CountDeadLetters> } | undefined;
+  const start = () => {
+    const started = { endedAtMs: Number.POSITIVE_INFINITY, counts: countAll(kafka) };
+    started.counts.then(
+      () => {
+        started.endedAtMs = monotonicMs();
+      },
       // A failure is not cached; the current callers get the error.
-      counts.catch(() => {
-        if (latest === own) latest = undefined;
-      });
+      () => {
+        latest = undefined;
+      },
+    );
+    return started;
+  };
+  return async () => {
+    if (latest === undefined || monotonicMs() - latest.endedAtMs > CACHE_MS) latest = start();
+    const expired = AbortSignal.timeout(timeoutMs);
+    try {
+      return await unlessAborted(latest.counts, expired);
+    } catch (error) {
+      if (!expired.aborted) throw error;
+      throw new ServiceError(
+        'broker-unavailable',
+        `the dead letters were not counted within ${timeoutMs} ms`,
+      );
     }
-    return latest.counts;
   };
 }
 

@@ -79,7 +79,7 @@ function Editor({ stored, reload }) {
           hint="a to z, 0 to 9, dots, dashes and underscores. Checks name it, and it cannot be changed." fault=${form.faults['/id']} />`
       }
       <${Field} label="Name" name="name" maxlength="256" defaultValue=${stored?.name ?? ''} fault=${form.faults['/name']} />
-      <${Field} label="Rules" as="textarea" name="rules" rows="18" required class="mono-input" spellcheck="false"
+      <${Field} label="Rules" as="textarea" name="rules" rows="18" required class="mono-input" spellcheck=${false}
         defaultValue=${JSON.stringify(stored?.rules ?? EXAMPLE, null, 2)}
         hint="The list that a check has in its member rules, as JSON." fault=${ofRules.map(([, detail]) => detail).join(' ')} />
       <${Field} label="A rule that cannot be read" as="select" name="onUndetermined" defaultValue=${stored?.onUndetermined ?? 'omit'}>

@@ -34,7 +34,7 @@ export function EntriesField({ text, onText, fault }) {
     ${
       source === 'paste'
         ? html`<${Field} label="Addresses" as="textarea" name="entries" required rows="8" class="mono-input" value=${text}
-            placeholder="0x…" spellcheck="false" fault=${fault} onInput=${(event) => onText(event.target.value)}
+            placeholder="0x…" spellcheck=${false} fault=${fault} onInput=${(event) => onText(event.target.value)}
             hint="One per line; after a comma, optionally your own id for the member." />`
         : html`<${Field} label="CSV or text file" type="file" name="entries" required accept=".csv,.txt,.tsv,text/csv,text/plain"
             onChange=${read} fault=${fileFault || fault}

@@ -64,7 +64,7 @@ export function Suspension({ app: { clientId, name, suspended }, onDone, onClose
     toast(`${name} ${suspended ? 'resumed' : 'suspended'}`);
     onDone();
   };
-  return html`<${Confirm} title=${`${action} “${name}”?`} action=${action} send=${send} onDone=${done} onClose=${onClose}>
+  return html`<${Confirm} title=${`${action} “${name}”?`} action=${action} tone=${suspended ? '' : 'danger'} send=${send} onDone=${done} onClose=${onClose}>
     <p>${suspended ? 'Its keys work again within a second.' : 'All its requests are answered with 403 until it is resumed.'}</p>
   <//>`;
 }

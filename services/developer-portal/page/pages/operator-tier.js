@@ -18,12 +18,15 @@ const LIMITS = [
   ['writesPerDay', 'Writes of each app in a day', 1_000_000_000_000],
 ];
 
+/** The name of a limit's field: its faults, the page's and the server's, have the pointer `/limits/…`. */
+const fieldOf = (name) => `limits/${name}`;
+
 /** Sets the tier of an account, and the limits of an enterprise account. */
 export function SetTier({ data, onClose, onDone }) {
   const [tier, setTier] = useState(data.tier);
   const send = (values) => {
-    const given = LIMITS.filter(([name]) => tier === 'enterprise' && values[name]?.trim());
-    const limits = Object.fromEntries(given.map(([name]) => [name, Number(values[name])]));
+    const given = LIMITS.filter(([name]) => tier === 'enterprise' && values[fieldOf(name)]?.trim());
+    const limits = Object.fromEntries(given.map(([name]) => [name, Number(values[fieldOf(name)])]));
     const body = { tier, ...(given.length > 0 && { limits }) };
     return ask('POST', `/api/operator/accounts/${encodeURIComponent(data.accountId)}/tier`, { body });
   };
@@ -34,6 +37,7 @@ export function SetTier({ data, onClose, onDone }) {
       <${Field} label="Tier" as="select" name="tier" value=${tier} onChange=${(event) => setTier(event.target.value)} fault=${form.faults['/tier']}>
         ${TIERS.map((name) => html`<option value=${name}>${name}</option>`)}
       <//>
+      ${tier === 'enterprise' && html`<p class="hint">A limit that is left empty is the tier's default.</p>`}
       ${
         tier === 'enterprise' &&
         LIMITS.map(
@@ -41,7 +45,7 @@ export function SetTier({ data, onClose, onDone }) {
             name,
             label,
             max,
-          ]) => html`<${Field} key=${name} label=${label} name=${name} type="number" min="1" max=${max} step="1"
+          ]) => html`<${Field} key=${name} label=${label} name=${fieldOf(name)} type="number" min="1" max=${max} step="1"
             defaultValue=${data.tier === 'enterprise' ? String(data.limits[name]) : ''} fault=${form.faults[`/limits/${name}`]} />`,
         )
       }

@@ -28,7 +28,7 @@ export function TryJson({ editor, faults }) {
   };
   return html`<div class="try-json">
     <div class="code-head"><label for="try-json">Check as JSON</label><${CopyButton} text=${text} what="JSON" /></div>
-    <textarea id="try-json" ref=${area} class="mono" wrap="off" rows="18" spellcheck="false" autocomplete="off" maxlength="200000"
+    <textarea id="try-json" ref=${area} class="mono" wrap="off" rows="18" spellcheck=${false} autocomplete="off" maxlength="200000"
       value=${text} aria-invalid=${places.length > 0 ? 'true' : undefined} aria-describedby="try-json-faults try-json-hint"
       onInput=${(event) => setText(event.target.value)} onKeyDown=${run}></textarea>
     <ul id="try-json-faults" class="json-faults" aria-live="polite">${places

@@ -5,11 +5,11 @@ import { Field } from './field.js';
 import { Form } from './form.js';
 
 /**
- * Asks before something that cannot be undone.
+ * Asks before something that has large effects.
  *
  * @param typed a text that has to be typed first, for actions that destroy a lot
  */
-export function Confirm({ title, children, action, typed, send, onDone, onClose }) {
+export function Confirm({ title, children, action, tone = 'danger', typed, send, onDone, onClose }) {
   const [text, setText] = useState('');
   const form = useSubmit(async () => {
     if (typed !== undefined && text.trim() !== typed)
@@ -20,7 +20,7 @@ export function Confirm({ title, children, action, typed, send, onDone, onClose 
     return send();
   }, onDone);
   return html`<${Dialog} title=${title} onClose=${onClose}>
-    <${Form} form=${form} submit=${action} tone="danger" onCancel=${onClose}>
+    <${Form} form=${form} submit=${action} tone=${tone} onCancel=${onClose}>
       <div class="prose">${children}</div>
       ${
         typed !== undefined &&

@@ -21,7 +21,7 @@ export function Field({ label, hint, fault, as = 'input', class: className = '',
     <label for=${id}>${label}${rest.required ? '' : html`<span class="optional">${optional(as)}</span>`}</label>
     ${as === 'textarea' && html`<textarea ...${shared}></textarea>`}
     ${as === 'select' && html`<select ...${shared}>${children}</select>`}
-    ${as === 'input' && html`<input type="text" autocomplete="off" spellcheck="false" ...${shared} />`}
+    ${as === 'input' && html`<input type="text" autocomplete="off" spellcheck=${false} ...${shared} />`}
     ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
     ${fault && html`<p class="fault" id=${`${id}-fault`}>${fault}</p>`}
   </div>`;

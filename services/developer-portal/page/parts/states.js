@@ -5,12 +5,12 @@ import { PageHead } from './page-head.js';
 /**
  * Shows a resource, or that it is being read, or that it could not be read. Above old data it says that they are old.
  *
- * @param title the head of a page that has none without the resource
+ * @param title the head of the page where the resource could not be read, and with it no other head
  */
 export function Loaded({ resource: { value, error, reload }, title, children }) {
   if (value === undefined && error === undefined)
     return html`<div class="skeleton" role="status"><span class="visually-hidden">Loading…</span></div>`;
-  return html`${title && value === undefined && html`<${PageHead} title=${title} />`}
+  return html`${title && value === undefined && error !== undefined && html`<${PageHead} title=${title} />`}
     ${error !== undefined && html`<${ReadFault} error=${error} isOld=${value !== undefined} reload=${reload} />`}
     ${value !== undefined && children(value)}`;
 }
