@@ -77,8 +77,10 @@ const aStranger = () =>
 test(`${CHECKS} checks under faults give not one wrong verdict`, async () => {
   // With a quorum the liar is among the endpoints; without one the endpoints fail but never lie.
   const [liar = '', one = '', two = ''] = proxies.map(({ url }) => url);
-  await using voting = connectTestChains([{ urls: [liar, one, two], quorum: 2 }], { attemptTimeoutMs: 400 });
-  await using alone = connectTestChains([{ urls: [one, two] }], { attemptTimeoutMs: 400 });
+  await using voting = connectTestChains([{ urls: [liar, one, two], quorum: 2 }], {
+    attemptTimeoutMs: 1_000,
+  });
+  await using alone = connectTestChains([{ urls: [one, two] }], { attemptTimeoutMs: 1_000 });
   const wrong: unknown[] = [];
   const count = { granted: 0, denied: 0, undetermined: 0 };
   let head = Number(await callJsonRpc(rpcUrl(), 'eth_blockNumber', []));
