@@ -20,7 +20,7 @@ function makeWorld(
   } = {},
 ) {
   let { deletingCount = 0, writesLeft = Infinity, stored } = over;
-  const world = { holds: 0, releases: 0, reads: 0, published: [] as string[] };
+  const world = { holds: 0, releases: 0, reads: 0, sweeps: 0, published: [] as string[] };
   const writes = makeWatchWrites({
     ruleSets: {
       async hold() {
@@ -50,7 +50,11 @@ function makeWorld(
       },
     },
     members: { figures: async () => ({ members: 0, holders: new Map(), held: new Map() }) },
-    sweeps: { setNext: async () => undefined },
+    sweeps: {
+      async setNext() {
+        world.sweeps += 1;
+      },
+    },
     followed: { follow: async () => undefined, states: async () => [] },
     slots: { take: async () => true, give: async () => undefined },
     throttle: {
@@ -93,6 +97,16 @@ test('the watches of a page read their rule sets from memory', async () => {
   const world = makeWorld({ cached: aRuleSet(clientId, settings.ruleSet) });
   await Promise.all(Array.from({ length: 200 }, () => world.writes.present(aWatch())));
   expect(world.reads).toBe(0);
+});
+
+test('a sweep is not started where the precondition refuses it', async () => {
+  const world = makeWorld({ stored: aWatch() });
+  await expect(world.writes.check({ ...WRITE, mayWrite: () => false })).rejects.toMatchObject({
+    code: 'version-conflict',
+  });
+  expect(world.sweeps).toBe(0);
+  expect(await world.writes.check(WRITE)).toMatchObject({ watchId });
+  expect(world.sweeps).toBe(1);
 });
 
 test('a release that is refused releases nothing', async () => {

@@ -167,9 +167,10 @@ export function makeWatchWrites(deps: Dependencies) {
       return watch;
     },
     /** Starts a sweep, once a running one has ended. */
-    async check(request: WatchWrite): Promise<Watch> {
-      const watch = await deps.watches.read(request.clientId, request.watchId);
-      if (!watch) throw notFound(request.watchId);
+    async check({ clientId, watchId, mayWrite = () => true }: WatchWrite): Promise<Watch> {
+      const watch = await deps.watches.read(clientId, watchId);
+      if (!watch) throw notFound(watchId);
+      if (!mayWrite(watch.settingsVersion)) throw versionConflict(watchId);
       await sweepNow(watch);
       return watch;
     },
