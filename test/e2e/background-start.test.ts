@@ -39,7 +39,10 @@ type Background = { readonly npm: number; readonly ready: ReadyLine; readonly pi
 async function startInBackground(): Promise<Background> {
   // Another start may have taken the ports of the previous one.
   const portBase = await findPortBase();
-  await using shell = spawnProgram('sh', ['-c', BACKGROUND, String(portBase), join(dir, 'data'), dir]);
+  // So that a busy machine expels no member of a group, which logs an error about the coordinator.
+  const env = { KAFKA_SESSION_TIMEOUT_MS: '30000' };
+  const args = ['-c', BACKGROUND, String(portBase), join(dir, 'data'), dir];
+  await using shell = spawnProgram('sh', args, env);
   const npm = await waitUntil('the process id of npm', () => Number(shell.stdout().trim()) || false);
   started.add(npm);
   await waitUntil('the shell to end', () => shell.child.exitCode !== null);

@@ -142,7 +142,8 @@ test.each(['starting kafka', 'redis is up', 'kafka is up', 'starting gateway'])(
     await waitUntil(moment, () => starter.stderr().includes(moment));
     const processes = processesOf(start.data);
     expect(await starter.kill('SIGINT')).toBe(0);
-    expect(starter.stdout()).toBe('');
+    // On a busy machine the system may have become ready before the signal came.
+    expect(starter.stdout()).toMatch(/^(\{"event":"ready".*\}\n)?$/);
     expect(processes.filter(isRunning)).toEqual([]);
     const ports = [0, 2, 3, 4, 5, 40].map((offset) => start.portBase + offset);
     expect(await Promise.all(ports.map(isPortFree))).toEqual(ports.map(() => true));

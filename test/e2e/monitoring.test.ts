@@ -108,16 +108,24 @@ describeWithPrometheus('Prometheus', () => {
       (await prometheus.alerts()).some(
         ({ labels, state }) => labels['alertname'] === name && state === 'firing',
       );
-    for (const name of ['BulkLaneStalled', 'ConsumerDead', 'ProcessMissing'])
-      await waitUntil(`${name} to fire`, async () => {
+    const whileDead = (what: string, isSo: () => Promise<boolean>) =>
+      waitUntil(what, async () => {
         // The starter restarts them again and again.
         killAll();
-        return fires(name);
+        return isSo();
       });
+    for (const name of ['BulkLaneStalled', 'ConsumerDead', 'ProcessMissing'])
+      await whileDead(`${name} to fire`, () => fires(name));
     const [firing] = loadDashboardQueries().filter(({ expr }) => expr.includes('ALERTS'));
-    expect(await prometheus.query(firing?.expr ?? '')).not.toEqual([]);
-    const runbooks = (await prometheus.alerts()).map(({ annotations }) => annotations['runbook_url']);
-    expect(runbooks).toContain('http://runbook.example/#consumerdead');
+    await whileDead(
+      'the list of alerts',
+      async () => (await prometheus.query(firing?.expr ?? '')).length > 0,
+    );
+    await whileDead('the link to the runbook', async () =>
+      (await prometheus.alerts()).some(
+        ({ annotations }) => annotations['runbook_url'] === 'http://runbook.example/#consumerdead',
+      ),
+    );
     const answer = await waitUntil('the result', async () => {
       const polled = await system.client.poll(waiting.body.requestId ?? '', 5);
       return polled.status === 200 && polled;

@@ -9,7 +9,7 @@ import { openBrowser, type TestBrowser, type Visitor } from '../support/open-bro
 import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/portal-steps.ts';
 import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import { sharedSystem } from '../support/shared-system.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 const system = sharedSystem();
 const { holder, stranger, erc20 } = system.chain;
@@ -67,11 +67,13 @@ test('the form and the JSON of a check follow each other, and each shows the fau
   await inJson.filter({ hasText: 'Line 9 /rules/0/minToken' }).waitFor();
   await expectNoBarrier(dev, 'a fault by its pointer');
   await page.getByRole('button', { name: 'Line 9' }).click();
-  const selected = await json().evaluate(
-    (area: { value: string; selectionStart: number; selectionEnd: number }) =>
-      area.value.slice(area.selectionStart, area.selectionEnd),
-  );
-  expect(selected).toContain('"minToken": -1');
+  await waitUntilPasses(async () => {
+    const selected = await json().evaluate(
+      (area: { value: string; selectionStart: number; selectionEnd: number }) =>
+        area.value.slice(area.selectionStart, area.selectionEnd),
+    );
+    expect(selected).toContain('"minToken": -1');
+  });
 
   await json().fill(JSON.stringify(check, null, 2));
   await json().press('Control+Enter');
@@ -186,7 +188,8 @@ test('what is new is the changelog of the repository, and an entry shows no mark
 test('usage is shown by hour and by key, and tells whose fault an undetermined rule was', async () => {
   const { page, visit } = dev;
   const broken = { ...demoRules(system.chain).erc20(), contractAddress: stranger, roleId: 'broken' };
-  await clientOf(app).check({ account: holder, rules: [demoRules(system.chain).erc20(), broken] });
+  const check = { account: holder, rules: [demoRules(system.chain).erc20(), broken] };
+  await waitUntil('the check', async () => (await clientOf(app).check(check)).status === 200);
   await waitUntil('the check to be counted', async () => {
     await visit(`${app.path}?chart=causes&range=hours`);
     return (await page.getByText(/[1-9] because of the rule, 0 of an endpoint/).count()) === 1;
@@ -221,15 +224,11 @@ test('an app is told once when 80 % and when all of its month is used', async ()
       .map(({ body, headers, verified }) => {
         return { threshold: JSON.parse(body).threshold, id: headers['webhook-id'], verified };
       });
-  await waitUntil(
-    'both alerts',
-    async () => {
-      // Totals are looked at when they change: a refused check changes them.
-      await clientOf(app).check({ account: holder, rules: [demoRules(system.chain).erc20()] });
-      return new Set(alerts().map(({ threshold }) => threshold)).size === 2;
-    },
-    150_000,
-  );
+  await waitUntil('both alerts', async () => {
+    // Totals are looked at when they change: a refused check changes them.
+    await clientOf(app).check({ account: holder, rules: [demoRules(system.chain).erc20()] });
+    return new Set(alerts().map(({ threshold }) => threshold)).size === 2;
+  });
   // A webhook may arrive twice, and in any order, but always under the same id.
   expect(new Set(alerts().map(({ id }) => id)).size).toBe(2);
   expect(new Set(alerts().map(({ threshold }) => threshold))).toEqual(new Set([80, 100]));

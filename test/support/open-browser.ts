@@ -115,6 +115,12 @@ const isFocused = (element: Locator): Promise<boolean> =>
 export const waitForFocus = (element: Locator): Promise<true> =>
   waitUntil(`the focus to reach ${element}`, async () => (await isFocused(element)) || undefined);
 
+/** Whether an element has the focus still, once the page has done what it does after drawing: it may move the focus. */
+async function keepsFocus(page: Page, element: Locator): Promise<boolean> {
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+  return isFocused(element);
+}
+
 /** More tab stops than any page of the portal has. */
 const STOPS_MAX = 80;
 
@@ -122,7 +128,7 @@ async function tabTo(page: Page, role: string, name: string | RegExp): Promise<v
   const wanted = page.getByRole(role as Parameters<Page['getByRole']>[0], { name }).first();
   await wanted.waitFor();
   for (let stops = 0; stops < STOPS_MAX; stops++) {
-    if (await isFocused(wanted)) return;
+    if ((await isFocused(wanted)) && (await keepsFocus(page, wanted))) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`the focus never reached the ${role} ${name}`);
