@@ -31,7 +31,7 @@ export type Question<T> = {
 export type Answers<T> = {
   /** In order of arrival; empty if every endpoint failed. */
   readonly answers: readonly T[];
-  /** The last failure seen. */
+  /** The last failure seen; without one, why fewer than the quorum have answered. */
   readonly failure: RpcFailure | undefined;
 };
 
@@ -55,6 +55,7 @@ export async function askEndpoints<T>(question: Question<T>): Promise<Answers<T>
 class Asking<T> {
   readonly #question: Question<T>;
   readonly #controller = new AbortController();
+  readonly #abandon = () => this.#controller.abort();
   readonly #inFlight = new Map<Endpoint, Promise<Event<T>>>();
   readonly #answered = new Set<Endpoint>();
   readonly #answers: T[] = [];
@@ -65,13 +66,14 @@ class Asking<T> {
   constructor(question: Question<T>) {
     this.#question = question;
     this.#wanted = question.quorum;
-    const abandon = () => this.abandonRest();
-    if (question.signal.aborted) abandon();
-    question.signal.addEventListener('abort', abandon, { signal: this.#controller.signal });
+    if (question.signal.aborted) this.#abandon();
+    question.signal.addEventListener('abort', this.#abandon);
   }
 
   abandonRest(): void {
-    this.#controller.abort();
+    this.#question.signal.removeEventListener('abort', this.#abandon);
+    // To abort costs an exception with its stack: not for nothing.
+    if (this.#inFlight.size > 0) this.#abandon();
   }
 
   async run(): Promise<Answers<T>> {
@@ -93,7 +95,11 @@ class Asking<T> {
       }
       this.#tried = new Set();
     }
-    return { answers: this.#answers, failure: this.#failure ?? this.#whyNoCandidate() };
+    const isEnough = this.#answers.length >= this.#question.quorum;
+    return {
+      answers: this.#answers,
+      failure: this.#failure ?? (isEnough ? undefined : this.#whyNoCandidate()),
+    };
   }
 
   async #pause(ms: number): Promise<void> {

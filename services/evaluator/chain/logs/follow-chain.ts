@@ -1,5 +1,6 @@
 import type { Block } from '../blocks/block.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
+import { startTimeLimit } from '../rpc/time-limit.ts';
 import { type ContractState, ContractStates, LIVE, stateOfFailure, sweepsOnly } from './contract-states.ts';
 import {
   applyRead,
@@ -187,8 +188,8 @@ export class ChainFollower {
     signal: AbortSignal,
   ): Promise<{ window: LogWindow; due: DueTransfer[] }> {
     const range = { fromBlock: plan.from, toBlock: plan.to, contracts };
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(READ_MS_MAX)]);
-    const logs = await this.#options.logs.read(range, head, limited);
+    const limit = startTimeLimit(signal, READ_MS_MAX);
+    const logs = await this.#options.logs.read(range, head, limit.signal).finally(limit.end);
     this.#refuseBusy(logs, plan);
     try {
       const applied = applyRead(window, plan, head, logs);

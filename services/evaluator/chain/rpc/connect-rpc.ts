@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { classifyLogError } from './classify-log-error.ts';
 import { classifyRpcError } from './classify-rpc-error.ts';
 import { RpcFailure } from './rpc-failure.ts';
+import { startTimeLimit } from './time-limit.ts';
 
 /** Calls to one endpoint in flight at a time. */
 const CONNECTIONS_MAX = 16;
@@ -62,7 +63,7 @@ export function connectRpc(settings: RpcSettings): Rpc {
   let lastId = 0;
 
   async function post(body: string, signal: AbortSignal): Promise<unknown> {
-    const attempt = startAttempt(signal, settings.timeoutMs);
+    const attempt = startTimeLimit(signal, settings.timeoutMs);
     try {
       const path = url.pathname + url.search;
       const answer = await pool.request({ method: 'POST', path, headers, body, signal: attempt.signal });
@@ -113,27 +114,6 @@ function authorizationOf(url: URL): Record<string, string> {
   if (url.username === '' && url.password === '') return {};
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
-}
-
-/** Starts the timeout of one attempt; its signal is aborted by the timeout or by the caller. */
-function startAttempt(outer: AbortSignal, timeoutMs: number) {
-  const controller = new AbortController();
-  let isTimeout = false;
-  const timer = setTimeout(() => {
-    isTimeout = true;
-    controller.abort();
-  }, timeoutMs);
-  const abort = () => controller.abort();
-  if (outer.aborted) abort();
-  outer.addEventListener('abort', abort, { once: true });
-  return {
-    signal: controller.signal,
-    isTimeout: () => isTimeout,
-    end: () => {
-      clearTimeout(timer);
-      outer.removeEventListener('abort', abort);
-    },
-  };
 }
 
 /** Some endpoints send JSON-RPC errors with an HTTP error status: the JSON-RPC error takes precedence. */
