@@ -34,7 +34,7 @@ export const f17Poison: Fault = {
   id: 'F17',
   title: 'poison: not JSON, unknown schema, 1 MB record, null value, a handler bug on one message',
   async run(scene) {
-    const { system, ledger, seconds, rest } = scene;
+    const { system, ledger, seconds, rest, timesDecide } = scene;
     const before = await deadLetters(system);
     const peace = await rest(seconds * 500);
     let poisonCount = 0;
@@ -51,6 +51,8 @@ export const f17Poison: Fault = {
       return lags.every((lag) => lag < CAUGHT_UP_LAG);
     });
     const letters = (await deadLetters(system)) - before;
+    // A consumer that was taken for dead while it wrote one leaves the record to another, which writes it again.
+    const areRight = timesDecide ? letters === poisonCount + 1 : letters > poisonCount;
     const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
     const tries = triesOf(system, bug.requestId);
     return () => ({
@@ -59,7 +61,7 @@ export const f17Poison: Fault = {
         atMost('attempts at the message that triggers a bug', tries, TRIES_MAX),
       ],
       broken: [
-        ...(letters === poisonCount + 1 ? [] : [`${letters} dead letters of ${poisonCount + 1}`]),
+        ...(areRight ? [] : [`${letters} dead letters of ${poisonCount + 1}`]),
         ...(bug.code === 'internal' ? [] : [`the bug ended as ${bug.code}`]),
       ],
     });
