@@ -36,6 +36,29 @@ test('the next endpoint is asked if the best one fails', async () => {
   expect(await ask({ a: ['!unreachable'], b: ['2'] })).toMatchObject({ answers: ['2'], asked: ['a', 'b'] });
 });
 
+test('where the quorum has answered there is no failure, and no call is abandoned', async () => {
+  const signals: AbortSignal[] = [];
+  const answer = async ({ name }: Endpoint, signal: AbortSignal) => {
+    signals.push(signal);
+    return name;
+  };
+  const question = { quorum: 2, ask: answer };
+  expect(await ask({ a: [], b: [] }, question)).toMatchObject({ answers: ['a', 'b'], failure: undefined });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+});
+
+test('a call that is no longer needed is abandoned', async () => {
+  const signals: AbortSignal[] = [];
+  const answer = ({ name }: Endpoint, signal: AbortSignal) => {
+    signals.push(signal);
+    return name === 'a' ? new Promise<string>(() => undefined) : Promise.resolve(name);
+  };
+  expect(await ask({ a: [], b: [] }, { ask: answer, hedgeAfterMs: () => 1 })).toMatchObject({
+    answers: ['b'],
+  });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
 test('a transient failure is retried a bounded number of times', async () => {
   expect(await ask({ a: ['!unreachable', '1'] })).toMatchObject({ answers: ['1'], asked: ['a', 'a'] });
   expect(await ask({ a: ['!timeout'] })).toMatchObject({
