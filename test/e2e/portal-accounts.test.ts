@@ -63,6 +63,24 @@ test('an operator searches an app, sees its checks and its account, and finds wh
   expect(operator.faults).toEqual([]);
 });
 
+test('an operator who sets a limit out of bounds is told which, and sets another', async () => {
+  await using lea = await open();
+  const { email } = await newDeveloper(lea);
+  const { page, visit } = portal.operator();
+  await visit(`/operator/accounts?query=${email}`);
+  await page.getByRole('button', { name: `Set tier of ${email}` }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.locator('select').selectOption('enterprise');
+  const field = dialog.getByLabel('Requests per second');
+  await field.fill('0');
+  await dialog.getByRole('button', { name: 'Set tier' }).click();
+  await dialog.getByText('Between 1 and 1000000, please.').waitFor();
+  await waitForFocus(field);
+  await field.fill('77');
+  await dialog.getByRole('button', { name: 'Set tier' }).click();
+  await page.getByText('77 per second').waitFor();
+});
+
 test('a developer turns on two-factor authentication, signs in by codes and is helped by an operator', async () => {
   await using tom = await open();
   const operator = portal.operator();

@@ -70,6 +70,32 @@ test('when the session has ended, signing in again leads on to the page that was
   await waitUntilPasses(async () => expect(new URL(page.url()).pathname).toBe(`${app.path}/webhooks`));
 });
 
+test('a page keeps its data and what was typed when reading it again fails, and says so', async () => {
+  await using gil = await open();
+  const { page } = gil;
+  const app = await makeApp(await newDeveloper(gil), 'Read again');
+  await gil.visit(`${app.path}/settings`);
+  const typed = 'https://example.com/half-typed';
+  await page.getByLabel('Alert URL').fill(typed);
+  let isAway = true;
+  await page.route(`**/api${app.path}`, (route) =>
+    isAway && route.request().method() === 'GET'
+      ? route.fulfill({ status: 503, json: { code: 'dependency-unavailable', detail: 'Not available.' } })
+      : route.continue(),
+  );
+  await page.getByLabel('Name').fill('Renamed');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  const notice = page.getByText('This page may be out of date.');
+  await notice.waitFor();
+  await expectValue(page.getByLabel('Alert URL'), typed);
+  await expectNoBarrier(gil, 'a page that may be out of date');
+  isAway = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('link', { name: 'Renamed' }).waitFor();
+  await notice.waitFor({ state: 'detached' });
+  await expectValue(page.getByLabel('Alert URL'), typed);
+});
+
 test('a form keeps what was typed when the session ends before it is sent', async () => {
   await using fred = await open();
   const { page } = fred;
