@@ -13,7 +13,8 @@ import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { type Usage, usage } from '#shared/contracts/usage.ts';
 import { uidOfMember, watch, watchKey, watchMember, watchUid } from '#shared/contracts/watch.ts';
-import { webhookAttempted } from '#shared/contracts/webhook.ts';
+import { isWatchEventId } from '#shared/contracts/watch-event.ts';
+import { webhookAttempted, webhookRequested } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
@@ -258,6 +259,13 @@ async function applyOutcomes(
     // Counters and days are worked out by the tally: a refund or a count here would be a second one.
     const { refund: _, counted: __, ...saving } = savingOf(message);
     await results.saveIfAbsent({ ...saving, access: token });
+    counts.results++;
+  });
+  // The bodies of watches' events: where the portal shows them and a resend finds them.
+  await follow(webhookRequested, async ({ requestId, resultJson, retainUntil }) => {
+    const retainUntilMs = Date.parse(retainUntil);
+    if (!isWatchEventId(requestId) || retainUntilMs <= now()) return;
+    await results.saveIfAbsent({ requestId, resultJson, retainUntil: retainUntilMs, access: token });
     counts.results++;
   });
   await follow(batchCompleted, async (part, publishedAtMs) => {

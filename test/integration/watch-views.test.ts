@@ -8,8 +8,11 @@ import {
   watchMember,
   watchUid,
 } from '#shared/contracts/watch.ts';
+import { watchEventId } from '#shared/contracts/watch-event.ts';
+import { webhookRequested } from '#shared/contracts/webhook.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeResults } from '#shared/redis/results.ts';
 import { makeWalletIndex } from '#shared/redis/wallet-index.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
@@ -166,6 +169,27 @@ test('a wiped Redis gets every member back as it was, with the figures and the i
     ...{ members: 2, holders: new Map([['gold', 1]]), held: new Map([['gold', 1]]) },
   });
   expect(await namesOf(WALLET)).toEqual(all.map(nameOf).sort());
+});
+
+test('a wiped Redis gets the bodies of events back, and those of other webhooks only from their results', async () => {
+  const at = new Date().toISOString();
+  const webhook = (requestId: string) => ({
+    ...{
+      requestId,
+      clientId,
+      callbackUrl: 'https://client.example/hook',
+      resultJson: `{"id":"${requestId}"}`,
+    },
+    ...{ acceptedAt: at, dueAt: at, retainUntil: new Date(Date.now() + HOUR_MS).toISOString() },
+    ...{ attemptCount: 0, deferralCount: 0, resendCount: 0 },
+  });
+  const eventId = watchEventId(clientId);
+  const batchId = randomUUID();
+  for (const id of [eventId, batchId]) await kafka.publish(webhookRequested, webhook(id));
+  await connection.redis.flushdb();
+  await rebuild();
+  const results = makeResults(connection.redis);
+  expect(await results.readMany([eventId, batchId])).toEqual([`{"id":"${eventId}"}`, undefined]);
 });
 
 test('a uid names its own watch, and not a later one with the same id', async () => {
