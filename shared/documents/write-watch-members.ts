@@ -8,14 +8,14 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import { acquireWithin } from './acquire-within.ts';
 import { publishNewer } from './publish-newer.ts';
 import { makeRecordAudit } from './record-audit.ts';
 import { writeOfDay } from './write-rule-sets.ts';
 
 /** Renewed with every chunk of writes, and longer than one of them takes. */
 const LOCK_MS = 30_000;
-const LOCK_WAIT_MS_MAX = 3_000;
-const LOCK_RETRY_MS = 50;
+const LOCK_WAIT = { msMax: 3_000, retryMs: 50 } as const;
 /** Members read at a time. */
 const READ_CHUNK = 500;
 /** Members written at a time: what one command to Redis carries, so that none waits behind another. */
@@ -202,11 +202,8 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
   return async function changeMembers(write, changes) {
     const { clientId } = write.watch;
     const holder = randomUUID();
-    for (const beganMs = performance.now(); !(await view.lock(clientId, holder, LOCK_MS)); ) {
-      if (performance.now() - beganMs > LOCK_WAIT_MS_MAX)
-        throw new ServiceError('overloaded', 'another request changes the members of this client app');
-      await delay(LOCK_RETRY_MS);
-    }
+    const otherwise = 'another request changes the members of this client app';
+    await acquireWithin({ ...LOCK_WAIT, otherwise }, () => view.lock(clientId, holder, LOCK_MS));
     try {
       return await carryOut(write, changes, holder);
     } finally {

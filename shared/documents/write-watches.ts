@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
 import {
@@ -16,6 +15,7 @@ import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/redis/watches.ts';
+import { acquireWithin } from './acquire-within.ts';
 import { makeRecordAudit } from './record-audit.ts';
 import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
@@ -23,8 +23,7 @@ import { makeWriteDocument } from './write-document.ts';
 import { writeOfDay } from './write-rule-sets.ts';
 
 /** How long a watch waits for the deletion of its rule set. */
-const HOLD_WAIT_MS_MAX = 3_000;
-const HOLD_RETRY_MS = 25;
+const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
 
 type Dependencies = WriteDependencies & {
   readonly watches: Pick<Watches, 'documents' | 'read'>;
@@ -104,14 +103,10 @@ export function makeWatchWrites(deps: Dependencies) {
   };
 
   /** Before the rule set is read: one that is being deleted is waited for, and then unknown. */
-  const holdRuleSet = async ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> => {
-    for (let waitedMs = 0; waitedMs <= HOLD_WAIT_MS_MAX; waitedMs += HOLD_RETRY_MS) {
-      const hold = await deps.ruleSets.hold(clientId, id);
-      if (hold) return hold;
-      await delay(HOLD_RETRY_MS);
-    }
-    throw new ServiceError('overloaded', `the rule set ${id} is being deleted`);
-  };
+  const holdRuleSet = ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> =>
+    acquireWithin({ ...HOLD_WAIT, otherwise: `the rule set ${id} is being deleted` }, () =>
+      deps.ruleSets.hold(clientId, id),
+    );
 
   async function putHeld(
     request: WatchWrite,
