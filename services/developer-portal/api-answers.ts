@@ -20,13 +20,18 @@ export const Limits = z.object({
   writesPerDay: count,
 });
 
+/** An account as its owner and operators see it. */
+export const accountMembers = {
+  accountId: z.string(),
+  email: z.string(),
+  tier: Tier,
+  operator: z.boolean(),
+  limits: Limits,
+};
+
 export const AccountAnswer = z
   .object({
-    accountId: z.string(),
-    email: z.string(),
-    tier: Tier,
-    operator: z.boolean(),
-    limits: Limits,
+    ...accountMembers,
     /** Absent where the password alone signs in. */
     twoFactor: z.object({ enabledAt: instant, recoveryCodesLeft: count }).optional(),
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Tier } from '#shared/contracts/client-app.ts';
 import { BatchSummary } from '#shared/redis/batch-list.ts';
-import { AuditEntry, KeyAnswer, Limits, ScopeAnswer } from './api-answers.ts';
+import { AuditEntry, accountMembers, KeyAnswer, Limits, ScopeAnswer } from './api-answers.ts';
 
 /** Schemas of the answers to operators. */
 
@@ -22,11 +22,7 @@ export const ScopeRequestList = z.array(
 
 export const OperatorAccount = z
   .object({
-    accountId: z.string(),
-    email: z.string(),
-    tier: Tier,
-    operator: z.boolean(),
-    limits: Limits,
+    ...accountMembers,
     /** How many client apps it has. */
     apps: count,
   })
