@@ -40,13 +40,13 @@ export async function benchIdle(): Promise<Table> {
         measured: againMs / 1_000,
         unit: 's',
         against: { what: 'the first', measured: startMs / 1_000 },
-        goal: { of: 'value', max: 8 },
+        goal: { of: 'value', max: 5 },
       },
       ...OURS.map((name) => ({
         what: `idle CPU, ${name}`,
         measured: shareOf(name),
         unit: '% of a core',
-        goal: { of: 'value' as const, max: 2 },
+        goal: { of: 'value' as const, max: 1.5 },
       })),
     ],
     notes: [

@@ -28,7 +28,7 @@ export async function benchLatency(): Promise<Table> {
   });
   return {
     title: 'latency: a sync check over an idle system, the chain beside it',
-    rows: [row(0.5, { of: 'difference', max: 8 }), row(0.99)],
+    rows: [row(0.5, { of: 'difference', max: 5 }), row(0.99)],
     notes: [`${COUNT} one after another, after ${WARM_UP_COUNT} to warm up; every account is new.`],
   };
 }
