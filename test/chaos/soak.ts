@@ -1,14 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeBatchClient } from '../support/batch-client.ts';
 import { drawPanels } from '../support/figures/draw-panels.ts';
+import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import type { ChaosSystem } from './chaos-system.ts';
 import type { Fault, Scene } from './fault.ts';
 import { atMost, type Figure } from './measure.ts';
+import { createApp } from './parts/create-app.ts';
+import { entryFigures } from './parts/judge-batch.ts';
 import { metricsOf, sumOf } from './parts/process-facts.ts';
+import { type FinishedBatch, runBatch } from './parts/run-batch.ts';
+import { watchMembers } from './parts/watched-members.ts';
+import { makeRandom } from './random.ts';
 
 /** The pause between two crashes. */
 const EVERY_S_MIN = 10;
 const EVERY_S_MAX = 30;
 const SAMPLE_INTERVAL_MS = 5_000;
+/** Entries of a batch, and the pause until the next one. */
+const ENTRIES = 5_000;
+const BATCHES_PAUSE_MS = 5_000;
+/** Members of the watch, and the pause between two transfers of their tokens. */
+const MEMBERS = 50;
+const MOVES_PAUSE_MS = 1_000;
 /** With fewer samples than this in a third, a service's growth is unknown. */
 const SAMPLES_MIN = 2;
 const GROWTH_MAX = 1.1;
@@ -30,28 +43,63 @@ export type Sample = {
 export function makeSoak(samples: Sample[]): Fault {
   return {
     id: 'F24',
-    title: 'soak with F1, F2, F10 at random',
+    title: 'soak with F1, F2, F10 at random, while batches and watches run',
     async run(scene) {
-      const { system, seconds, random } = scene;
+      const { system, seconds, scope, random } = scene;
+      // Of its own, so that a seed chooses the same victims however long a transfer takes.
+      const moves = makeRandom(random.below(2 ** 31));
+      const watched = await watchMembers(system, scope, { count: MEMBERS });
+      await watched.watch();
       const began = performance.now();
       const endAt = began + seconds * 1_000;
-      const sampling = sampleUntil(system, samples, began, endAt);
-      while (performance.now() < endAt) {
-        await crash(scene);
-        const pauseS = EVERY_S_MIN + random.below(EVERY_S_MAX - EVERY_S_MIN);
-        await delay(Math.min(pauseS * 1_000, Math.max(0, endAt - performance.now())));
-      }
-      await sampling;
-      return () => ({ figures: growthOf(samples) });
+      const [batches] = await Promise.all([
+        runBatches(scene, endAt),
+        repeatUntil(endAt, MOVES_PAUSE_MS, () => watched.move(moves)),
+        crashUntil(scene, endAt),
+        sampleUntil(system, samples, began, endAt),
+      ]);
+      await system.untilWhole();
+      const settledS = await watched.untilRight();
+      return async () => ({
+        figures: [
+          ...entryFigures(batches.map(({ counts }) => counts)),
+          atMost("last move to a correct last event of a watch's member", settledS, 30, 's'),
+          ...growthOf(samples),
+        ],
+        broken: [...batches.flatMap(({ faults }) => faults), ...(await watched.judge())],
+      });
     },
   };
 }
 
-async function crash({ system, random }: Scene): Promise<void> {
+async function crashUntil({ system, random }: Scene, endAt: number): Promise<void> {
   const victims = ['gateway', 'evaluator', 'redis'] as const;
-  const victim = victims[random.below(victims.length)] ?? 'evaluator';
-  await system.untilWhole();
-  system.signal(victim, 'SIGKILL', random.below(3));
+  while (performance.now() < endAt) {
+    const victim = victims[random.below(victims.length)] ?? 'evaluator';
+    await system.untilWhole();
+    system.signal(victim, 'SIGKILL', random.below(3));
+    const pauseS = EVERY_S_MIN + random.below(EVERY_S_MAX - EVERY_S_MIN);
+    await delay(Math.min(pauseS * 1_000, Math.max(0, endAt - performance.now())));
+  }
+}
+
+/** Sends one batch after the other with an app of their own, because the load's app may only be charged for the load. */
+async function runBatches({ system, scope }: Scene, endAt: number): Promise<FinishedBatch[]> {
+  const app = await createApp(system, 'Batches');
+  const { url } = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
+  const client = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey: app.apiKey });
+  const finished: FinishedBatch[] = [];
+  await repeatUntil(endAt, BATCHES_PAUSE_MS, async () => {
+    finished.push(await runBatch({ chain: system.chain, client, callbackUrl: url, entries: ENTRIES }));
+  });
+  return finished;
+}
+
+async function repeatUntil(endAt: number, pauseMs: number, work: () => Promise<void>): Promise<void> {
+  while (performance.now() < endAt) {
+    await work();
+    await delay(pauseMs);
+  }
 }
 
 async function sampleUntil(
@@ -60,7 +108,7 @@ async function sampleUntil(
   began: number,
   endAt: number,
 ): Promise<void> {
-  while (performance.now() < endAt) {
+  await repeatUntil(endAt, SAMPLE_INTERVAL_MS, async () => {
     for (const { service, pid, ops } of system.running()) {
       const text = ops === null ? '' : await metricsOf(ops);
       if (text === '') continue;
@@ -73,8 +121,7 @@ async function sampleUntil(
         delayMs: sumOf(text, 'nodejs_eventloop_lag_p99_seconds') * 1_000,
       });
     }
-    await delay(SAMPLE_INTERVAL_MS);
-  }
+  });
 }
 
 /**

@@ -1,31 +1,23 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
 import { aBatchPart } from '../../support/a-batch.ts';
-import { type BatchClient, makeBatchClient } from '../../support/batch-client.ts';
+import { makeBatchClient } from '../../support/batch-client.ts';
 import type { BatchLine } from '../../support/connect-test-chains.ts';
-import { demoRules } from '../../support/demo-rules.ts';
 import { receiveWebhooks } from '../../support/receive-webhooks.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { ChaosSystem } from '../chaos-system.ts';
 import type { Fault } from '../fault.ts';
 import { atMost, begunIn, type Span, timesBaseline } from '../measure.ts';
 import { createApp } from '../parts/create-app.ts';
-import {
-  countEntries,
-  type EntryCounts,
-  entryFigures,
-  judgeBatch,
-  judgeCounts,
-} from '../parts/judge-batch.ts';
+import { type EntryCounts, entryFigures, judgeCounts } from '../parts/judge-batch.ts';
+import { BATCH_MS_MAX, runBatch } from '../parts/run-batch.ts';
 
 const ENTRIES = 20_000;
-const HOLDER_EVERY = 10;
 const VICTIMS = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'kafka', 'redis'] as const;
-const BATCH_MS_MAX = 120_000;
-const RETRY_MS = 250;
+/** A gateway is still reading a batch this long after its first byte. */
+const READING_MS = 50;
 /** The pause between a batch and the next one, until a fault is over. */
 const REST_MS = 1_000;
 
@@ -45,7 +37,14 @@ export const f29Batches: Fault = {
     const counted: EntryCounts[] = [];
     for (const victim of VICTIMS) {
       const fromMs = Date.now();
-      const { status, counts, faults } = await loseOne(system, client, victim, receiver.url);
+      const { status, counts, faults } = await runBatch({
+        ...{ chain: system.chain, client, callbackUrl: receiver.url, entries: ENTRIES },
+        // A gateway is killed while it reads the body; other processes once the batch is running.
+        async harm(accepted) {
+          await (victim === 'gateway' ? delay(READING_MS) : accepted);
+          system.signal(victim, 'SIGKILL', 0);
+        },
+      });
       finished.push(status);
       counted.push(counts);
       broken.push(...faults.map((fault) => `${victim}: ${fault}`));
@@ -79,35 +78,6 @@ export const f29Batches: Fault = {
     });
   },
 };
-
-/** Sends a batch, kills a process in the middle of it, and compares the lines with the chain and with the counts. */
-async function loseOne(
-  system: ChaosSystem,
-  client: BatchClient,
-  victim: (typeof VICTIMS)[number],
-  callbackUrl: string,
-): Promise<{ status: BatchStatus; counts: EntryCounts; faults: string[] }> {
-  const { erc20, native } = demoRules(system.chain);
-  const rules = [erc20({ roleId: 'amount', minToken: '1500.5' }), native({ roleId: 'rich', minToken: '1' })];
-  const accounts = Array.from({ length: ENTRIES }, (_, place) =>
-    place % HOLDER_EVERY === 0 ? system.chain.holder : `0x${randomBytes(20).toString('hex')}`,
-  );
-  const key = randomUUID();
-  const posted = insist(() => client.post({ rules, callbackUrl }, accounts, key));
-  // A gateway is killed while it reads the body; other processes once the batch is running.
-  if (victim === 'gateway') await delay(RETRY_MS / 5);
-  else await posted;
-  system.signal(victim, 'SIGKILL', 0);
-  const requestId = await posted;
-  const status = await insist(() => client.wait(requestId, BATCH_MS_MAX));
-  const lines = await insist(() => client.lines(requestId));
-  // A line never changes between reads.
-  const again = await insist(() => client.lines(requestId));
-  const counts = countEntries(lines, accounts, system.chain.holder);
-  const faults = judgeBatch(status, lines, counts);
-  if (JSON.stringify(again) !== JSON.stringify(lines)) faults.push('lines differ between two reads');
-  return { status, counts, faults };
-}
 
 /** Publishes a part that matches no schema, beside a valid one: its entries fail, and the others are decided. */
 async function poisonOne(
@@ -146,14 +116,3 @@ async function poisonOne(
     ...judgeCounts(status, [...sound, ...poisoned]),
   ];
 }
-
-/** Repeats a request that fails while a process is away. */
-const insist = <T>(work: () => Promise<T>): Promise<T> =>
-  waitUntil(
-    'a batch to succeed despite the fault',
-    () =>
-      work()
-        .then((value) => ({ value }))
-        .catch(() => undefined),
-    BATCH_MS_MAX,
-  ).then(({ value }) => value);
