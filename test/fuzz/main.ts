@@ -23,8 +23,12 @@ const PHASES = ['--phases', 'examples,coverage,fuzzing'] as const;
 const CASES = Number(process.argv[2] ?? 300);
 /** A poll may wait for 25 s. */
 const REQUEST_TIMEOUT_S = 30;
-/** The document of each kind that is there from the start; `hooks.py` has the same name. */
-const KEPT = 'kept';
+/**
+ * The documents that are there from the start: requests made of the examples name the first, because `hooks.py` does not see
+ * them; `hooks.py` gives the name of the second to others.
+ */
+const RULE_SETS = ['holders', 'kept'] as const;
+const WATCHES = ['members', 'kept'] as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -40,7 +44,7 @@ function installSchemathesis(): void {
   must(join(VENV, 'bin', 'pip'), ['install', '--quiet', SCHEMATHESIS]);
 }
 
-/** What requests can name: a rule set, a watch with members, a check and a batch; the ids of the last two. */
+/** What requests can name: rule sets, watches with members, a check and a batch; the ids of the last two. */
 async function seed(
   { ready, chain }: StartedSystem,
   callbackUrl: string,
@@ -55,11 +59,13 @@ async function seed(
     return ((await response.json()) as { requestId?: string }).requestId ?? '';
   };
   const rules = [demoRules(chain).erc20()];
-  await send('PUT', `${RULE_SETS_PATH}/${KEPT}`, { rules });
-  await send('PUT', `${WATCHES_PATH}/${KEPT}`, { ruleSet: KEPT, callbackUrl });
-  await send('POST', `${WATCHES_PATH}/${KEPT}/members`, {
-    add: [`0x${'1'.repeat(40)}`, { account: chain.holder, ref: 'member-2' }],
-  });
+  for (const id of RULE_SETS) await send('PUT', `${RULE_SETS_PATH}/${id}`, { rules });
+  for (const id of WATCHES) {
+    await send('PUT', `${WATCHES_PATH}/${id}`, { ruleSet: 'kept', callbackUrl });
+    await send('POST', `${WATCHES_PATH}/${id}/members`, {
+      add: [`0x${'1'.repeat(40)}`, { account: chain.holder, ref: 'member-2' }],
+    });
+  }
   return {
     checkId: await send('POST', CHECK_PATH, { account: chain.holder, rules, async: true }),
     batchId: await send('POST', BATCH_PATH, { entries: [chain.holder, chain.stranger], rules }),
