@@ -105,7 +105,7 @@ it.each<[string, object, string[]]>([
       function: 'function f(string a, string b, string c, string d) view returns (bool)',
       args: Array(4).fill('x'.repeat(256)),
     },
-    ['/rules/0/args too-long'],
+    ['/rules/0/args function-unsupported'],
   ],
   ['an output that is not there', { ...TIER, returns: 'level' }, ['/rules/0/returns unknown-output']],
   ['the third of two outputs', { ...TIER, returns: '2' }, ['/rules/0/returns unknown-output']],

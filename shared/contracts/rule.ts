@@ -108,6 +108,10 @@ export type SimpleCondition = Exclude<Condition, ComposedCondition>;
 export const simpleRulesOf = (rule: Condition): SimpleCondition[] =>
   isComposedRule(rule) ? rule.rules.flatMap(simpleRulesOf) : [rule];
 
+/** How many rules there are: composed ones, and those inside of them, count like any other. */
+export const countRules = (rules: readonly Condition[]): number =>
+  rules.reduce((count, rule) => count + 1 + (isComposedRule(rule) ? countRules(rule.rules) : 0), 0);
+
 /** By chain id in decimal. */
 const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 

@@ -72,7 +72,7 @@ function validateArguments(
     if (detail !== undefined) add('args', 'malformed', detail, index);
   if (faults.some((detail) => detail !== undefined)) return;
   const call = encodeCall(fn, args, ZERO_ADDRESS);
-  if (!call.ok) add('args', 'too-long', call.detail);
+  if (!call.ok) add('args', 'function-unsupported', call.detail);
 }
 
 /** Only a boolean has an operator and a value by default, and only integers can be ordered. */

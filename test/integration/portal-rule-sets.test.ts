@@ -128,7 +128,14 @@ test('the command refuses a file that is not a rule set and names each fault', a
     fileOf({ rules: [{ ...RULE, chainId: 'x' }] }),
   );
   expect(refused).toMatchObject({
-    exitCode: 2,
+    exitCode: 1,
     value: { error: { code: 'usage-invalid', message: expect.stringContaining('/rules/0/chainId') } },
+  });
+});
+
+test('the command exits with 1 after a wrong command line too, and says that it was wrong', async () => {
+  expect(await admin('app', 'create', '--email', 'dev')).toMatchObject({
+    exitCode: 1,
+    value: { error: { code: 'usage-invalid', message: expect.stringContaining('e-mail address') } },
   });
 });

@@ -6,8 +6,8 @@ import { loadLocalSystem } from './local-system.ts';
 import { openSystem } from './open-system.ts';
 import { makeProgram, type Run } from './program.ts';
 
-/** As the program's help documents them. */
-const EXIT = { failed: 1, usage: 2 };
+/** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the others. */
+const EXIT_FAILED = 1;
 
 /** Moves `--json` and `--data` to the front, because they may stand anywhere. */
 function globalsFirst(args: readonly string[]): string[] {
@@ -29,7 +29,7 @@ function reportFailure(error: unknown, isJson: boolean): void {
   const { code, message } = isUsage
     ? { code: 'usage-invalid', message: messageOf(error) }
     : describeError(error);
-  process.exitCode = code === 'usage-invalid' ? EXIT.usage : EXIT.failed;
+  process.exitCode = EXIT_FAILED;
   if (isUsage && !isJson) return;
   process.stderr.write(isJson ? `${JSON.stringify({ error: { code, message } })}\n` : `admin: ${message}\n`);
 }

@@ -58,8 +58,7 @@ const describeOption = (option: Option): string =>
 const EXIT_CODES = `
 Exit codes:
   0  done
-  1  refused, not found, or the system cannot be reached; the message says which
-  2  the command line, or a file that it names, is wrong; nothing was done`;
+  1  refused, not found, the system cannot be reached, or the command line is wrong; the message says which`;
 
 /** The command line, one line per subcommand. `--json` and `--data` may stand anywhere. */
 export function makeProgram(run: Run, print: Print, env: Environment, isJson = false): Command {

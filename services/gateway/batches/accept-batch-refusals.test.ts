@@ -134,6 +134,16 @@ describe('the faults of a batch', () => {
     expect([response.status, (await problemOf(response))['code']]).toEqual([422, 'batch-too-large']);
   });
 
+  it('count the rules inside of composed ones for that', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const inside = Array.from({ length: 99 }, () => ({ type: 'NATIVE', chainId: 1 }));
+    const rules = [{ type: 'ALL', roleId: 'holder', rules: inside }];
+    const accepted = await gateway.postBatch(linesOf({ rules }, accountsOf(10_000)), NDJSON);
+    const refused = await gateway.postBatch(linesOf({ rules }, accountsOf(10_001)), NDJSON);
+    expect([accepted.status, refused.status]).toEqual([202, 422]);
+    expect((await problemOf(refused))['code']).toBe('batch-too-large');
+  });
+
   it('tell of a malformed idempotency key', async () => {
     const gateway = await start();
     const response = await gateway.postBatch(

@@ -8,6 +8,7 @@ import {
 } from '#shared/contracts/batch.ts';
 import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
+import { countRules } from '#shared/contracts/rule.ts';
 import { boundResults } from '../domain/bound-result.ts';
 import { cutParts, type Part, type PartCutter } from '../domain/cut-parts.ts';
 import { invalidBody } from '../problem.ts';
@@ -17,7 +18,7 @@ import { canonicalEntry, validateEntry } from './validate-entry.ts';
 /** Faults that one answer lists. */
 const FAULTS_MAX = 100;
 export const RULES_BYTES_MAX = 256 * 1024;
-/** Entries times rules: the largest cost of judging a batch. */
+/** Entries times rules, those inside of composed rules counted too: the largest cost of judging a batch. */
 const JUDGEMENTS_MAX = 1_000_000;
 /** The members of a part's message beside its entries and rules. */
 const MESSAGE_BYTES = 16 * 1024;
@@ -44,6 +45,7 @@ export type BatchCollector = {
 /** The measures of a batch's entries, once its rules are known. */
 type Measures = {
   readonly common: ValidCheck;
+  readonly ruleCount: number;
   readonly cutter: PartCutter;
   readonly readsOf: ReturnType<typeof makeReadCounter>;
   readonly resultBytesOf: ReturnType<typeof boundResults>;
@@ -100,8 +102,8 @@ export function collectBatch({
       const validated = validateEntry(value, ['entries', index]);
       if (!validated.ok) note(validated.faults);
       if (!validated.ok || !measures) return;
-      if (entryCount * measures.common.rules.length > JUDGEMENTS_MAX)
-        throw invalidBody([batchTooLarge(measures.common.rules.length)]);
+      if (entryCount * measures.ruleCount > JUDGEMENTS_MAX)
+        throw invalidBody([batchTooLarge(measures.ruleCount)]);
       const { entry } = validated;
       const reads = measures.readsOf(entry);
       if (reads > ENTRY_READS_MAX) {
@@ -124,6 +126,7 @@ export function collectBatch({
 function measure(common: ValidCheck, rulesBytes: number): Measures {
   return {
     common,
+    ruleCount: countRules(common.rules),
     readsOf: makeReadCounter(common.rules, ENTRY_READS_MAX),
     resultBytesOf: boundResults({
       roleIds: common.rules.map(({ roleId }) => roleId),
