@@ -110,6 +110,17 @@ test('a repeated request publishes what the first one wrote and could not publis
   expect(published).toMatchObject([{ memberId: 'm0' }]);
 });
 
+test('the same wallet in lower case changes nothing, another wallet does', async () => {
+  const { changeMembers, stored } = aView();
+  const add = (account: string) => changeMembers(WRITE, { add: [{ account, ref: 'm0' }], remove: [] });
+  await add(ACCOUNT);
+  const first = stored.get('m0');
+  await add(ACCOUNT.toLowerCase());
+  expect(stored.get('m0')).toBe(first);
+  await add(`0x${'11'.repeat(20)}`);
+  expect(stored.get('m0')).toMatchObject({ account: `0x${'11'.repeat(20)}`, version: NOW + 1 });
+});
+
 test('the last record of a member on the topic is the newest version', async () => {
   const { changeMembers, stored } = aView();
   await changeMembers(WRITE, { add: entries(1), remove: [] });

@@ -227,7 +227,7 @@ function withWallets(
   };
   if (before !== undefined && before.removedAt === undefined) {
     const { account: one, accounts: many, vaults: cold, ...rest } = before;
-    const same = JSON.stringify([one, many, cold]) === JSON.stringify([account, accounts, vaults]);
+    const same = textOfWallets([one, many, cold]) === textOfWallets([account, accounts, vaults]);
     return same ? undefined : { ...rest, ...wallets, walletsAt: at };
   }
   return {
@@ -246,6 +246,9 @@ function withWallets(
     errors: [],
   };
 }
+
+/** A checksum makes no other wallet, and the check of a replaced member would cost quota. */
+const textOfWallets = (wallets: readonly unknown[]): string => JSON.stringify(wallets).toLowerCase();
 
 /** Whether no check has published the member as it is now. */
 const isUnchecked = ({ removedAt, checkedAt, walletsAt }: WatchMember): boolean =>
