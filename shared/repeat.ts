@@ -10,7 +10,7 @@ export type RepeatOptions = {
 export type Repetition = AsyncDisposable & {
   /** Runs once now, in addition; never throws. */
   readonly run: () => Promise<void>;
-  /** Starts no further run; the same as disposal, for an owner that is disposed synchronously. */
+  /** Starts no further run, as disposal does; for an owner that is disposed synchronously. */
   readonly stop: () => void;
 };
 

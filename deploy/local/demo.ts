@@ -19,7 +19,7 @@ export type DemoSystem = Pick<ReadyLine, 'gateways' | 'app'> & {
   readonly chain: NonNullable<ReadyLine['chain']>;
 };
 
-/** The check that the demo makes: tokens that the holder has, and one that it has not. */
+/** The check of the demo: tokens that the holder has, and a token that it lacks. */
 export const demoCheck = ({ chain }: DemoSystem) => ({
   account: chain.holder,
   rules: [

@@ -6,7 +6,7 @@ import { LOCAL_CHAIN_ID } from './chain.ts';
 export type LocalChains = { readonly file: string; readonly hasDemoChain: boolean };
 
 /**
- * The chain file that the services read: the user's, or one that names the demo chain alone.
+ * The chain file that the services read: the user's, or a file with the demo chain alone.
  *
  * @throws Error that names the file and everything that is wrong in it.
  */

@@ -24,7 +24,7 @@ type FleetOptions = {
 };
 
 export type Fleet = AsyncDisposable & {
-  /** @throws the member's first start's error; whatever else is being started is given up then. */
+  /** @throws the error of the member's first start; other starts are given up then. */
   start(member: Member): Promise<Supervised>;
   processes(): SystemFile['processes'];
 };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Above this, a client socket of the system may hold a port that nobody listens on. */
+/** Above this, a client socket of the system may hold a port on which no process listens. */
 export const STABLE_PORT_MAX = 32_767;
 
 /** Free ports for tests are looked for from here to 24 999: below every client socket's, and those of whole systems. */

@@ -22,7 +22,7 @@ const DEMO_LIMITS = {
 export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {
   await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });
   await applyTopics(system.kafka.admin, ALL_TOPICS);
-  // Without a result-store nobody else would do it, and the demo app needs its views.
+  // Without a result-store no process would do it, and the demo app needs its views.
   if (!(await makeViewsWhole({ ...system, now: system.clock.now }))) await waitUntilWhole(system.views);
   await createApp(system, {
     email: 'demo@localhost',

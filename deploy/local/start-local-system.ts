@@ -18,7 +18,7 @@ import { waitUntilReady } from './wait-until-ready.ts';
 
 export type LocalSystem = AsyncDisposable & { readonly ready: ReadyLine };
 
-/** For those who do harm on purpose: parts and processes of this system that are not as usual. */
+/** For fault injection: parts and processes of this system that differ from the usual ones. */
 export type Adaptation = {
   /** Programs to start instead of a part, at first and again. */
   readonly part?: (member: Member) => Member;
@@ -30,7 +30,7 @@ export type Adaptation = {
  * Brings the whole system up and returns when it is ready: every `/readyz` answers 200.
  *
  * Infrastructure together, then topics, views and the demo app, then the services together. Its disposal stops
- * them in the opposite order. Whatever ends the start early, nothing of it is left running.
+ * them in the opposite order. If the start ends early, it leaves no process running.
  *
  * @throws Error in words for a person: the directory has a system already, ports in use, data of something else,
  * a part that does not come up.

@@ -58,7 +58,7 @@ export async function supervise(part: Part, dependencies: SuperviseDependencies)
   const start = async (): Promise<Running> => {
     try {
       const started = await part.start({ signal, onSpawn: setPid });
-      // The stop came while it was starting, so nobody else will end it.
+      // The stop came while it was starting, so no other code will end it.
       if (signal.aborted) await started.stop();
       signal.throwIfAborted();
       return started;

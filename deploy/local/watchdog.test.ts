@@ -68,7 +68,7 @@ test('a terminal’s Ctrl-C does not end it before its work is done', async () =
 
 /**
  * The kernel tells which signals a process catches, SIGHUP in bit 0 (proc(5)). Node catches the other two from its
- * beginning, to restore the terminal, so SIGHUP is the one that shows that the watchdog's own code has run.
+ * beginning, to restore the terminal, so SIGHUP shows that the watchdog's own code has run.
  */
 async function untilItCatchesSignals(pid: number): Promise<void> {
   for (let poll = 0; poll < 4_000; poll++) {

@@ -1,4 +1,4 @@
-// A process of its own that outlives a starter which was killed -9: its stdin ends then, and it ends what the
+// A separate process that outlives a starter killed by SIGKILL: its stdin ends then, and it ends the processes that the
 // starter had started. Lines on stdin: `+ PID service`, `+ PID infrastructure`, `- PID`.
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 type Kind = 'service' | 'infrastructure';
 
 /**
- * Everything is gone within 5 s of the starter's death. Services first, because what they still want to write
- * goes to the infrastructure:
+ * Everything has ended within 5 s of the starter's death. Services end first, because their last writes go to the
+ * infrastructure:
  *
  * | at most after | services | infrastructure |
  * |---|---|---|

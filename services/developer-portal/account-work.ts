@@ -110,7 +110,7 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
           await apps.remove(actor, clientId).catch(ignoreNotFound);
       };
       await removeApps();
-      // What this misses gives no access: a membership is older than an account that is made again.
+      // A membership that this misses gives no access: it is older than a new account under the same address.
       for (const { clientId } of await clientApps.listShared(accountId))
         await apps
           .changeMembers(actor, clientId, 'member-left', removeMember(accountId), accountId)

@@ -22,7 +22,7 @@ test('an owner may use every operation on an app, and the list names no other op
   expect(allowedOperations('owner')).toEqual(ofApp.map(([id]) => id));
 });
 
-test('every operation that a page asks about exists, and is one that some role may not use', () => {
+test('every operation that a page asks about exists, and some role may not use it', () => {
   const folder = join(__dirname, 'page/pages');
   const pages = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
   const menu = /const SECTIONS = \[([\s\S]*?)\n\];/.exec(

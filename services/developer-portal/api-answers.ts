@@ -186,7 +186,7 @@ export const TryOptions = z
     ),
     /** Where developers reach the gateway. */
     gatewayUrl: z.string(),
-    /** On a system with a demo chain: a wallet that holds its tokens, one that does not, and the tokens. */
+    /** On a system with a demo chain: a wallet with its tokens, a wallet without, and the tokens. */
     demo: z
       .object({
         chainId: z.number().int().positive(),

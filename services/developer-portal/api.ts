@@ -253,7 +253,7 @@ export const IdempotencyKey = z.uuid();
 /** A part of a path that names something. Rule sets may have a dot in their id. */
 export const PathId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/);
 export const RuleSetsQuery = z.strictObject({ after: z.string().regex(RULE_SET_ID).optional() });
-/** A rule set as the gateway takes it, and the version that it replaces: 0 for one that is to be new. */
+/** A rule set as the gateway takes it, and the version that it replaces: 0 for a new rule set. */
 export const RuleSetDraft = z
   .strictObject({
     /** Validated by the rules of the gateway, with every fault by its pointer inside. */

@@ -30,7 +30,7 @@ export type GatewayAnswer = {
 /**
  * Sends a request to the gateway, which treats a repetition with the same idempotency key as the same request.
  *
- * @throws Problem `gateway-unavailable` if no complete answer came in time, and what the body throws
+ * @throws Problem `gateway-unavailable` if no complete answer came in time, and errors of the body
  */
 export async function askGateway(
   fetch: typeof globalThis.fetch,
@@ -44,7 +44,7 @@ export async function askGateway(
         ...(post && { 'content-type': post.contentType, 'idempotency-key': post.idempotencyKey }),
         ...(waitS !== undefined && { prefer: `wait=${waitS}` }),
       },
-      // Node's fetch sends what an iterable yields, and waits while the gateway takes no more.
+      // Node's fetch sends the chunks of an iterable, and waits while the gateway takes no more.
       ...(post && { body: post.body as NonNullable<RequestInit['body']> }),
       ...(post && typeof post.body !== 'string' && { duplex: 'half' }),
       redirect: 'error',

@@ -111,7 +111,7 @@ test('the entries that could not be read are listed with their reasons', async (
   expect(entries[0]?.errors).toEqual(lineOf(2).errors);
 });
 
-test('the options have the limits of the tier and what is left of the month', async () => {
+test('the options have the limits of the tier and the rest of the monthly quota', async () => {
   expect(await makeHandlers().readBatchOptions(call(undefined))).toEqual({
     limits: { entries: 1_000, unfinished: 2 },
     month: { name: '2026-11', used: 7, quota: 10_000 },

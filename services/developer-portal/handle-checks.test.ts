@@ -33,7 +33,7 @@ const CHECKS = [
   }),
   aCheck('a', { request: { partition: 3, offset: 17 }, waitedMs: 2, storedMs: 7 }),
 ];
-/** A request as it stands in its topic. */
+/** A request as its topic has it. */
 const parseGolden = () =>
   CheckRequested.parse(JSON.parse(readFileSync('test/contract/golden/check.requested.bulk.v1.json', 'utf8')));
 

@@ -172,7 +172,7 @@ const isLive = ({ deletedAt }: Pick<Account | ClientApp, 'deletedAt'>): boolean 
 
 const ID = /^(acc|app)_[0-9a-f]{1,64}$/;
 
-/** What a text names exactly, on the first page: found at once, however many documents there are. */
+/** The document with this id or address, for the first page: one look-up, however many documents there are. */
 async function findExactly<D extends Account | ClientApp>(
   read: (id: string) => Promise<D | undefined>,
   text: string,

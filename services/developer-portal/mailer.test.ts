@@ -13,7 +13,7 @@ const aMessage = (over: Partial<Message> = {}): Message => ({
   ...over,
 });
 
-/** A mailer that retries at once, and what it counted and logged. */
+/** A mailer that retries at once, with its counts and log lines. */
 function setUp(url: string) {
   const mails = new Counter({
     name: 'mails',

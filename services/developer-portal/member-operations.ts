@@ -101,7 +101,7 @@ export const MEMBER_OPERATIONS = {
     method: 'post',
     path: '/api/invitations/read',
     access: 'session',
-    summary: 'Read what an invitation is to',
+    summary: 'Read the app and the role of an invitation',
     body: InvitationToken,
     status: 200,
     answer: z

@@ -34,7 +34,7 @@ const bodyOf = (watchId: string, over: object = {}) =>
 
 type Stored = { ids?: string[]; bodies?: Record<string, string>; deliveries?: DeliveryView[] };
 
-/** A reader over these ids, newest first, with what it has asked for. */
+/** A reader over these ids, newest first, with its requests. */
 function readerOf({ ids = [], bodies = {}, deliveries = [] }: Stored, member = aMember()) {
   const asked = { bodies: 0, sinceMs: 0 };
   const reader = makeReadWatchEvents({

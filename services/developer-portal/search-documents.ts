@@ -1,6 +1,6 @@
 import type { DocumentScan } from '#shared/redis/versioned-documents.ts';
 
-/** A search ends its page when it has found this many, or more by what one step brings. */
+/** A search ends its page after the step in which it has found this many. */
 const FOUND_COUNT = 100;
 /** Steps of one page, of about 100 documents each. */
 const STEPS_MAX = 50;

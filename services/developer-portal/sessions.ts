@@ -9,7 +9,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** Opening another ends the oldest. An account has rarely more than one for each browser. */
 const SESSIONS_OF_ACCOUNT_MAX = 50;
-/** The part of a token's digest that names its session; nobody can make a cookie of it. */
+/** The part of a token's digest that names its session; it cannot be turned into a cookie. */
 const ID_CHARS = 32;
 
 /** KEYS: session. ARGV: idle time in ms. A read extends the session, but never beyond its maximum lifetime. */

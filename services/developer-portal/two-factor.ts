@@ -36,7 +36,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;
 
-/** What an authenticator app is given. */
+/** The set-up data of an authenticator app. */
 export type TwoFactorSetup = { readonly secret: string; readonly uri: string; readonly qr: QrDrawing };
 
 export type TwoFactorWork = {

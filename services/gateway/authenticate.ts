@@ -6,7 +6,7 @@ import { retryAfter } from '#shared/http/retry-after.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import { Problem } from './problem.ts';
 
-/** Who is calling: a client app by one of its live keys. */
+/** The caller: a client app by one of its live keys. */
 export type Caller = { readonly app: AppAccess; readonly keyId: string };
 
 /** One answer for all, so that it tells nothing about which keys exist. */

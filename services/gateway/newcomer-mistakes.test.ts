@@ -1,4 +1,4 @@
-// What newcomers get wrong. The answer alone must say how to put it right: each text below is in its detail.
+// Mistakes of newcomers. The answer alone must say how to correct them: its detail has the text below.
 import { A_CHECK, API_KEY } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
@@ -36,7 +36,7 @@ test.each<[string, Record<string, string>, string]>([
   ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'content-type: application/json'],
   ['a compressed body', { 'content-encoding': 'gzip' }, 'without a content-encoding'],
   ['an idempotency key with spaces', { 'idempotency-key': 'a b' }, 'visible ASCII characters'],
-])('the answer to %s says what header is right', async (_, headers, words) => {
+])('the answer to %s names the right header', async (_, headers, words) => {
   expect(await detailOf(A_CHECK, headers)).toContain(words);
 });
 
@@ -66,7 +66,7 @@ test.each<[string, Change, string]>([
   ['a path as callback', { callbackUrl: '/hook' }, 'Write it like https://example.com/hooks'],
   ['a callback on this machine', { callbackUrl: 'https://localhost/' }, 'reachable from the public internet'],
   ['another block tag', { consistency: { blockTag: 'pending' } }, 'must be one of latest, safe, finalized'],
-])('the answer to %s says what body is right', async (_, change, words) => {
+])('the answer to %s describes the right body', async (_, change, words) => {
   expect(await detailOf({ ...A_CHECK, ...change })).toContain(words);
 });
 
@@ -113,7 +113,7 @@ test.each<[string, Change, string]>([
     { type: 'ANY', roleId: 'x', conditions: [ERC20] },
     'known: type, rules',
   ],
-])('the answer to %s says what rule is right', async (_, rule, words) => {
+])('the answer to %s describes the right rule', async (_, rule, words) => {
   expect(await detailOf({ ...A_CHECK, rules: [rule] })).toContain(words);
 });
 

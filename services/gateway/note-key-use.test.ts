@@ -16,7 +16,7 @@ describe('the last use of a key', () => {
     expect(written).toEqual(['app_1 key_1 0', 'app_1 key_1 60000', 'app_1 key_2 61000']);
   });
 
-  it('is written again after a failure, which nobody hears of', async () => {
+  it('is written again after a failure, which is not reported', async () => {
     let calls = 0;
     const noteKeyUse = makeNoteKeyUse({
       note: () => {

@@ -64,7 +64,7 @@ export const CHECK_EXAMPLES = {
     },
   },
   composed: {
-    summary: 'One role for a combination of rules, over several wallets and what is delegated to them',
+    summary: 'One role for a combination of rules, over several wallets and their delegated vaults',
     value: {
       accounts: [ACCOUNT, '0x8617E340B3D01FA5F11F306F4090FD50E238070D'],
       vaults: ['0xde709f2102306220921060314715629080e2fb77'],

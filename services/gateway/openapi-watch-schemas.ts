@@ -11,7 +11,7 @@ const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 export const Id = z.string().regex(RULE_SET_ID);
 const Instant = z.iso.datetime();
 
-/** Who an event is about. */
+/** The member that an event is about. */
 const Member = {
   account: z.string().optional(),
   accounts: z.array(z.string()).optional(),

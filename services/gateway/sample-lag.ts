@@ -19,7 +19,7 @@ import type { IssuedLane } from './request-ids.ts';
 /** The fair partitioner needs the lag of the lanes within a second; the other groups are for dashboards, scraped every 15 s. */
 const LANE_INTERVAL_MS = 1_000;
 const OTHERS_INTERVAL_MS = 15_000;
-/** While nobody asks for the lag of a lane and there is none, the lanes are sampled only every so many intervals. */
+/** A lane without lag for which no request asks is sampled only once in this many intervals. */
 const IDLE_INTERVALS = 5;
 
 const LANE_TOPICS: Readonly<Record<IssuedLane, TopicSpec>> = { ...LANES, batch: checkRequestedBatch };

@@ -118,7 +118,7 @@ describe('the server', () => {
     expect(statusesOf(heard)).toEqual(['200', '404', '200']);
   });
 
-  it('takes a chunked body, and refuses one that grows beyond the bound while it is still being sent', async () => {
+  it('takes a chunked body, and refuses a body that grows beyond the bound while it is still being sent', async () => {
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
     const good = await talk(post('transfer-encoding: chunked\r\n', `${chunk(CHECK)}0\r\n\r\n`));
     expect(statusesOf(good)).toEqual(['202']);

@@ -49,7 +49,7 @@ describe('a valid check', () => {
     });
   });
 
-  it('is the same as another exactly where the validated values are equal', () => {
+  it('equals another fingerprint exactly if the validated values are equal', () => {
     const canonical = (body: unknown): string => {
       const validation = validateCheck(body, RULES);
       return validation.ok ? validation.check.canonical() : 'invalid';

@@ -121,7 +121,7 @@ describe('a valid check', () => {
     expect(validCheck(check({ proof: false })).proof).toBeUndefined();
   });
 
-  it('is the same as another exactly where the validated values are equal', () => {
+  it('equals another fingerprint exactly if the validated values are equal', () => {
     const canonical = (body: unknown) => validCheck(body).canonical();
     const composed = { ...ALL, rules: [LEAF, { type: 'NONE', rules: [ERC20] }] };
     expect(canonical(withRule({ rules: composed.rules, roleId: 'r', type: 'ALL' }))).toBe(

@@ -22,16 +22,16 @@ type Dependencies = {
 };
 
 /**
- * Tells an app that asked for it when it has used up 80 % and 100 % of its month.
+ * Sends an alert to an app with an alert URL when it has used 80 % and 100 % of its monthly quota.
  *
- * The alert is stored, published and marked, in this order. What is repeated after a crash has the same id and the same
- * bytes, and the dispatcher delivers an id once.
+ * The alert is stored, published and marked, in this order. An alert that is repeated after a crash has the same id and
+ * the same bytes, and the dispatcher delivers an id once.
  *
  * @throws ServiceError if Redis or the broker is away: the next total tries it again
  */
 export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<void> {
   return async function alertQuota({ clientId, month, monthTotal, asOf }) {
-    // Totals of an ended month come in its last minutes: nobody can act on them any more.
+    // Totals of an ended month come in its last minutes: it is too late to act on them.
     if (monthTotal === 0 || Date.parse(asOf) >= alertEndsAt(month)) return;
     const app = await deps.clientApps.read(clientId);
     if (app?.alertUrl === undefined || app.deletedAt !== undefined) return;

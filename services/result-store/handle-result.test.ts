@@ -43,7 +43,7 @@ test('the first result wins, and a later copy is told as well', async () => {
   expect(events.slice(2)).toEqual(['save for results:g1', 'copy']);
 });
 
-test('nobody is told of a check that nobody waits for', async () => {
+test('no gateway is notified of a check that none waits for', async () => {
   const { handle, events } = makeStore();
   await handle(aResult({ delivery: { mode: 'poll' } }));
   expect(events).toEqual(['save for nobody', 'first']);

@@ -55,7 +55,7 @@ test('a watch without quota is paused with the reason, and nothing more is asked
   expect(world.published).toHaveLength(2);
 });
 
-test('a deleted app has nothing asked for, and its error stops nobody else', async () => {
+test('no check is requested for a deleted app, and its error stops no other app', async () => {
   const world = makeWorld({ isAppGone: true });
   expect(await world.askChecks(asked(1))).toBe(false);
   expect(world.published).toEqual([]);

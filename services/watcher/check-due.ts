@@ -78,7 +78,7 @@ export function makeCheckDue(deps: Dependencies) {
   return async function checkDue(): Promise<void> {
     const nowMs = deps.now();
     const own = deps.partitions.filter(deps.isOwned);
-    // One look at all of them, in one command of the client: mostly nobody is due.
+    // One command for all of them: mostly no member is due.
     const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
     for (const [index, partition] of own.entries())
       if ((dueAtMs[index] ?? Infinity) <= nowMs) await checkPartition(partition, nowMs);

@@ -53,7 +53,7 @@ export function makePublishChanges({ publish, results, members, watches, now }: 
 
   const publishMember = async (watch: Watch | undefined, member: WatchMember): Promise<void> => {
     await publish(watchMember, member);
-    // A watch that is gone tells nobody.
+    // A deleted watch sends nothing.
     if (member.event && watch) await publishEvent(watch, member.event);
     if (!(await members.markSent(member))) await publishNewer({ members, publish }, member);
   };

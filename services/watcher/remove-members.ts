@@ -4,7 +4,7 @@ import type { PublishChanges } from './publish-changes.ts';
 
 /** Members that leave at a time, with one round of the watches. */
 const COUNT_MAX = 1_000;
-/** Members that leave at once: what one command to Redis carries, so that no other command waits behind. */
+/** Members removed by one command to Redis; a bound, so that other commands do not wait long. */
 const CHUNK = 128;
 
 type Dependencies = {

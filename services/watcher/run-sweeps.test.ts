@@ -63,7 +63,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
   return Object.assign(world, { runSweeps });
 }
 
-test('a sweep whose parts are not answered ends within 15 minutes, with what was read', async () => {
+test('a sweep with unanswered parts ends within 15 minutes, with the answers that came', async () => {
   const world = makeWorld({ revocations: new Map([['gold', 1]]) });
   await world.runSweeps();
   await waitUntil('the parts that may wait', async () => world.asked === 3);

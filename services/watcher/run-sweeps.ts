@@ -17,7 +17,7 @@ import type { Logger } from '#shared/telemetry/log.ts';
 import { type AskChecks, rulesNameOf } from './ask-checks.ts';
 import { exceedsShare } from './domain/exceeds-share.ts';
 
-/** A sweep ends then, whatever was not read. */
+/** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
 /** A settlement that was not carried out is published again. */
 const SETTLE_AGAIN_MS = 60_000;

@@ -24,15 +24,15 @@ import type { PublishChanges } from './publish-changes.ts';
 import type { RemoveMembers } from './remove-members.ts';
 import { beginSweep } from './run-sweeps.ts';
 
-/** The contracts to follow are said again this often: Redis may have lost them. */
+/** The contracts to follow are written again this often: Redis may have lost them. */
 const FOLLOW_AGAIN_MS = 30_000;
-/** A watch that nothing else makes due is seen to this often: what it relies on may have been lost. */
+/** A watch is processed at least this often, because an announcement or a due time may have been lost. */
 const TEND_AGAIN_MS = 30_000;
-/** A watch that could not be seen to, or whose end goes on, is seen to again then. */
+/** A watch that could not be processed, or whose deletion continues, is processed again after this time. */
 const TEND_SOON_MS = 2_000;
-/** Watches of a partition that are seen to in one round. */
+/** Watches of a partition that are processed in one round. */
 const WATCHES_MAX = 1_000;
-/** Watches without a due time are looked for this often. */
+/** Watches without a due time are searched this often. */
 const FILL_MS = 60_000;
 /** How long after a release held roles are not announced: the release is still being carried out. */
 const RELEASE_MS = 30_000;
@@ -59,7 +59,7 @@ type Dependencies = {
 
 type Held = Omit<HeldRole, 'heldAt'>;
 
-/** What metrics tell of a watch. */
+/** The figures of a watch for the metrics. */
 type Tended = {
   /** Since when a sweep has been due and not begun, epoch ms. */
   readonly dueSinceMs: number | undefined;

@@ -41,8 +41,9 @@ type Refusal = {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Express middleware: passes on requests of accounts that hold the roles. Denied is 403. What could not be read, or
- * asked, is 503 with `Retry-After`, never 403. Any other failure, such as a wrong API key, goes to `next(error)`.
+ * Express middleware: passes on requests of accounts that hold the roles. Denied is 403. An undetermined role, or an
+ * unreachable Rolecall, is 503 with `Retry-After`, never 403. Any other failure, such as a wrong API key, goes to
+ * `next(error)`.
  *
  * @example
  * app.get('/vip', requireRole({ client: rolecall, account: (request) => request.user.wallet, rules }), handler);

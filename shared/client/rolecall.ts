@@ -159,7 +159,7 @@ export class Rolecall {
   }
 }
 
-/** Whatever is not a result must not look like one that grants nothing. */
+/** An answer that is no result must not look like a result that grants nothing. */
 function parseResult(response: ApiResponse): CheckResult {
   const result = parseAnswer(response);
   const { requestId, status, roles, errors } = result as Partial<CheckResult>;

@@ -47,7 +47,7 @@ export type Transport = {
 };
 
 const TIMEOUT_MS = 30_000;
-/** One attempt has this share of the call's time, so that one that hangs leaves time for others. */
+/** One attempt has this share of the call's time, so that a hanging attempt leaves time for others. */
 const ATTEMPT_SHARE = 0.4;
 const ATTEMPT_MS_MIN = 500;
 /** Bounds the loop; the call's time ends it long before. */

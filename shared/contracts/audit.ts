@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTopic } from './topic.ts';
 
-/** One write by an operator or a developer: who did what to what. Never a secret. */
+/** One write by an operator or a developer: actor, action and subject. Never a secret. */
 export const Audit = z.object({
   accountId: z.string(),
   /** The client app that it was done to, if any. */

@@ -24,7 +24,7 @@ export const BATCH_LIMITS = {
 export const BatchEntry = Wallets.extend({ ref: z.string().max(128).optional() });
 export type BatchEntry = z.infer<typeof BatchEntry>;
 
-/** Who learns of a batch: a client that polls, a client with a callback, or the watcher. */
+/** The receiver of a batch's results: a client that polls, a client with a callback, or the watcher. */
 export const BatchDelivery = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('poll') }),
   z.object({ mode: z.literal('webhook'), callbackUrl: z.string() }),

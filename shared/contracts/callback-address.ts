@@ -46,8 +46,8 @@ const IPV4_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
 ];
 
 /**
- * IPv6 that is refused with a reason of its own. The first match counts. What is not here and not in 2000::/3,
- * the only block that IANA has ever given out as global unicast, is refused as reserved.
+ * IPv6 blocks that are refused, each with its reason. The first match counts. An address outside of this list and of
+ * 2000::/3, the only block that IANA has assigned as global unicast, is refused as reserved.
  */
 const IPV6_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
   [block('::/128'), 'unspecified'],
@@ -117,7 +117,7 @@ const isStrictAddress = (text: string): boolean =>
  * Judges an IP address in text form, as a resolver or a socket gives it (an IPv6 zone is refused).
  *
  * An address inside `allowed` passes; an IPv4-mapped one passes if its IPv4 address is inside. Everything else
- * that is not global unicast is refused, so a block nobody thought of is refused too.
+ * that is not global unicast is refused, so an unlisted block is refused too.
  *
  * @returns the reason of the refusal, or `undefined` if the address may be dialled.
  *

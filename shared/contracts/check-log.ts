@@ -29,7 +29,7 @@ export type LoggedCheck = {
   readonly roleTags: readonly string[];
   /** The position of the request in the topic of its lane; absent for a check of an older version. */
   readonly request?: { readonly partition: number; readonly offset: number };
-  /** From acceptance to the beginning of the evaluation; absent for one that was given up, or of an older version. */
+  /** From acceptance to the beginning of the evaluation; absent for a check that was given up, or of an older version. */
   readonly waitedMs?: number;
   /** From acceptance to the stored result; absent where the log was rebuilt. */
   readonly storedMs?: number;

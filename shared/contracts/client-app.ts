@@ -106,7 +106,7 @@ export type AppLimits = z.infer<typeof AppLimits>;
 /** Keys that an app's document may hold, revoked and expired ones included: it stays below a message's largest size. */
 export const KEYS_MAX = 1_200;
 
-/** What a member of an app's team may do; the app's own account may do everything. */
+/** The role of a member of an app's team; the owner's account may do everything. */
 export const MemberRole = z.enum(['viewer', 'developer', 'admin']);
 export type MemberRole = z.infer<typeof MemberRole>;
 
@@ -145,7 +145,7 @@ export const ClientApp = z.object({
   scopeRequestedAt: z.iso.datetime().optional(),
   suspended: z.boolean(),
   /**
-   * As they were when the app was made. The account's own limits are the ones that count, so that one write changes
+   * As they were when the app was made. The account's own limits decide, so that one write changes
    * those of all its apps; these hold only where the view has no such account.
    */
   limits: AppLimits,

@@ -10,7 +10,7 @@ export const CONSUMER_GROUPS = {
   watches: 'result-store.watches',
   watchMembers: 'result-store.watch-members',
   audit: 'result-store.audit',
-  /** Whoever owns a partition of it owns that partition of the members. */
+  /** The owner of a partition of it owns that partition of the members. */
   members: 'watcher',
   transfers: 'watcher.transfers',
   webhooks: 'webhook-dispatcher',

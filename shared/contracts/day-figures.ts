@@ -100,8 +100,8 @@ export function countCheck(
 }
 
 /**
- * Whose fault it is that a rule could not be read. What another try will not change is about the rule: its contract or
- * its block. So is a minimum block that the chain has not reached.
+ * Counts unread rules by cause. An error that another try will not change is the client's: its contract or its block. So
+ * is a minimum block that the chain has not reached.
  */
 function causesOf(
   errors: readonly { readonly code?: string | undefined; readonly retryable?: boolean | undefined }[],
@@ -120,8 +120,8 @@ const roleTagsOf = (roleIds: readonly string[]): string[] =>
   [...new Set(roleIds)].slice(0, LOGGED_ROLES_MAX).map(roleTagOf);
 
 /**
- * What the results of a part add to the day of their batch. An entry counts once for each role, and how long it took
- * does not count: it waits for single checks.
+ * The figures that the results of a part add to the day of their batch. An entry counts once for each role. Its duration
+ * does not count, because it waits for single checks.
  *
  * @example
  * countPart(part).figures; // { 'batch.completed': 500, granted: 120, denied: 380 }

@@ -19,7 +19,7 @@ export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /**
- * The fault of a member that nobody knows. Its detail is a predicate, and names the members that would be right.
+ * The fault of an unknown member. Its detail is a predicate, and names the members that would be right.
  *
  * @param known the members of the object that holds it, where that is certain
  * @example

@@ -47,7 +47,7 @@ const NOT_ABSOLUTE = 'This is not an absolute URL.';
 const HOSTS_ALLOWED = 'It must be reachable from the public internet.';
 const SUCH_AS = 'Write it like https://example.com/hooks.';
 
-/** Everything that is wrong, so that nobody fixes one thing only to be told of the next. */
+/** Every fault, so that the client can fix all of them at once. */
 function refusalsOf(url: URL, text: string, { allowHttp, allowedCidrs }: CallbackPolicy): string[] {
   // Of `localhost:3000/hook` the URL parser takes "localhost" for the scheme; its other parts mean nothing then.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

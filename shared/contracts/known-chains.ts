@@ -1,4 +1,4 @@
-/** Facts of public chains that do not depend on the operator, who adds URLs only. */
+/** Facts of public chains that do not depend on the operator. */
 export type KnownChain = {
   readonly chainId: number;
   readonly name: string;

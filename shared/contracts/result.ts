@@ -101,7 +101,7 @@ export const RuleFault = z.object({
   retryable: z.boolean(),
   chainId: z.number().int().positive(),
   contractAddress: z.string().optional(),
-  /** JSON pointer of the rule inside of a composed one that left it open, such as `/rules/0/rules/2`. */
+  /** JSON pointer of the nested rule that left a composed rule open, such as `/rules/0/rules/2`. */
   path: z.string().optional(),
 });
 export type RuleFault = z.infer<typeof RuleFault>;

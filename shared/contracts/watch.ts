@@ -81,7 +81,7 @@ export const Watch = z.object({
 });
 export type Watch = z.infer<typeof Watch>;
 
-/** The last verdict on one role of a member, and what follows from it. */
+/** The last verdict on one role of a member, and its consequences. */
 export const MemberRole = z.object({
   id: z.string(),
   /** The last verdict that was sent, or would have been if it had changed anything. */

@@ -37,7 +37,7 @@ const WebhookRetryVersion2 = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
   callbackUrl: z.string(),
-  /** The stored result, byte for byte what every attempt sends. */
+  /** The stored result; every attempt sends these bytes. */
   resultJson: z.string(),
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),

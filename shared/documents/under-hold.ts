@@ -18,7 +18,7 @@ export async function underHold<T>(
     isSure = isSurelyUnwritten(error);
     throw error;
   } finally {
-    // What was written stays written.
+    // A failed release does not undo the write.
     if (isSure) await hold?.release().catch(() => undefined);
   }
 }

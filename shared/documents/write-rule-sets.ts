@@ -118,7 +118,7 @@ export function makeRuleSetWrites(deps: Dependencies) {
   };
 }
 
-/** The rule set is written: nobody must be told that nothing was. */
+/** The rule set is written: the answer must not deny that. */
 function afterTheFact(cause: unknown): never {
   throw new ServiceError('publish-unknown', 'the rule set is written, its audit entry may be missing', {
     cause,

@@ -102,7 +102,7 @@ test('a failure after the first write says that some members may be changed', as
   await expect(change).rejects.toMatchObject({ code: 'publish-unknown' });
 });
 
-test('a repeated request publishes what the first one wrote and could not publish', async () => {
+test('a repeated request publishes the documents that the first one wrote and could not publish', async () => {
   const { changeMembers, published } = aView();
   await changeMembers(WRITE, { add: entries(1), remove: [] });
   published.length = 0;

@@ -18,7 +18,7 @@ const LOCK_MS = 30_000;
 const LOCK_WAIT = { msMax: 3_000, retryMs: 50 } as const;
 /** Members read at a time. */
 const READ_CHUNK = 500;
-/** Members written at a time: what one command to Redis carries, so that none waits behind another. */
+/** Members written by one command to Redis; a bound, so that other commands do not wait long. */
 const WRITE_CHUNK = 128;
 const TRIES_MAX = 20;
 /** A chunk that Redis or the broker does not answer is written again for this long. */

@@ -102,7 +102,7 @@ export function makeWatchWrites(deps: Dependencies) {
     return found;
   };
 
-  /** Before the rule set is read: one that is being deleted is waited for, and then unknown. */
+  /** Before the rule set is read: if it is being deleted, the write waits until it is unknown. */
   const holdRuleSet = ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> =>
     acquireWithin({ ...HOLD_WAIT, otherwise: `the rule set ${id} is being deleted` }, () =>
       deps.ruleSets.hold(clientId, id),
@@ -225,7 +225,7 @@ const versionConflict = (watchId: string) =>
   new ServiceError('version-conflict', `the watch ${watchId} is at another version`);
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
 
-/** The watch is written: nobody must be told that nothing was. */
+/** The watch is written: the answer must not deny that. */
 function afterTheFact(cause: unknown): never {
   throw new ServiceError('publish-unknown', 'the watch is written, its audit entry may be missing', {
     cause,

@@ -19,7 +19,7 @@ export const HTTP_TIMEOUTS_MS = {
   request: 15_000,
   /**
    * How long a connection may rest between requests; Node waits a second more. Longer than a usual load balancer's
-   * idle timeout of 60 s, so that it is never we who close under a request.
+   * idle timeout of 60 s, so that the server never closes a connection under a request.
    */
   keepAlive: 72_000,
 } as const;
@@ -37,7 +37,7 @@ export type HttpServer = AsyncDisposable & {
 export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
-  /** An address that connects may have as many as are free: a visitor who holds on to connections, or a whole proxy. */
+  /** An address may have as many connections as are free: a visitor that keeps connections open, or a whole proxy. */
   readonly connectionsMax: number;
   /** Default `HTTP_TIMEOUTS_MS`. */
   readonly timeoutsMs?: { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };

@@ -53,7 +53,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
 const JSON_ERROR = /^(.+?)(?: in JSON)? at position (\d+)/;
 
 /**
- * What is wrong with a text that `JSON.parse` refused.
+ * Describes why `JSON.parse` refused a text.
  *
  * @example
  * describeJsonError('The body', error); // 'The body is not JSON: Expected double-quoted property name at position 7.'

@@ -150,7 +150,7 @@ function fail({ log, problems, sendProblem }: ServeOptions, response: Response, 
       },
       'bug',
     );
-  // An answer that has begun cannot be taken back: the connection is cut, so that nobody takes half for whole.
+  // An answer that has begun cannot be taken back: the connection is cut, so that no client takes half for whole.
   if (response.headersSent) response.destroy();
   else sendProblem(response, problem);
 }

@@ -27,7 +27,7 @@ const ADMISSION_ARGUMENTS = 9;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
- * it had come alone, and one that fails (a broken key) does not touch the others.
+ * it had come alone, and a failed one (a broken key) does not affect the others.
  *
  * KEYS[1]: marker of the views. Then for each request, all of one client app:
  *

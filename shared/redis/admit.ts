@@ -106,7 +106,7 @@ export type Admission = {
 };
 
 export type Admitter = {
-  /** One round trip, shared by those who ask meanwhile: rate, quota and idempotency claim. Throws ServiceError `store-unavailable`, `view-rebuilding`. */
+  /** One round trip, shared by concurrent callers: rate, quota and idempotency claim. Throws ServiceError `store-unavailable`, `view-rebuilding`. */
   readonly admit: (request: AdmitRequest) => Promise<Admission>;
   /** Says that the broker has the check, so that a replay is answered at once. */
   readonly markPublished: (claim: ClaimRef & { readonly requestId: string }) => Promise<void>;

@@ -16,9 +16,9 @@ type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTime
 
 /**
  * Gathers calls of one kind into few: requests made while a call is unanswered go out together in the next call, in
- * order. An idle caller waits for nobody. Each answer costs Redis the same, but the two processes far less.
+ * order. A lone call does not wait. Each answer costs Redis the same, but the two processes far less.
  *
- * A call ends within `COMMAND_TIMEOUT_MS` of being made; one that has failed by then may still be carried out.
+ * A call ends within `COMMAND_TIMEOUT_MS`; a call that has failed by then may still be carried out.
  *
  * @param ask answers questions in their order; a `ServiceError` in an answer's place is that question's own.
  * @throws ServiceError `overloaded` when too many wait
@@ -36,7 +36,7 @@ export function batchCalls<Q, A>(
   const schedule = (): void => {
     if (isScheduled || isUnanswered || waiting.length === 0) return;
     isScheduled = true;
-    // The next turn of the event loop, so that everybody who asks in this one is in the same call.
+    // The next tick of the event loop, so that all callers of this tick share one call.
     setImmediate(() => {
       isScheduled = false;
       void send();

@@ -83,7 +83,7 @@ export function makeBatchList(redis: Redis): BatchList {
   };
 }
 
-/** What the fields of a stored batch say of it; nothing where there are none. */
+/** The summary in the fields of a stored batch; undefined without fields. */
 export function parseSummary(
   requestId: string,
   field: (name: (typeof FIELDS)[number]) => string | undefined,

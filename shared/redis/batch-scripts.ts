@@ -68,8 +68,8 @@ return 1
  * KEYS: those of a registration, then the month's counter ('' where nothing is charged). ARGV: those of a registration,
  * then the month, and how many checks it may be charged for.
  *
- * A batch that is published again after it was abandoned is charged again for what was refunded: 0 if the month has
- * not so much left.
+ * A batch that is published again after it was abandoned is charged again for the refund: 0 if the rest of the monthly
+ * quota is too small.
  */
 export const BEGIN = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}
 local batch = batchOf(ARGV)
@@ -127,9 +127,9 @@ return #due
 `;
 
 /**
- * KEYS: those of a registration, then lines, index, those who want to hear of the batch, the month's counter, the
+ * KEYS: those of a registration, then lines, index, the reply channels that wait for the batch, the month's counter, the
  * figures of the day and of the hour. ARGV: those of a registration, then part, first index, line count, evaluated at, lines, refund ('0' for
- * none), what to add to the day, and for each role its id and how many entries were granted, denied and undetermined.
+ * none), the day's increments, and for each role its id and how many entries were granted, denied and undetermined.
  *
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether all parts are stored.
  */

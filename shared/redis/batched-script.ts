@@ -27,7 +27,7 @@ type Call = { readonly keys: readonly string[]; readonly args: readonly (string 
  * one command: many of their own cost client and Redis more than the script.
  *
  * Each call must have the same number of keys, at least one, and of arguments; the script must answer (`false` for
- * nothing). A call that fails by its own script fails alone: one who writes everyday and one who rebuilds may share
+ * nothing). A call that fails by its own script fails alone: an everyday write and a rebuild may share
  * a command.
  *
  * @example

@@ -71,10 +71,10 @@ export type BatchProgress = {
 /** Stored batches: result-store writes, the gateway reads. Keys, counts and time to live are decided here. */
 export type Batches = {
   /**
-   * Notes that a batch is being published, so that it is abandoned unless it is accepted in time.
+   * Records that a batch is being published, so that it is abandoned unless it is accepted in time.
    *
-   * @param charge what its entries were charged to; nothing where nothing was charged
-   * @returns false if it was abandoned meanwhile, and the month has not enough left to charge its entries again
+   * @param charge the counter that its entries were charged to; undefined if nothing was charged
+   * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small to charge it again
    */
   readonly begin: (batch: AcceptedBatch, charge: BatchCharge | undefined) => Promise<boolean>;
   /** Undoes `begin` for a batch of which surely no part was published, and frees its slot. */
@@ -94,7 +94,7 @@ export type Batches = {
   readonly abandon: (countMax: number, idleMs?: number) => Promise<number>;
   /**
    * Stores a part unless it is stored, and counts it. The first save also gives its `refundCount` back to the month and
-   * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and wakes who waits for it.
+   * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
    */
   readonly savePart: (
     part: BatchPartCompleted,

@@ -13,7 +13,7 @@ export type { Redis };
 export const COMMAND_TIMEOUT_MS = 400;
 /** The same for commands with many round trips or large answers. */
 export const LISTING_TIMEOUT_MS = 2_000;
-/** A command that nobody waits for any more is forgotten, so that the next ones are sent. */
+/** A command without a waiting caller is dropped, so that the next ones are sent. */
 const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
@@ -61,7 +61,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
     await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
     await refuseCluster(redis, context);
   } catch (error) {
-    // Else it would go on trying for nobody.
+    // Otherwise it would retry without a caller.
     redis.disconnect();
     throw error;
   }

@@ -4,7 +4,7 @@ import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 
 export const keyUseKey = (clientId: string): string => `key-use:{${clientId}}`;
-/** A key that nobody used for so long is shown as not used lately. */
+/** A key that was unused for this long is shown as not used lately. */
 const KEPT_MS = 400 * DAY_MS;
 /** More than an app's document holds: beyond it most are of keys that are gone, and the record begins anew. */
 const KEYS_NOTED_MAX = 2 * KEYS_MAX;

@@ -16,7 +16,7 @@ export type LogPosition = {
   readonly readTo: number;
   /** By number: hash and transfers, separated by spaces. */
   readonly blocks: ReadonlyMap<number, string>;
-  /** Contracts whose transfers were not read for some blocks, which nobody has been told yet. */
+  /** Contracts whose transfers were not read for some blocks, which has not been published yet. */
   readonly gaps: readonly string[];
 };
 

@@ -1,13 +1,13 @@
-/** Channels of this name are told results; those of gateways of earlier versions (`reply:`) are told ids alone. */
+/** Channels with this prefix get results; those of gateways of earlier versions (`reply:`) get ids alone. */
 const WITH_RESULTS = 'results:';
-/** Larger results are read by who is told of them: Redis keeps what a subscriber has not taken yet. */
+/** The gateway reads larger results itself: Redis buffers every message that a subscriber has not read yet. */
 const RESULT_BYTES_MAX = 16_384;
 const SEPARATOR = ' ';
 
-/** The channel on which a gateway process is told of the results that it waits for. */
+/** The channel on which a gateway process is notified of the results that it waits for. */
 export const replyChannelOf = (processId: string): string => `${WITH_RESULTS}${processId}`;
 
-/** Tells a channel that a result is stored, with the result if it is small: so nobody needs to read it. */
+/** Notifies a channel that a result is stored, with the result if it is small, so that the gateway need not read it. */
 export const LUA_TELL = `
 local function tell(channel, requestId, resultJson)
   local isWhole = string.sub(channel, 1, ${WITH_RESULTS.length}) == '${WITH_RESULTS}' and #resultJson <= ${RESULT_BYTES_MAX}
@@ -15,7 +15,7 @@ local function tell(channel, requestId, resultJson)
 end
 `;
 
-/** What a notice says: the id of a stored result, and the result if it came with it. */
+/** A parsed notice: the id of a stored result, and the result if the notice has it. */
 export type ResultNotice = { readonly requestId: string; readonly resultJson?: string };
 
 /**

@@ -13,7 +13,7 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
 
-/** The reply channels of those who wait for a result or a batch. */
+/** The reply channels of the gateways that wait for a result or a batch. */
 export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
 /** A result that ends within this time of being saved may be gone when it is handed in again. */
@@ -49,7 +49,7 @@ end
 `;
 
 /**
- * KEYS: marker, result, those who want to hear of it, the figures of the day, the month's counter, the app's log,
+ * KEYS: marker, result, the reply channels that wait for it, the figures of the day, the month's counter, the app's log,
  * the figures of the hour.
  */
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}

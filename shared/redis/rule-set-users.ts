@@ -42,7 +42,7 @@ export type RuleSetHold = { readonly release: () => Promise<void> };
 
 /**
  * Keeps a rule set from being deleted while a watch refers to it. A watch and its rule set are two documents: the write
- * of a watch holds the rule set before it looks whether there is one, and a deletion begins only where nobody holds it.
+ * of a watch holds the rule set before it looks whether there is one, and a deletion begins only if no write holds it.
  */
 export type RuleSetUsers = {
   /** Holds a rule set for a watch that is about to refer to it; nothing while its deletion is under way. */

@@ -16,7 +16,7 @@ const TOMBSTONE_MS = DAY_MS;
 /** Stored bytes in one page of a list; one rule set always fits. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
-/** The ids of an app's rule sets, all with one score, so that they stand in order. */
+/** The ids of an app's rule sets, all with one score, so that Redis sorts them by id. */
 const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;
 /** The set of slots that limits the rule sets of an app; see `leased-slots.ts`. */
 export const ruleSetSlotsKey = (clientId: string): string => `places:rule-sets:${clientId}`;

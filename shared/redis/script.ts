@@ -6,7 +6,7 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
 /**
  * Makes a Lua script callable: sent by its hash, and whole where Redis does not know it yet.
  *
- * A call ends within `COMMAND_TIMEOUT_MS` of being made; one that has failed by then may still be carried out.
+ * A call ends within `COMMAND_TIMEOUT_MS`; a call that has failed by then may still be carried out.
  *
  * @example
  * const increment = makeScript<number>(redis, 'incrementBy', `return redis.call('INCRBY', KEYS[1], ARGV[1])`);

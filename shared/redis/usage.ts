@@ -15,9 +15,9 @@ export const appsKey = (hour: number): string => `usage:apps:${hour}`;
 const publishLockKey = 'usage:publish-lock';
 
 /**
- * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks. Read together
- * with an instant that tells what is in them from what is not; and never while the views are incomplete, for a counter
- * that is yet to be put back would be taken for nothing.
+ * KEYS: marker, usage of the hour, the month's counter, the day's figures, the log of the app's checks. The instant
+ * separates the checks that are counted from later ones. Nothing is read while the views are incomplete, because a counter
+ * that is not rebuilt yet would count as 0.
  */
 const READ = `${REQUIRE_VIEW}${END_INSTANT_LUA}
 local figures = redis.call('HMGET', KEYS[2], 'accepted', 'refused')

@@ -93,7 +93,7 @@ const LEASED_KEPT_MS = HOUR_MS;
  * '1' where the first version is the time in ms.
  * Looked at and leased in one step: a writer that read an older version, and was slow, leases nothing.
  *
- * The version is above every one that was leased before: a writer that gave up may still find its document in the
+ * The version is above every earlier leased version: a writer that gave up may still find its document in the
  * topic, and that one must stay the older of the two.
  */
 const LEASE = `${REQUIRE_VIEW}
@@ -152,7 +152,7 @@ type Options<D> = {
 /** The right to write a version of a document. It ends by itself, or by `release`. */
 export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
 
-/** A view of a compacted topic: whole documents of which a newer version replaces an older one, whatever comes first. */
+/** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever order they come. */
 export type VersionedDocuments<D> = {
   readonly read: (id: string) => Promise<D | undefined>;
   readonly find: (indexEntry: string) => Promise<D | undefined>;

@@ -4,7 +4,7 @@ import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
 import { type MemberName, nameOf } from './watch-member-text.ts';
 
 /*
- * The members of each wallet. Most wallets belong to one member: it stands in a hash that the wallet shares with others
+ * The members of each wallet. Most wallets belong to one member: it is in a hash that the wallet shares with others
  * (`wallets:<last 3 digits>`), as `<number of the watch>/<member id>`, without the id where it is the wallet. The hash is
  * small enough to be kept packed: 60 bytes a wallet. All other members are in a set of the wallet (`members-of:<wallet>`,
  * as `<uid>/<member id>`), where versions before 2026-11-23 kept all of them.

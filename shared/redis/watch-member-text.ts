@@ -47,7 +47,7 @@ type Packed = [
 
 /**
  * A member as the view stores it: without the ids, which its key holds, without the names of the usual fields, and
- * without what follows from the others. Versions before 2026-11-23 stored the JSON object.
+ * without values that follow from other values. Earlier versions stored a JSON object.
  */
 export function textOf(member: WatchMember): string {
   const { memberId, version, account, addedAt, walletsAt, sequence, checkedAt, rules } = member;

@@ -54,7 +54,7 @@ return redis.call('HGET', KEYS[2], 'hold')
 
 /**
  * KEYS: marker, next sweeps, last sweeps for a gap. ARGV: access, uid, now, least distance in ms. The next sweep is brought
- * forward, but not to before the least distance from the last one that was.
+ * forward, but keeps the least distance from the last sweep.
  */
 const SET_NEXT_AFTER_GAP = `${REQUIRE_VIEW}
 local last = tonumber(redis.call('HGET', KEYS[3], ARGV[2]) or '0')
@@ -170,7 +170,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
     },
     async end(uid, sweep) {
       await end([...keysOf(uid), RUNNING_KEY], [EVERYDAY, sweep, uid]);
-      // What the sweep has held is to be announced, and the next sweep may be waiting.
+      // Held revocations are to be announced, and the next sweep may be waiting.
       await setDueTime(redis, uid, 0);
     },
     nextAt: (uid) =>

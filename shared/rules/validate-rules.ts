@@ -88,7 +88,7 @@ export function faultsOfRules(
   return rules.flatMap(({ rule, path }) => {
     if (!isObject(rule)) return [];
     const at = (...members: readonly PropertyKey[]) => pointerOf([...path, ...members]);
-    // The schema does not look at a rule of an unknown type, nor at one that is nested too deep.
+    // The schema does not look at a rule of an unknown type, nor at a rule that is nested too deep.
     if (broken.size > 0 && (broken.has(at()) || broken.has(at('type')))) return [];
     const sound = broken.size === 0 ? rule : soundMembers(rule, (...members) => broken.has(at(...members)));
     const faults = validateRule(sound, new Set(Object.keys(rule)), chainIds);

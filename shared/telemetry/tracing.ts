@@ -140,7 +140,7 @@ export async function startTracing(service: string, log: Logger): Promise<AsyncD
   };
 }
 
-/** What the SDK complains about, mostly a collector that is away. */
+/** Logs the SDK's complaints, mostly about an unreachable collector. */
 function makeDiagLogger(log: Logger): DiagLogger {
   let loggedAt = Number.NEGATIVE_INFINITY;
   const warn = (message: string): void => {

@@ -141,7 +141,7 @@ export function rulesOf({ system }: BenchSystem) {
   return [erc20({ minToken: '1' }), erc721(), erc1155({ tokenId: '7', minToken: '10' })];
 }
 
-/** Writes members to the view as copies of one that was added and told, as they stand there once they are published. */
+/** Writes members to the view as copies of an added and notified one, as the view has them after their publication. */
 async function copyMembers({ open: { redis } }: BenchSystem, copies: readonly BenchMember[]): Promise<void> {
   const [view, watches] = [makeWatchMembers(redis), makeWatches(redis)];
   const [watch] = (await Promise.all(PARTITIONS.map(watches.inPartition))).flat();

@@ -59,7 +59,7 @@ const SPECIAL_CALLS: readonly (readonly [name: RegExp, call: Call])[] = [
   [/Erc20Votes|Uniswap/, { function: 'function DOMAIN_SEPARATOR() view returns (bytes32)' }],
 ];
 
-/** Rules at the boundary of what each function returns for the first wallet of the person. */
+/** Rules at the boundary of each function's result for the first wallet of the person. */
 export async function contractRules(
   { name, address: contractAddress }: Target,
   { accounts, vaults }: Wallets,

@@ -71,7 +71,7 @@ const GETH_QUEUES = [
   '0x0000BBdDc7CE488642fb579F8B00f3a590007251',
 ] as const;
 
-/** The forks up to the one that introduced accounts with code (EIP-7702), from the first block. */
+/** The forks up to Prague, with accounts that have code (EIP-7702), from the first block. */
 const GETH_FORKS = {
   homesteadBlock: 0,
   eip150Block: 0,

@@ -1,4 +1,4 @@
-// A newcomer's machine: Node and nothing else. The README's two commands must install what they need, and work.
+// A newcomer's machine: Node and nothing else. The README's two commands must install their prerequisites, and work.
 // BARE_MACHINE_TESTS narrows the second command, which runs all tests: `test/e2e/health test/integration/…`.
 import { type BareMachine, startBareMachine, whyMissing } from './bare-machine.ts';
 
@@ -32,7 +32,7 @@ function describeMachine(image: string): void {
     };
 
     test(
-      '`npm start -- --once` installs what is missing, and the demo answers in every mode',
+      '`npm start -- --once` installs missing prerequisites, and the demo answers in every mode',
       async () => {
         const output = await expectSuccess('npm', 'start', '--', '--once');
         expect(output).toContain('installing packages (npm ci)');

@@ -318,7 +318,7 @@ test('the bot applies each event once and in order, and ignores forged, late and
   expect(chat.changes).toEqual(['PUT ann gold', 'DELETE ann gold', 'PUT ann gold']);
 });
 
-test('the bot sets up a watch of its members, and follows what the watch reports', async () => {
+test('the bot sets up a watch of its members, and applies the events of the watch', async () => {
   await putRuleSet();
   const { holder, stranger } = system.chain;
   await using chat = await startChat([

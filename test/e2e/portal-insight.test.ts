@@ -1,5 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// A developer tries checks in a real browser, looks at what became of them, and at what the app has used.
+// A developer tries checks in a real browser, and sees their results and the usage of the app.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { makeCheckClient } from '../support/check-client.ts';
@@ -173,7 +173,7 @@ test('a check shows how long its steps took, and its request to send again as cu
   });
 });
 
-test('what is new is the changelog of the repository, and an entry shows no markup', async () => {
+test('the news page is the changelog of the repository, and an entry shows no markup', async () => {
   const { page, visit } = dev;
   await visit('/apps');
   await page.getByRole('link', { name: 'What’s new' }).click();
@@ -215,7 +215,7 @@ test('an app is told once when 80 % and when all of its month is used', async ()
   await page.getByRole('button', { name: 'Save alerts' }).click();
   await page.getByText('Alerts are on').waitFor();
   await expectNoBarrier(dev, 'quota alerts');
-  // The smallest quota: what the app has used by now is more than all of it.
+  // The smallest quota: the app has already used more.
   const raised = await system.admin('tier', 'set', email, 'enterprise', '--month', '1', '--vouch', '--json');
   expect(raised.exitCode).toBe(0);
   const alerts = () =>

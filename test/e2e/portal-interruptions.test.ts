@@ -20,7 +20,7 @@ async function expectApps({ page, visit }: Visitor, count: number): Promise<void
   await waitUntilPasses(async () => expect(await apps.count()).toBe(count));
 }
 
-test('a double click, and a connection that is lost after the write, make one of what was asked for', async () => {
+test('a double click, or a connection that is lost after the write, creates the resource once', async () => {
   await using cat = await open();
   const { page } = cat;
   await newDeveloper(cat);
@@ -70,7 +70,7 @@ test('when the session has ended, signing in again leads on to the page that was
   await waitUntilPasses(async () => expect(new URL(page.url()).pathname).toBe(`${app.path}/webhooks`));
 });
 
-test('a page keeps its data and what was typed when reading it again fails, and says so', async () => {
+test('a page keeps its data and input when reading it again fails, and says so', async () => {
   await using gil = await open();
   const { page } = gil;
   const app = await makeApp(await newDeveloper(gil), 'Read again');
@@ -96,7 +96,7 @@ test('a page keeps its data and what was typed when reading it again fails, and 
   await expectValue(page.getByLabel('Alert URL'), typed);
 });
 
-test('a form keeps what was typed when the session ends before it is sent', async () => {
+test('a form keeps its input when the session ends before it is sent', async () => {
   await using fred = await open();
   const { page } = fred;
   const app = await makeApp(await newDeveloper(fred), 'Typed for long');

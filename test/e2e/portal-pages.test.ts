@@ -92,7 +92,7 @@ test.each(PAGES)('%s is a page that everybody can use, and on which no script ru
   expect(eve.faults).toEqual([]);
 });
 
-test('what was typed is there as text', async () => {
+test('the page shows input as text', async () => {
   const { page, visit } = eve;
   await visit(`${fresh.path}/scope`);
   await expectText(page.locator('.quoted', { hasText: 'Reason' }));

@@ -30,7 +30,7 @@ test('everything up to the scope request can be done without a mouse', async () 
   await tabTo('button', 'Copy API key');
   await keyboard.press('Enter');
   await readClipboard(page, /^rck_live_/);
-  // What is shown once does not go away by a slip.
+  // A slip does not hide a value that is shown once.
   await keyboard.press('Escape');
   await keyboard.press('Escape');
   await tabTo('button', 'I have stored them');

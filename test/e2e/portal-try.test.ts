@@ -1,5 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// A developer tries checks in the portal's form, in a real browser, and reads what was compared.
+// A developer tries checks in the portal's form, in a real browser, and reads the compared amounts.
 import { expectNoBarrier } from '../support/expect-no-barrier.ts';
 import { approveApp, makeApp } from '../support/portal-steps.ts';
 import { usePortal } from '../support/use-portal.ts';
@@ -7,7 +7,7 @@ import { waitUntilPasses } from '../support/wait-until.ts';
 
 const { system, open, newDeveloper, operatorApi } = usePortal();
 
-test('the form builds a rule of rules and a call of a contract over two wallets, and shows what was compared', async () => {
+test('the form builds a rule of rules and a call of a contract over two wallets, and shows the compared amounts', async () => {
   await using eli = await open();
   const { page } = eli;
   const developer = await newDeveloper(eli);
@@ -74,7 +74,7 @@ test('the form tries a check on a configured chain, with the demo wallets and th
   expect(curl).toContain(system.chain.erc20);
   expect(curl).not.toContain(app.apiKey);
 
-  // Two rules of one role are one verdict, and what cannot be read is told in words.
+  // Two rules of one role are one verdict, and the page says in words which role could not be read.
   await page.getByLabel('Role id').nth(1).fill('holder');
   await page.getByRole('textbox', { name: 'Contract' }).nth(2).fill(system.chain.holder);
   await page.getByRole('button', { name: 'Run check' }).click();

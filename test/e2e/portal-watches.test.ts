@@ -1,5 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// Balances of a watch's members change, and a developer finds in a real browser what was sent about whom.
+// Balances of a watch's members change, and a developer finds the sent events of each member in a real browser.
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { expectNoBarrier } from '../support/expect-no-barrier.ts';

@@ -68,7 +68,7 @@ const CASES: Readonly<Record<string, Case>> = {
       errors: [],
     }),
   },
-  'composed rules with an unreadable rule that matters, and one that does not': {
+  'composed rules with an unreadable rule that matters, and with one without effect': {
     check: () => {
       const { erc20, native } = demoRules(system.chain);
       const unreadable = inner(erc20({ contractAddress: stranger() }));

@@ -18,7 +18,7 @@ CONTRACTS = os.environ["FUZZ_CONTRACTS"].split(",")
 CALLBACK_URL = os.environ["FUZZ_CALLBACK_URL"]
 CHECK_ID = os.environ["FUZZ_CHECK_ID"]
 BATCH_ID = os.environ["FUZZ_BATCH_ID"]
-# So few that what one request stores, another reads, changes and deletes. The first is there from the start.
+# So few that requests read, change and delete each other's resources. The first is there from the start.
 NAMES = ["kept", "second", "third"]
 MEMBERS = ["0x" + "1" * 40, "member-2"]
 
@@ -107,7 +107,7 @@ def map_path_parameters(context, path_parameters):
             path_parameters[name] = one_of(NAMES, value)
         elif name == "member" and value.isascii() and value.isprintable():
             path_parameters[name] = one_of([value, *MEMBERS], value)
-        # Every second id is one that was issued.
+        # Every second id was issued.
         elif name == "requestId" and value.isascii() and sum(value.encode()) % 2 == 0:
             path_parameters[name] = BATCH_ID if "/batch/" in label else CHECK_ID
     return path_parameters

@@ -44,7 +44,7 @@ function installSchemathesis(): void {
   must(join(VENV, 'bin', 'pip'), ['install', '--quiet', SCHEMATHESIS]);
 }
 
-/** What requests can name: rule sets, watches with members, a check and a batch; the ids of the last two. */
+/** Creates resources that requests can name: rule sets, watches with members, a check and a batch. Returns the last two ids. */
 async function seed(
   { ready, chain }: StartedSystem,
   callbackUrl: string,

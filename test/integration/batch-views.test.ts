@@ -7,7 +7,7 @@ import { openViews } from '#shared/views/open-views.ts';
 import { aBatchPart, aBatchPartCompleted } from '../support/a-batch.ts';
 import { testStores } from '../support/test-stores.ts';
 
-// Scenario: two batches stand in a real Kafka, one of them finished, and the real Redis that had them is wiped.
+// Scenario: two batches are in a real Kafka, one of them finished, and the real Redis that had them is wiped.
 // A rebuild puts back lines, counts, slots, idempotency claims and the charges of every entry.
 
 const APP = 'app_batch_views';

@@ -264,7 +264,7 @@ test('with a quorum an endpoint that withholds logs hides no transfer', async ()
   await evaluator.untilPublished(member);
 });
 
-test('an endpoint that serves no logs is replaced by one that does, and still reads balances', async () => {
+test('another endpoint replaces an endpoint without logs, which still reads balances', async () => {
   const member = aWallet();
   await watch([member]);
   const proxy = await aProxy('no-logs');

@@ -123,7 +123,7 @@ describe('the limits over two gateways', () => {
     expect(charged).toBeLessThanOrEqual(tries);
   });
 
-  it('accept exactly what is left of the month, of 500 requests at once', async () => {
+  it('accept exactly the rest of the monthly quota, of 500 requests at once', async () => {
     const app = await anApp({ requestsPerMonth: 1_000 });
     const { clientId, limits } = app.document;
     const spent = { clientId, limits, bucket: 'per-second' as const, check: { seed: '1.00' } };
@@ -165,7 +165,7 @@ describe('the limits over two gateways', () => {
     expect(await monthTotal(app)).toBe(0);
   });
 
-  it('charge rate but no quota for what is refused, and neither for a replay', async () => {
+  it('charge rate but no quota for a refused request, and neither for a replay', async () => {
     const app = await anApp({ tier: 'free', requestsPerSecond: 1_000 });
     const headers = { 'idempotency-key': randomUUID() };
     const [gateway] = gateways;

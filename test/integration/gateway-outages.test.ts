@@ -29,7 +29,7 @@ it('answers 503 while Redis is frozen or dead, and recovers by itself when it is
     expect(await response.json()).toMatchObject({ code: 'dependency-unavailable' });
   };
   const expectAway = async () => {
-    // One key that the gateway has cached, and one that it has not.
+    // One key in the gateway's cache, and another key.
     for (const app of [known, fresh]) {
       await expectUnavailable(await gateway.post(app, A_POLL_CHECK));
       await expectUnavailable(await gateway.post(app, { not: 'a check' }));

@@ -48,7 +48,7 @@ afterAll(async () => {
 
 /**
  * The statuses of requests that an app sends at once, in rounds with an app each until the store was fast enough for every
- * request: one that ends in 503 may or may not have had its effect.
+ * request: a request that ends in 503 may or may not have had its effect.
  */
 const allAtOnce = (
   limits: Parameters<typeof anApp>[0],

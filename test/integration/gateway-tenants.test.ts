@@ -135,7 +135,7 @@ async function expectNothingListed(path: string): Promise<void> {
   expect(text).not.toContain('their-member');
 }
 
-/** For every parameter that takes a name: what happens when the name is another client app's. */
+/** For every parameter that takes a name: the answer if the name is another client app's. */
 const PROBES: Readonly<Record<string, () => Promise<void>>> = {
   'GET /access-control/check-roles/responses/{requestId} path requestId': async () => {
     for (const isDone of [false, true]) {

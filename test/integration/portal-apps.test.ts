@@ -295,7 +295,7 @@ test('a refused request leaves nothing in Redis', async () => {
   expect(await plans()).toBe(before);
 });
 
-test("another account's app gets the same answer as one that does not exist", async () => {
+test("another account's app gets the same answer as an unknown app", async () => {
   const owner = await signUp(portal.url);
   const thief = await signUp(portal.url);
   const { clientId, keyId, apiKey } = await createApp(owner);

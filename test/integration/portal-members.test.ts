@@ -47,7 +47,7 @@ const invite = async (by: PortalClient, role: Role, email?: string) =>
     .token;
 const accept = (by: PortalClient, token: string) =>
   by.send<{ clientId: string }>('POST', '/api/invitations/accept', { token });
-/** Somebody new who has joined, signed in at the other portal. */
+/** A new member, signed in at the other portal. */
 async function join(role: Role): Promise<PortalClient> {
   const member = await signUp(other.url);
   expect((await accept(member, await invite(owner, role))).status).toBe(200);
@@ -63,7 +63,7 @@ const statusesOf = async (member: PortalClient) => [
 ];
 const team = async () => (await owner.get<Team>(`${path}/members`)).body;
 
-test('each role may do what it says, and the app is in the list of its members', async () => {
+test('each role has its permissions, and the app is in the list of its members', async () => {
   const viewer = await join('viewer');
   expect(await statusesOf(viewer)).toEqual([200, 200, 403, 403, 403, 403]);
   const developer = await join('developer');

@@ -4,7 +4,7 @@ import type { SentRule } from './demo-rules.ts';
 export type CheckMode = 'sync' | 'poll' | 'webhook';
 
 /**
- * What a client knows of one attempt. `acknowledged`: 200 or 202. `refused`: a 4xx, so it has no effect.
+ * A client's knowledge of one attempt. `acknowledged`: 200 or 202. `refused`: a 4xx, so it has no effect.
  * `indeterminate`: a 5xx or a cut connection, so it may have one.
  */
 export type Attempt = {

@@ -115,7 +115,7 @@ const isFocused = (element: Locator): Promise<boolean> =>
 export const waitForFocus = (element: Locator): Promise<true> =>
   waitUntil(`the focus to reach ${element}`, async () => (await isFocused(element)) || undefined);
 
-/** Whether an element has the focus still, once the page has done what it does after drawing: it may move the focus. */
+/** Whether an element still has the focus after the page's own work after drawing, which may move the focus. */
 async function keepsFocus(page: Page, element: Locator): Promise<boolean> {
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
   return isFocused(element);

@@ -15,7 +15,7 @@ const ARGS = ['--evaluators', '2'];
 /**
  * Stops a system of the earlier version with work of every kind in it, and starts this version on its data.
  *
- * @throws Error if one of the two systems does not start, or the earlier one does not do what it is filled by
+ * @throws Error if one of the two systems does not start, or the earlier one cannot be filled
  */
 export async function restartOnData({ earlier, tally, say, scope }: Run): Promise<void> {
   const { dataDir } = earlier;

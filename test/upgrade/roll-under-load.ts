@@ -82,7 +82,7 @@ const roll = (system: RollingSystem, say: Run['say']): Fault => ({
   },
 });
 
-/** What the earlier version cannot do, once every process is of this one. */
+/** A request that only this version accepts, once every process runs it. */
 async function batch(system: Scene['system']): Promise<number> {
   const { apiKey } = await createApp({ dataDir: system.dataDir }, 'Batch');
   const batches = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey });

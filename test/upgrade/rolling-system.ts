@@ -27,7 +27,7 @@ export type RollingSystem = ChaosSystem & {
   readonly upgrade: (service: string) => Promise<void>;
   /** Starts a process of this version beside those that run. */
   readonly startBeside: (service: keyof typeof ADDITIONAL) => Promise<void>;
-  /** What ended more often than by its upgrade, or did not start. */
+  /** Processes that ended more often than by their upgrade, or did not start. */
   readonly restarts: () => readonly string[];
 };
 

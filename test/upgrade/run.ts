@@ -1,7 +1,7 @@
 import type { EarlierVersion } from './earlier-version.ts';
 import type { Tally } from './tally.ts';
 
-/** What both ways of upgrading need. */
+/** The parameters of both ways of upgrading. */
 export type Run = {
   readonly earlier: EarlierVersion;
   readonly tally: Tally;

@@ -7,7 +7,7 @@ import type { Apps, UpgradedApp } from './fill-apps.ts';
 import { type AcceptedCheck, type Checks, pollCheck, type Receivers } from './fill-checks.ts';
 import type { Tally } from './tally.ts';
 
-/** A system of this version, and what the earlier version left in it. */
+/** A system of this version with the data of the earlier version. */
 export type Scene = {
   readonly apps: Apps;
   readonly checks: Checks;

@@ -1,4 +1,4 @@
-/** Counts what was found to hold and what was not, and names each failure. */
+/** Counts kept and broken guarantees, and names each failure. */
 export type Tally = {
   /** Counts one guarantee: it holds if `look` returns, and fails with the message of what it throws. */
   readonly check: (guarantee: string, look: () => unknown) => Promise<void>;

@@ -39,7 +39,7 @@ async function download(places, maven) {
   return kafkaJars(places);
 }
 
-/** Java's options in a file: a proxy's password in `MAVEN_OPTS` would stand in the list of processes. */
+/** Java's options in a file: a proxy's password in `MAVEN_OPTS` would be in the list of processes. */
 function mavenEnvironment({ certificates }, draft) {
   const options = javaNetworkOptions(process.env, certificates?.jks);
   if (options.length === 0) return process.env;

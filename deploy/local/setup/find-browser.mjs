@@ -9,7 +9,7 @@ const MAC_PROGRAMS = [
 /** Some distributions put a script there that only tells how to install the browser. */
 const VERSION_TIMEOUT_MS = 20_000;
 
-/** A Chromium or Chrome that starts: the one that `CHROME_PATH` names, else one on the PATH. */
+/** A Chromium or Chrome that starts: that of `CHROME_PATH`, else the first on the PATH. */
 export function findBrowser(env = process.env) {
   const candidates = env.CHROME_PATH ? [env.CHROME_PATH] : [...NAMES.map(findOnPath), ...MAC_PROGRAMS];
   return candidates.find((file) => file && isProgram(file) && saysItsVersion(file));

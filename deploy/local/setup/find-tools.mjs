@@ -25,7 +25,7 @@ export async function ensureTools(places, wanted) {
   return tools;
 }
 
-/** Absent: undefined; not needed: null. A browser that is there is kept in mind even if nobody asked. */
+/** Absent: undefined; not needed: null. An installed browser is recorded even if it is not needed. */
 function findTools(places, { browser }) {
   const needsMaven = kafkaJars(places) === undefined;
   return {

@@ -38,7 +38,7 @@ export function runCommand({ binaries, modules, cache }, [name, ...args]) {
     if (signal === null) process.exit(code);
     for (const forwarded of FORWARDED) process.removeAllListeners(forwarded);
     process.kill(process.pid, signal);
-    // The signal is not one that ends a process: say it the way a shell does.
+    // The signal ends no process: report it as a shell does.
     process.exit(128 + constants.signals[signal]);
   });
   if (process.env.npm_lifecycle_event) endWithParent(child);

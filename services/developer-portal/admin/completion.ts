@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** A word that the shell completes, and what may follow it. */
+/** A word that the shell completes, and the words that may follow it. */
 type Words = ReadonlyMap<string, readonly string[]>;
 
 /** By the words before: the subcommands, or the options of a subcommand. */

@@ -3,13 +3,13 @@ import Table from 'cli-table3';
 type Row = Readonly<Record<string, unknown>>;
 
 const INDENT = '  ';
-/** Beyond it a value stands in a section of its own. */
+/** A longer value has a separate section. */
 const INLINE_CHARS_MAX = 80;
-/** Control characters of the terminal: what clients named must not move the operator's cursor. */
+/** Control characters of the terminal: clients' names must not move the operator's cursor. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * A value as text for a person: a list of objects as a table, an object as lines of name and value, what is nested under
+ * A value as text for a person: a list of objects as a table, an object as lines of name and value, a nested value under
  * its name. `--json` prints the same value for machines.
  *
  * @example
@@ -28,7 +28,7 @@ const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isRowList = (value: unknown): value is readonly Row[] => Array.isArray(value) && value.every(isRow);
 
-/** Lines of name and value, then the sections of what does not fit on a line. */
+/** Lines of name and value, then a section for each value that does not fit on a line. */
 function formatRow(row: Row): string {
   const entries = Object.entries(row).filter(([, value]) => value !== undefined);
   const lines = entries.filter(([, value]) => isInline(value));

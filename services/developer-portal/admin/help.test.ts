@@ -46,7 +46,7 @@ test.each([
   ['tier', ['set']],
   ['app create', ['--email', '--tier', '--json', '--data']],
   ['webhook list app_1', ['--state']],
-])('bash completes "%s" by what may follow', (before, expected) => {
+])('bash completes "%s" by the words that may follow', (before, expected) => {
   const words = ['rolecall-admin', ...before.split(' ').filter(Boolean), ''];
   const script = `${makeCompletion(program, 'bash', ['true'])}
 COMP_WORDS=(${words.map((word) => `"${word}"`).join(' ')}); COMP_CWORD=${words.length - 1}

@@ -16,7 +16,7 @@ const unread = (roleId?: string) => ({
   retryable: true,
 });
 
-test('a row has the verdict of every role, and one that could not be read is undetermined', () => {
+test('a row has the verdict of every role, and a role that could not be read is undetermined', () => {
   const roles = [
     { id: 'a', granted: true },
     { id: 'b', granted: false },

@@ -1,10 +1,10 @@
 import type { Account, ClientApp, MemberRole } from '#shared/contracts/client-app.ts';
 
-/** What an account is to an app: its owner, or a member of its team. */
+/** The role of an account in an app: its owner, or a member of its team. */
 export type Role = 'owner' | MemberRole;
 
 /**
- * What an operation does to an app:
+ * The permission that an operation on an app needs:
  *
  * | permission | examples | viewer | developer | admin | owner |
  * | --- | --- | --- | --- | --- | --- |

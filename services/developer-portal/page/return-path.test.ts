@@ -4,7 +4,7 @@ const ORIGIN = 'https://portal.example';
 const wantedAt = (address: string) => wantedPath(new URL(address, ORIGIN));
 
 test.each(['/invitation#app_1.token', '/apps/app_1/try?a=b#check=e30', '/apps'])(
-  'every form leads back to %s, which the form stands in for',
+  'every form leads back to %s, which the form replaces',
   (page) => {
     expect(wantedAt(page)).toBe(page);
     for (const form of ['/sign-in', '/sign-up', '/forgotten-password'])

@@ -6,7 +6,7 @@ import type { Blocks, Outcome } from './compose-result.ts';
 /** The counts over the lines of a part. */
 export type PartCounts = Pick<BatchPartCompleted, 'lineCount' | 'roles' | 'refundCount' | 'failedCount'>;
 
-/** What a line says behind its wallets, and how many lines say it. */
+/** The text of a line after its wallets, and the number of lines that have it. */
 type Ending = {
   readonly text: string;
   readonly outcome: Outcome;

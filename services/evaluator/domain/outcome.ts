@@ -1,6 +1,6 @@
 import type { ComposedCondition } from '#shared/contracts/rule.ts';
 
-/** How a rule ends. Undetermined: it is one of the other two, and nobody can tell which. */
+/** How a rule ends. Undetermined: granted or denied, but not known which. */
 export type Outcome = 'granted' | 'denied' | 'undetermined';
 
 const count = (outcomes: readonly Outcome[], wanted: Outcome): number =>

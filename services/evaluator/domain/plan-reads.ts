@@ -250,7 +250,7 @@ class RuleParser {
     };
   }
 
-  /** What the accounts hold, then the vaults. */
+  /** The balances of the accounts, then those of the vaults. */
   #holdings(balances: ReadSource, scope: DelegationScope): (wallets: DistinctWallets) => Holding[] {
     return (wallets) => {
       const own = wallets.accounts.map((account): Holding => ({ balance: balances.of(account) }));

@@ -1,6 +1,6 @@
 import type { Call, Read, ReadKind } from './read.ts';
 
-/** What is read of a contract, for whatever account. */
+/** A read of a contract without its account. */
 type Target = { readonly id?: bigint; readonly call?: Call | undefined };
 
 /** Collects the reads of a check, or of a part of a batch; a read that several rules or entries need is created once. */
@@ -57,7 +57,7 @@ export class ReadSource {
   }
 }
 
-/** What the reads of a source have in common; `key` is the beginning of their keys. */
+/** The members that all reads of a source share; `key` is the beginning of their keys. */
 type Common = Omit<Read, 'account'>;
 
 class PlannedRead implements Read {

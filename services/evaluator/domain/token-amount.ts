@@ -28,10 +28,10 @@ export function scaleTokenAmount(text: string, decimals: number, rounding: 'up' 
   return isExact || rounding === 'down' ? kept : kept + 1n;
 }
 
-/** What a token rule admits, in the token's smallest unit; both ends are inclusive. */
+/** The amounts that satisfy a token rule, in the token's smallest unit; both ends are inclusive. */
 export type TokenBounds = { readonly min: bigint; readonly max: bigint | undefined };
 
-/** What a token rule admits, in whole tokens. The rule is judged for many wallets, mostly with the same decimals. */
+/** The amounts that satisfy a token rule, in whole tokens. It is judged for many wallets, mostly with the same decimals. */
 export class TokenRange {
   readonly #min: string;
   readonly #max: string | undefined;

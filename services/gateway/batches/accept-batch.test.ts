@@ -59,7 +59,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('is the same as JSON and as NDJSON, however its bytes arrive', async () => {
+  it('is equal as JSON and as NDJSON, however its bytes arrive', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const head = { rules: RULES, onUndetermined: 'deny', callbackUrl: 'https://hooks.example.com/done' };
     const entries = [

@@ -65,7 +65,7 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
     const claim = claimOf(app, admitted);
     const logFailure = (message: string) => (error: unknown) =>
       deps.log.warn({ traceId: traceIdOf(traceparent), error: describeError(error) }, message);
-    /** Withdrawn first: what is refunded here is not abandoned, and refunded, a second time. */
+    /** Withdraws first, so that the result-store does not abandon, and refund, the batch a second time. */
     const undo = async (): Promise<void> => {
       const { kind, month, requestId } = admitted;
       // A claim that was taken over may have been published by its first owner: its outcome is never sure.

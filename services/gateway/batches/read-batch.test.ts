@@ -175,7 +175,7 @@ describe('the results of a batch', () => {
     expect(indexesIn(gunzipSync(body).toString())).toHaveLength(10);
   });
 
-  it('that cannot be sent to their end are cut, so that nobody takes half for whole', async () => {
+  it('that cannot be sent to their end are cut, so that no client takes half for whole', async () => {
     const { read } = await withBatch({}, [aPart(0, 4)]);
     const response = await read('', { 'accept-encoding': 'identity' });
     await expect(response.text()).rejects.toThrow();

@@ -61,7 +61,7 @@ export function makeReadBatchResults(deps: Dependencies) {
   };
 }
 
-/** The status documents of completed batches, as text, for those who wait. */
+/** The status documents of completed batches, as text, for waiting requests. */
 export const readCompleted =
   ({ readStatus }: Pick<Batches, 'readStatus'>) =>
   (requestIds: readonly string[]): Promise<(string | undefined)[]> =>

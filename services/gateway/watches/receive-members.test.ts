@@ -17,7 +17,7 @@ const refusalOf = (format: 'json' | 'ndjson', text: string) =>
   );
 
 describe('the members of a request', () => {
-  it('are the same as JSON and as NDJSON', async () => {
+  it('are equal as JSON and as NDJSON', async () => {
     const add = [accountOf(0), { accounts: [accountOf(1), accountOf(2)], ref: 'discord:42' }];
     const remove = ['discord:43', accountOf(3)];
     const lines = [...add.map((one) => ({ add: one })), ...remove.map((one) => ({ remove: one }))];

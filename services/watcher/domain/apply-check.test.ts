@@ -126,7 +126,7 @@ test('a late answer of a dropped fork with a higher block overwrites nothing, an
   expect(again.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
 });
 
-test('a late answer with a higher block that says nothing new has nobody checked again', () => {
+test('a late answer with a higher block and no news makes no member due again', () => {
   const newer = later(aMember(), aRead(103, 20, true));
   expect(applyCheck(newer, aRead(105, 10, true))).toEqual({ member: newer, revoked: [] });
   expect(applyCheck(newer, aRead(105, 10, undefined))).toEqual({ member: newer, revoked: [] });
@@ -138,7 +138,7 @@ test('an answer of a newer head counts whenever it was evaluated', () => {
   expect(applyCheck(older, newer).event?.changes).toMatchObject([{ id: 'gold', granted: false }]);
 });
 
-test('in any order of their answers, the last head decides, if who is to be checked again is checked', () => {
+test('the last head decides in any order of answers, if members that are due again are checked', () => {
   const truth = fc.array(fc.record({ number: fc.nat(5), granted: fc.boolean() }), { minLength: 1 });
   fc.assert(
     fc.property(truth, fc.infiniteStream(fc.nat()), (heads, picks) => {
@@ -255,7 +255,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ release: true as const }) },
 );
 
-test('any order of checks, copies, settlements and releases leaves no gap and revokes only what the chain took away', () => {
+test('any order of checks, copies, settlements and releases leaves no gap and revokes only roles that the chain took away', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }), fc.array(step), (chain, steps) => {
       let member = aMember();

@@ -60,13 +60,13 @@ export type Applied = {
  */
 
 /**
- * How a check stands to what was applied to the member before:
- * - `stale`: it was asked for an older state of the member, or read an older block;
- * - `contradicted`: it read a higher block than the last check, but asked for its head earlier. Either that block is on a
+ * Compares a check with the last check that was applied to the member:
+ * - `stale`: it was requested for an older state of the member, or read an older block;
+ * - `contradicted`: it read a higher block than the last check, but requested its head earlier. Either that block is on a
  *   fork that a reorg has dropped since, or the last check was answered by an endpoint that lags behind;
  * - `current`: it is to be applied.
  *
- * | block \\ head asked for | earlier | not earlier |
+ * | block \\ head requested | earlier | not earlier |
  * | --- | --- | --- |
  * | lower | stale | stale, unless a reorg dropped the blocks in between |
  * | the same or higher | contradicted | current |
@@ -105,7 +105,7 @@ export function revocationsOf(member: WatchMember, check: MemberCheck): string[]
 }
 
 /**
- * Applies a check to a member. A role that could not be read keeps its last verdict; one that the rule set lost is
+ * Applies a check to a member. A role that could not be read keeps its last verdict; a role that the rule set lost is
  * dropped. A stale check changes nothing; a contradicted one has the member checked again if it says anything new.
  *
  * @param holdRoles revocations of these roles are held back
@@ -174,7 +174,7 @@ function unreadSinceOf(
   return isOfNewTransfer(awaitedBlocks, check) ? check.evaluatedAt : (unreadSince ?? check.evaluatedAt);
 }
 
-/** Whether it is the first check of a transfer, and not the retry of one that could not be read. */
+/** Whether it is the first check of a transfer, and not the retry of an unread one. */
 const isOfNewTransfer = (
   awaited: WatchMember['awaitedBlocks'] = {},
   { cause, minBlock }: MemberCheck,
@@ -191,7 +191,7 @@ function nextRole(
 ): MemberRole | undefined {
   if (verdict === undefined) return role;
   if (role === undefined) return { id, granted: verdict, since: evaluatedAt };
-  // Granted again: what was withheld is dropped.
+  // Granted again: the withheld revocation is dropped.
   if (role.granted === verdict)
     return role.withheld === undefined ? role : { id, granted: role.granted, since: role.since };
   if (verdict) return { id, granted: true, since: evaluatedAt };

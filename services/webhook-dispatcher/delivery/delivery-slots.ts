@@ -11,7 +11,7 @@ const SLOTS_PER_FREE_SLOT = 3;
 export const ORIGIN_SLOTS = 16;
 /** A message waits in memory while its expected wait is at most this. */
 const EXPECTED_WAIT_MS_MAX = 1_000;
-/** A message that has waited this long is deferred, whatever was expected. */
+/** A message that has waited this long is deferred, even if less was expected. */
 const WAIT_MS_MAX = 2_000;
 const WAITING_PER_RECEIVER_MAX = 4_096;
 /** Bytes waiting in this process; one client app may hold as many as are free. */

@@ -15,7 +15,7 @@ function aWindow() {
   return { windows, window };
 }
 
-test('keeps the window of a partition that stays, and drops the window of one that goes', () => {
+test('keeps the window of a partition that stays, and drops the window of a revoked one', () => {
   const { windows, window } = aWindow();
   expect(assignWindows({ t: [0, 1] }, windows, false).get('t/0')).toBe(window);
   expect([...assignWindows({ t: [1] }, windows, false).keys()]).toEqual(['t/1']);

@@ -37,7 +37,7 @@ const NEXT_STATES: Readonly<Record<ConsumerState, readonly ConsumerState[]>> = {
 /**
  * Checks a transition.
  *
- * @throws Error for one that the table above does not have: a bug in the consumer
+ * @throws Error for a transition outside of the table above: a bug in the consumer
  *
  * @example
  * nextState('joining', 'consuming'); // 'consuming'

@@ -6,7 +6,7 @@ import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
 import { murmur2 } from './murmur2.ts';
 import { patchProtocol } from './patch-protocol.ts';
 
-// kafkajs's own codecs: what this folder replaces must not differ from them in a byte.
+// kafkajs's own codecs: the codecs of this folder must not differ from them in a byte.
 const load = createRequire(__filename);
 type Encoded = { readonly buffer: Buffer };
 type Exchange = {
@@ -120,7 +120,7 @@ function responseOf(parts: readonly Part[]): Buffer {
   return out.buffer;
 }
 
-/** The record batch of some messages, as it stands in a produce request and in a fetch response. */
+/** The record batch of some messages, as in a produce request and in a fetch response. */
 async function batchOf(messages: readonly Message[], compression = 0): Promise<Buffer> {
   const topicData = [{ topic: 't', partitions: [{ partition: 0, firstSequence: 0, messages }] }];
   const { buffer } = await produceOfKafkajs({
@@ -136,7 +136,7 @@ async function batchOf(messages: readonly Message[], compression = 0): Promise<B
 const neverOther = () => Promise.reject(new Error('these records are plain'));
 const decodeByKafkajs = (payload: Buffer) => fetchOfKafkajs({}).response.decode(payload);
 
-/** What the consumer uses of a response: the partitions with records or an error. */
+/** The part of a response that the consumer uses: the partitions with records or an error. */
 const shown = ({ responses }: FetchResponse) =>
   responses.map(({ topicName, partitions }) => ({
     topicName,

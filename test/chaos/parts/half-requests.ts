@@ -8,7 +8,7 @@ export type HalfRequest = {
 };
 
 /**
- * Keeps this many requests half-sent: each one that is answered or closed is replaced.
+ * Keeps this many requests half-sent: an answered or closed request is replaced.
  *
  * @example
  * using halves = keepHalfSent({ url: gateway.url, path: '/access-control/check-roles', headers }, 300);

@@ -12,7 +12,7 @@ test('503 with Retry-After keeps the promise while a dependency is away', () => 
   expect(judgeAway([attempt(12_000, 503, { retryAfter: '1' })], AWAY)).toEqual([]);
 });
 
-test('an acceptance meanwhile breaks the promise, and one that overlaps an edge does not', () => {
+test('an acceptance within the outage breaks the promise, and an acceptance across its edge does not', () => {
   expect(judgeAway([attempt(12_000, 202)], AWAY)).toEqual(['1 accepted meanwhile']);
   const straddling = [attempt(9_990, 202), attempt(19_950, 202), attempt(12_000, undefined)];
   expect(judgeAway([...straddling, attempt(12_000, 503, { retryAfter: '1' })], AWAY)).toEqual([]);

@@ -15,7 +15,7 @@ BODY_BYTES_MAX = 4 * 1024 * 1024
 
 
 def fold_roles(result):
-    """What the check says of each role: True, False, or None where it could not be read.
+    """The verdict of each role: True, False, or None where it could not be read.
 
     Several rules may name one role: it is held if any of them is granted, unknown if none is and any could not be
     read, and otherwise not held. Of a check with onUndetermined "deny", pass its roles and no errors: there an

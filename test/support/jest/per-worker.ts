@@ -1,4 +1,4 @@
-/** What each jest worker has of its own, started when it first asks for it. */
+/** One instance per jest worker, started at the worker's first request. */
 export class PerWorker<T extends AsyncDisposable> implements AsyncDisposable {
   readonly #start: (worker: string) => Promise<T>;
   readonly #started = new Map<string, Promise<T>>();
@@ -14,11 +14,11 @@ export class PerWorker<T extends AsyncDisposable> implements AsyncDisposable {
     return started;
   }
 
-  /** Ends what a worker does not need any more; nobody waits for it but the disposal. */
+  /** Ends a worker's instance; only the disposal waits for that. */
   end(worker: string): void {
     const started = this.#started.get(worker);
     this.#started.delete(worker);
-    // What did not start has ended by itself.
+    // An instance that failed to start has ended by itself.
     if (started)
       this.#ending.add(
         started.then(

@@ -15,7 +15,7 @@ const ENVIRONMENT = {
   // A delivery that a crash interrupted is tried again within the suite.
   WEBHOOK_SCHEDULE_SCALE: '0.01',
 };
-/** Beyond what any suite asks for. */
+/** More than any suite uses. */
 const LIMITS = {
   requestsPerSecond: 100_000,
   requestsPerMonth: 100_000_000,

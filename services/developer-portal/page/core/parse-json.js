@@ -4,7 +4,7 @@ const SPACE = /[ \t\r\n]*/y;
 const TOKEN =
   /[{}[\]:,]|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/uy;
 
-/** What may stand at a place, in the words of a fault. */
+/** The tokens that may come next, in the words of a fault. */
 const EXPECTED = {
   value: 'a value',
   'first value': 'a value or ]',
@@ -67,7 +67,7 @@ function faultAt({ at, line, lineStart }, problem) {
 
 const escaped = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Takes one token; returns what is wrong with it, if anything. */
+/** Takes one token; returns its fault, if it has one. */
 function step(walk, token, line) {
   const { wanted, stack } = walk;
   const around = stack.at(-1);

@@ -65,7 +65,7 @@ function cellsOf(line) {
 }
 
 /**
- * The body of a batch as NDJSON: what its entries have in common, then one entry a line.
+ * The body of a batch as NDJSON: the members that all entries share, then one entry a line.
  *
  * @param head `{ ruleSet, callbackUrl? }`
  */

@@ -9,7 +9,7 @@ export const useSession = () => useContext(Session);
 
 /**
  * The client app that the current page is about: `{ app, base, api, reload, may }`. `may('createKey')` tells whether the
- * server allows an operation to the account; it decides, and the pages show only what it allows.
+ * server allows an operation to the account; it decides, and the pages show only allowed operations.
  */
 export const CurrentApp = createContext(undefined);
 export const useApp = () => useContext(CurrentApp);

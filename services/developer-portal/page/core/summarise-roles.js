@@ -1,6 +1,6 @@
 /**
- * What an event says of roles: those that were gained or lost, and those that were decided for the first time. Roles that
- * have not changed are left out.
+ * The roles of an event that were gained, lost, or decided for the first time; roles that have not changed are left
+ * out.
  *
  * @param {{ type: string, roles?: readonly object[] }} event the body of a webhook of a watch
  * @example

@@ -6,8 +6,8 @@ const AGAIN_MS = 1_500;
 const AFTER_FAILURE_MS = 5_000;
 
 /**
- * Something that is read from the API again and again until `isDone(value)`. What was read stays on the screen while the
- * connection is lost.
+ * Reads a resource of the API repeatedly until `isDone(value)`. The last value stays on the screen while the connection is
+ * lost.
  *
  * @returns `{ value, error, reload }`; the error only where nothing was read yet
  */

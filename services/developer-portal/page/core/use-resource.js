@@ -6,9 +6,9 @@ import { useSession } from './session.js';
 const GONE = [403, 404];
 
 /**
- * Something that is read from the API when the component appears, and again when the path changes, `reload` is
- * called, or the person signs in again. The old data stay on the screen during a new read, and after one that failed,
- * unless they are gone or no longer the reader's: forms on the page keep what was typed.
+ * Reads a resource of the API when the component appears, and again when the path changes, `reload` is
+ * called, or the person signs in again. The old data stay on the screen during a new read, and after a failed one unless
+ * the resource is gone or forbidden, so forms on the page keep their input.
  *
  * @returns `{ value, error, reload }`; neither value nor error while it is read the first time, both after a failed
  *   new read

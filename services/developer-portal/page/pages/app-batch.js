@@ -14,7 +14,7 @@ import { UnreadEntries } from './unread-entries.js';
 const isCompleted = ({ status }) => status === 'completed';
 const hasEnded = ({ status }) => status !== 'pending';
 
-/** One batch: a new one, or one that runs or has ended. */
+/** One batch: new, running or ended. */
 export function Batch({ item }) {
   const { may } = useApp();
   if (item !== NEW) return html`<${Started} id=${item} />`;

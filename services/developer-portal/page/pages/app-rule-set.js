@@ -24,7 +24,7 @@ const POLICIES = [
 ];
 const EXAMPLE = [{ type: 'NATIVE', chainId: 1, roleId: 'holder', minToken: '1' }];
 
-/** One rule set: a new one, or one that is changed or deleted. */
+/** One rule set: to be created, changed or deleted. */
 export function RuleSet({ item }) {
   const { may } = useApp();
   if (item !== NEW) return html`<${Stored} id=${item} />`;

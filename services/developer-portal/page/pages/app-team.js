@@ -63,7 +63,7 @@ export function Team() {
         invitations.length > 0 &&
         html`<${Card} title="Open invitations"><ul class="rows inner">${invitations.map(
           ({ invitationId, role, email, expiresAt }) => html`<li key=${invitationId}>
-          <div class="grow"><p class="break">${email ?? 'Whoever has the link'}</p><p class="sub">until ${formatMinute(expiresAt)}</p></div>
+          <div class="grow"><p class="break">${email ?? 'Anybody with the link'}</p><p class="sub">until ${formatMinute(expiresAt)}</p></div>
           <div class="badges"><${Badge}>${role}<//></div>
           ${may('withdrawInvitation') && html`<div class="row-actions"><button type="button" class="danger-quiet" aria-label=${`Withdraw the invitation of ${email ?? 'a link'}`} onClick=${() => setOpen({ name: 'withdraw', invitationId })}>Withdraw</button></div>`}
         </li>`,
@@ -89,7 +89,7 @@ export function Team() {
   `;
 }
 
-/** The role, with what it allows under it. */
+/** The role, with its permissions under it. */
 function RoleField({ value, fault }) {
   const [role, setRole] = useState(value);
   return html`<${Field} label="Role" as="select" name="role" value=${role} hint=${ROLES[role]} fault=${fault}

@@ -1,7 +1,7 @@
 import { formatMs } from '../core/format.js';
 import { html } from '../core/html.js';
 
-/** What happened until each step; the words of the step before it end there. */
+/** The words for each step; those of the previous step end there. */
 const WORDS = {
   started: 'Waited for its evaluation',
   evaluated: 'Evaluated',

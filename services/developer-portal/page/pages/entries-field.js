@@ -4,7 +4,7 @@ import { decodeText } from '../core/read-entries.js';
 import { Checkbox, Field } from '../parts/field.js';
 import { Segments } from '../parts/segments.js';
 
-/** What the API takes as NDJSON. */
+/** The largest file: the API's limit for NDJSON. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 /** Lines of a kind that are listed. */
 const LISTED_MAX = 20;
@@ -43,7 +43,7 @@ export function EntriesField({ text, onText, fault }) {
   `;
 }
 
-/** What was found in the list, before it is sent: entries, invalid and repeated lines. */
+/** Counts of the list before it is sent: entries, invalid and repeated lines. */
 export function EntriesFound({ found, leave, onLeave }) {
   const { entries, invalid, repeated, header } = found;
   if (entries.length + invalid.length === 0) return null;

@@ -9,7 +9,7 @@ import { PageHead } from '../parts/page-head.js';
 import { Card, Loaded } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
-/** Shows what an invitation is to, and accepts it. Its token is in the fragment, which browsers send to nobody. */
+/** Shows the app and role of an invitation, and accepts it. Its token is in the fragment, which browsers do not send. */
 export function Invitation() {
   const { account } = useSession();
   const signOut = useSignOut();

@@ -26,7 +26,7 @@ export function ResendFailed({ onClose, onDone }) {
   const form = useSubmit(send, ({ count }) => onDone(count));
   return html`<${Dialog} title="Resend failed deliveries" onClose=${onClose}>
     <${Form} form=${form} submit="Resend" onCancel=${onClose}>
-      <p class="prose">Every exhausted delivery, and every one that a 410 stopped, is sent again with the same id and body.
+      <p class="prose">Every delivery that is exhausted or was stopped by a 410 is sent again with the same id and body.
         Your receiver should ignore ids it has handled.</p>
       <${Field} label="Failed within" as="select" name="hours" fault=${form.faults['/since']}>
         ${SPANS.map(([hours, text]) => html`<option value=${hours} selected=${hours === 24}>${text}</option>`)}

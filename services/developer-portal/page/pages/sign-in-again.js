@@ -17,7 +17,7 @@ export function SignInAgain({ account, onSignedIn, onLeave }) {
   );
   return html`<${Dialog} title="Your session has ended" isCovering=${true}>
     <${Form} form=${form} submit="Sign in" cancel="Use another account" onCancel=${onLeave}>
-      <p class="prose">Sign in again to go on where you were. What you have typed is kept.</p>
+      <p class="prose">Sign in again to continue where you were. Your input is kept.</p>
       <p class="sub break">${account.email}</p>
       <input type="hidden" name="email" autocomplete="username" value=${account.email} />
       <${Field} label="Password" name="password" type="password" required maxlength="128" autofocus

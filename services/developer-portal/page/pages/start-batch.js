@@ -111,7 +111,7 @@ function refuseUnready({ invalid }, entries, leave, limits) {
   if (fault) throw Object.assign(new Error(''), { status: 422, faults: { '/entries': fault } });
 }
 
-/** What the gateway has accepted. @throws ApiError with its problem if it has not */
+/** The gateway's acceptance. @throws ApiError with its problem if it refuses */
 function acceptedOf({ status, body }) {
   if (status === 202) return body;
   const error = new ApiError({
@@ -123,7 +123,7 @@ function acceptedOf({ status, body }) {
   throw error;
 }
 
-/** The faults of entries, by the lines that they stand in. */
+/** The faults of entries, by line. */
 const linesOf = (errors, entries) =>
   errors.flatMap(({ pointer, detail }) => {
     const place = /^\/entries\/(\d+)/.exec(pointer)?.[1];

@@ -45,7 +45,7 @@ export function useFollowed(requestId, apiKey) {
   return state;
 }
 
-/** What became of an accepted check so far: each step as it is reached. */
+/** The progress of an accepted check: each step as it is reached. */
 export function TryProgress({
   requestId,
   acceptedMs,

@@ -3,7 +3,7 @@ import { html, useEffect, useRef } from '../core/html.js';
 
 const HEIGHT_PX = 240;
 const SECOND_MS = 1_000;
-/** By what the rows are: how long one is, which steps the axis may have, and how its times are written. */
+/** For rows by day and by hour: the length of one, and the steps that the axis may have. */
 const SCALES = {
   day: { stepS: 86_400, incrs: [86_400, 604_800, 1_209_600] },
   hour: { stepS: 3_600, incrs: [10_800, 21_600, 43_200, 86_400] },

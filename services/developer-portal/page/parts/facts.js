@@ -1,7 +1,7 @@
 import { formatCount } from '../core/format.js';
 import { html } from '../core/html.js';
 
-/** A list of terms and what they are; pairs without a value are left out. */
+/** A list of terms and values; terms without a value are left out. */
 export const Facts = ({ pairs }) =>
   html`<dl class="facts-list">${pairs
     .filter(([, value]) => value !== undefined)

@@ -197,7 +197,7 @@ describe('a minimum block', () => {
     expect(state.onWait).not.toHaveBeenCalled();
   });
 
-  test('that another endpoint has is read there, and one that hangs does not hide it', async () => {
+  test('that another endpoint has is read there, and a hanging endpoint does not hide it', async () => {
     const { read, state } = makeHeads([7, 'hang', 9]);
     expect((await read({ minBlock: 9 })).number).toBe(9);
     expect(state.onWait).toHaveBeenCalled();

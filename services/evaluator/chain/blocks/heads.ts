@@ -48,7 +48,7 @@ export type HeadRequest = {
   readonly signal: AbortSignal;
 };
 
-/** A head, and when the endpoint was asked for it: of two heads the one that was asked for later is nearer to the truth. */
+/** A head, and when it was requested: of two heads the later requested one is closer to the truth. */
 export type Head = Block & {
   /** Epoch ms, Redis's clock. */
   readonly askedAtMs: number;

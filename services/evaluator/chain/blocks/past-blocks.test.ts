@@ -56,7 +56,7 @@ it.each([
   ['pruned long ago, it is unavailable for good', HEAD - 128, {}, false],
   ['among the newest, the node is behind and asking again may help', HEAD - 127, {}, true],
   [
-    'unavailable while nobody knows the head, asking again may help',
+    'unavailable while the head is unknown, asking again may help',
     7,
     { head: new RpcFailure('timeout') },
     true,

@@ -9,7 +9,7 @@ import { type Fetch, unlessAborted } from './unless-aborted.ts';
 const AGE_MS_MAX = 500;
 /** Numbers whose blocks are shared by checks; the least recently used is evicted first. */
 const BLOCKS_MAX = 100;
-/** Every node keeps the state of as many blocks: one that lacks a newer block is behind, and will have it. */
+/** Every node keeps the state of this many blocks: a node that lacks a newer block is behind, and will get it. */
 const STATES_KEPT = 128;
 
 export type PastBlockRequest = {

@@ -143,7 +143,7 @@ test('a follower whose lease is lost ends', async () => {
   expect(await step()).toBe('lost');
 });
 
-test('transfers on the fork that won are marked up to where a check may have read the one that lost', async () => {
+test('transfers on the winning fork are marked up to the block where a check may have read the losing one', async () => {
   const { state, step } = aFollower();
   state.transfers = [logOf(CALM, 199)];
   await step();

@@ -91,7 +91,7 @@ export class ChainFollower {
   #lowHeadCount = 0;
   /** Contracts that are not followed until then, because they have too many transfers. */
   readonly #busyUntilMs = new Map<string, number>();
-  /** Contracts whose transfers were not read for some blocks, and whose members nobody has declared due yet. */
+  /** Contracts whose transfers were not read for some blocks, and whose members have not been declared due yet. */
   readonly #gaps = new Set<string>();
 
   constructor(options: FollowerOptions) {

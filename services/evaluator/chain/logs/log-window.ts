@@ -43,7 +43,7 @@ export type ReadPlan = {
   readonly isReplaced: boolean;
 };
 
-/** Blocks that a reorg may replace unnoticed by nobody: a deeper one leaves its members to the next sweep. */
+/** The deepest reorg that is followed, in blocks: a deeper one leaves its members to the next sweep. */
 export const REORG_BLOCKS_MAX = 128;
 /** Blocks that each read covers again. */
 export const TAIL_BLOCKS = 3;

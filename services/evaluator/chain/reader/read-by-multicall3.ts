@@ -74,7 +74,7 @@ export async function readByMulticall3(
   return Promise.all(reads.map((read) => readIsolated(call, explain, read)));
 }
 
-/** Makes an `eth_call` for each group: none sees what another one writes. */
+/** Makes an `eth_call` for each group: no group sees the writes of another. */
 type CallApart = (groups: readonly (readonly Aggregated[])[]) => Promise<AggregatedAnswer[][]>;
 
 async function readTogether(call: CallApart, reads: readonly Read[]): Promise<BatchReadings> {
@@ -127,7 +127,7 @@ async function readIsolated(
   }
   const explained = await explain(read);
   if (!explained.ok && explained.code !== 'call-reverted') return explained;
-  // It answers its caller by who that is: no answer that another way of reading would get as well.
+  // Its answer depends on the caller, so another way of reading would get a different one.
   if (explained.ok && (explained.value !== 0n || read.kind === 'call')) return failed('call-reverted');
   const confirmed = (await confirmReverts(call, [read])).get(read);
   return confirmed === undefined || 'suspected' in confirmed ? failed('gas-exhausted') : confirmed;

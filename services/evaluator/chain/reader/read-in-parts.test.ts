@@ -101,7 +101,7 @@ test('no call carries more reads than the endpoint accepts, however large the ba
   expect(sizes).toEqual([...Array(9).fill(10), 5]);
 });
 
-test('a read that times out counts against nobody until a cheap call was tried, and takes no room from others', async () => {
+test('a read that times out is not held against its client until a cheap call was tried, and takes no room from others', async () => {
   const { endpoint, timeouts, read } = makeReading({ 0: 'timeout' });
   const readsPerCall = endpoint.limit.current;
   for (let times = 0; times < 5; times++) await expect(read(1)).rejects.toMatchObject({ kind: 'timeout' });

@@ -36,7 +36,7 @@ const WORD_DIGITS = 64;
 const HEADER_DIGITS = 2 * WORD_DIGITS;
 const ENTRY_DIGITS = 2 + WORD_DIGITS;
 const NO_ID = '0'.repeat(WORD_DIGITS);
-/** What a wallet that holds nothing has. */
+/** The entry of a wallet that holds nothing. */
 const NOTHING_ENTRY = '0'.repeat(ENTRY_DIGITS);
 
 /**

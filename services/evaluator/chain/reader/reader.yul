@@ -1,6 +1,6 @@
 // The reader: many reads of one block in one eth_call.
 //
-// It is never deployed. Its code is put at an address of nobody's by the state override of eth_call, so it
+// It is never deployed. Its code is put at an unused address by the state override of eth_call, so it
 // works on every EVM chain whose endpoint allows overrides, and nobody can have tampered with it.
 //
 // Calldata   byte 0        where the block's number and parent hash come from: 0 the EVM, 1 Arbitrum's ArbSys
@@ -75,7 +75,7 @@ object "Reader" {
       // The word of the answer that is read, and how many there must be; for kind 5 there may be more.
       let word_at := 0
       let size_min := 32
-      // What a call may use beside its stipend (a 64th stays behind), and what the entries still to come need.
+      // Gas that a call may use beside its stipend (a 64th stays behind), and gas for the entries that follow.
       let reserve := add(add(shr(5, stipend), 60000), mul(27, sub(calldatasize(), entry)))
 
       switch kind
