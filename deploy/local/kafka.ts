@@ -43,7 +43,7 @@ export type RunningKafka = AsyncDisposable & {
 
 /**
  * Starts one real broker on this machine and waits until it answers. A new directory is formatted first; an
- * existing one goes on with its data, also after kill -9 and on other ports.
+ * existing one continues with its data, also after kill -9 and on other ports.
  *
  * @throws Error if the directory is not Kafka's, the broker ends (a port in use, for example) or is not up in
  * 60 s; nothing is left running then.

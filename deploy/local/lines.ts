@@ -18,7 +18,7 @@ export type Lines = {
 type LinesOptions = {
   readonly output: Writable;
   readonly colour: boolean;
-  /** Names are padded to this width, so that the lines stand below each other. */
+  /** Names are padded to this width, so that the lines are aligned. */
   readonly nameChars: number;
 };
 

@@ -32,7 +32,7 @@ test('every process finds this broker, this store, these chains and its own port
   expect(environmentFor('evaluator')).toMatchObject({ OPS_PORT: '20041' });
 });
 
-test('the portal is told of the demo wallets where there is a demo chain', () => {
+test('the portal gets the demo wallets where there is a demo chain', () => {
   const demo = environmentFor('developer-portal')['PORTAL_DEMO'];
   expect(JSON.parse(demo ?? '')).toMatchObject({ chainId: 31_337, holder: expect.stringMatching(/^0x/) });
   expect(plan({}, false).common).not.toHaveProperty('PORTAL_DEMO');

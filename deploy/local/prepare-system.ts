@@ -7,7 +7,7 @@ import { openSystem } from '../../services/developer-portal/admin/open-system.ts
 import type { LocalEnvironment } from './local-environment.ts';
 import type { LocalSecrets } from './local-secrets.ts';
 
-/** More than any bench on one machine asks for. */
+/** More than any benchmark on one machine uses. */
 const DEMO_LIMITS = {
   requestsPerSecond: 100_000,
   requestsPerMonth: 1_000_000_000,

@@ -26,7 +26,7 @@ const command = words;
 try {
   if (!readStamp(places, wanted)) await withSetupLock(places, prepare);
 } catch (error) {
-  report(`cannot go on: ${error.message}`);
+  report(`set-up failed: ${error.message}`);
   process.exit(1);
 }
 if (command.length > 0) runCommand(places, command);

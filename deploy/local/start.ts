@@ -1,4 +1,4 @@
-// `npm start`: brings the system up, shows it, and keeps it up until it is told to stop.
+// `npm start`: brings the system up, shows it, and keeps it up until it is asked to stop.
 import { runDemo } from './demo.ts';
 import { describeSystem } from './describe-system.ts';
 import { followLauncher } from './follow-launcher.ts';

@@ -11,7 +11,7 @@ import { aptPackages, installByApt, mayInstall } from './install-tools.mjs';
 const REDIS_MAJOR_MIN = 7;
 
 /**
- * Finds Java, Redis, while Kafka's jars are not there yet Maven, and if asked for a Chromium. Missing tools are
+ * Finds Java, Redis, while Kafka's jars are not there yet Maven, and on request a Chromium. Missing tools are
  * installed where that is allowed; otherwise one error names all of it.
  */
 export async function ensureTools(places, wanted) {

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { report } from './run.mjs';
 
-/** How often the parent is looked at, and how long the command has to end by itself once it is gone. */
+/** How often the parent is checked, and how long the command may take to end by itself once the parent is gone. */
 const PARENT_POLL_MS = 250;
 const ORPHAN_GRACE_MS = 500;
 

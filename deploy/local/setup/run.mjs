@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 /** How much of the end of a failed command's output is repeated in the error. */
 const TAIL_CHARS_MAX = 2_000;
-/** How often a long command is seen to move, and how much of its last line is shown. */
+/** How often a long command reports its progress, and how much of its last line is shown. */
 const PROGRESS_MS = 5_000;
 const LINE_CHARS_MAX = 100;
 
@@ -12,14 +12,14 @@ export function report(line) {
   process.stderr.write(`setup: ${line}\n`);
 }
 
-/** Ends the commands that are under way; called when set-up itself is told to stop. */
+/** Ends the commands that are under way; called when set-up itself is asked to stop. */
 export function stopChildren() {
   for (const child of children) child.kill('SIGTERM');
 }
 
 /**
  * Runs a command to its end. Its output is kept back and shown only if it fails, so that a set-up that
- * works stays readable. A command that takes long is seen to move: every 5 s a line says how far it is.
+ * works stays readable. A long command reports its progress every 5 s.
  *
  * @param options.progress `what` is under way, and how far it is: by default the last line that it printed
  */

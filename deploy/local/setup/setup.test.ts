@@ -133,7 +133,7 @@ test('a command goes on when the shell that put npm into the background ends, an
   await waitUntil('the command to end', () => !isAlive(command));
 });
 
-test('a browser is asked for where the tests need one, and only there', async () => {
+test('a browser is installed only for the tests that need one', async () => {
   writeStamp();
   await using start = spawnSetup(['node', '-e', 'process.exit(3)'], BARE);
   expect(await start.exited).toBe(3);
@@ -145,7 +145,7 @@ test('a browser is asked for where the tests need one, and only there', async ()
 test('Prometheus is looked for where the tests need it, and a machine that cannot fetch it is no error', async () => {
   writeStamp();
   await using tests = spawnSetup(['--with-prometheus', 'node', '-e', 'process.exit(3)'], BARE);
-  // The stamp says nothing of it, so the machine is prepared anew.
+  // The stamp says nothing of it, so the machine is prepared again.
   expect(await tests.exited).toBe(1);
   const script = `
     const { fetchPrometheus } = await import('${join(LOCAL, 'setup', 'fetch-prometheus.mjs')}');
@@ -230,7 +230,7 @@ test('apt gets the proxy in lower case, and the certificates unless it has its o
   );
 });
 
-test('npm ci is seen to move', async () => {
+test('npm ci reports its progress', async () => {
   writeFileSync(join(root, 'package-lock.json'), JSON.stringify(LOCKFILE));
   mkdirSync(join(root, 'node_modules', 'a'));
   writeFileSync(join(root, 'node_modules', 'a', 'package.json'), '{}');
