@@ -111,7 +111,7 @@ export const AppAnswer = z
     /** Live ones, newest first; the newest has no end. */
     secrets: z.array(z.object({ createdAt: instant, expiresAt: instant.optional() })),
     limits: Limits,
-    /** Where it is told that its quota is nearly used up. */
+    /** The address for alerts about its quota. */
     alertUrl: z.string().optional(),
   })
   .meta({ id: 'App' });
@@ -207,7 +207,7 @@ export const TryAnswer = z
     /** JSON where it is JSON, else text. */
     body: z.unknown(),
     durationMs: z.number().nonnegative(),
-    /** The same request for a terminal; the key stands there as `$ROLECALL_API_KEY`. */
+    /** The same request for a terminal, with the key as `$ROLECALL_API_KEY`. */
     curl: z.string(),
   })
   .meta({ id: 'Tried' });

@@ -51,7 +51,7 @@ export const CheckRequestAnswer = z
   .object({
     /** As a client sends it, without members that have their default. */
     body: z.record(z.string(), z.unknown()),
-    /** The same for a terminal; the key stands there as `$ROLECALL_API_KEY`. */
+    /** The same for a terminal, with the key as `$ROLECALL_API_KEY`. */
     curl: z.string(),
   })
   .meta({ id: 'CheckRequest' });

@@ -151,7 +151,7 @@ test('a key of another app is not sent anywhere', async () => {
   });
 });
 
-test('a body that arrives too slowly is told so, and not that the gateway is away', async () => {
+test('a body that arrives too slowly is refused as slow, and not because the gateway is away', async () => {
   const { startBatch } = makeHandlers({
     fetch: () =>
       Promise.reject(new TypeError('fetch failed', { cause: new Problem('request-timeout', 'Too slow.') })),

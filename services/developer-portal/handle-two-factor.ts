@@ -16,7 +16,7 @@ type Ids = keyof typeof TWO_FACTOR_OPERATIONS;
 
 /** The second factor of one's own account. Changing it needs the password, and the code once it is on. */
 export function makeTwoFactorHandlers({ twoFactor, provePassword, sessions }: Dependencies): Handlers<Ids> {
-  /** All sessions have ended with the change; this one goes on under a new token. */
+  /** All sessions have ended with the change; this one continues under a new token. */
   const reopen = async (account: Account, { token, browser, address, setSessionToken }: Call<Ids>) => {
     if (token !== undefined) await sessions.close(token);
     setSessionToken(await sessions.open(account, { browser, address }));

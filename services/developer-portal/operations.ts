@@ -119,7 +119,7 @@ export const OPERATIONS = {
     method: 'put',
     path: `${APP}/alerts`,
     access: 'session',
-    summary: 'Set where a client app is told that 80 % and 100 % of its month are used',
+    summary: "Set the address for a client app's alerts at 80 % and 100 % of its monthly quota",
     body: api.AlertsBody,
     status: 200,
     answer: answers.AppAnswer,

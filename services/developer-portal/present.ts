@@ -114,7 +114,7 @@ export const presentDelivery = (view: DeliveryView): z.input<typeof answers.Deli
 export const teamOf = ({ accountId, members = [], formerMembers = [] }: ClientApp): ReadonlySet<string> =>
   new Set([accountId, ...members.map((member) => member.accountId), ...formerMembers]);
 
-/** Developers see `operator` in place of the e-mail address of somebody outside their team, and their keys by id. */
+/** Developers see `operator` instead of the e-mail address of an actor outside their team, and their keys by id. */
 export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,

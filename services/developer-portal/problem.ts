@@ -76,7 +76,7 @@ export function problemOf(error: unknown): Problem {
     case 'publish-unknown':
       return new Problem('dependency-unavailable', AWAY, { headers: RETRY_SOON });
     case 'overloaded':
-      return new Problem('overloaded', 'Too much is going on; try again in a moment.', {
+      return new Problem('overloaded', 'Too many requests are in flight; try again in a moment.', {
         headers: RETRY_SOON,
       });
     default:

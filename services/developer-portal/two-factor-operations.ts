@@ -4,7 +4,7 @@ import type { Operation } from './operation.ts';
 
 const RecoveryCodes = z
   .object({
-    /** Each signs in once in place of a code; returned only in this answer. */
+    /** Each signs in once instead of a code; returned only in this answer. */
     recoveryCodes: z.array(z.string()),
   })
   .meta({ id: 'RecoveryCodes' });

@@ -16,6 +16,6 @@ export function requireVerified(account: Account, vouch: boolean): void {
   if (vouch || isVerified(account)) return;
   throw new ServiceError(
     'account-unverified',
-    `${account.email} signed up by itself, so it may be anybody's account; add --vouch if you know whose it is`,
+    `${account.email} signed up by itself, so its owner is unverified; add --vouch if you know the owner`,
   );
 }

@@ -60,6 +60,6 @@ test.each([
   expect(() => loadChains(path, env)).not.toThrow(KEY);
 });
 
-test('a chain file that cannot be read is told by the name of its variable', () => {
+test('an unreadable chain file is reported by the name of its variable', () => {
   expect(() => loadChains(join(dir, 'nowhere.json'), {})).toThrow('CHAINS_FILE');
 });

@@ -13,7 +13,7 @@ type Dependencies = {
 
 type PartialRule = Omit<NamedRule, 'roleId'>;
 
-/** Where a rule reads: a composed rule is known by the first simple rule inside. */
+/** Where a rule reads: a composed rule counts as its first simple rule. */
 const PartialRule: z.ZodType<PartialRule> = z.union([
   z.object({ chainId: z.number().int().positive(), contractAddress: z.string().optional() }),
   z

@@ -84,7 +84,7 @@ function makeHandler() {
   };
 }
 
-test('a part of the watcher says when the heads were asked for, and a part of a client does not', async () => {
+test('a part of the watcher says when the heads were requested, and a part of a client does not', async () => {
   const { handle, completed } = makeHandler();
   await handle(aPart({ delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
   expect(completed()).toMatchObject({ headTimes: { '1': NOW - 300 } });

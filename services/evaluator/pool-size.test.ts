@@ -3,7 +3,7 @@ import { startPoolSize } from './pool-size.ts';
 type Admin = Parameters<typeof startPoolSize>[0];
 type Groups = Awaited<ReturnType<Admin['describeGroups']>>;
 
-/** A broker that knows a group of so many members, or is away. */
+/** A broker with a group of this many members, or an unreachable one. */
 function aBroker(memberCount: number | undefined) {
   const state = { memberCount, asked: [] as string[][] };
   const admin: Admin = {

@@ -14,7 +14,7 @@ type Dependencies = {
   readonly issuer: string;
   /** Absent: this process cannot sign. */
   readonly keys: KeyRing | undefined;
-  /** Called when a proof was asked for and there is no key. */
+  /** Called when a proof was requested and there is no key. */
   readonly noteMissingKey: (jti: string) => void;
 };
 

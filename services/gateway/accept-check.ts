@@ -28,7 +28,7 @@ export type Dependencies = {
   readonly syncDeadlineMs: number;
   /** Whether a lane has too much lag to take more checks. */
   readonly isOverloaded: (lane: IssuedLane) => boolean;
-  /** The Redis channel on which this process is told of its sync results. */
+  /** The Redis channel on which this process is notified of its sync results. */
   readonly replyChannel: string;
   /** Without a trailing slash; empty for relative addresses. */
   readonly publicBaseUrl: string;

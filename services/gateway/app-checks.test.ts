@@ -124,7 +124,7 @@ describe('a check', () => {
 
   it.each([
     ['that would fail again replays its failed result', [FOR_GOOD], 200],
-    ['that may succeed the next time runs anew', [PASSING], 503],
+    ['that may succeed the next time runs again', [PASSING], 503],
   ])('in sync mode %s when it is sent again under its idempotency key', async (_, errors, status) => {
     let claim: Claim | undefined;
     const gateway = await start({

@@ -137,7 +137,7 @@ describe('the key', () => {
 });
 
 describe('the limits', () => {
-  it('are told on every authenticated answer', async () => {
+  it('are on every authenticated answer', async () => {
     const gateway = await start();
     const post = await gateway.post({ ...A_CHECK, async: true });
     expect(post.headers.get('ratelimit-policy')).toBe('"per-second";q=10;w=1, "per-month";q=10000;w=2592000');

@@ -148,7 +148,7 @@ test('a rule set that a watch refers to cannot be deleted', async () => {
   expect((await problemOf(refused))['code']).toBe('rule-set-in-use');
 });
 
-test('DELETE is 204 with or without a rule set, and a rule set made again goes on counting', async () => {
+test('DELETE is 204 with or without a rule set, and a recreated rule set continues its version count', async () => {
   const gateway = await start();
   expect((await gateway.send('DELETE', `${PATH}/a`)).status).toBe(204);
   await put(gateway, 'a');

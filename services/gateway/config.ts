@@ -123,7 +123,9 @@ export function warningsOf({ http, callback, retentionMs }: GatewayConfig): stri
         ]
       : []),
     ...(retentionMs.interactive > retentionMs.bulk
-      ? ['SYNC_RESULT_RETENTION_HOURS is above RESULT_RETENTION_HOURS: the results of sync checks would be kept longest']
+      ? [
+          'SYNC_RESULT_RETENTION_HOURS is above RESULT_RETENTION_HOURS: the results of sync checks would be kept longest',
+        ]
       : []),
   ];
 }

@@ -53,7 +53,7 @@ test.each([
 });
 
 test.each<[string, Change, string]>([
-  ['no account', { account: undefined }, '/account is required, or accounts in its place'],
+  ['no account', { account: undefined }, '/account is required unless accounts is sent'],
   ['address instead of account', { address: ADDRESS }, '/address is not a known member; known: account,'],
   ['an address without 0x', { account: ADDRESS.slice(2) }, '0x and 40 hexadecimal digits'],
   ['a private key', { account: `0x${'a'.repeat(64)}` }, '0x and 40 hexadecimal digits'],

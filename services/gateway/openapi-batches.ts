@@ -119,7 +119,7 @@ const readBatch: ZodOpenApiOperationObject = {
     200: {
       description:
         'The status. A batch that was never accepted, because not all of it could be published, does not exist ten ' +
-        'minutes later: its entries without results are refunded. Sent again with the same `Idempotency-Key` it goes on.',
+        'minutes later: its entries without results are refunded. Sent again with the same `Idempotency-Key` it continues.',
       headers: {
         ...SUCCESS_HEADERS,
         'Preference-Applied': header('The wait that was granted.', { type: 'string' }, false),
@@ -148,11 +148,7 @@ const readBatchResults: ZodOpenApiOperationObject = {
       description: 'The finished entries from `from` on; empty if `from` is past the last entry.',
       headers: {
         ...SUCCESS_HEADERS,
-        Link: header(
-          '`rel="next"`: where to go on; absent behind the last entry.',
-          { type: 'string' },
-          false,
-        ),
+        Link: header('`rel="next"`: the next page; absent after the last entry.', { type: 'string' }, false),
       },
       content: NDJSON,
     },

@@ -84,7 +84,7 @@ describe('the sampled lag', () => {
     });
   });
 
-  it('is told to the partitioner by partition, and summed by lane', async () => {
+  it('is given to the partitioner by partition, and summed by lane', async () => {
     const { sampler, observed } = await sample([10, 5], [7, 5]);
     expect(observed).toEqual([
       ['check.requested.interactive.v1', [3, 0]],

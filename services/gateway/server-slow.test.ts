@@ -54,7 +54,7 @@ describe('a client that', () => {
       'never ends a chunked body',
       `${POST}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}`,
     ],
-  ])('%s is told 408 and let go', async (_, bytes) => {
+  ])('%s gets a 408 and is closed', async (_, bytes) => {
     const { socket, heard } = open();
     socket.write(bytes);
     await once(socket, 'close');

@@ -208,7 +208,7 @@ describe('an invalid check', () => {
       ['/callbackUrl callback-url-refused'],
     ],
     ['localhost', check({ callbackUrl: 'https://localhost/' }), ['/callbackUrl callback-url-refused']],
-  ])('with %s is told so by its pointer', (_, body, faults) => expect(faultsOf(body)).toEqual(faults));
+  ])('with %s has a fault with its pointer', (_, body, faults) => expect(faultsOf(body)).toEqual(faults));
 
   it('holds no half of a surrogate pair in any text', () => {
     const body = withRule({ ...NATIVE, roleId: '\ud800', name: '\udc00' });
@@ -219,7 +219,7 @@ describe('an invalid check', () => {
     ]);
   });
 
-  it('is told everything that is wrong with it at once', () => {
+  it('gets all of its faults at once', () => {
     const body = {
       account: 'x',
       extra: 1,

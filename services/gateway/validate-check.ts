@@ -97,7 +97,7 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
   return { ok: false, faults: told.slice(0, FAULTS_MAX).map(asSentence) };
 }
 
-/** The rules of a stored set are not in the body: their faults are told of the member that names the set. */
+/** The rules of a stored set are not in the body: their faults have the pointer of the member that names the set. */
 const asFaultOfRuleSet = (fault: Fault): Fault =>
   /^\/rules(\/|$)/.test(fault.pointer)
     ? { ...fault, pointer: '/ruleSet', detail: `has a rule set whose ${fault.pointer} ${fault.detail}` }
@@ -128,7 +128,7 @@ export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>): Fau
   if (!isObject(body)) return [];
   const { accounts } = body;
   if (!('account' in body) && !('accounts' in body))
-    return [{ pointer: '/account', code: 'required', detail: 'is required, or accounts in its place' }];
+    return [{ pointer: '/account', code: 'required', detail: 'is required unless accounts is sent' }];
   const both: Fault[] =
     'account' in body && 'accounts' in body
       ? [
@@ -163,7 +163,7 @@ function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'st
   if (!('ruleSet' in body))
     return 'rules' in body
       ? []
-      : [{ pointer: '/rules', code: 'required', detail: 'is required, or ruleSet in its place' }];
+      : [{ pointer: '/rules', code: 'required', detail: 'is required unless ruleSet is sent' }];
   if ('rules' in body)
     return [
       {
@@ -212,7 +212,7 @@ function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: ReadonlySet<
   ];
 }
 
-/** A proof needs a key; how long it is valid says nothing where none is asked for. */
+/** A proof needs a key; without a proof its validity has no meaning. */
 function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, 'signsVerdicts'>): Fault[] {
   const { proof, proofSeconds } = membersOf(body);
   if (proof === true && !signsVerdicts)

@@ -278,7 +278,7 @@ describe('an invalid check', () => {
     ['an unknown rule set', { account: ACCOUNT, ruleSet: 'vip' }, ['/ruleSet rule-set-unknown']],
     ['a number for a rule set', { account: ACCOUNT, ruleSet: 7 }, ['/ruleSet wrong-type']],
     ['neither rules nor a rule set', { account: ACCOUNT }, ['/rules required']],
-  ])('with %s is told so by its pointer', (_, body, faults) => expect(faultsOf(body)).toEqual(faults));
+  ])('with %s has a fault with its pointer', (_, body, faults) => expect(faultsOf(body)).toEqual(faults));
 
   it('is refused by its depth however deep its rules nest', () => {
     const [begin, end] = ['{"type":"ANY","rules":[', ']}'];
@@ -288,7 +288,7 @@ describe('an invalid check', () => {
     expect(validation.ok || validation.faults.map(({ code }) => code)).toEqual(['too-deep']);
   });
 
-  it('is told everything that is wrong with it at once', () => {
+  it('gets all of its faults at once', () => {
     const body = {
       accounts: [ACCOUNT, ACCOUNT],
       vaults: ['x'],

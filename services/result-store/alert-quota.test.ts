@@ -54,7 +54,7 @@ function makeAlerts({
   return { alertQuota, published, told, forget };
 }
 
-test('an app is told of 80 % and of 100 %, once each', async () => {
+test('an app gets an alert at 80 % and at 100 %, once each', async () => {
   const { alertQuota, told } = makeAlerts();
   for (const total of [0, 7_999, 8_000, 8_001, 9_999, 10_000, 10_000]) await alertQuota(usageOf(total));
   expect(told()).toMatchObject([

@@ -29,13 +29,13 @@ function makeStore() {
   return { handle: (message: CheckCompleted) => handle(message, {} as RecordContext), stored, events };
 }
 
-test('the gateway that waits for a result is told by its save', async () => {
+test('the save of a result notifies the waiting gateway', async () => {
   const { handle, events } = makeStore();
   await handle(aResult());
   expect(events).toEqual(['save for results:g1', 'first']);
 });
 
-test('the first result wins, and a later copy is told as well', async () => {
+test('the first result wins, and a later copy notifies as well', async () => {
   const { handle, stored, events } = makeStore();
   await handle(aResult());
   await handle(aResult({ resultJson: '{"first":false}' }));

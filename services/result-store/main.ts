@@ -35,7 +35,7 @@ const DOCUMENTS_WINDOW = 64;
 /** Parts of batches that are stored at once, of up to 4 MiB each. */
 const PARTS_MAX = 8;
 
-/** Deleted apps and rule sets are taken out of the view this often, and this many at a time. */
+/** Deleted apps and rule sets are removed from the view this often, and this many at a time. */
 const DROP_INTERVAL_MS = 60_000;
 const DROP_COUNT_MAX = 1_000;
 

@@ -8,7 +8,7 @@ type Dependencies<D> = {
 
 /**
  * Follows a compacted topic whose documents are in the view before they are published: behind an older document the
- * newest one is published again, because compaction keeps the record that stands last.
+ * newest one is published again, because compaction keeps the last record.
  */
 export function makeRepublishNewer<D>({ readNewer, publish }: Dependencies<D>): Handler<D> {
   return async function republishNewer(document) {

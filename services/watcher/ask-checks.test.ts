@@ -50,7 +50,7 @@ test('a watch without quota is paused with the reason, and nothing more is asked
   expect(await world.askChecks(asked(3 * PART_ENTRIES_MAX))).toBe(false);
   expect(world.paused).toEqual(['quota-share-exceeded']);
   expect(world.published.map(({ entries }) => entries.length)).toEqual([PART_ENTRIES_MAX]);
-  // With quota again it goes on.
+  // With quota again it continues.
   expect(await world.askChecks(asked(1))).toBe(true);
   expect(world.published).toHaveLength(2);
 });
@@ -61,7 +61,7 @@ test('no check is requested for a deleted app, and its error stops no other app'
   expect(world.published).toEqual([]);
 });
 
-test('a sweep that may not go on is not charged', async () => {
+test('a sweep that may not continue is not charged', async () => {
   const world = makeWorld();
   expect(await world.askChecks({ ...asked(1), beforePart: async () => false })).toBe(false);
   expect([world.charged, world.published]).toEqual([[], []]);

@@ -52,14 +52,14 @@ export type AskedChecks = {
   readonly afterLostPart?: (requestId: string) => Promise<void>;
 };
 
-/** Asks for checks; false where not all were asked for: the app is gone, or the quota is used and the watch was paused. */
+/** Asks for checks; false where not all were requested: the app is gone, or the quota is used and the watch was paused. */
 export type AskChecks = (asked: AskedChecks) => Promise<boolean>;
 
 export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;
 
 /**
  * Cuts checks of members into parts of a batch, whose results come back to the partition of the members. A part that surely
- * could not be published is refunded: it is asked for, and charged, again.
+ * could not be published is refunded: it is requested, and charged, again.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */

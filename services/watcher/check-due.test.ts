@@ -49,7 +49,7 @@ test('the retry of a transfer that could not be read asks for its block or a lat
   ]);
 });
 
-test('a new member whose answer is slow is asked for again after as long as it has waited', async () => {
+test('a check of a new member is requested again at doubling intervals while its answer is slow', async () => {
   const calls: [string[], number][] = [];
   const members = [
     aMember({ memberId: 'recent', walletsAt: atSecond(99) }),

@@ -5,9 +5,9 @@ import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { AskChecks, AskedChecks } from './ask-checks.ts';
 
-/** Due members of a partition that are asked for at a time. */
+/** Due members of a partition that are checked at a time. */
 const DUE_MAX = 1_000;
-/** A check without an answer is asked for again then at the earliest. */
+/** A check without an answer is requested again after this time at the earliest. */
 const AGAIN_MS = 60_000;
 
 type Dependencies = {

@@ -227,7 +227,7 @@ test('checks of which nothing was decided are refunded to the month that they we
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });
 
-test('a check of a new member that was asked for again is refunded once the member has an answer', async () => {
+test('a repeated check of a new member is refunded once the member has an answer', async () => {
   const world = makeWorld();
   const charged = { chargedMonth: '2026-11', refundCount: 0 };
   const first = { ...anAnswer(aMember(), true, 1), ...charged };

@@ -106,7 +106,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
 }
 
 /**
- * The checks of new members that were asked for again because the answer was slow, and have had one meanwhile. Undecided ones
+ * The checks of new members that were requested again because the answer was slow, and have had one meanwhile. Undecided ones
  * are refunded anyway.
  */
 const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
@@ -117,8 +117,8 @@ const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<strin
   }).length;
 
 /**
- * A check is refunded if nothing was decided and all that failed may succeed later, as any other check is, and if it is a
- * repeat of one that was answered.
+ * A check is refunded if nothing was decided and every failure is retryable, as any other check is, and if it repeats an
+ * answered check.
  */
 async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, count: number): Promise<void> {
   const { clientId, chargedMonth: month, requestId } = part;

@@ -38,7 +38,7 @@ const WINDOW = MEMBER_PARTITIONS;
 const TRANSFERS_WINDOW = 256;
 const DUE_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 500;
-/** Between two looks at whether a sweep may go on. */
+/** How often a sweep is checked for its next step. */
 const PACE_MS = 100;
 const TEND_INTERVAL_MS = 2_000;
 const OUTBOX_INTERVAL_MS = 15_000;

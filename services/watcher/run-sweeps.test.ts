@@ -88,14 +88,14 @@ test.each([
   ['paused', { paused: { reason: 'requested', at: '2026-11-22T10:00:00.000Z' } } as const],
   ['deleted', undefined],
 ])(
-  'a sweep of a watch that is %s in mid-sweep asks for nothing more, and is forgotten',
+  'a sweep of a watch that is %s in mid-sweep requests no more checks, and is forgotten',
   async (_, change) => {
     const world = makeWorld();
     await world.runSweeps();
     await waitUntil('the parts that may wait', async () => world.asked === 3);
     world.watch = change && aWatch(change);
     if (!change) world.state = undefined;
-    // Its parts are answered: it would go on.
+    // Its parts are answered: it would continue.
     else if (world.state) world.state = { ...world.state, partCount: 0 };
     await waitUntil('the end of the sweep', async () => {
       await world.runSweeps();

@@ -40,7 +40,7 @@ type Dependencies = {
   readonly log: Logger;
 };
 
-/** Carries the running sweeps on: asks for the checks of the own partitions, and ends the sweeps of the own watches. */
+/** Continues the running sweeps: requests the checks of the own partitions, and ends the sweeps of the own watches. */
 export function makeRunSweeps(deps: Dependencies) {
   /** Partitions of sweeps for which this process is asking. */
   const asking = new Set<string>();

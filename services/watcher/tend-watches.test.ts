@@ -110,7 +110,7 @@ test('all watches are due where changes may have been missed, and else only thos
   expect(world.allDue).toEqual(['without', 'all']);
 });
 
-test('a deleted watch is seen to after as long as it has been deleted, once its members are gone', async () => {
+test('a deleted watch without members is processed again at doubling intervals', async () => {
   const secondsAgo = (seconds: number) => new Date(NOW - seconds * 1_000).toISOString();
   const deleted = [of('just', { deletedAt: secondsAgo(1) }), of('long', { deletedAt: secondsAgo(600) })];
   const ended = makeWorld(deleted, { members: 0 });
@@ -124,7 +124,7 @@ test('a deleted watch is seen to after as long as it has been deleted, once its 
   expect([ending.putOff, ending.due.length]).toEqual([[], 2]);
 });
 
-test('a watch that was made again is seen to as any other, though its predecessor has ended', async () => {
+test('a recreated watch is processed as any other, though its predecessor has ended', async () => {
   const world = makeWorld([of('w', { formerCreatedAt: '2026-11-21T10:00:00.000Z' })], { members: 0 });
   await world.tendWatches();
   expect(world.documents.get(watchKey(of('w')))?.formerCreatedAt).toBeUndefined();

@@ -40,7 +40,7 @@ export function makeCompletion(program: Command, shell: 'bash' | 'zsh', run: rea
     `  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do`,
     `    case "$word" in -*) ;; *) before="\${before:+$before }$word" ;; esac`,
     '  done',
-    // Beyond the subcommand stand its arguments, which may be anything.
+    // The subcommand's arguments follow, which may be anything.
     `  while :; do case "$before" in`,
     ...cases,
     `    *' '*) before="\${before% *}"; continue ;;`,

@@ -9,7 +9,7 @@ import { makeProgram, type Run } from './program.ts';
 /** Of every failure; the error's code tells a wrong command line (`usage-invalid`) from the others. */
 const EXIT_FAILED = 1;
 
-/** Moves `--json` and `--data` to the front, because they may stand anywhere. */
+/** Moves `--json` and `--data` to the front, because they may be anywhere. */
 function globalsFirst(args: readonly string[]): string[] {
   const front: string[] = [];
   const rest: string[] = [];

@@ -60,7 +60,7 @@ Exit codes:
   0  done
   1  refused, not found, the system cannot be reached, or the command line is wrong; the message says which`;
 
-/** The command line, one line per subcommand. `--json` and `--data` may stand anywhere. */
+/** The command line, one line per subcommand. `--json` and `--data` may be anywhere. */
 export function makeProgram(run: Run, print: Print, env: Environment, isJson = false): Command {
   const program = new Command('admin')
     .description(

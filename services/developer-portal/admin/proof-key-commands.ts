@@ -7,7 +7,7 @@ import { KEY_NUMBER_MAX } from '#shared/secret-box.ts';
 /** Prints the value of a subcommand that needs no system: a text as it is, anything else as JSON. */
 export type Print = (value: unknown) => void;
 
-/** A new key, by the variables that it belongs in; as lines of an environment file where these are asked for. */
+/** A new key, by the variables that it belongs in; as lines of an environment file on request. */
 function createProofKey(number: number, isEnvFile: boolean): unknown {
   const { privateEntry, publicEntry, kid } = newProofKey(number);
   return isEnvFile

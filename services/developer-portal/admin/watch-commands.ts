@@ -55,6 +55,6 @@ export function addWatches(program: Command, run: Run): void {
       .description(description)
       .action((id, watchId) => run((opened) => actOnWatch(opened, action, id, watchId)));
   act('pause', 'check no members and send nothing until it is resumed');
-  act('resume', 'check all members now, and go on');
+  act('resume', 'check all members now, and continue');
   act('release', 'send the revocations that are held');
 }

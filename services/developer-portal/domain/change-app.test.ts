@@ -64,7 +64,7 @@ test('a revoked key stays in the document', () => {
   expect(addKey(key('key_2'), NOW)(anApp())?.keys.map(({ keyId }) => keyId)).toEqual(['key_1', 'key_2']);
 });
 
-test('after a rotation the new secret stands first and the old one signs for the overlap', () => {
+test('after a rotation the new secret is first and the old one signs for the overlap', () => {
   const rotated = rotateSecret('second', NOW, 24 * HOUR_MS)(anApp());
   expect(rotated?.webhookSecrets).toEqual([
     { encrypted: 'second', createdAt: at(0) },

@@ -4,7 +4,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const KEY = `-H "x-api-key: $ROLECALL_API_KEY"`;
 
 /**
- * A check as a command for a terminal. The key stands there as a variable.
+ * A check as a command for a terminal. The key is a variable there.
  *
  * @example
  * curlOfCheck('https://api.example.com/access-control/check-roles', '{"account":"0x…"}');

@@ -35,7 +35,7 @@ test('percentiles lie within the bucket that holds them', () => {
   expect(day.p95Ms).toBeLessThanOrEqual(150);
 });
 
-test('undetermined rules are told apart by cause, and checks by key, the most used first', () => {
+test('undetermined rules are counted by cause, and checks by key, the most used first', () => {
   const figures = {
     'sync.completed.5': 9,
     undetermined: 5,

@@ -81,7 +81,7 @@ test.each([
   ['{"a": 01}', 'Line 1, column 8: expected a comma or the closing bracket.'],
   ['["\n"]', 'Line 1, column 2: expected a value or ].'],
   ['['.repeat(33), 'Line 1, column 33: at most 32 brackets inside of one another.'],
-])('the first fault of %j is told by its line', (text, words) => {
+])('the first fault of %j is reported by its line', (text, words) => {
   expect(parseJson(text).fault?.text).toBe(words);
   if (!text.startsWith('[[')) expect(() => JSON.parse(text)).toThrow();
 });

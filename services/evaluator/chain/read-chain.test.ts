@@ -61,7 +61,7 @@ test.each(['block-unavailable', 'block-mismatch'] as const)(
   },
 );
 
-test('a block is proved by the reads that were answered, whatever became of the others', async () => {
+test('answered reads prove a block, whatever happened to the others', async () => {
   const entries = [
     { read: { key: 'a' }, observation: SIX, isProved: true },
     { read: { key: 'b' }, observation: [failed('rpc-timeout')], isProved: false },

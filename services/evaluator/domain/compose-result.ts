@@ -162,7 +162,7 @@ export function blocksOf(observed: ReadonlyMap<number, ChainObservations>): Bloc
   return blocks;
 }
 
-/** By chain id, when the head that was read was asked for, epoch ms. */
+/** By chain id, when the head of the reads was requested, epoch ms. */
 export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): Record<string, number> {
   const times: Record<string, number> = {};
   for (const [chainId, { headAskedAtMs }] of observed)

@@ -68,7 +68,7 @@ export function judgeRule(rule: Condition, needs: RuleNeeds | undefined, context
 }
 
 /**
- * Judges the rules inside and composes their outcomes. An undetermined rule is told by the first simple rule inside
+ * Judges the rules inside and composes their outcomes. An undetermined rule is reported by the first simple rule inside
  * that left it open: each undetermined rule inside of an undetermined one does, and none inside of a decided one.
  */
 function judgeComposed(

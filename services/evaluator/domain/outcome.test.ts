@@ -107,7 +107,7 @@ test('judges 20 000 random trees as truth tables do, and names the first rule th
   expect([...seen.keys()].sort()).toEqual(['denied', 'granted', 'undetermined']);
 });
 
-test('names the chain and the contract of the rule that left it open, wherever it stands', () => {
+test('names the chain and the contract of the rule that left it open, wherever it is nested', () => {
   const tree: Tree = {
     type: 'ALL',
     min: 1,

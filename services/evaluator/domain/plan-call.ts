@@ -17,7 +17,7 @@ import {
 } from '#shared/contracts/view-function.ts';
 import type { Call } from './read.ts';
 
-/** Longer calldata is known by its digest, so that a key of a read stays short. */
+/** Longer calldata is keyed by its digest, so that a key of a read stays short. */
 const ID_DIGITS_MAX = 400;
 
 /** The call whose output a `CONTRACT` rule compares; the wallets' addresses are filled in later. */
@@ -33,7 +33,7 @@ export type PlanFault = { readonly fault: string };
 
 type PlannedCall = { readonly call: Call; readonly comparison: Comparison };
 
-/** The call and the comparison that a `CONTRACT` rule stands for. */
+/** The call and the comparison of a `CONTRACT` rule. */
 export function planCall(rule: ContractCondition): PlannedCall | PlanFault {
   const parsed = parseViewFunction(rule.function);
   if (!parsed.ok) return { fault: `the function ${parsed.detail}` };
@@ -70,7 +70,7 @@ export function makeCall(fn: ViewFunction, args: readonly string[], word: number
   };
 }
 
-/** Whether a returned word satisfies the comparison for the wallet that `$account` stands for. */
+/** Whether a returned word satisfies the comparison for the wallet in `$account`. */
 export function satisfies({ type, operator, value }: Comparison, word: bigint, account: string): boolean {
   const actual = numberOf(type, word);
   const expected = numberOf(type, wordOf(type, value, account));

@@ -16,7 +16,7 @@ const FUNCTIONS = {
     'function checkDelegateForERC1155(address to, address from, address contract_, uint256 tokenId, bytes32 rights) view returns (uint256)',
 } as const;
 
-/** Delegations that are limited to some rights are not asked about. */
+/** The rights of full delegations: delegations that are limited to some rights do not count. */
 const NO_RIGHTS = `0x${'0'.repeat(64)}`;
 
 export type DelegationScope =

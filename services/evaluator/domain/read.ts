@@ -53,7 +53,7 @@ export type Read = {
   readonly id: bigint;
   /** Of a `call`. */
   readonly call?: Call | undefined;
-  /** Composed when it is asked for: most reads of a batch are never looked up by it. */
+  /** Composed on demand: most reads of a batch are never looked up by it. */
   readonly key: string;
 };
 
@@ -65,7 +65,7 @@ type Failure = Undetermined & {
   readonly hasRevertData?: true;
 };
 
-/** The answers of all endpoints that were asked for one read, in order of arrival; never empty. */
+/** The answers of all endpoints to one read, in order of arrival; never empty. */
 export type Observation = readonly Reading[];
 
 /** The observations of one chain for the reads of one check, all at one block. */
@@ -74,7 +74,7 @@ export type ChainObservations = {
   readonly quorum: number;
   /** Absent where no block was read. */
   readonly block?: BlockReport;
-  /** When an endpoint was asked for that block as the head, epoch ms; absent where no block was read, or a past one. */
+  /** When that block was requested as the head, epoch ms; absent where no block was read, or a past one. */
   readonly headAskedAtMs?: number;
   /** One per read, in the order of the reads. */
   readonly observations: readonly Observation[];

@@ -16,7 +16,7 @@ test('distinguishes a repeated verdict from a flipped one, and remembers the new
   expect(said).toEqual([undefined, 'same', 'granted-to-denied', 'same', 'denied-to-granted']);
 });
 
-test('the same question is known by another role’s name and in other letters', () => {
+test('an equal question with another role id or letter case is recognised', () => {
   const memory = new VerdictMemory();
   memory.note(check, rule, true);
   const same = { ...rule, roleId: 'b', contractAddress: rule.contractAddress.toLowerCase() };
@@ -39,7 +39,7 @@ test.each([
   expect(memory.note(otherCheck, otherRule, false)).toBeUndefined();
 });
 
-test('of a hundred thousand questions none is taken for another one', () => {
+test('no two of a hundred thousand questions are confused', () => {
   const memory = new VerdictMemory();
   const asked = Array.from({ length: 100_000 }, (_, index) => ({ ...rule, minToken: String(index) }));
   // One comparison: a hundred thousand expectations take ten seconds.

@@ -3,7 +3,7 @@ import { invalidBody } from '../problem.ts';
 export const RESULTS_MAX = 10_000;
 const DIGITS = /^[0-9]{1,9}$/;
 
-/** Which results are asked for: `limit` entries from the entry `from` on. */
+/** Which results are requested: `limit` entries from the entry `from` on. */
 export type Range = { readonly from: number; readonly limit: number };
 
 /**

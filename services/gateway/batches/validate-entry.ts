@@ -87,7 +87,7 @@ function faultsOfAddress(value: unknown, path: Path): Fault[] {
 function faultsOfAccounts(members: Members, path: Path): Fault[] {
   const [hasOne, hasMany] = ['account' in members, 'accounts' in members];
   if (!hasOne && !hasMany)
-    return [faultAt([...path, 'account'], 'required', 'is required, or accounts in its place')];
+    return [faultAt([...path, 'account'], 'required', 'is required unless accounts is sent')];
   const both = 'is not allowed beside account; send one of the two';
   return [
     ...(hasOne && hasMany ? [faultAt([...path, 'accounts'], 'not-allowed', both)] : []),

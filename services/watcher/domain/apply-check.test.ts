@@ -95,7 +95,7 @@ test('a role that was removed from the rule set is dropped without an event', ()
 
 test.each<[string, Partial<MemberCheck>]>([
   ['of an older block', { blockNumbers: { '1': 0 } }],
-  ['that was asked for before the wallets were replaced', { askedAt: '2026-11-22T09:00:00.000Z' }],
+  ['that was requested before the wallets were replaced', { askedAt: '2026-11-22T09:00:00.000Z' }],
   ['of other wallets', { accounts: ['0x00000000000000000000000000000000000000bb'] }],
   ['of an older version of the rule set', { rules: 'set@0', askedAt: at(0) }],
 ])('a check %s changes nothing', (_, over) => {
@@ -106,7 +106,7 @@ test.each<[string, Partial<MemberCheck>]>([
   });
 });
 
-/** Read at `number`, from a head that was asked for at `second`. */
+/** Read at `number`, from a head that was requested at `second`. */
 const aRead = (number: number, second: number, gold: boolean | undefined, over: Partial<MemberCheck> = {}) =>
   aCheck(
     second,
@@ -177,7 +177,7 @@ test('the block of a transfer that could not be read is awaited until a check re
   expect(read.awaitedBlocks ?? read.unreadSince).toBeUndefined();
 });
 
-test('a transfer that could not be read begins anew, and its retries do not', () => {
+test('an unread transfer starts over, and its retries do not', () => {
   const transfer = (second: number, block: number) =>
     aRead(0, second, undefined, {
       ...{ cause: 'transfer', minBlock: { '1': block }, blockNumbers: {}, headTimes: {} },

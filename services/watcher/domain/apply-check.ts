@@ -9,11 +9,11 @@ export type MemberCheck = {
   /** Every role of the rule set, in its order; `undefined`: could not be read. */
   readonly verdicts: ReadonlyMap<string, boolean | undefined>;
   readonly blockNumbers: Readonly<Record<string, number>>;
-  /** By chain id, when the head of that block was asked for, epoch ms; an older evaluator does not say it. */
+  /** By chain id, when the head of that block was requested, epoch ms; an older evaluator does not say it. */
   readonly headTimes?: Readonly<Record<string, number>> | undefined;
   readonly errors: readonly RuleFault[];
   readonly evaluatedAt: string;
-  /** When the check was asked for, Redis's clock. */
+  /** When the check was requested, Redis's clock. */
   readonly askedAt: string;
   /** The rule set and its version, such as `vip@3`. */
   readonly rules: string;
@@ -23,7 +23,7 @@ export type MemberCheck = {
   readonly isLate?: boolean;
   /** By chain id, the first block that a reorg dropped. */
   readonly reorgFrom?: Readonly<Record<string, number>> | undefined;
-  /** By chain id, the block of the transfer that it was asked for. */
+  /** By chain id, the block of the transfer that caused the check. */
   readonly minBlock?: Readonly<Record<string, number>> | undefined;
 };
 
@@ -39,7 +39,7 @@ export type MemberEvent = {
 
 export type Applied = {
   readonly member: WatchMember;
-  /** Absent: the client is told nothing. */
+  /** Absent: nothing is sent to the client. */
   readonly event?: MemberEvent;
   /** Roles that this step revoked, as the event says. */
   readonly revoked: readonly string[];
@@ -56,7 +56,7 @@ export type Applied = {
  *                              ▼  │ granted again: dropped
  *                            withheld ──the sweep ends, or release──► denied
  *
- * A withheld role counts as granted in every event: the client was told nothing else.
+ * A withheld role counts as granted in every event, because that was the last event to the client.
  */
 
 /**
@@ -163,7 +163,7 @@ function awaitedBlocksOf(member: WatchMember, check: MemberCheck): Record<string
   return Object.keys(awaited).length === 0 ? undefined : awaited;
 }
 
-/** A sweep comes again by itself; a transfer that could not be read begins anew. */
+/** A sweep comes again by itself; a transfer that could not be read starts over. */
 function unreadSinceOf(
   { unreadSince, awaitedBlocks }: WatchMember,
   check: MemberCheck,

@@ -1,6 +1,6 @@
 import type { Watch } from '#shared/contracts/watch.ts';
 
-/** Whether so many revocations of a role are held back: more than the share of its holders, and at least so many. */
+/** Whether a role's revocations are held: they are more than the share of its holders, and at least `atLeast`. */
 export const exceedsShare = (
   { share, atLeast }: Watch['massRevocation'],
   revocations: number,

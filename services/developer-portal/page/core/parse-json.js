@@ -16,9 +16,9 @@ const EXPECTED = {
 };
 
 /**
- * Parses JSON, and tells on which line each value stands, by JSON pointer.
+ * Parses JSON, and returns the line of each value by JSON pointer.
  *
- * @returns `{ value, lines }`, or `{ fault: { line, column, text } }` of the first character that cannot stand where it
+ * @returns `{ value, lines }`, or `{ fault: { line, column, text } }` of the first character that cannot be where it
  *   does; lines and columns count from 1
  * @example
  * parseJson('{\n"a": [1]}').lines; // Map { '' => 1, '/a' => 2, '/a/0' => 2 }

@@ -13,7 +13,7 @@ const announce = () => {
   for (const listener of listeners) listener();
 };
 
-/** Goes to a path of the page, without loading it anew. Ignores `held`: the page itself decides to leave. */
+/** Goes to a path of the page, without loading it again. Ignores `held`: the page itself decides to leave. */
 export function navigate(path, { replace = false } = {}) {
   held = undefined;
   history[replace ? 'replaceState' : 'pushState'](null, '', path);

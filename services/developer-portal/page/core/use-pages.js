@@ -4,7 +4,7 @@ import { useEffect, useState } from './html.js';
 import { useResource } from './use-resource.js';
 
 /**
- * Pages of a list, each read after the one before when it is asked for. A row that is on two pages is shown once.
+ * Pages of a list, each read after the one before when it is requested. A row that is on two pages is shown once.
  *
  * @param makePath `(next) => path`; `next` is undefined for the first page
  * @param rowsOf `(page) => rows`

@@ -3,7 +3,7 @@ import { useState } from './html.js';
 import { useSubmit } from './use-submit.js';
 
 /**
- * A form that signs in. An account with a second factor is asked for its code in a second step.
+ * A form that signs in. For an account with a second factor, a second step asks for its code.
  *
  * @param makeCredentials `(values) => { email, password }`, and may do something first
  * @returns the form, and `needsCode` once the password was right and the code is missing

@@ -72,7 +72,7 @@ function queryOf({ since, ...filters }, before) {
   return query;
 }
 
-/** Pages of the list, each after the one before when it is asked for. */
+/** Pages of the list, each after the one before when it is requested. */
 function CheckPages({ filters }) {
   const { api, base, may } = useApp();
   const first = useResource(`${api}/checks?${queryOf(filters)}`);

@@ -74,7 +74,7 @@ function queryOf({ state, since }, before) {
   return query;
 }
 
-/** Pages of the list, each after the one before when it is asked for. */
+/** Pages of the list, each after the one before when it is requested. */
 function DeliveryPages({ filters }) {
   const { api, base } = useApp();
   const first = useResource(`${api}/deliveries?${queryOf(filters)}`);

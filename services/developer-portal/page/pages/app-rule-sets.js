@@ -14,7 +14,7 @@ export function RuleSets() {
   const resource = useResource(`${api}/rule-sets${after ? `?after=${encodeURIComponent(after)}` : ''}`);
   return html`
     <${PageHead} title="Rule sets" aside=${may('putRuleSet') && html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
-      <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> in place of <code>rules</code>.</p>
+      <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> instead of <code>rules</code>.</p>
     <//>
     <${Card}><${Loaded} resource=${resource}>${({ ruleSets, next }) => html`
       ${

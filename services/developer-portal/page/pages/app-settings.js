@@ -11,7 +11,7 @@ import { PageHead } from '../parts/page-head.js';
 import { Card } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
-/** Where the app is told that its month is nearly used up. */
+/** The address for alerts about the app's quota. */
 function QuotaAlerts() {
   const { app, may } = useApp();
   return html`<${Card} title="Quota alerts">

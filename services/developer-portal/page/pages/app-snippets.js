@@ -4,7 +4,7 @@ import { PageHead } from '../parts/page-head.js';
 import { Segments } from '../parts/segments.js';
 import { Card } from '../parts/states.js';
 
-/** The files are run by the project's tests as they stand. */
+/** The project's tests run these files unchanged. */
 const SNIPPETS = {
   node: {
     name: 'Node',

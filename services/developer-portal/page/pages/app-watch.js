@@ -51,7 +51,7 @@ export function Watch({ item }) {
           toast('The held revocations are being sent');
           refresh();
         }}>
-        <p>The receiver of this watch is told to take these roles away. If a provider answered wrong balances, wait for
+        <p>The receiver of this watch gets the revocations of these roles. If a provider answered wrong balances, wait for
           the next sweep instead: it drops every revocation that was wrong.</p>
       <//>`
     }
@@ -71,7 +71,7 @@ const Following = ({ contracts }) =>
           </tr>`,
         )}</tbody></table></div>`;
 
-/** Pages of the members, each after the one before when it is asked for. Read again in each `round`. */
+/** Pages of the members, each after the one before when it is requested. Read again in each `round`. */
 function Members({ path, round }) {
   const first = useResource(`${path}/members?limit=${PAGE_COUNT}`);
   const [more, setMore] = useState({ members: [], next: undefined });

@@ -46,7 +46,7 @@ export function CreateKey({ onClose, onDone }) {
   <//>`;
 }
 
-/** Replaces a key by a new one; the old one goes on for the chosen time. */
+/** Replaces a key by a new one; the old one keeps working for the chosen time. */
 export function RollKey({ data, onClose, onDone }) {
   const { app, api } = useApp();
   const [made, setMade] = useState(undefined);

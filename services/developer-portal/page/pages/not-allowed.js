@@ -2,7 +2,7 @@ import { html } from '../core/html.js';
 import { useApp } from '../core/session.js';
 import { PageHead } from '../parts/page-head.js';
 
-/** Shown in place of a page whose operation the role of the account does not allow. */
+/** Shown instead of a page whose operation the role of the account does not allow. */
 export function NotAllowed({ title }) {
   const { app } = useApp();
   return html`

@@ -6,7 +6,7 @@ import { CopyButton } from '../parts/copy.js';
 import { JsonView } from '../parts/json-view.js';
 import { Card, Loaded } from '../parts/states.js';
 
-/** The request of a check, to be sent again. It is read when it is asked for: that takes the broker a moment. */
+/** The request of a check, to be sent again. It is read on demand: that takes the broker a moment. */
 export function SendAgain({ requestId }) {
   const [isWanted, setIsWanted] = useState(false);
   return html`<${Card} title="Send again">

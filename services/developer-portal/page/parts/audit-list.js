@@ -18,7 +18,7 @@ export const ACTIONS = {
   'recovery-codes-renewed': 'made new recovery codes',
   'app-created': 'created the app',
   'app-renamed': 'renamed the app',
-  'alerts-set': 'set where the app is told about its quota',
+  'alerts-set': 'set the address for alerts about the quota',
   'app-deleted': 'deleted the app',
   'app-suspended': 'suspended the app',
   'app-resumed': 'resumed the app',

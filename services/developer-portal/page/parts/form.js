@@ -4,7 +4,7 @@ const NEVER_TWICE = 'Trying again is safe: it never happens twice.';
 
 /**
  * A form that is sent by `useSubmit`. After a lost connection its fields rest and the button sends the very same
- * again, which is done once whatever became of the first try.
+ * again, which takes effect once even if the first try succeeded.
  */
 export function Form({ form, submit, tone = '', children, onCancel, cancel = 'Cancel', label }) {
   const { busy, isUncertain, onSubmit, formRef } = form;

@@ -24,5 +24,5 @@ export function SecretsShown({ secrets, note, onDone }) {
 
 const warningOf = (count) =>
   count > 1
-    ? 'These cannot be shown again. Copy them to a safe place, such as your secret manager, before you go on.'
-    : 'This cannot be shown again. Copy it to a safe place, such as your secret manager, before you go on.';
+    ? 'These cannot be shown again. Copy them to a safe place, such as your secret manager, before you continue.'
+    : 'This cannot be shown again. Copy it to a safe place, such as your secret manager, before you continue.';

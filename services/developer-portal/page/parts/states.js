@@ -20,7 +20,7 @@ const ReadFault = ({ error, isOld, reload }) => html`<div class="notice bad" rol
   <button type="button" onClick=${reload}>Try again</button>
 </div>`;
 
-/** Shown in place of an empty list. No heading: it stands under that of its page or its card. */
+/** Shown instead of an empty list. No heading: it is under that of its page or its card. */
 export const Empty = ({ title, children }) =>
   html`<div class="empty"><p class="empty-title">${title}</p><div class="prose">${children}</div></div>`;
 

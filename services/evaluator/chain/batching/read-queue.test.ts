@@ -249,7 +249,7 @@ test('at most 8 reads of a check are repeated in isolation, and the others get t
   expect(calls.slice(1).map(({ batch }) => batch.isIsolated)).toEqual([true, true]);
   expect(observed.filter(([reading]) => reading?.ok)).toHaveLength(8);
   expect(observed.slice(8)).toEqual([[failed('not-read-alone')], [failed('not-read-alone')]]);
-  // Nobody else is told it without a try of their own.
+  // No other check gets this answer without its own try.
   void read(aBlock(1), [aRead(9)]);
   await nextTurn();
   expect(calls).toHaveLength(4);

@@ -131,7 +131,7 @@ describe('a head', () => {
     expect((await read()).number).toBe(7);
   });
 
-  test('goes on being fetched for others when one check ends', async () => {
+  test('is still fetched for others when one check ends', async () => {
     const { read, state } = makeHeads([7]);
     const controller = new AbortController();
     const [ended, other] = [codeOf(read({ signal: controller.signal })), read()];
@@ -171,7 +171,7 @@ describe('the age of a head', () => {
     expect(await codeOf(read())).toBe('chain-stale');
   });
 
-  test('is not asked of a safe or finalized block, which is old by its nature', async () => {
+  test('does not apply to a safe or finalized block, which is always old', async () => {
     const { read, state } = makeHeads([7], { maxHeadAgeMs: 60_000 });
     state.finalAtMs = NOW - 900_000;
     expect((await read({ tag: 'finalized' })).number).toBe(7);
@@ -235,7 +235,7 @@ describe('a minimum block', () => {
     },
   );
 
-  test('is told as not reached also where the end of the check falls into a look', async () => {
+  test('is reported as not reached even if the check ends during a poll', async () => {
     const { read, state } = makeHeads([7]);
     const controller = new AbortController();
     state.onWait.mockImplementation(() => {
@@ -257,7 +257,7 @@ describe('a minimum block', () => {
 });
 
 describe('with a quorum', () => {
-  test('the newest block that so many endpoints have counts', async () => {
+  test('the newest block that a quorum of endpoints has counts', async () => {
     const { read } = makeHeads([9, 8], { quorum: 2 });
     expect((await read()).number).toBe(8);
   });

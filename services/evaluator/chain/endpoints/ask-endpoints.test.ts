@@ -72,7 +72,7 @@ test('as many endpoints as the quorum requires are asked at once, and no more if
   expect(await ask({ a: ['1'], b: ['1'], c: ['1'] }, { quorum: 2 })).toMatchObject({ asked: ['a', 'b'] });
 });
 
-test('one more endpoint is asked for each answer that does not suffice, and none twice', async () => {
+test('each insufficient answer leads to one more endpoint, and none is asked twice', async () => {
   const isSettled = (answers: readonly string[]) => new Set(answers).size < answers.length;
   const question = { quorum: 2, isSettled };
   expect(await ask({ a: ['1'], b: ['2'], c: ['2'] }, question)).toMatchObject({ answers: ['1', '2', '2'] });

@@ -16,7 +16,7 @@ const REASONS: Partial<Record<FailureKind, string>> = {
   'block-mismatch': 'The endpoints of the chain are on different forks.',
 };
 const REASON = 'No endpoint of the chain answered eth_getLogs.';
-const NOT_RPC = 'Transfers cannot be handed on, because Redis or the broker does not answer.';
+const NOT_RPC = 'Transfers cannot be published, because Redis or the broker does not answer.';
 
 export const LIVE: ContractState = { state: 'live' };
 

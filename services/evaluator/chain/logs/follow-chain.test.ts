@@ -169,7 +169,7 @@ test('transfers on the winning fork are marked up to the block where a check may
   }
 });
 
-test('a head that is far below the window for long is followed as a chain that began anew', async () => {
+test('a head that is far below the window for long is followed as a chain that started over', async () => {
   const { state, step } = aFollower();
   await step();
   state.head = 20;

@@ -43,7 +43,7 @@ export type FollowerOptions = SavedWindowOptions & {
 export type FollowerObserver = {
   readonly onRead: (result: 'ok' | FailureKind, logCount: number) => void;
   readonly onReorg: () => void;
-  /** Blocks were skipped: the members of so many contracts are due without an event. */
+  /** Blocks were skipped: the members of `contractCount` contracts are due without an event. */
   readonly onGap: (contractCount: number) => void;
   readonly onBehind: (blockCount: number) => void;
   /** Redis or the broker failed, or a bug. */
@@ -196,7 +196,7 @@ export class ChainFollower {
       this.#options.observer.onRead('ok', logs.length);
       return applied;
     } catch (error) {
-      // Either the chain changed between the header and the logs, or a reorg went unnoticed: look at the window anew.
+      // Either the chain changed between the header and the logs, or a reorg went unnoticed: look at the window again.
       this.#mustReread = true;
       throw error;
     }

@@ -20,7 +20,7 @@ type Node = {
   readonly fork?: number;
 };
 
-/** An endpoint whose node answers `eth_getLogs` from a list of blocks, and the ranges that it was asked for. */
+/** An endpoint whose node answers `eth_getLogs` from a list of blocks, and the requested ranges. */
 function anEndpoint(name: string, node: Node) {
   const asked: string[] = [];
   const rpc = {

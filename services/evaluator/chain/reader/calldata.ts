@@ -76,8 +76,8 @@ export function readReturned(read: Read, data: string): Reading {
 }
 
 /**
- * The calldata of the calls by which a contract shows that it is an ERC721 although `ownerOf` reverted; one that is
- * answered with 1 is enough. A balance shows nothing: an ERC20 has one too.
+ * The calldata of the calls by which a contract shows that it is an ERC721 although `ownerOf` reverted; one answer of 1
+ * is enough. A balance shows nothing: an ERC20 has one too.
  */
 export const ERC721_PROOFS: readonly string[] = ERC721_INTERFACES.map(
   (id) => SELECTORS.supportsInterface + id.padEnd(WORD_DIGITS, '0'),

@@ -71,7 +71,7 @@ class Places {
   readonly #byContract = new Map<string, { readonly read: Read; readonly text: string }[]>();
   #count = 0;
 
-  /** The text that stands for the kind, contract and id of a read above. */
+  /** The text that refers to the kind, contract and id of an earlier read. */
   find({ contract, kind, id }: Read): string | undefined {
     const above = this.#byContract.get(contract);
     if (above === undefined) return undefined;

@@ -12,7 +12,7 @@
 //
 // kind       0 native balance of account       1 balanceOf(account)      2 balanceOf(account, id)
 //            3 ownerOf(id)                      4 decimals()
-//            5 any calldata, whose length is in the last 2 bytes of the id (at most 1024); before them stand
+//            5 any calldata, whose length is in the last 2 bytes of the id (at most 1024); before them are
 //              the index of the returned word that is read, and the number of words that there must be (1 each)
 // status     0 ok            1 no code at the address      2 reverted with data     3 not the words asked for
 //            4 the stipend was used up          5 not tried: too little gas left    6 failed without data

@@ -78,7 +78,7 @@ test.each<[string, (id: number) => unknown, string]>([
   expect([value, failure?.kind]).toEqual([undefined, kind]);
 });
 
-test('the answers of a batch are told apart by their ids, in whatever order they come', async () => {
+test('the answers of a batch are matched by their ids, in whatever order they come', async () => {
   const { value } = await ask(
     (response, ids) =>
       response.end(JSON.stringify(ids.toReversed().map((id) => ({ id, result: id - (ids[0] ?? 0) })))),
