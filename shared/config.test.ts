@@ -40,7 +40,7 @@ test('an empty text clears a permission that is on by default', () => {
   expect(loadEnvironment(permission, { ALLOWED: '' }).ALLOWED).toBe(false);
 });
 
-test('an empty text is a fault where a number is asked for, and an empty list where a list is', () => {
+test('an empty text is a fault for a number, and an empty list for a list', () => {
   expect(() => loadEnvironment(schema, { SECRET: 's', COUNT: '' })).toThrow('COUNT');
   expect(loadEnvironment(schema, { SECRET: 's', NAMES: '' }).NAMES).toEqual([]);
   expect(loadEnvironment(schema, { SECRET: 's', NAMES: ' a , b ' }).NAMES).toEqual(['a', 'b']);

@@ -209,7 +209,7 @@ export type CommonConfig = {
   readonly shutdownTimeoutMs: number;
   /** How long a process waits at its start for a broker or store that is away. */
   readonly dependencyWaitMs: number;
-  /** For so long a consumer may stand still, with work before it, until the process counts as dead. */
+  /** How long a consumer may stall with records waiting before `/livez` fails. */
   readonly livenessStallMs: number;
   readonly otlpEndpoint: string | undefined;
 };

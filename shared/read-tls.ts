@@ -15,7 +15,7 @@ type TlsFiles = { readonly [part in keyof TlsSettings]?: string | undefined };
  * Reads the files of a TLS client; without any the system's authorities are trusted and no certificate is shown.
  *
  * @param prefix the beginning of the variables that name the files, for messages
- * @throws ServiceError `config-invalid` where a file cannot be read, or a certificate stands without its key
+ * @throws ServiceError `config-invalid` if a file cannot be read, or a certificate has no key
  *
  * @example
  * readTls('KAFKA_TLS', { ca: '/etc/tls/ca.pem' }); // { ca: '-----BEGIN CERTIFICATE…' }

@@ -22,7 +22,7 @@ test('waits an interval before the first run, and between the end of a run and t
   expect(runCount).toBe(2);
 });
 
-test('starts at once if asked to, and goes on after a failure', async () => {
+test('starts at once if asked to, and continues after a failure', async () => {
   const errors: unknown[] = [];
   const failure = new Error('away');
   await using _ = startRepeating(() => Promise.reject(failure), {

@@ -19,7 +19,7 @@ test('a new key seals while the old one still opens', () => {
   expect(both.seal('s', 'a').startsWith('2.')).toBe(true);
 });
 
-test('a secret that is sealed anew opens without the key before, and not a second time anew', () => {
+test('a secret that is sealed again opens without the previous key, and is not sealed a third time', () => {
   const sealed = makeSecretBox(parseKeyRing(first)).seal('s', 'a');
   const both = makeSecretBox(parseKeyRing(`${first},${second}`));
   const anew = both.reseal(sealed, 'a');

@@ -46,7 +46,7 @@ export async function within(boundMs: number, work: Promise<unknown>): Promise<v
 }
 
 /**
- * Waits for `work` unless the process is told to stop first.
+ * Waits for `work` unless the process is asked to stop first.
  *
  * @throws the signal's reason
  */

@@ -69,7 +69,7 @@ export class Rolecall {
     try {
       return parseResult(await this.#post(request, options));
     } catch (error) {
-      // The gateway gave up waiting; the check itself goes on.
+      // The gateway gave up waiting; the check itself continues.
       if (!(error instanceof RolecallError) || error.code !== 'deadline-exceeded' || !error.requestId)
         throw error;
       return this.wait(error.requestId, { ...options, timeoutMs: Math.max(1, endsAt - performance.now()) });
@@ -86,7 +86,7 @@ export class Rolecall {
   /**
    * Waits for the result of a check by long polls.
    *
-   * @throws RolecallError `timeout` if it is still pending then; the check goes on
+   * @throws RolecallError `timeout` if it is still pending then; the check continues
    */
   async wait(requestId: string, options: CallOptions = {}): Promise<CheckResult> {
     const endsAt = performance.now() + (options.timeoutMs ?? this.#transport.timeoutMs);

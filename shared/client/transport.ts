@@ -124,7 +124,7 @@ export function makeTransport(options: RolecallOptions): Transport {
 
 function mayRepeat({ isRepeatable = true }: ApiRequest, error: RolecallError): boolean {
   if (!isRepeatable) return error.status === 429;
-  // The check goes on by itself: its result is polled.
+  // The check continues: its result is polled.
   return error.isRetryable && !(error.code === 'deadline-exceeded' && error.requestId !== undefined);
 }
 

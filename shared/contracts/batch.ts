@@ -87,7 +87,7 @@ export const BatchPartCompleted = z.object({
   /** Entries that ended as `failed`. */
   failedCount: z.number().int().nonnegative(),
   evaluatedAt: z.iso.datetime(),
-  /** For the watcher. By chain id, when an endpoint was asked for the head that was read, epoch ms of Redis's clock. */
+  /** For the watcher. By chain id, when the head of the reads was requested, epoch ms of Redis's clock. */
   headTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and served. */
   linesGzip: z.string(),

@@ -73,7 +73,7 @@ export const ApiKeyRecord = z.object({
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
-  /** The key that was made in its place: until this one expires both can be used, and only that one is counted. */
+  /** The key that replaces this one: until this one expires both can be used, and only the new one is counted. */
   replacedBy: z.string().optional(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
@@ -150,7 +150,7 @@ export const ClientApp = z.object({
    */
   limits: AppLimits,
   keys: z.array(ApiKeyRecord).max(KEYS_MAX),
-  /** Where the app is told that its month's quota is nearly used up; absent where it is not told. */
+  /** The address for alerts about the month's quota; absent: none are sent. */
   alertUrl: z.string().optional(),
   /** Newest first; at most three are live at a time. */
   webhookSecrets: z.array(WebhookSecretRecord).max(10),

@@ -151,7 +151,7 @@ const distinct = (rules: readonly SimpleCondition[]): SimpleCondition[] => [
   ).values(),
 ];
 
-/** Whether the rules need more reads than a check may plan; common checks are seen to need fewer without counting. */
+/** Whether the rules need more reads than a check may plan; common checks need no counting. */
 export function needsMoreReads(wallets: WalletGroup, rules: readonly Condition[], max: number): boolean {
   const isCommon =
     wallets.accounts === undefined &&

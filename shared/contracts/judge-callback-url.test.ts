@@ -21,7 +21,7 @@ test.each([
   expect(judgeCallbackUrl(url, policy)).toMatchObject({ fault: { detail } });
 });
 
-test('all faults of an address are told at once', () => {
+test('all faults of an address are reported at once', () => {
   const judged = judgeCallbackUrl('http://a:b@127.0.0.1:22/#x', PUBLIC);
   if (!('fault' in judged)) throw new Error('it was taken');
   for (const part of ['https', 'User info', 'fragment', 'Port 22', 'The host is refused'])

@@ -17,7 +17,7 @@ test.each([
   [10_000, 80, [100]],
   [10_000, 0, [80, 100]],
   [10_000, 100, []],
-])('%i of 10 000 checks, told of %i %% already, reach %j', (used, sent, thresholds) => {
+])('%i of 10 000 checks, %i %% sent already, reach %j', (used, sent, thresholds) => {
   expect(reachedThresholds(used, 10_000, sent)).toEqual(thresholds);
 });
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DAY_MS } from './durations.ts';
 import type { WebhookRetry } from './webhook.ts';
 
-/** Shares of a month's quota, in percent, at which an app is told, lowest first. */
+/** Shares of a month's quota, in percent, at which an app gets an alert, lowest first. */
 export const QUOTA_THRESHOLDS = [80, 100] as const;
 export type QuotaThreshold = (typeof QUOTA_THRESHOLDS)[number];
 

@@ -9,9 +9,9 @@ export const UNDETERMINED = {
   'chain-stale': { retryable: true, message: 'The newest block of this chain is too old.' },
   'block-mismatch': {
     retryable: true,
-    message: 'The answer came from another block than the one asked for.',
+    message: 'The answer came from another block than the requested one.',
   },
-  'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the block asked for.' },
+  'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the requested block.' },
   'min-block-not-reached': {
     retryable: true,
     message: 'No RPC endpoint has reached the minimum block yet: it is still to come.',
@@ -54,13 +54,13 @@ export const UNDETERMINED_CAUSES = {
   'block-past-head': {
     code: 'block-unavailable',
     retryable: true,
-    message: "The block asked for is past the chain's head: it is still to come.",
+    message: "The requested block is beyond the chain's head: it does not exist yet.",
   },
   'state-unavailable': {
     code: 'block-unavailable',
     retryable: false,
     message:
-      'No RPC endpoint of this chain has the state of the block asked for. Ask for a later block, or use an archive node.',
+      'No RPC endpoint of this chain has the state of the requested block. Request a later block, or use an archive node.',
   },
   'not-read-alone': {
     code: 'gas-exhausted',

@@ -1,6 +1,6 @@
 import { parseTokenIds } from './token-ids.ts';
 
-test('ids and ranges expand to a sorted list in which each id stands once', () => {
+test('ids and ranges expand to a sorted list of distinct ids', () => {
   expect(parseTokenIds('42-44,1,2,43')).toEqual({ ok: true, ids: [1n, 2n, 42n, 43n, 44n] });
 });
 

@@ -33,7 +33,7 @@ export type Topic<M> = TopicSpec & {
 export type Urgent<M> = {
   /** The same for every message of a key: a key has one partition. */
   readonly is: (message: M) => boolean;
-  /** The last so many partitions are for these messages alone, so that no backlog delays them. Default none. */
+  /** This many partitions, the last ones, are for these messages alone, so that no backlog delays them. Default none. */
   readonly partitionCount?: number;
 };
 

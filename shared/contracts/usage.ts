@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTopic } from './topic.ts';
 
-/** Totals of one client app in one hour, written anew while they grow; the last record of an hour counts. */
+/** Totals of one client app in one hour, written again while they grow; the last record of an hour counts. */
 export const Usage = z.object({
   clientId: z.string(),
   /** The hour, UTC: `2026-11-21T10`. */

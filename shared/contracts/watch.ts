@@ -37,7 +37,7 @@ export const PauseReason = z.enum([
 ]);
 export type PauseReason = z.infer<typeof PauseReason>;
 
-/** A role whose revocations are held back, as the client was told. */
+/** A role whose revocations are held, as `watch.held` reported it. */
 export const HeldRole = z.object({
   id: z.string(),
   holders: count,
@@ -108,7 +108,7 @@ export const WatchMember = z.object({
   ...Wallets.shape,
   ref: z.string().optional(),
   addedAt: z.iso.datetime(),
-  /** When the wallets were set: evaluations that were asked for before are of no use. */
+  /** When the wallets were set: evaluations that were requested before do not count. */
   walletsAt: z.iso.datetime(),
   removedAt: z.iso.datetime().optional(),
   /** Events so far. */
@@ -118,12 +118,12 @@ export const WatchMember = z.object({
   /** Since when checks of it could not read a chain; its next check is due the later, the longer that lasts. */
   unreadSince: z.iso.datetime().optional(),
   blockNumbers: BlockNumbers,
-  /** By chain id, when the head of that block was asked for, epoch ms. */
+  /** By chain id, when the head of that block was requested, epoch ms. */
   headTimes: z.record(z.string(), count).optional(),
   /** By chain id, the block of a transfer at which it could not be read yet: its next check reads that one or a later one. */
   awaitedBlocks: BlockNumbers.optional(),
   errors: z.array(RuleFault),
-  /** The rules of the last check, and since when: checks by others that were asked for before are of no use. */
+  /** The rules of the last check, and since when: checks by other rules that were requested before do not count. */
   rules: z.object({ name: z.string(), askedAt: z.iso.datetime() }).optional(),
   /** When it was last checked after a reorg: the topic must know the blocks that were read then. */
   reorgedAt: z.iso.datetime().optional(),
@@ -138,7 +138,7 @@ export type CheckCause = z.infer<typeof CheckCause>;
 export const EventCause = z.enum(['first', ...CheckCause.options, 'release']);
 export type EventCause = z.infer<typeof EventCause>;
 
-/** The watcher's own words on a part that it asked for; they come back with its results. */
+/** The watcher's context of a part that it requested; it comes back with the results. */
 export const CheckContext = z.object({
   watchUid: z.string(),
   cause: CheckCause,
@@ -148,7 +148,7 @@ export const CheckContext = z.object({
   sweep: count.optional(),
   /** By chain id, the first block that a reorg dropped. */
   reorgFrom: BlockNumbers.optional(),
-  /** By chain id, the least block that was asked for. */
+  /** By chain id, the least block that was requested. */
   minBlock: BlockNumbers.optional(),
 });
 export type CheckContext = z.infer<typeof CheckContext>;

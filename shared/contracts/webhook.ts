@@ -115,7 +115,7 @@ const WebhookAttemptedVersion2 = z.object({
   clientId: z.string(),
   /** The `resendCount` of the delivery that the attempt belongs to. */
   resendCount: z.number().int().nonnegative().default(0),
-  /** From 1, counted anew after each resend; absent if the delivery was given up without an attempt. */
+  /** From 1, counted again after each resend; absent if the delivery was given up without an attempt. */
   attempt: z.number().int().positive().optional(),
   at: z.iso.datetime(),
   /** The state of the delivery after this attempt. */

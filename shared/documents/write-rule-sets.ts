@@ -10,7 +10,7 @@ import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
 import { makeWriteDocument } from './write-document.ts';
 
-/** How often a write begins anew because another writer was faster. */
+/** How often a write starts over because another writer was faster. */
 const ATTEMPTS_MAX = 20;
 
 type Dependencies = WriteDependencies & {
@@ -25,7 +25,7 @@ export type RuleSetWrite = {
   /** In the audit log: a key's id, an e-mail address of the portal, or `operator`. */
   readonly actor: string;
   readonly limits: Pick<TierLimits, 'ruleSets' | 'writesPerDay'>;
-  /** Whether the write may go on at this version; `undefined`: there is none. */
+  /** Whether the write may continue at this version; `undefined`: there is none. */
   readonly mayWrite?: (version: number | undefined) => boolean;
 };
 
@@ -64,7 +64,7 @@ export function makeRuleSetWrites(deps: Dependencies) {
 
   /**
    * Applies a change to the version that was judged and to no other, so that the slot and the preconditions are right:
-   * where another writer was faster, everything is judged anew.
+   * where another writer was faster, everything is judged again.
    */
   async function change(request: RuleSetWrite, action: string, by: Change): Promise<RuleSet | undefined> {
     const { clientId, accountId, id, actor, limits, mayWrite = () => true } = request;
@@ -134,7 +134,7 @@ const versionConflict = (id: string, current: RuleSet | undefined): ServiceError
   return new ServiceError('version-conflict', `the rule set ${id} ${state}`);
 };
 
-/** The next document, or nothing where the content is the same. A rule set made again goes on counting. */
+/** The next document, or nothing where the content is the same. A recreated rule set continues the count. */
 function nextOf(
   { clientId, id }: RuleSetWrite,
   { name, rules, onUndetermined }: RuleSetContent,

@@ -8,7 +8,7 @@ import { makeWatchWrites } from './write-watches.ts';
 const { clientId, accountId, watchId, ...settings } = aWatch();
 const WRITE = { clientId, accountId, watchId, actor: 'key_1' };
 
-/** The writes of watches; one whose rule set is being deleted is told so as often as `deletingCount` says. */
+/** The writes of watches; the hold of a rule set fails `deletingCount` times because the set is being deleted. */
 function makeWorld(
   over: {
     ruleSet?: RuleSet;

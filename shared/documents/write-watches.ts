@@ -44,7 +44,7 @@ export type WatchWrite = {
   readonly actor: string;
   /** Absent for an operator, who has no budget. */
   readonly limits?: StorageLimits;
-  /** Whether the write may go on at this version of the settings; `undefined`: there is none. */
+  /** Whether the write may continue at this version of the settings; `undefined`: there is none. */
   readonly mayWrite?: (version: number | undefined) => boolean;
 };
 

@@ -23,10 +23,10 @@ test('a process is live while no check of it finds a fault, and names the fault'
   let state: true | string = true;
   ops.liveness.add('consumer', () => state);
   expect((await ops.ask('/livez')).status).toBe(200);
-  state = 'it stands still';
+  state = 'it stalls';
   const answer = await ops.ask('/livez');
   expect(answer.status).toBe(503);
-  expect(await answer.json()).toEqual({ live: false, faults: { consumer: 'it stands still' } });
+  expect(await answer.json()).toEqual({ live: false, faults: { consumer: 'it stalls' } });
 });
 
 test('a dependency that is away makes the process not ready, and leaves it live', async () => {

@@ -25,6 +25,6 @@ test.each<[object, number | undefined, boolean]>([
   [{ ifNoneMatch: ['*'] }, 3, false],
   [{ ifNoneMatch: ['W/"3"'] }, 3, false],
   [{ ifNoneMatch: ['"3"'] }, 4, true],
-])('%j with version %s: may go on %s', (preconditions, version, mayGoOn) => {
+])('%j with version %s: may continue %s', (preconditions, version, mayGoOn) => {
   expect(meetsPreconditions(preconditions, version)).toBe(mayGoOn);
 });

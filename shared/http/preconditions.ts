@@ -24,7 +24,7 @@ export function parseEntityTags(header: string): readonly string[] | undefined {
 }
 
 /**
- * Whether a write may go on, given the current version; `undefined` if there is none.
+ * Whether a write may continue at the current version; `undefined` if there is none.
  *
  * @example
  * meetsPreconditions({ ifMatch: ['"3"'] }, 4); // false

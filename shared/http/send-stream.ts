@@ -8,7 +8,7 @@ import { ServiceError } from '#shared/errors.ts';
 const GZIP_LEVEL = 1;
 
 export type StreamTimes = {
-  /** A client that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this long is cut off. */
   readonly stallMsMax: number;
   /** So is one that takes longer in all. */
   readonly streamMsMax: number;

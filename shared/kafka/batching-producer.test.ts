@@ -4,7 +4,7 @@ import { BatchingProducer } from './batching-producer.ts';
 
 type Sent = { batch: ProducerBatch; answer: (error?: Error) => void };
 
-/** A broker that answers when it is told to. */
+/** A broker that answers when the test says so. */
 function makeBroker() {
   const sent: Sent[] = [];
   const waiting: (() => void)[] = [];

@@ -116,7 +116,7 @@ const CONSUMER_RETRIES = 5;
 
 /**
  * The retries of a consumer that is not restarted once it `isOver`. By default kafkajs also restarts a consumer that
- * crashes while it is being disconnected, and nobody stops that one.
+ * crashes while it is being disconnected, and nothing stops the new one.
  *
  * @example
  * kafka.consumer({ groupId, retry: restartUnless(() => isOver) });

@@ -29,7 +29,7 @@ export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): 
     const untouched = subscribed.filter((topic) => !known.has(topic));
     const rest = untouched.length > 0 ? await admin.fetchOffsets({ groupId, topics: untouched }) : [];
     for (const { topic, partitions } of [...committed, ...rest]) {
-      // The broker lists only partitions with a commit, unless it is asked for each.
+      // The broker lists only partitions with a commit, unless the request names each partition.
       const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
       let total = 0;
       for (const [partition, { low, high }] of await endsOf(topic))

@@ -25,7 +25,7 @@ type Options = {
 /**
  * Reads a topic to the end it had at the call, and returns that end: the next offset of each partition.
  *
- * It joins a group of its own that never commits; after a restart of the client it goes on where it was, so that
+ * It joins a group of its own that never commits; after a restart of the client it continues where it was, so that
  * nothing older is applied behind something newer.
  *
  * @throws when the client gives up, or when `signal` aborts

@@ -66,7 +66,7 @@ export async function applyTopics(
 
 /**
  * Returns when a broker knows the leader of every partition of new topics. kafkajs's own wait fails at once where the
- * broker that it asks has not heard of a topic yet, which happens as soon as there are several brokers.
+ * broker that it asks does not know a topic yet, which happens as soon as there are several brokers.
  *
  * @throws the broker's error if it lasts for 60 s, or is not about the topics' age
  */

@@ -1,6 +1,6 @@
 import { REQUIRE_VIEW } from './view.ts';
 
-/** How far back a log's clock may be, before it starts anew; and how long a log outlives its last entry. */
+/** How far back a log's clock may be, before it starts over; and how long a log outlives its last entry. */
 const CLOCK_STEP_MS_MAX = 5_000;
 const LOG_KEPT_MS = 2 * 1_000 + CLOCK_STEP_MS_MAX;
 
@@ -50,7 +50,7 @@ const ADMISSION_ARGUMENTS = 9;
  *
  * The log is exact at every rate: requests of one millisecond share an entry, so it never holds more than 1 001.
  * A request is accepted if fewer than the limit lie in [now - 1000, now]: so two that are `limit` apart differ by
- * more than 1 000 ms. The clock of a log never goes back by less than CLOCK_STEP_MAX; beyond, it starts anew.
+ * more than 1 000 ms. The clock of a log never goes back by less than CLOCK_STEP_MAX; beyond, it starts over.
  */
 export const ADMIT_LUA = `${REQUIRE_VIEW}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000

@@ -75,7 +75,7 @@ export type Claim = {
  * | outcome | meaning | in the log | charged |
  * |---|---|---|---|
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
- * | `counted` | no valid check, only the rate was asked for | yes | no |
+ * | `counted` | no valid check, only the rate was taken | yes | no |
  * | `fresh` | a new check | yes | yes |
  * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
  * | `claimed` | another request holds the claim and has not published yet | yes | no |

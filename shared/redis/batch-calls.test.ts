@@ -1,7 +1,7 @@
 import { ServiceError } from '#shared/errors.ts';
 import { batchCalls } from './batch-calls.ts';
 
-/** A Redis that answers when it is told to. */
+/** A Redis that answers when the test says so. */
 function makeHeldAsk() {
   const calls: { questions: readonly number[]; answer: (answers: (number | ServiceError)[]) => void }[] = [];
   const ask = (questions: readonly number[]) =>

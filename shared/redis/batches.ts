@@ -86,7 +86,7 @@ export type Batches = {
    */
   readonly register: (batch: AcceptedBatch, isAccepted: boolean, access?: ViewAccess) => Promise<void>;
   /**
-   * Abandons batches that were begun and not accepted for so long: refunds their entries without results, and says so in
+   * Abandons batches that were not accepted within this time: refunds their entries without results, and says so in
    * the status. Parts that come later are stored and charged all the same, and a retry publishes the batch again.
    *
    * @returns how many, at most `countMax`

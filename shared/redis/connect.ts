@@ -82,7 +82,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
   };
 }
 
-/** ioredis goes on trying by itself after a failed first attempt; then this only looks whether it came. */
+/** ioredis retries by itself after a failed first attempt; then this only waits for the connection. */
 async function connectOnce(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   if (redis.status === 'wait' || redis.status === 'end') await redis.connect();

@@ -27,7 +27,7 @@ export type DeliveryView = {
 };
 
 /**
- * An attempt as it is stored. `resendCount` keeps its first name `chain` here: a line is told from a repeated one by
+ * An attempt as it is stored. `resendCount` keeps its first name `chain` here: a repeated line is recognised by
  * its bytes, which must not change with the version that writes them.
  */
 export const attemptLineOf = (attempted: WebhookAttempted) => ({

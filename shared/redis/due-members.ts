@@ -13,7 +13,7 @@ export type DueMembers = {
   readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
   /** Makes members due then, unless they are due earlier. */
   readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
-  /** Puts the due time off: the check was asked for, and is asked for again then if no answer came. */
+  /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
   readonly putOff: (names: readonly MemberName[], atMs: number) => Promise<void>;
 };
 

@@ -1,6 +1,6 @@
 import { Command, type Redis } from 'ioredis';
 
-/** The number in these names is raised where the views changed their form, so that they are made anew. */
+/** The number in these names is raised where the views changed their form, so that they are rebuilt. */
 export const VIEW_KEYS = {
   /** Present while the views are whole. */
   marker: 'view:generation:4',
@@ -63,10 +63,10 @@ export const LOOK_KEYS = [
 const FINAL_REFUSAL = /CROSSSLOT|CLUSTERDOWN|MOVED/;
 
 /**
- * Looks at the views as the first command of every connection: so no script of this process runs on a server that
- * nobody has looked at.
+ * Checks the views by the first command of every connection, so that no script of this process runs on an unchecked
+ * server.
  *
- * NOTE: sent past the automatic pipeline, which waits for the next turn of the event loop.
+ * NOTE: sent past the automatic pipeline, which waits for the next tick of the event loop.
  */
 export function fenceEachConnection(redis: Redis, onRefused: (error: unknown) => void): void {
   redis.on('ready', () => {

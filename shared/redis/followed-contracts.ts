@@ -11,7 +11,7 @@ import { makeWalletIndex } from './wallet-index.ts';
 export type FollowedContract = {
   readonly chainId: number;
   readonly contractAddress: string;
-  /** Of the watch: it is told of a transfer when this block has reached it. */
+  /** Of the watch: a transfer is published when this block has reached it. */
   readonly blockTag: BlockTag;
 };
 

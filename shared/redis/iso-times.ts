@@ -1,4 +1,4 @@
-/** Members that were checked together have the same times: so many are remembered. */
+/** Members that were checked together have the same times: this many times are remembered. */
 const REMEMBERED_MAX = 4_096;
 
 const isoByMs = new Map<number, string>();

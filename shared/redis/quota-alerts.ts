@@ -4,7 +4,7 @@ import { inStore, type Redis } from './connect.ts';
 const keyOf = (clientId: string, month: string): string => `quota-alerted:{${clientId}}:${month}`;
 
 /**
- * The highest threshold of a month's quota of which an app was told. It saves the work of telling it again; that an app is
+ * The highest threshold of a month's quota for which an app got an alert. It saves the work of sending it again; that an app is
  * told once is decided by the id of the delivery, so the mark is not rebuilt after a loss.
  */
 export type QuotaAlerts = {

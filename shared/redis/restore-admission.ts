@@ -11,7 +11,7 @@ const CLAIM_KEPT_MS = DAY_MS;
 const COUNTER_KEPT_MS = 40 * DAY_MS;
 
 /**
- * KEYS: marker, claim. The check's id stands for its seed. Of two checks of a key the later one holds the claim, in
+ * KEYS: marker, claim. The check's id replaces its seed. Of two checks of a key the later one holds the claim, in
  * whatever order they are read: a key gets another check only once its claim was spent.
  */
 const RESTORE_CLAIM = `${REQUIRE_VIEW}

@@ -5,6 +5,6 @@ test('a notice is an id, or an id with its result', () => {
   expect(parseNotice('r1 {"roles":["a b"]}')).toEqual({ requestId: 'r1', resultJson: '{"roles":["a b"]}' });
 });
 
-test('a channel of this version is not one of the version that is told ids alone', () => {
+test('a channel of this version differs from those of the version that gets ids alone', () => {
   expect(replyChannelOf('p')).toBe('results:p');
 });

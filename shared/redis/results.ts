@@ -92,7 +92,7 @@ const READ = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS, 2))
 `;
 
-/** Most ids asked for at once; Lua's \`unpack\` ends near 8 000. */
+/** Most ids read at once; Lua's \`unpack\` ends near 8 000. */
 const READ_MANY_MAX = 1_000;
 
 export type SaveResult = {
@@ -104,7 +104,7 @@ export type SaveResult = {
   readonly refund?: { readonly clientId: string; readonly month: string };
   /** The counts that it adds to its client app's day, on the first save only. */
   readonly counted?: CountedCheck & { readonly clientId: string };
-  /** The channel of the gateway that waits for it: told of every save, the first and a copy, but not by a rebuild. */
+  /** The channel of the waiting gateway: every save notifies it, the first and a copy, but a rebuild does not. */
   readonly replyChannel?: string;
   readonly access?: ViewAccess;
 };

@@ -11,7 +11,7 @@ export const RULE_SET_CHANGED = 'rule-set:changed';
 const RULE_SETS_KEY = 'rule-sets:1';
 /** Tombstones by when they may be dropped. */
 const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
-/** How long a tombstone is kept: a rule set that is made again meanwhile goes on counting its versions. */
+/** How long a tombstone is kept: a rule set that is recreated meanwhile continues its version count. */
 const TOMBSTONE_MS = DAY_MS;
 /** Stored bytes in one page of a list; one rule set always fits. */
 const PAGE_BYTES_MAX = 1024 * 1024;

@@ -121,7 +121,7 @@ return 1
 export type SetEntry = {
   readonly set: string;
   readonly member: string;
-  /** Until when it stands there, epoch ms or `Infinity`; nothing where it is to leave. */
+  /** Until when it is kept, epoch ms or `Infinity`; undefined if it is to be removed. */
   readonly untilMs: number | undefined;
 };
 

@@ -38,7 +38,7 @@ type Packed = [
   checkedAt: number | null,
   /** Id, state and since. */
   roles: (string | number)[],
-  /** Chain id, number, and when its head was asked for or null. */
+  /** Chain id, number, and when its head was requested or null. */
   blocks: (number | null)[],
   rulesName: string | null,
   rulesAskedAt: number,

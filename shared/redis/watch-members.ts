@@ -230,7 +230,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
         for (let i = 0; i < flat.length; i += 2)
           members.push(parseStored(uid, flat[i] ?? '', flat[i + 1] ?? ''));
         members = members.filter(({ removedAt }) => removedAt === undefined);
-        // A page has some more or less than it was asked for: parts of a few members would cost as much as whole ones.
+        // A page may have some more or fewer members than requested: parts of a few members would cost as much as whole ones.
         while (members.length >= CHUNK) yield members.splice(0, CHUNK);
       } while (cursor !== '0');
       yield members;

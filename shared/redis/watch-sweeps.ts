@@ -101,7 +101,7 @@ export type WatchSweeps = {
   readonly addPart: (uid: string, sweep: number, part: string) => Promise<void>;
   /** A partition has asked (`ask/<p>`) or settled (`settle/<p>`), or a part was answered. */
   readonly finish: (uid: string, sweep: number, item: string) => Promise<void>;
-  /** Decides once; returns the decision that stands. */
+  /** Decides once; returns the first decision. */
   readonly decide: (
     uid: string,
     sweep: number,

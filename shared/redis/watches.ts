@@ -20,7 +20,7 @@ export const watchSlotsKey = (clientId: string): string => `places:watches:${cli
 const ofPartitionKey = (partition: number): string => `watches:in:${partition}`;
 
 /**
- * The watches of a partition by when they are to be seen to. Every change of a document makes its watch due; those that an
+ * The watches of a partition by due time. Every change of a document makes its watch due; those that an
  * earlier version stored come in by `FILL`.
  */
 const dueKey = (partition: number): string => `watches:due:${partition}`;
@@ -164,7 +164,7 @@ export const setDueTime = (
     await redis.call('ZADD', key, condition, atMs, member);
   });
 
-/** The document stands behind its version. */
+/** The document follows its version. */
 const parseStored = (text: string): Watch => Watch.parse(JSON.parse(text.slice(text.indexOf(' ') + 1)));
 
 function setsOf(watch: Watch): SetEntry[] {

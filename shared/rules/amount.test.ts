@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { AMOUNT, compareAmounts, isZeroAmount } from './amount.ts';
 
 const amount = fc.stringMatching(/^(0|[1-9][0-9]{0,20})(\.[0-9]{1,10})?$/);
-/** The same as an integer of 10^-10 parts. */
+/** The amount as an integer of 10^-10 parts. */
 const scaled = (text: string): bigint => {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(10, '0'));

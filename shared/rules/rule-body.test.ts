@@ -17,7 +17,7 @@ const REFUSED: readonly RuleBody[] = [
   { type: 'ALL', roleId: 'r', rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r' }] },
   // @ts-expect-error: how many are needed is said.
   { type: 'AT_LEAST', roleId: 'r', rules: [{ type: 'NATIVE', chainId: 1 }] },
-  // @ts-expect-error: a contract is asked by a function.
+  // @ts-expect-error: a contract rule needs a function.
   { type: 'CONTRACT', ...named, contractAddress: TOKEN },
 ];
 

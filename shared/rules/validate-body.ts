@@ -90,7 +90,7 @@ export function validateBody<Body>(
   }
 }
 
-/** A fault whose detail stands alone: it names the member that the predicate is about. */
+/** A fault whose detail is a whole sentence: it names the member that the predicate is about. */
 export const asSentence = ({ pointer, code, detail }: Fault): Fault => ({
   pointer,
   code,

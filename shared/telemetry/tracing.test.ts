@@ -105,7 +105,7 @@ test('an SDK that its own variables switch off leaves spans off', async () => {
   expect(await runLines(lines, { OTEL_SDK_DISABLED: 'true' })).toBe('false');
 });
 
-test('a collector that is away is told once, without its address, and holds up nothing but the last seconds', async () => {
+test('an unreachable collector is logged once, without its address, and delays only the end by seconds', async () => {
   const [port] = await findFreePorts(1);
   const printed = await runLines(MAKE_SPANS, exportTo(`http://127.0.0.1:${port}/with-a-token`));
   const warnings = printed.split('\n').filter((line) => line.includes('spans not exported'));

@@ -19,7 +19,7 @@ import { formatTraceparent, newTraceparent, parseTraceparent } from './tracepare
 
 /** How long the last spans may take to the collector when the process stops. */
 const FLUSH_MS_MAX = 2_000;
-/** A collector that is away is heard of once a minute. */
+/** An unreachable collector is logged once a minute. */
 const LOG_INTERVAL_MS = 60_000;
 const LOG_CHARS_MAX = 300;
 

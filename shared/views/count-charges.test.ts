@@ -54,7 +54,7 @@ test('a check of which nothing was decided is refunded once, unless the total al
   expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 99 }]);
 });
 
-test('each entry of a part is a check, and a part that stands twice counts once', () => {
+test('each entry of a part is a check, and a part that is published twice counts once', () => {
   const count = new ChargeCount();
   count.addTotal(aTotal(100, 30));
   const part = aBatchPart('app_1', { chargedMonth: '2026-11', acceptedAt: at(31) });

@@ -8,7 +8,7 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { Usage } from '#shared/contracts/usage.ts';
 
-/** Most ids remembered to count a check once that stands twice in a lane; beyond it a duplicate may count twice. */
+/** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
 
 type Charged = Pick<CheckRequested, 'clientId' | 'chargedMonth'>;

@@ -30,7 +30,7 @@ const aTotal = (hour: string, refused: number, asOfMinute: number, day: Usage['d
   ...(day && { day }),
 });
 
-test('a check whose result stands twice counts once on its day', () => {
+test('a check whose result is published twice counts once on its day', () => {
   const count = new DayCount(NOW);
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('a', '2026-11-21'));
@@ -42,7 +42,7 @@ test('a check whose result stands twice counts once on its day', () => {
   ]);
 });
 
-test('a part of a batch whose results stand twice counts once on its day, each part by itself', () => {
+test('a part of a batch whose results are published twice counts once on its day, each part by itself', () => {
   const count = new DayCount(NOW);
   const part = aBatchPartCompleted('app_1', {
     acceptedAt: '2026-11-21T10:00:00.000Z',

@@ -13,7 +13,7 @@ import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 
 /** Days that the results' topic still has whole: it keeps seven. */
 const RECOUNTED_DAYS = 6;
-/** Most ids remembered to count a check once whose result stands twice; beyond it a duplicate may count twice. */
+/** Most ids remembered to count a check once whose result is published twice; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
 
 /** Hours that are counted by themselves. */

@@ -4,7 +4,7 @@ import type { AdmittedAt } from '#shared/redis/restore-admission.ts';
 import type { AppHour } from '#shared/redis/usage.ts';
 import { HOUR_MS } from '../contracts/durations.ts';
 
-/** Most ids remembered to count a check once that stands twice in a lane; beyond it a duplicate may count twice. */
+/** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
 
 export type ChargedHour = AppHour & { readonly month: string; readonly times: readonly AdmittedAt[] };

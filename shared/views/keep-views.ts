@@ -23,7 +23,7 @@ export async function makeViewsWhole(rebuild: Rebuild): Promise<boolean> {
  * Looks twice a second whether the views are whole, and makes them so where they are not: after Redis was wiped,
  * restarted or replaced, on its first start, and when an operator took the marker away.
  *
- * Resolves once they are whole, or when the process is told to stop.
+ * Resolves once they are whole, or when the process is asked to stop.
  */
 export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal): Promise<ViewKeeper> {
   const ended = new AbortController();

@@ -81,7 +81,7 @@ export type RebuildCounts = Readonly<
  * is the same one as it was. Processes that need a view wait meanwhile.
  *
  * @returns the counts of applied records, or nothing if another process rebuilds
- * @throws ServiceError `view-rebuilding` when Redis was wiped again meanwhile: to be begun anew
+ * @throws ServiceError `view-rebuilding` when Redis was wiped again meanwhile: to be started over
  */
 export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | undefined> {
   const began = Date.now();

@@ -50,7 +50,7 @@ export type TailCounts = Readonly<
  * | logs of the rate limit, sessions, last use of a key | nothing | the lost second counts towards no limit |
  *
  * @returns the counts of applied records, or nothing if another process rebuilds
- * @throws ServiceError `view-rebuilding` when Redis was replaced again meanwhile: to be begun anew
+ * @throws ServiceError `view-rebuilding` when Redis was replaced again meanwhile: to be started over
  */
 export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefined> {
   const began = Date.now();

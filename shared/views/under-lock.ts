@@ -7,7 +7,7 @@ import { type Positions, REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/r
  * that it returns.
  *
  * @returns the result of the work, or nothing if another process holds the lock
- * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be begun anew
+ * @throws ServiceError `view-rebuilding` when Redis was wiped or replaced meanwhile: to be started over
  */
 export async function underRebuildLock<T extends { readonly positions: Positions }>(
   views: ViewState,

@@ -19,7 +19,7 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** Sends webhooks again on request: the same id, the same bytes, the whole schedule anew. */
+/** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
 export type ResendWebhooks = {
   /**
    * @param resendCount the number of this resend, so that a repeated request sends once; default: the next

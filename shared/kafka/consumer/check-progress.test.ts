@@ -7,7 +7,7 @@ const STALL_MS = 500;
 
 type Position = { readonly committed: number; readonly end: number };
 
-/** A consumer of one partition, and a broker that knows where that stands. */
+/** A consumer of one partition, and a broker that knows its end offset. */
 function watch(progress: Partial<ConsumerProgress>, position: () => Position) {
   let pollCount = 0;
   const watched = startProgressCheck({

@@ -41,7 +41,7 @@ test('commits records that the member finished itself before it was outside', ()
   expect([window.commitOffset, window.committedOffset, window.hasNewCommit]).toEqual([3, 1, true]);
 });
 
-test('goes on from its own offsets if the broker does not tell the committed ones', async () => {
+test('continues from its own offsets if the broker does not answer with the committed ones', async () => {
   const { windows, window } = aWindow();
   window.accept(records(0, 3), 3);
   const committed = await readCommittedWithin(() => Promise.reject(new Error('away')));

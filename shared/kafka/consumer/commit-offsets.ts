@@ -4,7 +4,7 @@ import { within } from '#shared/wait-for.ts';
 import { PartitionWindow } from './partition-window.ts';
 
 const COMMIT_INTERVAL_MS = 200;
-/** How long a member that was outside of its group waits for the committed offsets before it goes on without them. */
+/** How long a member that was outside of its group waits for the committed offsets before it continues without them. */
 const READ_COMMITTED_MS_MAX = 5_000;
 
 /** By `topic/partition`. */

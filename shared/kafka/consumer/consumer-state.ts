@@ -20,14 +20,14 @@
  * | `settling` | until it joins again | no | once, when the running records have ended |
  * | `stopping` | until it leaves | no | once, before it leaves |
  *
- * Records that already run go on in every state.
+ * Running records continue in every state.
  */
 export type ConsumerState = 'joining' | 'catching-up' | 'consuming' | 'settling' | 'stopping';
 
 const NEXT_STATES: Readonly<Record<ConsumerState, readonly ConsumerState[]>> = {
   joining: ['joining', 'consuming', 'catching-up', 'stopping'],
   'catching-up': ['consuming', 'catching-up', 'settling', 'joining', 'stopping'],
-  // A join without a rebalance before it: kafkajs was told by the coordinator to join again at once.
+  // A join without a rebalance before it: the coordinator asked kafkajs to join again at once.
   consuming: ['settling', 'consuming', 'catching-up', 'joining', 'stopping'],
   settling: ['settling', 'consuming', 'catching-up', 'joining', 'stopping'],
   // Nothing leads out of a stop. Members may still come and go meanwhile: see `WindowConsumer.stop`.

@@ -43,7 +43,7 @@ export class PartitionWindow<M> {
   /** By key of a running record: the records deferred behind it. */
   readonly #deferredByKey = new Map<string, WindowRecord<M>[]>();
   #nextOffset = -1;
-  /** The group's committed offset, -1 while there is none; `undefined` until a member that was outside has asked for it. */
+  /** The group's committed offset, -1 while there is none; `undefined` until a member has read it after a time outside of the group. */
   committedOffset: number | undefined = -1;
   isPaused = false;
   readonly slotsHeld: SlotsHeld = { runningCount: 0, parkedCount: 0 };

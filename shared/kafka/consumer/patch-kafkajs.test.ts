@@ -6,7 +6,7 @@ const ConsumerGroup = createRequire(__filename)('kafkajs/src/consumer/consumerGr
 };
 patchKafkajs();
 
-/** A consumer without a broker: a fetch of it fails, and is told to the group, once the wait is decided. */
+/** A consumer without a broker: its fetch fails, and the group is notified, once the wait is decided. */
 const aGroup = (maxWaitTime: number, paused: readonly unknown[]) => ({
   groupId: 'g',
   maxWaitTime,
@@ -33,7 +33,7 @@ test('a fetch waits briefly while a partition is paused, and afterwards as long 
   ]);
 });
 
-test('a paused partition makes no wait longer than the consumer was told', async () => {
+test('a paused partition makes no wait longer than the configured one', async () => {
   expect(await waitsOf(aGroup(50, []), [A_PARTITION, []])).toEqual([50, 50]);
 });
 

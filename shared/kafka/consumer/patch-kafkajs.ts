@@ -52,7 +52,7 @@ function patchRequestQueue(prototype: RequestQueue): void {
 /**
  * A fetch names the partitions that are not paused, and holds until one of them has a record or the wait is over: a
  * partition that is resumed meanwhile has to wait for the next fetch. So the wait is short while a partition is paused,
- * and otherwise as long as the consumer was told: an idle consumer asks seldom. A partition that rests is in no hurry.
+ * and otherwise as long as configured: an idle consumer asks seldom. A partition that rests is in no hurry.
  */
 function patchFetchWait(
   prototype: Pick<ConsumerGroup, 'groupId' | 'maxWaitTime' | 'paused' | 'fetch'>,
@@ -71,7 +71,7 @@ function patchFetchWait(
 
 /**
  * A member must join again, and the join fails for another reason than a rebalance (the coordinator is loading, the
- * connection broke). Then kafkajs goes on fetching outside of the group: the member id is lost, a heartbeat without one
+ * connection broke). Then kafkajs continues to fetch outside of the group: the member id is lost, a heartbeat without one
  * does nothing, and no answer ever tells the member. It reads partitions of other members, and none of its commits counts.
  *
  * The patch makes a heartbeat outside of the group report that a rejoin is needed, as the coordinator would: the fetch

@@ -81,7 +81,7 @@ export class RecordScheduler<M> {
     return silentMs;
   }
 
-  /** Replaces the partitions that records are taken from. Records in progress go on. */
+  /** Replaces the partitions that records are taken from. Records in progress continue. */
   assign(windows: readonly PartitionWindow<M>[]): void {
     this.#windows = windows;
   }

@@ -53,7 +53,7 @@ type Connection = {
 /**
  * Joins a consumer group and processes its records until disposal.
  *
- * @throws the signal's reason if the process is told to stop before the first assignment
+ * @throws the signal's reason if the process is asked to stop before the first assignment
  */
 export async function startConsumer<M>(
   { kafka, admin, instruments, config, context, publishRecord, drainMs }: Connection,

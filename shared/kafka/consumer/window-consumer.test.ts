@@ -124,7 +124,7 @@ test('fetches at once while few records run, and pauses once between two fetches
   held.releaseAll();
 });
 
-test('starts nothing while a rebalance settles, commits finished records, and goes on after the join', async () => {
+test('starts nothing while a rebalance settles, commits finished records, and continues after the join', async () => {
   const held = heldRecords();
   await using of = await startConsumer({ process: held.process, window: 2 });
   void of.fetch(3);

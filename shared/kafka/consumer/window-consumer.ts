@@ -167,7 +167,7 @@ export class WindowConsumer<M> {
     this.#scheduler.stop();
     await within(drainMs, this.#scheduler.whenIdle());
     this.#committer.stop();
-    // A broker that is away answers neither: the next owner goes on from the last commit.
+    // A broker that is away answers neither: the next owner continues from the last commit.
     const leave = this.#committer.commitAll().then(() => this.#source.disconnect());
     await within(LEAVE_MS_MAX, leave);
   }
@@ -210,7 +210,7 @@ export class WindowConsumer<M> {
     // After another assignment this answer may be too old; that assignment has asked again.
     if (this.#windows !== windows) return;
     adoptCommitted(windows, committed);
-    // A rebalance or a crash came first: the next assignment goes on from here.
+    // A rebalance or a crash came first: the next assignment continues from here.
     if (this.#state !== 'catching-up') return;
     this.#enter('consuming');
     for (const window of this.#order) this.#resumeIfLow(window);
