@@ -1,4 +1,4 @@
-// Makes the picture of the README anew, on a system of its own: `npm run screenshots`.
+// Takes the screenshot of the README, on a system of its own: `npm run screenshots`.
 import { fileURLToPath } from 'node:url';
 import { fragmentOf } from '../services/developer-portal/page/core/check-address.js';
 import { openBrowser } from './support/open-browser.ts';

@@ -42,7 +42,7 @@ export type BenchSystemOptions = Pick<SystemOptions, 'args' | 'env' | 'dataDir'>
   readonly chainCount?: number;
 };
 
-/** The ids of so many chains; the first is the demo chain's. */
+/** The ids of this many chains; the first is the demo chain's. */
 export const chainIdsOf = (count: number): number[] =>
   Array.from({ length: count }, (_, place) => LOCAL_CHAIN_ID + place);
 const ENDPOINTS_PER_CHAIN = 3;

@@ -18,7 +18,7 @@ import type { Row } from './row.ts';
 import { rpcFiguresOf } from './rpc-figures.ts';
 
 const MEMBERS = 100_000;
-/** Of these, added through the API and told of their first event; the others are copies of them in the view. */
+/** Of these, added through the API, with their first event sent; the others are copies of them in the view. */
 const ADDED = 10_000;
 const PARTITIONS = Array.from({ length: MEMBER_PARTITIONS }, (_, partition) => partition);
 /** Copies written at a time. */

@@ -16,7 +16,7 @@ export const describeRun = () => ({
 });
 type Run = ReturnType<typeof describeRun>;
 
-/** The same as a sentence. */
+/** The run as a sentence. */
 export const runInWords = (machine: Run, { seed, seconds }: { seed: number; seconds: number }): string =>
   [
     `${machine.at.slice(0, 16).replace('T', ' ')} UTC`,

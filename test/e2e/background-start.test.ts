@@ -10,7 +10,7 @@ import { spawnProgram } from '../support/spawn-process.ts';
 import { findPortBase } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** Ends once the system is ready; the system goes on. */
+/** Ends once the system is ready; the system keeps running. */
 const BACKGROUND = `
   rm -f "$2/ready"
   npm start --silent -- --json --no-demo --evaluators 0 --port-base "$0" --data "$1" >"$2/ready" 2>>"$2/log" &

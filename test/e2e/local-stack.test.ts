@@ -57,7 +57,7 @@ async function findFreeBase(): Promise<number> {
   });
 }
 
-test('a second system on the same directory is refused by the name of the first, which goes on', async () => {
+test('a second system on the same directory is refused by the name of the first, which keeps running', async () => {
   await using second = spawnStarter({ portBase: await findFreeBase(), data: system.dataDir });
   expect(await second.exited).toBe(1);
   expect(second.stderr()).toMatch(/a system already runs in .* \(process \d+\)/);
@@ -78,7 +78,7 @@ test('all ports in use are named with their purpose, and nothing is started', as
   expect(readSystemFile(data)).toBeUndefined();
 });
 
-test('a killed chain comes back with the same contracts, and checks go on', async () => {
+test('a killed chain comes back with the same contracts, and checks continue', async () => {
   const check = { account: system.chain.holder, rules: [demoRules(system.chain).erc20()] };
   const before = await system.client.check(check);
   await system.kill('chain');

@@ -63,7 +63,7 @@ test('an operator searches an app, sees its checks and its account, and finds wh
   expect(operator.faults).toEqual([]);
 });
 
-test('an operator who sets a limit out of bounds is told which, and sets another', async () => {
+test('the page names a limit that an operator sets out of bounds, and accepts another', async () => {
   await using lea = await open();
   const { email } = await newDeveloper(lea);
   const { page, visit } = portal.operator();

@@ -153,7 +153,7 @@ test('a check shows how long its steps took, and its request to send again as cu
   await page.getByRole('button', { name: 'Show the request' }).click();
   const curl = await page.getByLabel('Request as curl').textContent();
   await expectNoBarrier(dev, 'a check with its request');
-  // A shell and curl send it as it stands there.
+  // A shell and curl send it unchanged.
   const sent = spawnSync('sh', ['-c', `${curl}`], {
     env: { ...process.env, ROLECALL_API_KEY: app.apiKey },
     encoding: 'utf8',
@@ -204,7 +204,7 @@ test('usage is shown by hour and by key, and tells whose fault an undetermined r
   await waitUntil('the days', async () => (await page.locator('.figures tbody tr').count()) === 30);
 });
 
-test('an app is told once when 80 % and when all of its month is used', async () => {
+test('an app gets one alert at 80 % and one at 100 % of its monthly quota', async () => {
   const { page, visit } = dev;
   await using receiver = await receiveWebhooks({ secret: app.webhookSecret });
   await visit(`${app.path}/settings`);

@@ -73,7 +73,7 @@ const textsOf = async (place: number) => {
   return text.split('\n').flatMap((line) => line.trim() || []);
 };
 
-/** Reads the page anew until its rows are as expected: the view knows of an event a moment after its receiver. */
+/** Reloads the page until its rows are as expected: the view knows of an event a moment after its receiver. */
 const expectRows = (assert: () => Promise<void>) =>
   waitUntilPasses(async () => {
     await dev.page.getByRole('button', { name: 'Refresh' }).click();

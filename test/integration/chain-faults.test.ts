@@ -100,7 +100,7 @@ test('an endpoint that fails during its probe is not downgraded for good', async
   });
 });
 
-test('operators are told the state of each endpoint once, and clients that the chain file must be corrected', async () => {
+test('the log has the state of each endpoint once, and clients see that the chain file must be corrected', async () => {
   const dead = await aProxy('refuse');
   const wrong = await aProxy('wrong-chain-id');
   const busy = await aProxy({ kind: 'http-429', methods: ['eth_call'] });

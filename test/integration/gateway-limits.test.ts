@@ -101,7 +101,7 @@ describe('the limits over two gateways', () => {
         expect(charged).toBeLessThanOrEqual(instants.length + indeterminate);
         return instants.length;
       };
-      // A busy machine may stand still for a second of one flood, but not of each.
+      // A busy machine may stall for a second of one flood, but not of each.
       await waitUntil(
         'a flood of which as much was accepted as may be',
         async () => (await floodOne()) >= limit * Math.floor(FLOOD_MS / 1_100),

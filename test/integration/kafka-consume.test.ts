@@ -250,7 +250,7 @@ test('records of one key are processed one after another in the order of their o
   expect(order).toEqual(copies);
 });
 
-test('a record that cannot be processed is dead-lettered once with its reason, and the group goes on', async () => {
+test('a record that cannot be processed is dead-lettered once with its reason, and the group continues', async () => {
   const bad = `bad.${run}`;
   const good = aResult('good');
   const given: string[] = [];

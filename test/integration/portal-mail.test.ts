@@ -77,7 +77,7 @@ test('the answer is the same whether or not an address has an account, and only 
   ]);
 });
 
-test('three links an hour are sent to an address, and twenty are asked for from one, known or not', async () => {
+test('three links an hour are sent to an address, and twenty are requested from one, known or not', async () => {
   const { email } = await signUp(portal.url);
   for (const each of [email, 'unknown@example.com']) {
     const statuses = [];

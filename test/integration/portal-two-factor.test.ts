@@ -42,7 +42,7 @@ type Enrolled = {
   readonly nextCode: () => string;
 };
 
-/** The code of a secret, so many steps from now. */
+/** The code of a secret, this many steps from now. */
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * PERIOD_MS });
 

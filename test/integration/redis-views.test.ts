@@ -438,7 +438,7 @@ test('a requested result is announced when it is first saved, and only then', as
   expect(heard).toEqual([wanted.requestId, 'the last']);
 });
 
-test('the gateway that waits for a result is told every save of it, with the stored bytes if they are few', async () => {
+test('every save of a result notifies the waiting gateway, with the stored bytes if they are few', async () => {
   const results = makeResults(stores.redis);
   const subscriber = await stores.connection.subscriber();
   const replyChannel = replyChannelOf('test');

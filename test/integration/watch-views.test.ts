@@ -237,7 +237,7 @@ describe('a watch is due', () => {
     expect(await claim(NOW + 60_000)).toBe(1);
   });
 
-  test('when its rule set changes, when a sweep is asked for, and when one has ended', async () => {
+  test('when its rule set changes, when a sweep is requested, and when one has ended', async () => {
     const one = aWatch({ clientId });
     const sweeps = makeWatchSweeps(connection.redis);
     await watches().project(one);

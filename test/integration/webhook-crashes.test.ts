@@ -83,7 +83,7 @@ test('kill -9 between the 200 and the commit makes at most a second copy, with t
     receiver.setAnswer(({ id }, response, place) => {
       if (place !== target) return 204;
       aimedAt.push(id);
-      // The receiver sends its answer to a dispatcher that stands still, so the dispatcher cannot record it.
+      // The receiver sends its answer to a dispatcher that stalls, so the dispatcher cannot record it.
       victim.child.kill('SIGSTOP');
       response.on('finish', () => void victim.child.kill('SIGKILL'));
       return 204;

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** The addresses of a name, looked up anew for each query: IPv4 addresses as text, or none (NXDOMAIN). */
+/** The addresses of a name, looked up again for each query: IPv4 addresses as text, or none (NXDOMAIN). */
 export type Zone = (name: string) => readonly string[];
 
 const TYPE_A = 1;

@@ -87,7 +87,7 @@ export async function fillSignIn(page: Visitor['page'], email: string, password 
 export const codeOf = (secret: string, steps: number): string =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
 
-/** Creates an app, copies its key with the button, and goes on to its page. */
+/** Creates an app, copies its key with the button, and continues to its page. */
 export async function createApp({ visit, page }: Visitor, name: string): Promise<MadeApp> {
   await visit('/apps');
   await page.getByRole('button', { name: 'Create app' }).click();

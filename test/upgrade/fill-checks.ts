@@ -94,7 +94,7 @@ export async function fillChecks(system: RunningSystem, apps: Apps, receivers: R
 }
 
 /**
- * Accepts checks that nobody evaluates, and stops the system over them: the evaluators stand still from before the first
+ * Accepts checks without evaluating them, and stops the system: the evaluators are frozen from before the first
  * check, and are killed once the starter no longer starts them again.
  */
 export async function stopOverBacklog(

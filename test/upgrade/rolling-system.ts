@@ -23,7 +23,7 @@ const ADDITIONAL = {
 export type RollingSystem = ChaosSystem & {
   /** The operator's command of this version, before any of its processes runs. */
   readonly applyTopics: () => Promise<void>;
-  /** Stops one process of the earlier version after the other, and starts this version's in its place. */
+  /** Stops one process of the earlier version after the other, and starts this version's instead. */
   readonly upgrade: (service: string) => Promise<void>;
   /** Starts a process of this version beside those that run. */
   readonly startBeside: (service: keyof typeof ADDITIONAL) => Promise<void>;

@@ -51,7 +51,7 @@ export const f17Poison: Fault = {
       return lags.every((lag) => lag < CAUGHT_UP_LAG);
     });
     const letters = (await deadLetters(system)) - before;
-    // A consumer that was taken for dead while it wrote one leaves the record to another, which writes it again.
+    // A consumer that the group expelled while it wrote a dead letter leaves the record to another, which writes it again.
     const areRight = timesDecide ? letters === poisonCount + 1 : letters > poisonCount;
     const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
     const tries = triesOf(system, bug.requestId);

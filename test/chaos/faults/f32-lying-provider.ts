@@ -37,7 +37,8 @@ export const f32LyingProvider: Fault = {
     const broken = both.flatMap((watched) =>
       watched.events().flatMap(({ ref, granted }) => (granted ? [] : [`${ref}: revoked by a lie`])),
     );
-    if (!alone.types().includes('watch.held')) broken.push('the client was not told of held revocations');
+    if (!alone.types().includes('watch.held'))
+      broken.push('the client got no watch.held for held revocations');
     if (careful.types().includes('watch.held')) broken.push('an outvoted endpoint caused held revocations');
     for (const liar of liars) await liar?.setFault('none');
     const isActive = async () => (await alone.state()).state === 'active';
