@@ -256,7 +256,7 @@ function kafkaTls(env: CommonVariables): Pick<KafkaConfig, 'tls'> {
   const files = { ca: env.KAFKA_TLS_CA_FILE, cert: env.KAFKA_TLS_CERT_FILE, key: env.KAFKA_TLS_KEY_FILE };
   if (env.KAFKA_TLS) return { tls: readTls('KAFKA_TLS', files) };
   if (Object.values(files).some((file) => file !== undefined))
-    throw new ServiceError('config-invalid', 'KAFKA_TLS_…_FILE without KAFKA_TLS=true would be of no effect');
+    throw new ServiceError('config-invalid', 'KAFKA_TLS_…_FILE needs KAFKA_TLS=true');
   return {};
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTogether } from './start-together.ts';
 
-/** A resource that notes its disposal, which takes two turns of the event loop. */
+/** A resource that notes its disposal, which takes two ticks of the event loop. */
 const resource = (name: string, log: string[]): AsyncDisposable => ({
   async [Symbol.asyncDispose]() {
     log.push(`${name} begins to stop`);

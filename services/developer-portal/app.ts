@@ -174,7 +174,7 @@ async function authorize(
   const param = (name: string): string => {
     const value = request.params[name];
     if (!PathId.safeParse(value).success)
-      throw new Problem('not-found', 'It does not exist, or is not yours.');
+      throw new Problem('not-found', 'The resource does not exist, or belongs to another account.');
     return String(value);
   };
   const permission = permissionOf(operation);

@@ -62,7 +62,7 @@ export function problemOf(error: unknown): Problem {
   if (!(error instanceof ServiceError)) return internal();
   switch (error.code) {
     case 'not-found':
-      return new Problem('not-found', 'It does not exist, or is not yours.');
+      return new Problem('not-found', 'The resource does not exist, or belongs to another account.');
     case 'limit-reached':
     case 'rule-set-in-use':
     case 'version-conflict':

@@ -54,10 +54,33 @@ test.each([
   ['a name that the environment lacks', `https://rpc.example/${KEY_NAME}`, {}, 'RPC_KEY'],
   ['no URL', KEY_NAME, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
   ['another scheme', `wss://rpc.example/${KEY_NAME}`, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
-])('%s is refused by its place, and the key is not told', (_, url, env, told) => {
+])('%s is refused by its place, and the message has no key', (_, url, env, told) => {
   const path = aChainFile([aChain(url)]);
   expect(() => loadChains(path, env)).toThrow(told);
   expect(() => loadChains(path, env)).not.toThrow(KEY);
+});
+
+test.each([
+  [
+    'a chain twice',
+    [aChain('http://a'), aChain('http://a')],
+    '/chains/1/chainId: each chain may be listed once',
+  ],
+  [
+    'a quorum above the number of endpoints',
+    [{ ...aChain('http://a'), quorum: 2 }],
+    '/chains/0/quorum: must be at most the number of endpoints, 1',
+  ],
+  [
+    'a chain without a name',
+    [{ ...aChain('http://a'), name: undefined }],
+    '/chains/0/name: Invalid input: expected string',
+  ],
+  ['an unknown member', [{ ...aChain('http://a'), rpc: KEY }], '/chains/0: Unrecognized key: "rpc"'],
+])('%s is refused with the place and the fault, and no value', (_, chains, message) => {
+  const path = aChainFile(chains);
+  expect(() => loadChains(path, {})).toThrow(message);
+  expect(() => loadChains(path, {})).not.toThrow(KEY);
 });
 
 test('an unreadable chain file is reported by the name of its variable', () => {

@@ -14,7 +14,7 @@ export type ForEachInSlices = <T>(
 
 /**
  * Makes the function that cuts long work into slices of at most `SLICE_MS_MAX` (and one item), each in a tick of the event
- * loop of its own: of all long work of a process one slice runs between two looks at the network, and after a pause while
+ * loop of its own: of all long work of a process one slice runs between two polls of the network, and after a pause while
  * somebody else needs the process.
  *
  * @example

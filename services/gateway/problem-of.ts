@@ -20,7 +20,7 @@ export function problemOf(error: unknown): Problem {
     case 'rule-set-unknown':
       return invalidBody([{ pointer: '/ruleSet', code: error.code, detail: sentenceOf(error) }]);
     case 'rate-limited':
-      return new Problem('rate-limited', 'This client app has used up its writes of the day.', {
+      return new Problem('rate-limited', 'This client app has reached its daily limit of writes.', {
         members: { 'violated-policies': ['writes-per-day'] },
         headers: retryAfter(error.retryAfterMs ?? 0),
       });

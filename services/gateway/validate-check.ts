@@ -217,7 +217,7 @@ function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, '
   const { proof, proofSeconds } = membersOf(body);
   if (proof === true && !signsVerdicts)
     return [
-      { pointer: '/proof', code: 'proof-unavailable', detail: 'is refused: no verdicts are signed here' },
+      { pointer: '/proof', code: 'proof-unavailable', detail: 'is refused: this service signs no verdicts' },
     ];
   if (proofSeconds === undefined || (proof !== undefined && proof !== false)) return [];
   return [{ pointer: '/proofSeconds', code: 'not-allowed', detail: 'is allowed only beside "proof": true' }];

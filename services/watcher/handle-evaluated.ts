@@ -276,7 +276,7 @@ async function writeChange(
     }
     [before] = await view.readMany(uid, [read.memberId]);
   }
-  throw new ServiceError('overloaded', 'a member is being written by too many');
+  throw new ServiceError('overloaded', 'too many concurrent writes to this member');
 }
 
 /** When a member that could not be read is checked again: as much later as it has been unread, so waits double. */

@@ -71,10 +71,10 @@ export type Erc20Rule = {
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
 
-  /** At least so many whole tokens; `"1"` if absent. */
+  /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many whole tokens. */
+  /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -97,10 +97,10 @@ export type Erc721Rule = {
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId?: string | undefined;
 
-  /** At least so many; `"1"` if absent. */
+  /** Minimum number; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many. */
+  /** Maximum number. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -123,10 +123,10 @@ export type Erc1155Rule = {
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId: string;
 
-  /** At least so many; `"1"` if absent. */
+  /** Minimum number; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many. */
+  /** Maximum number. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -143,10 +143,10 @@ export type NativeRule = {
   readonly type: 'NATIVE';
   readonly chainId: number;
 
-  /** At least so many whole tokens; `"1"` if absent. */
+  /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many whole tokens. */
+  /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -230,10 +230,10 @@ export type Erc20Condition = {
   /** An address; mixed case must pass EIP-55. Not the zero address. */
   readonly contractAddress: string;
 
-  /** At least so many whole tokens; `"1"` if absent. */
+  /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many whole tokens. */
+  /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -253,10 +253,10 @@ export type Erc721Condition = {
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId?: string | undefined;
 
-  /** At least so many; `"1"` if absent. */
+  /** Minimum number; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many. */
+  /** Maximum number. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -276,10 +276,10 @@ export type Erc1155Condition = {
   /** Ids and ranges without spaces; at most 256 ids after expansion. */
   readonly tokenId: string;
 
-  /** At least so many; `"1"` if absent. */
+  /** Minimum number; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many. */
+  /** Maximum number. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */
@@ -293,10 +293,10 @@ export type NativeCondition = {
   readonly type: 'NATIVE';
   readonly chainId: number;
 
-  /** At least so many whole tokens; `"1"` if absent. */
+  /** Minimum, in whole tokens; `"1"` if absent. */
   readonly minToken?: string | undefined;
 
-  /** At most so many whole tokens. */
+  /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
   /** For you alone. */

@@ -101,7 +101,7 @@ export const roleIdsOf = (rules: readonly { readonly roleId: string }[]): string
   ...new Set(rules.map(({ roleId }) => roleId)),
 ];
 
-/** The last part is published after all others: where it is, the batch is published as a whole. */
+/** The last part is published after all others, so its presence proves that the batch is complete. */
 export const isLastPart = ({ part, partCount }: Pick<BatchPartRequested, 'part' | 'partCount'>): boolean =>
   part === partCount - 1;
 

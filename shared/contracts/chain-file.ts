@@ -39,13 +39,17 @@ export const ChainFile = z
     const seen = new Set<number>();
     for (const [index, chain] of chains.entries()) {
       if (seen.has(chain.chainId))
-        context.addIssue({ code: 'custom', path: ['chains', index, 'chainId'], message: 'named twice' });
+        context.addIssue({
+          code: 'custom',
+          path: ['chains', index, 'chainId'],
+          message: 'each chain may be listed once',
+        });
       seen.add(chain.chainId);
       if (chain.quorum > chain.endpoints.length)
         context.addIssue({
           code: 'custom',
           path: ['chains', index, 'quorum'],
-          message: 'more than endpoints',
+          message: `must be at most the number of endpoints, ${chain.endpoints.length}`,
         });
     }
   });
@@ -73,10 +77,7 @@ export function parseChainFile(text: string, resolve?: ResolveName): ChainFile {
   const resolved = resolve ? replaceNames(json, resolve, missing) : json;
   const parsed = ChainFile.safeParse(withKnown(resolved));
   const faults = [...missing].map((name) => `the environment has no ${name}`);
-  for (const issue of parsed.error?.issues ?? []) {
-    const keys = issue.code === 'unrecognized_keys' ? ` ${issue.keys.join(', ')}` : '';
-    faults.push(`/${issue.path.join('/')}: ${issue.code === 'custom' ? issue.message : issue.code}${keys}`);
-  }
+  for (const { path, message } of parsed.error?.issues ?? []) faults.push(`/${path.join('/')}: ${message}`);
   if (faults.length > 0 || !parsed.success)
     throw new ServiceError('config-invalid', `the chain file has faults:\n  ${faults.join('\n  ')}`);
   return parsed.data;

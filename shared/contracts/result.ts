@@ -14,7 +14,7 @@ export const UNDETERMINED = {
   'block-unavailable': { retryable: true, message: 'The RPC endpoint does not have the requested block.' },
   'min-block-not-reached': {
     retryable: true,
-    message: 'No RPC endpoint has reached the minimum block yet: it is still to come.',
+    message: 'No RPC endpoint has reached the minimum block yet.',
   },
   'contract-not-found': { retryable: false, message: 'There is no contract at this address.' },
   'call-reverted': {
@@ -30,7 +30,10 @@ export const UNDETERMINED = {
     message: 'The contract has no readable decimals(): it may not be an ERC20 contract.',
   },
   'gas-exhausted': { retryable: false, message: 'The contract used up the gas of the call.' },
-  'deadline-exceeded': { retryable: true, message: 'The check had to end before this rule was read.' },
+  'deadline-exceeded': {
+    retryable: true,
+    message: 'The deadline of the check passed before this rule was read.',
+  },
   internal: { retryable: true, message: 'Something went wrong on our side.' },
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 

@@ -115,7 +115,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
       if (await view.write(before, after, nowMs, { dueAtMs })) return publishOne(after);
       [before] = await view.readMany(uid, [memberId]);
     }
-    throw new ServiceError('overloaded', 'a member is being written by too many');
+    throw new ServiceError('overloaded', 'too many concurrent writes to this member');
   };
 
   /** Which of these members there are. */

@@ -3,7 +3,7 @@ import { makeScript } from './script.ts';
 
 const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
 
-/** KEYS: lock. ARGV: holder, ms. Returns 0 where the holder has it no more. */
+/** KEYS: lock. ARGV: holder, ms. Returns 0 if the holder has lost it. */
 const KEEP_LOCK = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -22,7 +22,7 @@ describe('a patient timeout', () => {
       const timeout = startPatientTimeout(200, () => resolve(void order.push('expired')));
       const standingStillUntil = performance.now() + 250;
       while (performance.now() < standingStillUntil);
-      // The next turn of the event loop, as an answer's arrival is.
+      // The next tick of the event loop, in which an answer would arrive.
       setImmediate(() => {
         order.push('answered');
         timeout.clear();

@@ -48,7 +48,7 @@ export type Draw = {
 export type Throttle = {
   /**
    * @param chargeId a repetition with the same id within the first budget's window is not counted again
-   * @throws ServiceError `rate-limited`, with the time to wait, if a budget is used up; then no budget is charged
+   * @throws ServiceError `rate-limited`, with the time to wait, if a budget is exhausted; then no budget is charged
    */
   readonly take: (draws: readonly Draw[], chargeId?: string) => Promise<void>;
   /** Refunds attempts that turned out not to count. */

@@ -14,12 +14,12 @@ const labels = {
   description: Label.optional().meta({ description: 'For you alone.' }),
 };
 const bounds = {
-  minToken: Amount.optional().meta({ description: 'At least so many whole tokens; `"1"` if absent.' }),
-  maxToken: Amount.optional().meta({ description: 'At most so many whole tokens.' }),
+  minToken: Amount.optional().meta({ description: 'Minimum, in whole tokens; `"1"` if absent.' }),
+  maxToken: Amount.optional().meta({ description: 'Maximum, in whole tokens.' }),
 };
 const wholeBounds = {
-  minToken: WholeAmount.optional().meta({ description: 'At least so many; `"1"` if absent.' }),
-  maxToken: WholeAmount.optional().meta({ description: 'At most so many.' }),
+  minToken: WholeAmount.optional().meta({ description: 'Minimum number; `"1"` if absent.' }),
+  maxToken: WholeAmount.optional().meta({ description: 'Maximum number.' }),
 };
 
 const ID = '(0|[1-9][0-9]{0,77})';

@@ -7,7 +7,7 @@ import type { BalancedClient } from './parts/balance.ts';
 import type { Credentials } from './parts/create-app.ts';
 import type { Random } from './random.ts';
 
-/** Everything that a row needs to do its harm. */
+/** Everything that a row needs to inject its fault. */
 export type Scene = {
   readonly system: ChaosSystem;
   /** A client app for this row alone, and its client over all gateways. */
@@ -16,7 +16,7 @@ export type Scene = {
   readonly ledger: Ledger;
   readonly load: Load;
   readonly receiver: WebhookReceiver;
-  /** The duration of the harm, unless the row needs longer. */
+  /** The duration of the fault, unless the row needs longer. */
   readonly seconds: number;
   readonly random: Random;
   /** False beside other loads, where a process may pause long enough to be taken for dead. */
@@ -35,7 +35,7 @@ export type Scene = {
 export type Outcome = Reconciliation & {
   readonly polled: Evidence['polled'];
   readonly deliveries: readonly ReceivedWebhook[];
-  /** From the end of the harm until every check and webhook was finished. */
+  /** From the end of the fault until every check and webhook was finished. */
   readonly drainMs: number;
   /** Checks that were evaluated more than once. */
   readonly evaluatedAgain: number;

@@ -22,7 +22,7 @@ try {
   if (error.code === 'usage') console.error(error.message);
   process.exitCode = error.exitCode;
 }
-// Processes that were harmed may still hold a socket.
+// Killed or frozen processes may still hold a socket.
 process.exit();
 
 async function main(options: ChaosOptions): Promise<number> {

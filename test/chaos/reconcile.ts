@@ -12,7 +12,7 @@ import type { ChaosSystem } from './chaos-system.ts';
 import type { Outcome } from './fault.ts';
 import type { BalancedClient } from './parts/balance.ts';
 
-/** From the end of the harm: a check without a result by then is lost. */
+/** From the end of the fault: a check without a result by then is lost. */
 const DRAIN_MS_MAX = 120_000;
 const POLL_INTERVAL_MS = 200;
 const SYNC_DEADLINE_MS = 10_000;

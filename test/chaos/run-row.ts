@@ -18,7 +18,7 @@ export const PER_SECOND = 100;
 export const IN_FLIGHT_MAX = 2_000;
 /** If less than this share of the due attempts was sent, the row has proved nothing. */
 const RATE_SHARE_MIN = 0.95;
-/** Load before the harm, so that there is something to lose. */
+/** Load before the fault, so that there is something to lose. */
 const WARM_UP_MS = 1_500;
 
 const NS_PER_MS = 1_000_000;
@@ -45,7 +45,7 @@ export type RowOptions = {
 };
 
 /**
- * Runs one row: load, harm, drain, reconciliation.
+ * Runs one row: load, fault, drain, reconciliation.
  *
  * @throws Error if the load did not reach its rate, or the harness itself failed: nothing is proved then
  */

@@ -37,7 +37,7 @@ const quotaLeft = async (): Promise<number> => {
   return Number(/"per-month";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 };
 
-/** Does harm under load, and keeps the load up until checks are answered again. */
+/** Injects a fault under load, and keeps the load up until checks are answered again. */
 const underLoad = (harm: () => Promise<unknown>) =>
   reconcileUnderLoad(system, async () => {
     await harm();

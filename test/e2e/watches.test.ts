@@ -173,7 +173,7 @@ test('a paused watch sends nothing until it is resumed', async () => {
   await transfer(system.chain.holder, MEMBERS[2] ?? '');
 });
 
-test('a watch beyond its share of the quota is paused with the reason, and tells all once it is resumed with a larger one', async () => {
+test('a watch beyond its share of the quota is paused with the reason, and sends all events once it is resumed with a larger one', async () => {
   const settings = { ruleSet: 'holders', callbackUrl: receiver.url, everySeconds: 604_800, follow: false };
   const path = `${WATCHES_PATH}/quota`;
   expect((await call('PUT', path, { ...settings, quotaShare: 1e-9 })).status).toBe(201);

@@ -42,7 +42,7 @@ test('a minimum block that is not mined fails the check at the deadline, and one
   const near = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 5) });
   const far = await chains.judge({ account, rules: [aRule()], ...consistency((await headNumber()) + 11) });
   expect([...codesOf(near), ...codesOf(far)]).toEqual(['min-block-not-reached', 'min-block-not-reached']);
-  expect(near.errors[0]?.message).toContain('still to come');
+  expect(near.errors[0]?.message).toContain('has reached the minimum block yet');
   expect(far.errors[0]?.message).toContain('was not waited for');
 });
 

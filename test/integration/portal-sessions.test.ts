@@ -12,7 +12,7 @@ import {
 import { testStores } from '../support/test-stores.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of them with ill intent.
+// Scenario: two portals over one broker and one Redis, and people who sign up, in and out, some of them attackers.
 // Nobody reaches the data of another account, and an ended session stays ended.
 
 const config = testConfig(11);

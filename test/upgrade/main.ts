@@ -4,7 +4,7 @@ import { rollUnderLoad } from './roll-under-load.ts';
 import type { Run } from './run.ts';
 import { makeTally } from './tally.ts';
 
-// Upgrades a system of an earlier version to this one, and looks for everything that it held. It exits with 1 where
+// Upgrades a system of an earlier version to this one, and checks that no data is lost. It exits with 1 where
 // something is missing.
 //
 //   node test/upgrade/main.ts [restart] [roll]

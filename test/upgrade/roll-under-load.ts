@@ -44,7 +44,7 @@ export async function rollUnderLoad({ earlier, tally, say, scope }: Run): Promis
     );
 }
 
-/** A row of the fault matrix whose harm is the upgrade. */
+/** A row of the fault matrix whose fault is the upgrade. */
 const roll = (system: RollingSystem, say: Run['say']): Fault => ({
   id: 'upgrade',
   title: 'rolling upgrade from the earlier version',

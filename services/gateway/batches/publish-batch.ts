@@ -147,7 +147,7 @@ async function publishParts(
     }
   };
   await Promise.all(Array.from({ length: PARTS_IN_FLIGHT_MAX }, () => publishAll(waiting)));
-  // Behind all others: where it is, the batch is whole.
+  // After all others: its presence proves that the batch is complete.
   await publishAll(parts.slice(-1));
   if (failure === undefined) return;
   if (mayBeWritten) throw new ServiceError('publish-unknown', 'a part of the batch may have been written');

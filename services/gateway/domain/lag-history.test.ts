@@ -14,7 +14,7 @@ describe('the age of the oldest unfinished record', () => {
     expect(history.oldestAgeMs(100_000)).toBe(100_000);
   });
 
-  it('follows the committed offset to the look at which its record was first seen', () => {
+  it('follows the committed offset to the sample in which its record was first seen', () => {
     const history = makeLagHistory();
     history.observe(1_000, [{ partition: 0, end: 10, committed: 0 }]);
     history.observe(2_000, [{ partition: 0, end: 20, committed: 0 }]);

@@ -1,7 +1,7 @@
 import type { Attempt } from '../../support/ledger.ts';
 import type { Span } from '../measure.ts';
 
-/** An attempt that began at least this long after the harm cannot have been served before it. */
+/** An attempt that began at least this long after the fault cannot have been served before it. */
 const MARGIN_MS = 200;
 
 /** The attempts that began and were answered while a dependency was away. */

@@ -6,7 +6,7 @@ const channel =
 export const tellOtherTabs = (accountId) => channel?.postMessage({ accountId });
 
 /**
- * Calls `onTold` with the account id that another tab tells of, and `onShown` when this tab is looked at again, also
+ * Calls `onTold` with the account id that another tab announces, and `onShown` when this tab is shown again, also
  * when the browser brings it back as it was left. Returns the function that stops it.
  */
 export function watchOtherTabs({ onTold, onShown }) {

@@ -41,7 +41,7 @@ test('a read that ran out of gas at one endpoint is retried if other reads succe
   expect((await readBatch([[FIVE, undefined]], 1)).observations).toEqual([[FIVE], undefined]);
 });
 
-test('an endpoint that gets nowhere does not hold up a read that the others agree on', async () => {
+test('an endpoint without answers does not delay a read that the others agree on', async () => {
   const told = [
     [undefined, undefined],
     [FIVE, FIVE],
@@ -53,7 +53,7 @@ test('an endpoint that gets nowhere does not hold up a read that the others agre
   ]);
 });
 
-test('a read that no endpoint gets to at all ends', async () => {
+test('a read that no endpoint answers ends', async () => {
   expect((await readBatch([[undefined, undefined]], 1)).observations).toEqual([
     [failed('not-read-alone')],
     [failed('not-read-alone')],

@@ -227,7 +227,7 @@ describe('a minimum block', () => {
       const { read, room, state, until } = makeHeads([7], { blockTimeMs });
       const controller = new AbortController();
       const reading = codeOf(read({ minBlock, signal: controller.signal }));
-      // One look as any check has it, one at all endpoints, and another one only where it is worth it.
+      // One poll as for any check, one of all endpoints, and another one only if it may help.
       if (isWorthIt) await until('another look', () => state.tags.length === 3);
       else expect([await reading, state.tags.length]).toEqual(['min-block-not-reached', 2]);
       controller.abort();
