@@ -33,7 +33,7 @@ export class FairShares {
     return this.heldBy(owner) < this.#countMax - this.#count;
   }
 
-  /** Takes a slot; false where there is no room. */
+  /** Takes a slot; false if there is no room. */
   take(owner: string): boolean {
     if (!this.hasRoom(owner)) return false;
     this.#heldBy.set(owner, this.heldBy(owner) + 1);

@@ -8,7 +8,7 @@ export const ProcessIdentity = z.object({
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
-/** The identity of a process that runs now. Its start is null where the system does not tell (no `/proc`). */
+/** The identity of a process that runs now. Its start is null if the system does not tell (no `/proc`). */
 export const identify = (pid: number): ProcessIdentity => ({ pid, startTicks: startTicksOf(pid) });
 
 /** Whether that very process still runs. A zombie does not. */

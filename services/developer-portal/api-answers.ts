@@ -32,7 +32,7 @@ export const accountMembers = {
 export const AccountAnswer = z
   .object({
     ...accountMembers,
-    /** Absent where the password alone signs in. */
+    /** Absent if the password alone signs in. */
     twoFactor: z.object({ enabledAt: instant, recoveryCodesLeft: count }).optional(),
   })
   .meta({ id: 'Account' });

@@ -137,7 +137,7 @@ test('a check is shown with the time until each step, and without its position i
   expect((await read('b')).steps.map(({ name }) => name)).toEqual(['accepted', 'evaluated']);
 });
 
-test('the request of a check is shown as a command that a shell takes, or said to be gone', async () => {
+test('the request of a check is shown as a shell command, or reported as deleted', async () => {
   const { body, curl } = await readRequest('a');
   expect(body).toMatchObject({ account: `0x${'1'.repeat(40)}`, callbackUrl: "https://example.com/it's" });
   const shell = spawnSync('sh', ['-c', `curl() { for a; do echo "$a"; done; }; ${curl}`], {

@@ -17,7 +17,7 @@ export type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail'>;
   readonly resetLinks: Pick<ResetLinks, 'make'>;
   readonly throttle: Pick<Throttle, 'take'>;
-  /** Absent where the portal sends no e-mail. */
+  /** Absent if the portal sends no e-mail. */
   readonly mail: { readonly mailer: Pick<Mailer, 'send'>; readonly origin: string } | undefined;
 };
 

@@ -15,7 +15,7 @@ export type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
   readonly ruleSetWrites: RuleSetWrites;
-  /** The configured chains; empty where the portal does not know them. */
+  /** The configured chains; empty if the portal does not know them. */
   readonly chains: readonly { readonly chainId: number }[];
 };
 

@@ -72,7 +72,7 @@ test('a message that the server refuses for a while is sent again, and a final r
   expect(JSON.stringify(second.logged)).not.toContain('dev@');
 });
 
-test('nothing is sent where there is nothing to send, and too many messages are dropped instead of kept', async () => {
+test('an empty message is not sent, and messages beyond the bound are dropped', async () => {
   await using server = await receiveMails();
   const { mailer, counted } = setUp(server.url);
   const held = Promise.withResolvers<undefined>();

@@ -30,7 +30,7 @@ export type Mailer = AsyncDisposable & {
    * logged without its recipient.
    *
    * @param owner the queue it waits in: the client's address
-   * @param make returns nothing where there is nothing to send
+   * @param make returns undefined if there is nothing to send
    */
   readonly send: (owner: string, make: () => Promise<Message | undefined>) => void;
 };

@@ -97,7 +97,7 @@ export const OperatorAuditPage = z
     entries: z.array(
       AuditEntry.extend({
         accountId: z.string(),
-        /** Absent where the account is gone. */
+        /** Absent if the account is gone. */
         email: z.string().optional(),
         clientId: z.string().optional(),
       }).meta({ id: 'OperatorAuditEntry' }),

@@ -30,7 +30,7 @@ test('a request is read at its position in the topic of its lane, with bounds', 
   ]);
 });
 
-test('a request that is gone, or of which the position is not known, is nothing; so is the record of another check', async () => {
+test('returns undefined for a deleted request, an unknown position and the record of another check', async () => {
   const gone = makeReadSentCheck({ readRecord: async () => undefined });
   expect(await gone(clientId, logged)).toBeUndefined();
   const there = makeReadSentCheck({ readRecord: async () => found });

@@ -60,7 +60,7 @@ function readerOf({ ids = [], bodies = {}, deliveries = [] }: Stored, member = a
   return { reader, asked };
 }
 
-test("lists the events of a watch, and neither other watches' nor other webhooks", async () => {
+test("lists the events of a watch, without other watches' events and other webhooks", async () => {
   const { reader, asked } = readerOf({
     ids: ['watch_c', 'watch_other', '0198-check', 'watch_b', 'watch_gone'],
     bodies: {

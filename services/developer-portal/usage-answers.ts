@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Answers about the use of an app. */
 
 const count = z.number().int().nonnegative();
-/** Milliseconds from acceptance to the result; nothing where nothing was done. */
+/** Milliseconds from acceptance to the result; absent if nothing was done. */
 const percentile = z.number().nonnegative().nullable();
 const UsageFigures = {
   /** Checks by mode. */

@@ -30,7 +30,7 @@ test('an attempt that is longer than the whole evaluation is refused', () => {
   expect(() => loadConfig(env)).toThrow('RPC_ATTEMPT_TIMEOUT_MS');
 });
 
-test('a liveness bound that takes a slow evaluation for a standstill is refused', () => {
+test('a liveness bound below the longest evaluation is refused', () => {
   const env = { CHAINS_FILE: 'chains.json', EVALUATION_DEADLINE_MS: '100000' };
   expect(() => loadConfig({ ...env, LIVENESS_STALL_MS: '249999' })).toThrow(
     /LIVENESS_STALL_MS.*EVALUATION_DEADLINE_MS/,
@@ -38,7 +38,7 @@ test('a liveness bound that takes a slow evaluation for a standstill is refused'
   expect(loadConfig({ ...env, LIVENESS_STALL_MS: '250000' }).livenessStallMs).toBe(250_000);
 });
 
-test('a stop that is too short for one attempt is warned of by name, and the defaults are not', () => {
+test('a shutdown timeout below one attempt causes a warning, and the defaults cause none', () => {
   const env = { CHAINS_FILE: 'chains.json' };
   expect(warningsOf(loadConfig(env))).toEqual([]);
   const short = loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '4000' });

@@ -46,7 +46,7 @@ test('the last figure stays while the broker is away', async () => {
   expect([pool.size(), state.asked.length]).toEqual([3, 3]);
 });
 
-test('a group without members, as between two rebalances, is never a division by nothing', async () => {
+test('a group without members, as between two rebalances, never causes a division by zero', async () => {
   const { admin } = aBroker(0);
   await using pool = startPoolSize(admin, 'evaluator.bulk');
   await pool.refresh();

@@ -90,7 +90,7 @@ test('several wallets have no subject; vaults and the block asked for are as in 
   expect(claims).not.toHaveProperty('sub');
 });
 
-test('a role that could not be read is undetermined, and also denied only where the client asked for that', async () => {
+test('a role that could not be read is undetermined, and also denied only if the client requested that', async () => {
   const errors = [unread('bronze'), unread('gold')];
   const omitted = await claimsOfProof(aRequest(), aResult({ errors }));
   expect(omitted).toMatchObject({ granted: ['gold'], denied: ['silver'], undetermined: ['bronze'] });

@@ -88,7 +88,7 @@ const EXTRA_MEMBERS = {
     'violated-policies': z
       .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'writes-per-day']))
       .optional()
-      .meta({ description: 'Absent where an address has sent too many failed keys.' }),
+      .meta({ description: 'Absent if an address has sent too many failed keys.' }),
   },
   503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },
   504: { requestId: RequestId },

@@ -32,7 +32,7 @@ describe('a poll', () => {
     }
   });
 
-  it('of an id that was never issued, or issued to another client, is one and the same 404', async () => {
+  it('of an id that was never issued, or issued to another client, is the same 404', async () => {
     const gateway = await start();
     const others = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_2');
     gateway.complete(others, aResult(others));

@@ -40,7 +40,7 @@ test('a new rule set is 201 with version, digest, defaults and ETag, and is read
   expect(await read.json()).toEqual(ruleSet);
 });
 
-test('the version counts changes of rules and onUndetermined, and of nothing else', async () => {
+test('only changes of rules and onUndetermined raise the version', async () => {
   const ruleSets = makeFakeRuleSets();
   const gateway = await start({ ruleSets });
   const versionOf = async (body: unknown) => {

@@ -51,7 +51,7 @@ function sendHalf({ url }: FakeGateway) {
   return seen;
 }
 
-it("half-sent checks of one client app take no place of other requests, nor of that app's own", async () => {
+it('half-sent checks of one client app take no slots of other requests, not even of the same app', async () => {
   const gateway = await start({ inFlightMax: 2, bodyReadsMax: 8 });
   const halves = Array.from({ length: 20 }, () => sendHalf(gateway));
   // It may hold half of the eight; each further one ends the oldest.

@@ -16,7 +16,7 @@ export type Collection = {
   readonly exampleId: string;
 };
 
-/** The id in the path, the first segment behind the collection's; nothing where it cannot be one. */
+/** The id in the path, the first segment behind the collection's; undefined if it cannot be one. */
 export function idOf({ path }: Request, collection: Pick<Collection, 'path'>): string | undefined {
   const [segment = ''] = path.slice(collection.path.length + 1).split('/');
   const id = decodeSegment(segment);

@@ -88,7 +88,7 @@ describe('a client that', () => {
     expect(statusesOf(heard())).toEqual(['200']);
   });
 
-  it('comes when all connections are taken is turned away, those within are served', async () => {
+  it('connects beyond the bound is refused, and the others are served', async () => {
     await using own = await startServer(gateway.listener, { ...PATIENT, connectionsMax: 1 });
     const within = open(own);
     within.socket.write(GET);

@@ -126,7 +126,7 @@ it.each<[string, object, string[]]>([
   ],
 ])('tells of %s by its pointer', (_, rule, faults) => expect(codesOf(rule)).toEqual(faults));
 
-it('tells everything that is wrong with a rule, inside of a composed one too', () => {
+it('lists every fault of a rule, inside of a composed rule too', () => {
   const { roleId: _, ...inner } = {
     ...TIER,
     args: ['x', '-1'],

@@ -84,7 +84,7 @@ test('an alert that the broker did not take is tried again with the next total',
   expect(told()).toMatchObject([{ threshold: 80, used: 8_000 }]);
 });
 
-test('an app without an address, or that is deleted, is not told, nor of a month that is over', async () => {
+test('no alert is sent to an app without an address, to a deleted app, or for a past month', async () => {
   for (const app of [{ alertUrl: undefined }, { deletedAt: '2026-11-21T00:00:00.000Z' }]) {
     const { alertQuota, told } = makeAlerts({ app: app as Partial<ClientApp> });
     await alertQuota(usageOf(10_000));

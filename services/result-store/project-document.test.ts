@@ -31,7 +31,7 @@ test('an older document changes nothing, and the newest is published behind it',
   expect(published).toEqual([{ id: 'a', version: 2 }]);
 });
 
-test('the same document again is not published again: the topic would never come to rest', async () => {
+test('a repeated document is not published again, which would loop for ever', async () => {
   const { handle, published } = makeView();
   await handle(2);
   await handle(2);

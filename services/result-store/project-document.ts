@@ -3,7 +3,7 @@ import type { Handler } from '#shared/kafka/consumer/record.ts';
 type Versioned = { readonly version: number };
 
 type Dependencies<D> = {
-  /** Puts the document into its view; false where the view has the same or a newer version. */
+  /** Puts the document into its view; false if the view has the same or a newer version. */
   readonly project: (document: D) => Promise<boolean>;
   readonly read: (document: D) => Promise<D | undefined>;
   readonly publish: (document: D) => Promise<void>;

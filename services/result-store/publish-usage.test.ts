@@ -81,7 +81,7 @@ test('the totals of thousands of apps are read some at a time, so that each is a
   expect(mostReading()).toBeLessThanOrEqual(100);
 });
 
-test('a total that cannot be read keeps none of the others back, and the run does not count as complete', async () => {
+test('an unreadable total does not delay the others, and the run does not count as complete', async () => {
   const apps = ['app_1', 'app_2', 'app_3'].map((id) => figuresOf(1, 'a', id));
   let isAway = true;
   const { publishUsage, sent, outcomes, completeCount } = makePublisher([apps, apps], {

@@ -45,7 +45,7 @@ const asked = (count: number) => ({
   isCharged: true,
 });
 
-test('a watch without quota is paused with the reason, and nothing more is asked for', async () => {
+test('a watch without quota is paused with the reason, and no more checks are requested', async () => {
   const world = makeWorld({ outcomes: ['charged', 'quota-share-exceeded'] });
   expect(await world.askChecks(asked(3 * PART_ENTRIES_MAX))).toBe(false);
   expect(world.paused).toEqual(['quota-share-exceeded']);

@@ -178,7 +178,7 @@ test('a member whose transfer could not be read stays due, later each time, unti
   expect(world.events).toHaveLength(1);
 });
 
-test('an answer of a fork that may be gone has the member checked again at once', async () => {
+test('an answer from a fork that may be gone makes the member due at once', async () => {
   const heads = { blockNumbers: { '1': 2 }, headTimes: { '1': Date.parse(atSecond(20)) } };
   const world = makeWorld({ member: { ...seen, ...heads } });
   world.known.due = undefined;

@@ -246,7 +246,7 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   return changed.filter(({ event }) => event !== undefined).length;
 }
 
-/** Nothing where there is nothing to note: the member is gone, the check is stale, or the decision was not about it. */
+/** Undefined if there is nothing to record: the member is gone, the check is stale, or the decision was not about it. */
 async function writeChange(
   { members: view, now, metrics }: Dependencies,
   { watch, change, decision }: Changes,

@@ -36,13 +36,13 @@ test('a transfer has the members of its wallet checked at its block or a later o
   expect(asked).toMatchObject([{ cause: 'transfer', isCharged: false, minBlock: { '1': 9 } }]);
 });
 
-test('a dropped transfer has them checked whatever the block', async () => {
+test('a dropped transfer makes its members due at any block', async () => {
   const { asked } = await handle({ ...TRANSFER, dropped: true }, aWatch());
   expect(asked).toMatchObject([{ cause: 'transfer', reorgFrom: { '1': 9 } }]);
   expect(asked[0]).not.toHaveProperty('minBlock');
 });
 
-test('a transfer that a reorg brought has them checked at its block, though higher ones were read', async () => {
+test('a transfer on the new fork of a reorg makes its members due at its block, though higher blocks were read', async () => {
   const { asked } = await handle({ ...TRANSFER, afterReorg: true }, aWatch());
   expect(asked).toMatchObject([{ minBlock: { '1': 9 }, reorgFrom: { '1': 9 } }]);
 });
@@ -55,7 +55,7 @@ test.each([
   expect(await handle(TRANSFER, watch)).toEqual({ due: [], asked: [], swept: [] });
 });
 
-test('a transfer of a contract that the rule set is not about has no member checked', async () => {
+test('a transfer of a contract outside of the rule set makes no member due', async () => {
   const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
   expect(await handle(spam, aWatch())).toEqual({ due: [], asked: [], swept: [] });
 });

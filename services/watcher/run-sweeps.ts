@@ -163,7 +163,7 @@ export function makeRunSweeps(deps: Dependencies) {
   };
 }
 
-/** Begins a sweep; false where one is running. */
+/** Begins a sweep; false if one is running. */
 export async function beginSweep(
   {
     sweeps,

@@ -101,7 +101,7 @@ test('a watch that cannot be tended does not keep the others from their sweeps',
   expect(world.due).toContainEqual([watchUid(of('broken')), NOW + 2_000]);
 });
 
-test('all watches are due where changes may have been missed, and else only those without a due time', async () => {
+test('all watches become due if changes may have been missed, otherwise only those without a due time', async () => {
   const world = makeWorld([of('w')]);
   await world.tendWatches();
   world.tendAll();

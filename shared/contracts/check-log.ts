@@ -31,7 +31,7 @@ export type LoggedCheck = {
   readonly request?: { readonly partition: number; readonly offset: number };
   /** From acceptance to the beginning of the evaluation; absent for a check that was given up, or of an older version. */
   readonly waitedMs?: number;
-  /** From acceptance to the stored result; absent where the log was rebuilt. */
+  /** From acceptance to the stored result; absent if the log was rebuilt. */
   readonly storedMs?: number;
 };
 

@@ -45,7 +45,7 @@ export const Account = z.object({
     .optional(),
   /** In the form of a PHC string, by scrypt. An account that only operators write to has none. */
   passwordHash: z.string().optional(),
-  /** Absent where the password alone signs in. */
+  /** Absent if the password alone signs in. */
   twoFactor: TwoFactor.optional(),
   /**
    * Whether an operator made the account or vouched for it. Signing up proves nothing about an address. Documents
@@ -125,7 +125,7 @@ export const Invitation = z.object({
   /** SHA-256 of the link's token, hex. */
   tokenHash: z.string(),
   role: MemberRole,
-  /** The only account that may accept it; absent where the link is enough. */
+  /** The only account that may accept it; absent if the link is enough. */
   email: z.string().optional(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),

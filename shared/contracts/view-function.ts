@@ -193,7 +193,7 @@ export function outputOf(fn: ViewFunction, returns?: string): Output | undefined
 
 export type EncodedCall =
   | { readonly ok: true /** Hex without `0x`. */; readonly calldata: string }
-  /** `index` is the faulty argument's; absent where the arguments are wrong as a whole. */
+  /** `index` is the faulty argument's; absent if the arguments are wrong as a whole. */
   | { readonly ok: false; readonly index?: number; readonly detail: string };
 
 /**

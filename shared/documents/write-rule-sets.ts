@@ -134,7 +134,7 @@ const versionConflict = (id: string, current: RuleSet | undefined): ServiceError
   return new ServiceError('version-conflict', `the rule set ${id} ${state}`);
 };
 
-/** The next document, or nothing where the content is the same. A recreated rule set continues the count. */
+/** The next document, or undefined if the content is the same. A recreated rule set continues the count. */
 function nextOf(
   { clientId, id }: RuleSetWrite,
   { name, rules, onUndetermined }: RuleSetContent,

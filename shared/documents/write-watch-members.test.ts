@@ -81,7 +81,7 @@ test('a change has one audit entry with its counts, however many members it name
   ]);
 });
 
-test('ten thousand members are written as many at a time as one command carries', async () => {
+test('ten thousand members are written in commands of bounded size', async () => {
   const { changeMembers, stored, published, atOnce } = aView();
   const limits = { ...WRITE.limits, watchMembers: 10_000 };
   await changeMembers({ ...WRITE, limits }, { add: entries(10_000), remove: [] });

@@ -235,7 +235,7 @@ function afterTheFact(cause: unknown): never {
 const liveOf = (current: Watch | undefined): Watch | undefined =>
   current?.deletedAt === undefined ? current : undefined;
 
-/** The next document, or nothing where the settings are the same. */
+/** The next document, or undefined if the settings are the same. */
 function nextOf(
   { clientId, accountId, watchId }: WatchWrite,
   settings: WatchSettings,

@@ -28,7 +28,7 @@ export class InFlight {
     this.#shares = new FairShares(options.countMax);
   }
 
-  /** Counts a request in; false where there are too many. */
+  /** Counts a request in; false if there are too many. */
   enter(response: ServerResponse): boolean {
     if (this.#owners.size >= this.#options.countMax) return false;
     this.#owners.set(response, undefined);

@@ -74,7 +74,7 @@ test('a batch that was not acknowledged is sent again whole', async () => {
 const refusal = (type: string) =>
   Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type, retriable: false });
 
-test('of a batch that the broker refuses only the message fails that it is refused for, and at once', async () => {
+test('only the message that causes the broker to refuse a batch fails, and at once', async () => {
   const written: string[] = [];
   const producer = new BatchingProducer(
     {

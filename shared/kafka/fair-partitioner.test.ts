@@ -38,7 +38,7 @@ test('records go round the shard, and avoid a partition with a backlog', () => {
   expect(new Set(sent)).toEqual(new Set(shard.slice(1)));
 });
 
-test('a key has one place in the range that is given, and nothing goes beside the range', () => {
+test('a key has one partition within the given range, and no message leaves the range', () => {
   const fair = new FairPartitioner();
   const sendByKey = (key: string, first: number) =>
     fair.create()({

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { readLag } from './lag.ts';
 
-test('the lag of a group that is rebalancing comes from its commits: of its members the broker tells nothing', async () => {
+test('the lag of a group that is rebalancing comes from its commits, because the broker reports no members', async () => {
   const admin = {
     listGroups: async () => ({ groups: [{ groupId: 'g', protocolType: 'consumer' }] }),
     describeGroups: async () => ({

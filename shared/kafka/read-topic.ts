@@ -15,7 +15,7 @@ type Options = {
   readonly topic: string;
   /** Called in offset order within a partition; the reader waits for it. If it throws, the records are read again. */
   readonly apply: (records: readonly KafkaMessage[], partition: number) => Promise<void>;
-  /** Where to begin, by partition; the beginning where nothing is said, or where the topic does not reach so far. */
+  /** Where to begin, by partition; by default, or beyond the end of the topic, the beginning. */
   readonly from?: ReadonlyMap<number, number>;
   /** Instead: at the first record that was stamped then or later, epoch ms. */
   readonly sinceMs?: number;

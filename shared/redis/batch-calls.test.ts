@@ -41,7 +41,7 @@ describe('calls that are gathered', () => {
     expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4]]);
   });
 
-  it('fail alone where an answer is an error, and together where the call fails', async () => {
+  it('fail alone if their answer is an error, and together if the call fails', async () => {
     const broken = new ServiceError('store-unavailable', 'a broken key');
     const call = batchCalls(10, async (questions: readonly number[]) => {
       if (questions.includes(0)) throw new ServiceError('view-rebuilding', 'no view');

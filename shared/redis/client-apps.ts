@@ -35,7 +35,7 @@ export type ClientApps = {
   /** The key with this SHA-256 (hex); nothing if the key is unknown or revoked. Expired keys are found. */
   readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
   readonly lease: VersionedDocuments<ClientApp>['lease'];
-  /** Puts a document in; false where the view has the same or a newer version. Announces the change. */
+  /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
   readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
   /** All that are not deleted, oldest first. */
   readonly list: () => Promise<ClientApp[]>;

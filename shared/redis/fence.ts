@@ -21,7 +21,7 @@ export const VIEW_KEYS = {
 export const LUA_NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** The run of the server; nothing where an ACL forbids the question. */
+/** The run of the server; nil if an ACL forbids the command. */
 export const LUA_RUN = `local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil`;
 

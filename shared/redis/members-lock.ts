@@ -17,7 +17,7 @@ return 1
 
 /** Lets one request at a time change the members of an app's watches. */
 export type MembersLock = {
-  /** Holds the writes of an app's members for one writer; nothing where another one has them. */
+  /** Holds the writes of an app's members for one writer; undefined if another one has them. */
   readonly lock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;
   /** Holds them for longer; false where they are held no more. */
   readonly keepLock: (clientId: string, holder: string, forMs: number) => Promise<boolean>;

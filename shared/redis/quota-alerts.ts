@@ -8,7 +8,7 @@ const keyOf = (clientId: string, month: string): string => `quota-alerted:{${cli
  * told once is decided by the id of the delivery, so the mark is not rebuilt after a loss.
  */
 export type QuotaAlerts = {
-  /** 0 where none was reached. */
+  /** 0 if none was reached. */
   readonly readSent: (clientId: string, month: string) => Promise<number>;
   readonly markSent: (clientId: string, month: string, threshold: number) => Promise<void>;
 };

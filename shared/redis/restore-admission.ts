@@ -77,7 +77,7 @@ export type LostCharges = AppHour & {
 export type RestoreAdmission = {
   /** Nothing is done for a claim that would have expired by `nowMs`. */
   readonly claim: (claim: RestoredClaim, nowMs: number, access: ViewAccess) => Promise<void>;
-  /** The last millisecond in which the app's checks of an hour were counted; nothing where none was. */
+  /** The last millisecond in which the app's checks of an hour were counted; undefined if none was. */
   readonly lastAdmitted: (appHour: AppHour, access: ViewAccess) => Promise<AdmittedAt | undefined>;
   /** Adds charges behind `before`, once. */
   readonly addCharges: (charges: LostCharges, access: ViewAccess) => Promise<void>;

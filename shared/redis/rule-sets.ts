@@ -52,7 +52,7 @@ export type RuleSets = RuleSetUsers & {
   readonly read: (clientId: string, id: string) => Promise<RuleSet | undefined>;
   /** For writers: by `ruleSetKey`, tombstones included. */
   readonly documents: Pick<VersionedDocuments<RuleSet>, 'read' | 'lease' | 'project'>;
-  /** Puts a document in; false where the view has the same or a newer version. Announces the change. */
+  /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
   readonly project: (ruleSet: RuleSet, access?: ViewAccess) => Promise<boolean>;
   /** At most `countMax`, fewer where they are large. */
   readonly list: (clientId: string, page: { after?: string; countMax: number }) => Promise<RuleSetPage>;

@@ -156,12 +156,12 @@ export type Lease = { readonly version: number; readonly release: () => Promise<
 export type VersionedDocuments<D> = {
   readonly read: (id: string) => Promise<D | undefined>;
   readonly find: (indexEntry: string) => Promise<D | undefined>;
-  /** Puts a document in; false where the view has the same or a newer version. */
+  /** Puts a document in; false if the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
-  /** Takes a document out of the view with all that leads to it; false where there was none. */
+  /** Takes a document out of the view with all that leads to it; false if there was none. */
   readonly remove: (id: string, sets: readonly string[], access?: ViewAccess) => Promise<boolean>;
   /**
-   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; nothing where another
+   * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; undefined if another
    * writer has it, or has written it already.
    */
   readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;

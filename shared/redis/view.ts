@@ -59,7 +59,7 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 export type Positions = ReadonlyMap<string, number>;
 
 export type LastSeen = {
-  /** Epoch ms of Redis's clock; nothing where the views were never whole. */
+  /** Epoch ms of Redis's clock; undefined if the views were never whole. */
   readonly atMs: number | undefined;
   /** Charges of checks that were accepted until then are in the counters. */
   readonly chargedUntilMs: number;
@@ -75,12 +75,12 @@ export type ViewState = {
   readonly look: () => Promise<'whole' | 'outdated' | 'missing'>;
   /** The recorded state of an outdated Redis, for the holder of the lock. */
   readonly readLast: (token: string) => Promise<LastSeen>;
-  /** Takes the rebuild lock; undefined where another process has it. */
+  /** Takes the rebuild lock; undefined if another process has it. */
   readonly lock: (token: string) => Promise<boolean>;
   readonly renewLock: (token: string) => Promise<boolean>;
   /** Frees the lock if it still has this token: for a rebuild that failed. */
   readonly releaseLock: (token: string) => Promise<void>;
-  /** Declares the views whole up to these positions and frees the lock; false where the lock was lost. */
+  /** Declares the views whole up to these positions and frees the lock; false if the lock was lost. */
   readonly finish: (token: string, positions?: Positions) => Promise<boolean>;
   /** Takes the marker away, so that everybody holds until a rebuild: the operator's `store rebuild`. */
   readonly invalidate: () => Promise<void>;

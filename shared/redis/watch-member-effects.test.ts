@@ -26,7 +26,7 @@ test('a role that is granted again leaves the tally of its sweep', () => {
   });
 });
 
-test('a held revocation that is released is held no more, and its holder is one less', () => {
+test('a released revocation is no longer held, and the role has one holder less', () => {
   const released = aMember({ id: 'gold', granted: false, since: AT });
   expect(effectsOf(aMember(granted({})), released)).toMatchObject({
     figures: { 'holders/gold': -1, 'held/gold': -1 },

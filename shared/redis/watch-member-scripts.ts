@@ -68,7 +68,7 @@ return 1
 
 /**
  * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name.
- * Returns 0 where the member has changed since.
+ * Returns 0 if the member has changed since.
  */
 export const MARK_SENT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])

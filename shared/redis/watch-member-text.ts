@@ -137,7 +137,7 @@ const RARE = [
   'event',
 ] as const satisfies readonly (keyof Rare & keyof WatchMember)[];
 
-/** The fields that this member has and few others; nothing where it has none. */
+/** The fields that this member has and few others; undefined if it has none. */
 function rareOf(member: WatchMember): Rare | undefined {
   const { memberId, ref = null, errors } = member;
   const found: [string, unknown][] = [];

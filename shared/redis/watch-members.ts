@@ -55,14 +55,14 @@ export type WatchMembers = DueMembers &
     readonly readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
     readonly readNewer: (member: WatchMember) => Promise<WatchMember | undefined>;
-    /** Writes a member that was read as `before`; false where it has changed since. */
+    /** Writes a member that was read as `before`; false if it has changed since. */
     readonly write: (
       before: WatchMember | undefined,
       after: WatchMember,
       nowMs: number,
       options?: WriteOptions,
     ) => Promise<boolean>;
-    /** Puts a document in that was read from the topic; false where the view has the same or a newer version. */
+    /** Puts a document in that was read from the topic; false if the view has the same or a newer version. */
     readonly project: (member: WatchMember, nowMs: number, access?: ViewAccess) => Promise<boolean>;
     /** Notes checks that changed nothing that is published. */
     readonly refresh: (uid: string, partition: number, members: readonly WatchMember[]) => Promise<void>;
@@ -76,7 +76,7 @@ export type WatchMembers = DueMembers &
     readonly countOfApp: (clientId: string) => Promise<number>;
     /** Members of a partition whose event is to be published. */
     readonly outbox: (partition: number) => Promise<MemberName[]>;
-    /** Takes a member out of the outbox; false where it has changed since. */
+    /** Takes a member out of the outbox; false if it has changed since. */
     readonly markSent: (member: WatchMember) => Promise<boolean>;
     /** Which members may be revoked a role now, where no sweep decides; the others are to be held. */
     readonly mayRevoke: (

@@ -64,7 +64,7 @@ return found
 export type Watches = {
   /** Nothing where it was deleted. */
   readonly read: (clientId: string, watchId: string) => Promise<Watch | undefined>;
-  /** The watch that a uid names; nothing where it was deleted, though there may be a new one with its id. */
+  /** The watch that a uid names; undefined if it was deleted, though there may be a new one with its id. */
   readonly readByUid: (uid: string) => Promise<Watch | undefined>;
   /** For writers: by `watchKey`, tombstones included. */
   readonly documents: Pick<VersionedDocuments<Watch>, 'read' | 'lease' | 'project'>;

@@ -87,7 +87,7 @@ export async function withSpan<T>(
   }
 }
 
-/** The trace in which this line of execution runs, for log lines; nothing where no spans are made. */
+/** The trace in which this line of execution runs, for log lines; undefined if no spans are made. */
 export function activeTraceId(): string | undefined {
   return exporting ? trace.getSpanContext(context.active())?.traceId : undefined;
 }

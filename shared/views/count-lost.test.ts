@@ -31,7 +31,7 @@ test('the charged checks of a tail are gathered by hour, each once, in the order
   ]);
 });
 
-test('checks behind the last millisecond that was counted are lost, and of that one those above its number', () => {
+test('checks after the last counted instant are lost: later milliseconds, and higher numbers within that millisecond', () => {
   const times = [
     { ms: 10, count: 3 },
     { ms: 11, count: 5 },

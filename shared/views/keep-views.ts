@@ -11,7 +11,7 @@ export type ViewKeeper = AsyncDisposable & { readonly areWhole: () => boolean };
  * Makes the views whole where they are not: rebuilds them where Redis is empty, reads the topics' tails again where it
  * is another run of the server than before.
  *
- * @returns false where another process is at it
+ * @returns false if another process is at it
  */
 export async function makeViewsWhole(rebuild: Rebuild): Promise<boolean> {
   const state = await rebuild.views.look();

@@ -3,7 +3,7 @@ import type { Goal, Row } from './row.ts';
 export type Judgement = {
   /** Absent without an alternative. */
   readonly ratio?: number;
-  /** The goal in words, empty where there is none. */
+  /** The goal in words, empty if there is none. */
   readonly goal: string;
   /** `met`, or by how much the goal is missed; empty without a goal. */
   readonly verdict: string;

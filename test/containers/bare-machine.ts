@@ -24,7 +24,7 @@ export type BareMachine = AsyncDisposable & {
   readonly run: (...command: string[]) => Promise<Finished>;
 };
 
-/** Why an image is not available, or undefined where it is here or can be pulled. */
+/** Why an image is not available, or undefined if it is here or can be pulled. */
 export function whyMissing(image: string): string | undefined {
   if (spawnSync('docker', ['image', 'inspect', image]).status === 0) return undefined;
   const pull = spawnSync('docker', ['pull', '--quiet', image], {

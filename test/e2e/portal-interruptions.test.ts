@@ -58,7 +58,7 @@ async function signInAgain({ page }: Visitor): Promise<void> {
   await dialog.waitFor({ state: 'detached' });
 }
 
-test('when the session has ended, signing in again leads on to the page that was asked for', async () => {
+test('when the session has ended, signing in again leads to the requested page', async () => {
   await using fay = await open();
   const { page } = fay;
   const app = await makeApp(await newDeveloper(fay), 'Interrupted');

@@ -107,7 +107,7 @@ describe('the members of a wallet', () => {
   });
 });
 
-test('a check that found nothing new is noted in the view, unless the member has changed since', async () => {
+test('a check without a change is recorded in the view, unless the member has changed since', async () => {
   const roles = [{ id: 'gold', granted: true, since: atSecond(1) }];
   const [alice, carol] = ['alice', 'carol'].map((id) =>
     member(id, { roles, sequence: 1, checkedAt: atSecond(1), blockNumbers: { '1': 5 } }),
@@ -213,7 +213,7 @@ describe('a watch is due', () => {
     return claimed.filter((one) => one.clientId === clientId).length;
   };
 
-  test('when it is written, when it is wanted, and half a minute after it was claimed', async () => {
+  test('when it is written, when it is requested, and half a minute after it was claimed', async () => {
     const one = aWatch({ clientId });
     await watches().project(one);
     expect(await claim(NOW)).toBe(1);

@@ -20,7 +20,7 @@ export type Attempt = {
   readonly startedAt: number;
   /** From the start to the answer or the lost connection; absent until then. */
   tookMs?: number;
-  /** Absent where the connection was lost. */
+  /** Absent if the connection was lost. */
   status?: number;
   /** The code of a problem. */
   code?: string;

@@ -24,7 +24,7 @@ export const SHARED_ROLES = {
   })),
 } as const;
 
-/** Each role with its outcome; `null` where it could not be read. */
+/** Each role with its outcome; `null` if it could not be read. */
 export const SHARED_OUTCOMES: readonly (readonly [string, boolean | null])[] = [
   ['gold', true],
   ['vip', true],

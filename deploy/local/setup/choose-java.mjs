@@ -34,7 +34,7 @@ function readCandidates(policy) {
   return found;
 }
 
-/** The major version that `java -version` prints, on stderr; 0 where it prints none. Until Java 8 it was `1.8`. */
+/** The major version that `java -version` prints, on stderr; 0 if it prints none. Until Java 8 it was `1.8`. */
 export function readJavaMajor(text) {
   const [, first, second] = /version "(\d+)(?:\.(\d+))?/.exec(text) ?? [];
   return Number((first === '1' ? second : first) ?? 0);

@@ -5,7 +5,7 @@ import { aptGet } from './apt.mjs';
 import { findOnPath, isProgram } from './find-program.mjs';
 import { report, run } from './run.mjs';
 
-/** The folder that has `prometheus` and `promtool`: one on the PATH, else the cache's; undefined where there is none. */
+/** The folder that has `prometheus` and `promtool`: one on the PATH, else the cache's; undefined if there is none. */
 export function findPrometheus(places) {
   const [server, tool] = ['prometheus', 'promtool'].map(findOnPath);
   if (server && tool) return { server, tool };

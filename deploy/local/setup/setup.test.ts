@@ -142,7 +142,7 @@ test('a browser is installed only for the tests that need one', async () => {
   expect(tests.stderr()).toMatch(/missing: .*Chromium or Chrome/);
 });
 
-test('Prometheus is looked for where the tests need it, and a machine that cannot fetch it is no error', async () => {
+test('Prometheus is searched for the tests that need it, and a machine without it is no error', async () => {
   writeStamp();
   await using tests = spawnSetup(['--with-prometheus', 'node', '-e', 'process.exit(3)'], BARE);
   // The stamp says nothing of it, so the machine is prepared again.

@@ -10,7 +10,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
  * The authorities that `NODE_EXTRA_CA_CERTS` names are for Node alone. For apt and Java they are written beside all
  * others, as one PEM file and as a Java key store, because these trust one file and nothing else.
  *
- * @returns the two files, or undefined where the variable is not set
+ * @returns the two files, or undefined if the variable is not set
  */
 export function writeCertificates(cache, env = process.env) {
   const file = env.NODE_EXTRA_CA_CERTS;

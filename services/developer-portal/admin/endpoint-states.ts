@@ -7,7 +7,7 @@ export type EndpointState = {
   /** Index in the chain file, from 0. */
   readonly endpoint: number;
   readonly state: string;
-  /** How its last call failed; `null` where it is up. */
+  /** How its last call failed; `null` if it is up. */
   readonly reason: string | null;
   /** How balances are read: `reader`, `multicall3` or `plain`; `null` until it is known. */
   readonly method: string | null;

@@ -8,7 +8,7 @@ const app = {
 const account = (accountId: string, createdAt = '2026-11-01T00:00:00.000Z') => ({ accountId, createdAt });
 const roleIn = (one: ReturnType<typeof account>) => roleOf({ ...app, members: [...app.members] }, one);
 
-test('an app has an owner and members; others have no role, nor has an account that is younger than its membership', () => {
+test('an app has an owner and members; others, and accounts younger than their membership, have no role', () => {
   expect(roleIn(account('acc_owner'))).toBe('owner');
   expect(roleIn(account('acc_dev'))).toBe('developer');
   expect(roleIn(account('acc_other'))).toBeUndefined();

@@ -126,7 +126,7 @@ test('the result carries the fields that its consumers need', () => {
   });
 });
 
-test('a check that could not be evaluated fails with internal for every rule, also where deny was asked for', () => {
+test('a check that could not be evaluated fails with internal for every rule, even with onUndetermined deny', () => {
   const check = aCheck({ onUndetermined: 'deny' });
   const { resultJson, decided } = composeFailure({ ...check, rules: check.rules.map(nameRule) }, AT);
   const { status, roles, errors } = CheckResult.parse(JSON.parse(resultJson));

@@ -72,9 +72,9 @@ export type Observation = readonly Reading[];
 export type ChainObservations = {
   /** How many equal answers decide a read. */
   readonly quorum: number;
-  /** Absent where no block was read. */
+  /** Absent if no block was read. */
   readonly block?: BlockReport;
-  /** When that block was requested as the head, epoch ms; absent where no block was read, or a past one. */
+  /** When that block was requested as the head, epoch ms; absent if no block was read, or a past one. */
   readonly headAskedAtMs?: number;
   /** One per read, in the order of the reads. */
   readonly observations: readonly Observation[];

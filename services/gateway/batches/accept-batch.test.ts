@@ -134,7 +134,7 @@ describe('a batch', () => {
     expect([gateway.parts.length, gateway.released, gateway.withdrawn]).toEqual([1, [], []]);
   });
 
-  it('that was abandoned is refused when the month has not enough left to charge it again', async () => {
+  it('that was abandoned is refused if the rest of the monthly quota is too small to charge it again', async () => {
     const gateway: FakeGateway = await start({
       isChargedAgain: false,
       admit: async (request) => {

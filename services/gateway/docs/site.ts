@@ -16,7 +16,7 @@ export type SiteFile = { readonly contentType: string; readonly body: string };
 
 export type SiteOptions = {
   readonly document: OpenApi;
-  /** Where clients reach the gateway, without a slash at its end; empty where only the reader's browser knows. */
+  /** Where clients reach the gateway, without a slash at its end; empty if only the reader's browser knows. */
   readonly baseUrl: string;
   /** A configured chain, for the samples. */
   readonly chainId: number;

@@ -15,7 +15,7 @@ export const numberOf = (path) =>
  * Why a rule ended as it did, in words.
  *
  * @param {{ outcome: string, observed?: string, required?: object }} detail an entry of a result's `details`
- * @param rule the rule as it was sent; undefined where it is not known, as that of a rule set
+ * @param rule the rule as it was sent; undefined if it is not known, as that of a rule set
  * @param blocks those of the result
  * @example
  * describeDetail({ outcome: 'granted', observed: '7', required: { min: '5' } }, { type: 'ERC20', chainId: 1 }, {});

@@ -49,7 +49,7 @@ function faultOf(cells) {
   return [...ref].length > ID_CHARS_MAX ? `the id has more than ${ID_CHARS_MAX} characters` : undefined;
 }
 
-/** The first two cells of a line, without quotes and blanks; nothing where a quote is not closed. */
+/** The first two cells of a line, without quotes and blanks; undefined if a quote is not closed. */
 function cellsOf(line) {
   const cells = [];
   let rest = line;

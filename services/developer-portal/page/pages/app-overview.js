@@ -37,7 +37,7 @@ function Figures({ usage }) {
   `;
 }
 
-/** Whose fault it was; nothing where there was none, or where only batches had some. */
+/** The caption of undetermined rules: their causes, where checks had some. */
 const causesOf = ({ undeterminedClient: client, undeterminedService: service }) =>
   client + service === 0
     ? 'of all rules, last 30 days'

@@ -29,7 +29,7 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
   return { entries, observations: entries.map(({ observation }) => observation) };
 }
 
-test('a suspect stays open, with the failure that it ends with unless it may be read alone', async () => {
+test('a suspect read stays open, with the failure that it gets if it is not read alone', async () => {
   const { entries } = await readBatch([[FIVE, PERHAPS_OUT_OF_GAS]], 1);
   expect(entries.map(({ observation, suspected }) => ({ observation, suspected }))).toEqual([
     { observation: [FIVE], suspected: undefined },
@@ -60,7 +60,7 @@ test('a read that no endpoint answers ends', async () => {
   ]);
 });
 
-test('a block that too few endpoints have any more is gone, whatever one of them still says of it', async () => {
+test('a block that fewer endpoints have than the quorum is gone, even if one still has it', async () => {
   const gone = [failed('block-unavailable')];
   expect((await readBatch([[FIVE, FIVE], 'block-unavailable', 'block-unavailable'], 2)).observations).toEqual(
     [gone, gone],

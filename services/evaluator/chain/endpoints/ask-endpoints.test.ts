@@ -36,7 +36,7 @@ test('the next endpoint is asked if the best one fails', async () => {
   expect(await ask({ a: ['!unreachable'], b: ['2'] })).toMatchObject({ answers: ['2'], asked: ['a', 'b'] });
 });
 
-test('where the quorum has answered there is no failure, and no call is abandoned', async () => {
+test('an answered quorum causes no failure and abandons no call', async () => {
   const signals: AbortSignal[] = [];
   const answer = async ({ name }: Endpoint, signal: AbortSignal) => {
     signals.push(signal);

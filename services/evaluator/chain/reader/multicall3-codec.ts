@@ -31,7 +31,7 @@ export function encodeAggregate3(calls: readonly Aggregated[]): string {
 }
 
 /**
- * Takes the answer of `aggregate3` apart; `undefined` where it is not exactly `count` well-formed answers. Every
+ * Takes the answer of `aggregate3` apart; `undefined` if it is not exactly `count` well-formed answers. Every
  * offset and length is checked against the answer's end.
  */
 export function decodeAggregate3(answer: unknown, count: number): AggregatedAnswer[] | undefined {

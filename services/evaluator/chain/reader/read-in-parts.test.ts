@@ -69,7 +69,7 @@ test.each(['gas-exhausted', 'reverted'] as const)(
   },
 );
 
-test('where a contract can bring down the whole call, a lone read is read apart before a verdict', async () => {
+test('a lone read is repeated in isolation before a verdict if a contract can fail the whole call', async () => {
   expect(await makeReading({ 0: 'gas-exhausted' }).read(1, true)).toEqual([PERHAPS_OUT_OF_GAS]);
   expect(
     await makeReading({ 0: 'rpc-error' })

@@ -53,7 +53,7 @@ function expand(calldata: string): string[] {
   return entries;
 }
 
-test('reads that differ by their account alone are encoded in 22 bytes, and stand for the same reads', () => {
+test('reads that differ by their account alone are encoded in 22 bytes, and decode to the same reads', () => {
   const aTarget = fc.record({
     kind: fc.constantFrom(...KINDS),
     contract: fc.constantFrom(`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`),

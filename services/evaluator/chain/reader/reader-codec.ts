@@ -117,7 +117,7 @@ export type ReaderAnswer = {
 };
 
 /**
- * Takes the reader's answer apart; `undefined` where it is not exactly of the length and alphabet it must have.
+ * Takes the reader's answer apart; `undefined` if it is not exactly of the length and alphabet it must have.
  *
  * @example
  * decodeAnswer(hex, reads.length)?.values; // [1500500000n]

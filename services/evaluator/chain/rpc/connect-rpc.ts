@@ -134,7 +134,7 @@ function parseBody(text: string, status: number, retryAfter: string | string[] |
 const failureOf = (status: number, retryAfter: string | string[] | undefined): RpcFailure =>
   new RpcFailure(status === 413 ? 'too-large' : 'http-status', parseRetryAfter(retryAfter));
 
-/** Seconds or a date (RFC 9110, 10.2.3), in ms from now; `undefined` where there is none or it is neither. */
+/** Seconds or a date (RFC 9110, 10.2.3), in ms from now; `undefined` if there is none or it is neither. */
 function parseRetryAfter(value: string | string[] | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
   const ms = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
