@@ -122,3 +122,17 @@ test('a release that is refused releases nothing', async () => {
   expect(await last.writes.release({ ...WRITE, limits })).toMatchObject({ held: [] });
   expect(last.published).toContain('watch.evaluated.v1');
 });
+
+test('a write that changes nothing is answered with the watch, and costs no write of the day', async () => {
+  const limits = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 1 };
+  const ruleSet = aRuleSet(clientId, settings.ruleSet);
+  const world = makeWorld({ ruleSet, stored: aWatch(), writesLeft: 0 });
+  const write = { ...WRITE, limits };
+  expect(await world.writes.put(write, settings)).toEqual({ watch: aWatch(), isNew: false });
+  expect(await world.writes.resume(write)).toEqual(aWatch());
+  expect(world.published).toEqual([]);
+  const changed = { ...settings, everySeconds: settings.everySeconds + 1 };
+  await expect(world.writes.put(write, changed)).rejects.toMatchObject({ code: 'rate-limited' });
+  const stale = { ...write, mayWrite: () => false };
+  await expect(world.writes.put(stale, settings)).rejects.toMatchObject({ code: 'version-conflict' });
+});

@@ -59,7 +59,8 @@ export type WatchWrites = ReturnType<typeof makeWatchWrites>;
 type Change = (current: Watch | undefined) => Watch | undefined;
 
 /**
- * Writes to watches. Each returns once it is in effect, in the topic and in the view.
+ * Writes to watches. Each returns once it is in effect, in the topic and in the view; each that changed something costs one of
+ * the day's writes.
  *
  * @throws ServiceError `watch-not-found`, `rule-set-unknown`, `version-conflict`, `limit-reached`, `rate-limited`, and
  *   the errors of a write
@@ -72,11 +73,15 @@ export function makeWatchWrites(deps: Dependencies) {
 
   async function change(request: WatchWrite, action: string, by: Change): Promise<Watch | undefined> {
     const { clientId, accountId, watchId, actor, limits, mayWrite = () => true } = request;
-    if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
-    const written = await write(store, watchKey(request), (current) => {
+    const next: Change = (current) => {
       if (!mayWrite(liveOf(current)?.settingsVersion)) throw versionConflict(watchId);
       return by(current);
-    });
+    };
+    const before = await store.read(watchKey(request));
+    // A write that changes nothing is free.
+    if (!next(before)) return before;
+    if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
+    const written = await write(store, watchKey(request), next);
     if (written?.changed)
       await recordAudit({ accountId, clientId, actor, action, subject: watchId }).catch(afterTheFact);
     return written?.document;
