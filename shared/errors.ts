@@ -11,6 +11,7 @@ const ERRORS = {
   'publish-unknown': { retriable: true },
   'store-unavailable': { retriable: true },
   'view-rebuilding': { retriable: true },
+  /** Its message is told to clients. */
   overloaded: { retriable: true },
   'message-unreadable': { retriable: false },
   'message-too-large': { retriable: false },

@@ -34,7 +34,7 @@ export function problemOf(error: unknown): Problem {
         'It is not known whether the request was accepted; send it again, a check with its Idempotency-Key.',
       );
     case 'overloaded':
-      return new Problem('overloaded', 'Too many requests are waiting; retry after Retry-After.', {
+      return new Problem('overloaded', `${sentenceOf(error)} Retry after Retry-After.`, {
         headers: retryAfter(1_000),
       });
     default:

@@ -83,7 +83,7 @@ export function batchCalls<Q, A>(
 
   return (question) => {
     if (waitingCount >= WAITING_MAX)
-      return Promise.reject(new ServiceError('overloaded', 'too many calls wait for Redis'));
+      return Promise.reject(new ServiceError('overloaded', 'too many requests wait for the store'));
     return new Promise((resolve, reject) => {
       const last = waiting.at(-1);
       const batch = last && last.calls.length < callsMax ? last : open();

@@ -1,5 +1,6 @@
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeMembersLock } from '#shared/redis/members-lock.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { connectTestRedis, testConfig } from '../support/connections.ts';
 import {
@@ -74,4 +75,22 @@ test('a watch that is refused by its precondition takes no slot', async () => {
   expect((await one.send(app, 'PUT', `${WATCHES}/first`, watchOf('a'), headers)).status).toBe(412);
   expect((await one.send(app, 'PUT', `${WATCHES}/second`, watchOf('a'))).status).toBe(201);
   expect((await one.send(app, 'PUT', `${WATCHES}/third`, watchOf('a'))).status).toBe(409);
+});
+
+test('a change of members while another one of the app runs is 503 with the reason, and goes through after it', async () => {
+  const [one] = gateways;
+  const app = await anApp();
+  await one.send(app, 'PUT', `${RULE_SETS}/a`, RULES);
+  await one.send(app, 'PUT', `${WATCHES}/w`, watchOf('a'));
+  const { lock, unlock } = makeMembersLock(connection.redis);
+  await lock(app.document.clientId, 'another', 60_000);
+  const add = () => one.send(app, 'POST', `${WATCHES}/w/members`, { add: [A_LOCAL_CHECK.account] });
+  const refused = await add();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.json()).toMatchObject({
+    code: 'overloaded',
+    detail: 'Another request changes the members of this client app. Retry after Retry-After.',
+  });
+  await unlock(app.document.clientId, 'another');
+  expect((await add()).status).toBe(200);
 });
