@@ -1,3 +1,4 @@
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { isRefunded } from '#shared/contracts/result.ts';
@@ -14,7 +15,7 @@ import { Problem } from './problem.ts';
 import { laneOf, type PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
 import type { IssuedLane } from './request-ids.ts';
-import type { ValidCheck } from './validate-check.ts';
+import type { SentCheck, ValidCheck } from './validate-check.ts';
 
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
@@ -36,7 +37,8 @@ export type Dependencies = {
 
 /**
  * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the result of a sync
- * check. 202 is sent only after the broker acknowledged.
+ * check. 202 is sent only after the broker acknowledged. What refuses a request by now (its rule set was deleted, its lane
+ * is full) does not refuse the retry of one that was accepted.
  */
 export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
@@ -45,10 +47,10 @@ export function makeAcceptCheck(deps: Dependencies) {
     const readBody = () => deps.readBody(request, response, app.clientId);
     const parsed = await parseRequest(request, app, deps.rules, readBody);
     if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
-    const problem = parsed.ok ? overloadOf(deps, parsed.check) : parsed.problem;
-    if (!parsed.ok || problem) {
-      await deps.applyLimits({ app, bucket: 'per-second' }, response);
-      throw problem;
+    const refusal = parsed.ok ? overloadOf(deps, parsed.check) : parsed.problem;
+    if (!parsed.ok || refusal) {
+      const sent = parsed.ok ? parsed.check : parsed.sent;
+      return answerEarlier(deps, { app, sent, idempotencyKey: parsed.idempotencyKey, refusal }, response);
     }
     const { check } = parsed;
     const admitted = await deps.admitCheck(
@@ -60,7 +62,7 @@ export function makeAcceptCheck(deps: Dependencies) {
       },
       response,
     );
-    if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
+    if (admitted.kind !== 'fresh') addHeaders(response, REPLAYED);
     const elapsedMs = performance.now() - arrivedAt;
     const leftMs = deps.syncDeadlineMs - elapsedMs;
     // Before publishing: the result may be there before the broker's acknowledgement is.
@@ -89,6 +91,39 @@ export function makeAcceptCheck(deps: Dependencies) {
     }
   };
 }
+
+type RefusedCheck = {
+  readonly app: AppAccess;
+  readonly sent: SentCheck | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly refusal: Problem | undefined;
+};
+
+/**
+ * Answers a refused request as an earlier one with its key was answered.
+ *
+ * @throws Problem the refusal, if there was none
+ */
+async function answerEarlier(
+  deps: Dependencies,
+  { app, sent, idempotencyKey, refusal }: RefusedCheck,
+  response: Response,
+): Promise<void> {
+  if (!sent || idempotencyKey === undefined) {
+    await deps.applyLimits({ app, bucket: 'per-second' }, response);
+    throw refusal;
+  }
+  const bodyHash = () => sha256(sent.canonical());
+  const earlier = await deps.admitCheck(
+    { app, lane: laneOf(sent), bodyHash, idempotencyKey, refusal },
+    response,
+  );
+  addHeaders(response, REPLAYED);
+  if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
+  else answerSync(response, earlier.requestId, earlier.resultJson);
+}
+
+const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
 /** A lane with too much lag takes no more checks; the other lane is not affected. */
 const overloadOf = ({ isOverloaded }: Dependencies, check: ValidCheck): Problem | undefined =>

@@ -55,6 +55,8 @@ export type CheckToAdmit = {
   readonly cost?: number;
   /** Whether its rate is charged already. */
   readonly isPaid?: boolean;
+  /** Why it is refused by now: it is answered only if an earlier request with its key was accepted. */
+  readonly refusal?: Problem | undefined;
 };
 
 export type AdmitCheck = (request: CheckToAdmit, response: Response) => Promise<AdmittedCheck>;
@@ -82,7 +84,9 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  *   no claim ──► fresh ──publish──► published ──same key──► replayed (or, once it is spent, fresh)
  *                  └─ not marked published for 5 s ──same key──► taken-over
  *
- * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`, `idempotency-key-in-use`
+ * A check with a `refusal` is replayed, or refused where it would be `fresh` or `taken-over`.
+ *
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`, `idempotency-key-in-use`, the refusal
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
@@ -101,6 +105,7 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
     for (let replaces: string | undefined; ; ) {
       const settled = await settle(deps, attempt, admission);
       if (typeof settled === 'object') return settled;
+      if (settled === 'spent' && toAdmit.refusal) throw toAdmit.refusal;
       if (settled === 'spent') replaces = admission.claim?.seed;
       else await waitForClaim(giveUpAt);
       admission = await admitAgain(deps, attempt, replaces);
@@ -120,6 +125,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
     idempotency: attempt.idempotency,
     kind,
   });
+  if (outcome === 'counted' && attempt.refusal) throw attempt.refusal;
   if (outcome === 'fresh' || claim === undefined)
     return admitted({ atMs: nowMs, seed: attempt.seed, requestId: undefined, month: month?.name }, 'fresh');
   if (outcome === 'taken-over') return admitted(claim, 'taken-over');
@@ -164,11 +170,12 @@ async function admitAgain(
 
 /** The limiter's input for a check or batch. */
 const checkOf = (
-  { seed, cost }: Attempt,
+  { seed, cost, refusal }: Attempt,
   claim: NonNullable<AdmitRequest['check']>['claim'],
 ): NonNullable<AdmitRequest['check']> => ({
   seed,
   ...(cost === undefined ? {} : { cost }),
+  ...(refusal === undefined ? {} : { isReplayOnly: true }),
   ...(claim ? { claim } : {}),
 });
 

@@ -5,6 +5,7 @@ import {
   anAdmission,
   aResult,
   type FakeGateway,
+  NOW_MS,
 } from '../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 import { makeFakeRuleSets } from '../../test/support/fake-rule-sets.ts';
@@ -281,6 +282,30 @@ describe('a check by rule set', () => {
     const hashes = gateway.admitted.flatMap((request) => request.check?.claim?.bodyHash ?? []);
     expect(hashes).toHaveLength(2);
     expect(new Set(hashes).size).toBe(1);
+  });
+
+  it('is looked for under its idempotency key, and never begun, once the set was deleted', async () => {
+    const gateway = await start();
+    await put(gateway, 'a');
+    const headers = { 'idempotency-key': 'k' };
+    await gateway.post(check, headers);
+    await gateway.send('DELETE', `${PATH}/a`);
+    expect((await problemOf(await gateway.post(check, headers)))['code']).toBe('rule-set-unknown');
+    const asked = gateway.admitted.flatMap((request) => request.check ?? []);
+    expect(asked.map(({ isReplayOnly }) => isReplayOnly ?? false)).toEqual([false, true]);
+    expect(asked[1]?.claim?.bodyHash).toBe(asked[0]?.claim?.bodyHash);
+    expect(gateway.published).toHaveLength(1);
+  });
+
+  it('in sync mode gets its stored result under its idempotency key once the set was deleted', async () => {
+    const claim = { atMs: NOW_MS, seed: 's', requestId: 'first', month: '2026-11' };
+    const gateway = await start({
+      admit: async (asked) => anAdmission(asked, { outcome: 'published', claim }),
+    });
+    gateway.complete('first', aResult('first'));
+    const answer = await gateway.post({ ...check, async: false }, { 'idempotency-key': 'k' });
+    expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+    expect(await answer.json()).toMatchObject({ requestId: 'first', status: 'completed' });
   });
 
   it('waits for its result like any other', async () => {

@@ -6,7 +6,14 @@ import { parseIdempotencyKey } from './domain/parse-idempotency-key.ts';
 import type { Request } from './exchange.ts';
 import { invalidBody, Problem } from './problem.ts';
 import type { ResolveRuleSet } from './resolve-rule-set.ts';
-import { type Validation, type ValidationRules, type ValidCheck, validateCheck } from './validate-check.ts';
+import {
+  asSent,
+  type SentCheck,
+  type Validation,
+  type ValidationRules,
+  type ValidCheck,
+  validateCheck,
+} from './validate-check.ts';
 
 /**
  * The check that a request asks for, or its first problem. The problem is returned and not thrown, because the limits
@@ -14,7 +21,13 @@ import { type Validation, type ValidationRules, type ValidCheck, validateCheck }
  */
 export type ParsedRequest =
   | { readonly ok: true; readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
-  | { readonly ok: false; readonly problem: Problem };
+  | {
+      readonly ok: false;
+      readonly problem: Problem;
+      /** The check that may have been accepted under this key, before it had the problem. */
+      readonly sent?: SentCheck | undefined;
+      readonly idempotencyKey?: string | undefined;
+    };
 
 /** The configuration that requests are validated against, beside the tier of the app. */
 export type RequestRules = Omit<ValidationRules, 'isEnterprise' | 'stored'> & {
@@ -36,7 +49,10 @@ export async function parseRequest(
   if (!body.ok) return refused(new Problem(body.code, body.detail));
   const validation = await validateFor(app, body.json, rules);
   const { idempotencyKey, faults: keyFaults } = readIdempotencyKey(request);
-  if (!validation.ok) return refused(invalidBody([...validation.faults, ...keyFaults]));
+  if (!validation.ok) {
+    const sent = idempotencyKey === undefined ? undefined : asSent(body.json, rules);
+    return { ok: false, problem: invalidBody([...validation.faults, ...keyFaults]), sent, idempotencyKey };
+  }
   if (keyFaults.length > 0) return refused(invalidBody(keyFaults));
   return { ok: true, check: validation.check, idempotencyKey };
 }

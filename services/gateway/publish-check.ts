@@ -42,7 +42,7 @@ export type CheckToPublish = {
   readonly onRefund: () => void;
 };
 
-export const laneOf = (check: ValidCheck): Lane => (check.isAsync ? 'bulk' : 'interactive');
+export const laneOf = (check: Pick<ValidCheck, 'isAsync'>): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
 /** The idempotency claim of an admitted check or batch; nothing without a key. */
 export const claimOf = ({ clientId }: AppAccess, { idempotency, seed }: AdmittedCheck) =>

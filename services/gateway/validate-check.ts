@@ -4,19 +4,17 @@ import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-c
 import type { Rule, RuleSetReference } from '#shared/contracts/rule.ts';
 import { type RuleSet, referenceOf } from '#shared/contracts/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules-digest.ts';
-import { canonicalRule, ruleOf } from '#shared/rules/complete-rule.ts';
+import { ruleOf } from '#shared/rules/complete-rule.ts';
 import type { RuleBody } from '#shared/rules/rule-body.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
 import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
-import { chainsOf, isObject, type PlacedRules } from '#shared/rules/validate-rules.ts';
+import { chainsOf, isObject, type PlacedRules, placeRules } from '#shared/rules/validate-rules.ts';
 import { CheckBody } from './api.ts';
+import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { isCommonBody } from './validate-fast-path.ts';
 
 /** Faults that one answer lists; a body of 256 KiB could hold tens of thousands. */
 const FAULTS_MAX = 1_000;
-/** How long a signed verdict is valid if the request does not say. */
-const PROOF_SECONDS = { sync: 300, async: 3_600 } as const;
-
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
   /** The only wallet, or the first of `accounts`. */
@@ -49,8 +47,8 @@ export type ValidationRules = {
   readonly callback: CallbackPolicy;
   /** Whether verdicts are signed here. */
   readonly signsVerdicts: boolean;
-  /** The rule set that the body names by `ruleSet`, if there is one. */
-  readonly stored?: RuleSet | undefined;
+  /** The rule set that the body names by `ruleSet`, if there is one; `unread`: the body is judged without it. */
+  readonly stored?: RuleSet | 'unread' | undefined;
 };
 
 export type Validation =
@@ -60,6 +58,9 @@ export type Validation =
 /** A body that its schema accepts, and that has wallets and rules. */
 type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
 
+/** A body without faults of its own. */
+export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical'>;
+
 /**
  * Validates the body of a check and lists every fault by JSON pointer.
  *
@@ -68,9 +69,42 @@ type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
  * validateCheck({ account: '0x…', rules: [] }, rules); // { ok: false, faults: [{ pointer: '/rules', … }] }
  */
 export function validateCheck(body: unknown, rules: ValidationRules): Validation {
-  const isStored = rules.stored !== undefined && membersOf(body)['rules'] === undefined;
+  const { faults, parsed, href, stored } = judgeBody(body, rules);
+  if (faults.length === 0 && parsed) {
+    const check = complete(parsed as CompleteBody, href, stored);
+    const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
+    if (!needsMoreReads(check, check.rules, readsMax)) return { ok: true, check };
+    const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
+    faults.push({ pointer: '/rules', code: 'too-many-reads', detail });
+  }
+  const told = stored ? faults.map(asFaultOfRuleSet) : faults;
+  return { ok: false, faults: told.slice(0, FAULTS_MAX).map(asSentence) };
+}
+
+/**
+ * A body that is refused by now, as it was when it may have been accepted: judged without its rule set, the app's tier, the
+ * configured chains and the proof keys, which may all have changed since. Nothing where the body has faults of its own.
+ *
+ * @example
+ * asSent({ account: '0x…', ruleSet: 'deleted', async: true }, { callback })?.canonical();
+ */
+export function asSent(
+  body: unknown,
+  { callback }: Pick<ValidationRules, 'callback'>,
+): SentCheck | undefined {
+  const named = chainsOf(placeRules(body, RULES_MAX_ENTERPRISE));
+  const chainIds = new Set([...named].map(Number));
+  const anyState = { isEnterprise: true, chainIds, callback, signsVerdicts: true, stored: 'unread' } as const;
+  const { faults, parsed, href } = judgeBody(body, anyState);
+  if (faults.length > 0 || !parsed) return undefined;
+  return { isAsync: isAsyncOf(parsed), canonical: () => canonicalOf(parsed, href) };
+}
+
+function judgeBody(body: unknown, rules: ValidationRules) {
+  const isFromSet = membersOf(body)['rules'] === undefined;
+  const stored = isFromSet && rules.stored !== 'unread' ? rules.stored : undefined;
   // A stored rule set replaces the rules here, so that both are validated by the same bounds.
-  const full = isStored ? { ...membersOf(body), rules: rules.stored?.rules } : body;
+  const full = stored ? { ...membersOf(body), rules: stored.rules } : body;
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
   const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
   const callback = callbackOf(body, broken, rules.callback);
@@ -79,22 +113,10 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
     ...faultsOfWallets(body, broken),
     ...faultsOfRuleSource(body, rules),
     ...(callback && 'fault' in callback ? [callback.fault] : []),
-    ...faultsOfBlocks(body, placed, broken),
+    ...faultsOfBlocks(body, isFromSet && !stored ? undefined : placed, broken),
     ...faultsOfProof(body, rules),
   ];
-  if (faults.length === 0 && parsed) {
-    const check = complete(
-      parsed as CompleteBody,
-      callback && 'href' in callback ? callback.href : undefined,
-      rules.stored,
-    );
-    const readsMax = READS_MAX[check.isAsync ? 'bulk' : 'interactive'];
-    if (!needsMoreReads(check, check.rules, readsMax)) return { ok: true, check };
-    const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
-    faults.push({ pointer: '/rules', code: 'too-many-reads', detail });
-  }
-  const told = isStored ? faults.map(asFaultOfRuleSet) : faults;
-  return { ok: false, faults: told.slice(0, FAULTS_MAX).map(asSentence) };
+  return { faults, parsed, href: callback && 'href' in callback ? callback.href : undefined, stored };
 }
 
 /** The rules of a stored set are not in the body: their faults have the pointer of the member that names the set. */
@@ -181,10 +203,14 @@ function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'st
  * `minBlock` and `atBlock` may name only chains that a rule names, and not the same one. (This also finds `__proto__`,
  * which a zod record ignores.)
  */
-function faultsOfBlocks(body: unknown, placed: PlacedRules, broken: ReadonlySet<string>): Fault[] {
+function faultsOfBlocks(
+  body: unknown,
+  placed: PlacedRules | undefined,
+  broken: ReadonlySet<string>,
+): Fault[] {
   const consistency = membersOf(membersOf(body)['consistency']);
   // Rules beyond the bounds are not looked at: their chains are not known.
-  const chains = placed.hasTooMany || placed.tooDeep.length > 0 ? undefined : chainsOf(placed);
+  const chains = placed && !placed.hasTooMany && placed.tooDeep.length === 0 ? chainsOf(placed) : undefined;
   const { blockTag, minBlock, atBlock } = consistency;
   const unnamed = (['minBlock', 'atBlock'] as const).flatMap((member) =>
     Object.keys(membersOf(consistency[member]))
@@ -223,54 +249,25 @@ function faultsOfProof(body: unknown, { signsVerdicts }: Pick<ValidationRules, '
   return [{ pointer: '/proofSeconds', code: 'not-allowed', detail: 'is allowed only beside "proof": true' }];
 }
 
-const sorted = <Value>(record: Readonly<Record<string, Value>>): Record<string, Value> =>
-  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
-
 function complete(
   body: CompleteBody,
   callbackUrl: string | undefined,
   stored: RuleSet | undefined,
 ): ValidCheck {
-  const { blockTag = 'latest', minBlock = {}, atBlock = {} } = body.consistency ?? {};
-  const hasAtBlock = Object.keys(atBlock).length > 0;
-  const consistency = {
-    blockTag,
-    minBlock: sorted(minBlock),
-    atBlock: hasAtBlock ? sorted(atBlock) : undefined,
-  };
-  const onUndetermined = body.onUndetermined ?? stored?.onUndetermined ?? 'omit';
-  const isAsync = body.async === true || callbackUrl !== undefined;
   const { account, accounts, explain = false } = body;
-  const vaults = body.vaults?.length === 0 ? undefined : body.vaults;
-  const seconds = body.proofSeconds ?? PROOF_SECONDS[isAsync ? 'async' : 'sync'];
-  const proof = body.proof === true ? { seconds } : undefined;
-  const ruleSet = stored && referenceOf(stored);
-  const lowerCase = (wallets: readonly string[] | undefined) =>
-    wallets?.map((wallet) => wallet.toLowerCase()) ?? null;
-  const canonical = () =>
-    JSON.stringify([
-      account?.toLowerCase() ?? lowerCase(accounts),
-      // A retry is the same check even if the set has changed since.
-      ruleSet ? ruleSet.id : body.rules.map(canonicalRule),
-      [callbackUrl ?? null, body.async === true],
-      body.onUndetermined ?? (ruleSet ? null : 'omit'),
-      consistency,
-      // Only if there are any: keys that were used before there were such members keep their text.
-      ...(vaults || explain || proof ? [lowerCase(vaults), explain, proof ?? null] : []),
-    ]);
+  const onUndetermined = body.onUndetermined ?? stored?.onUndetermined ?? 'omit';
   return {
     account: account ?? accounts?.[0] ?? '',
     accounts,
-    vaults,
+    ...placesOf(body),
     rules: body.rules.map(ruleOf),
-    ruleSet,
+    ruleSet: stored && referenceOf(stored),
     callbackUrl,
-    isAsync,
+    isAsync: isAsyncOf(body),
     onUndetermined,
-    consistency,
     explain,
-    proof,
-    canonical,
+    proof: proofOf(body),
+    canonical: () => canonicalOf(body, callbackUrl),
     rulesDigest: () => digestOfRules(body.rules, onUndetermined),
   };
 }

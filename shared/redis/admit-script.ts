@@ -37,7 +37,7 @@ const ADMISSION_ARGUMENTS = 9;
  * ARGV: 1 view access  2, 3 end of the first and the second month, ms  4, 5 names of the months. Then for each request:
  *
  *   1 requests per window  2 requests per month (0: no quota)  3 'rate' or 'free' (the rate was paid already)
- *   4 'check' or 'count'  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
+ *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
  *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id: under it the hour's usage is counted
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
  *
@@ -135,7 +135,6 @@ local function admit(k, a)
   end
 
   if rate == 'rate' and total >= limit then countUsage('refused', 1) return answer('rate-limited') end
-  if kind == 'count' then enter() return answer('counted') end
 
   if body ~= '' then
     local held = redis.call('HMGET', claimKey, 'body', 'at', 'seed', 'id', 'month', 'state', 'touched')
@@ -145,11 +144,13 @@ local function admit(k, a)
       if held[1] ~= body then return answer('key-reused', claim) end
       if held[6] == 'published' then return answer('published', claim) end
       if now - tonumber(held[7]) < TAKE_OVER then return answer('claimed', claim) end
+      if kind == 'count' then return answer('counted') end
       redis.call('HSET', claimKey, 'touched', now)
       return answer('taken-over', claim)
     end
   end
 
+  if kind == 'count' then enter() return answer('counted') end
   if quota > 0 and used + cost > quota then countUsage('refused', 1) return answer('quota-exceeded') end
   enter()
   countUsage('accepted', cost)

@@ -43,6 +43,8 @@ export type AdmitRequest = {
     readonly seed: string;
     /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
     readonly cost?: number;
+    /** Whether it is refused by now: only the claim of an earlier request is asked for. Default false. */
+    readonly isReplayOnly?: boolean;
     readonly claim?: {
       /** SHA-256, hex. */
       readonly keyHash: string;
@@ -75,7 +77,7 @@ export type Claim = {
  * | outcome | meaning | in the log | charged |
  * |---|---|---|---|
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
- * | `counted` | no valid check, only the rate was taken | yes | no |
+ * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay | yes | no |
  * | `fresh` | a new check | yes | yes |
  * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
  * | `claimed` | another request holds the claim and has not published yet | yes | no |
@@ -205,7 +207,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     limitOf(request),
     quotaOf(request),
     isPaid ? 'free' : 'rate',
-    check ? 'check' : 'count',
+    check && !check.isReplayOnly ? 'check' : 'count',
     check?.seed ?? '',
     check?.claim?.bodyHash ?? '',
     check?.claim?.replaces ?? '',

@@ -142,6 +142,42 @@ test('a retry after the set has changed returns the first id', async () => {
   expect(await again.json()).toEqual(first);
 });
 
+test.each<[string, string, object]>([
+  ['an asynchronous check', '', { account: A_LOCAL_CHECK.account, async: true }],
+  ['a batch', '/batch', { entries: [A_LOCAL_CHECK.account, { account: A_LOCAL_CHECK.account, ref: 'b' }] }],
+])('a retry of %s after its set was deleted returns the first id', async (_, path, body) => {
+  const [one, two] = gateways;
+  const app = await anApp();
+  await one.send(app, 'PUT', `${PATH}/a`, rulesOf('1'));
+  // A block of a chain is judged by the chains that the rules name.
+  const asked = { ...body, ruleSet: 'a', consistency: { minBlock: { [RULE.chainId]: 1 } } };
+  const post = (gateway: RunningGateway, key: string, changes = {}) =>
+    gateway.send(
+      app,
+      'POST',
+      `/access-control/check-roles${path}`,
+      { ...asked, ...changes },
+      {
+        'idempotency-key': key,
+      },
+    );
+  const accepted = await post(one, 'k');
+  expect(accepted.status).toBe(202);
+  const first = await accepted.json();
+  expect((await one.send(app, 'DELETE', `${PATH}/a`)).status).toBe(204);
+  await waitUntil('the deletion', async () => (await versionAt(two, app, 'a')) === 422);
+  for (const gateway of gateways) {
+    const again = await post(gateway, 'k');
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([202, 'true']);
+    expect(await again.json()).toEqual(first);
+    // The same key with another body, and a key that was not used.
+    const codes = [];
+    for (const answer of [await post(gateway, 'k', { onUndetermined: 'deny' }), await post(gateway, 'new')])
+      codes.push(answer.status, ((await answer.json()) as { code: string }).code);
+    expect(codes).toEqual([422, 'idempotency-key-reused', 422, 'rule-set-unknown']);
+  }
+});
+
 test('the daily budget of an app holds across gateways, and its refusal says when the budget renews', async () => {
   const { app, statuses } = await allAtOnce({ writesPerDay: 3 }, (app) =>
     Array.from({ length: 5 }, (_, i) =>

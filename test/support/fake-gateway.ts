@@ -65,7 +65,7 @@ export const aClientApp = (changes: Partial<ClientApp> = {}): ClientApp => ({
 
 /** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
-  outcome: request.check ? 'fresh' : 'counted',
+  outcome: request.check && !request.check.isReplayOnly ? 'fresh' : 'counted',
   nowMs: NOW_MS,
   second: { limit: 10, remaining: 9, resetMs: 1_000 },
   month:

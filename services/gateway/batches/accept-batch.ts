@@ -12,7 +12,7 @@ import { type RequestRules, readIdempotencyKey, validateFor } from '../parse-req
 import { invalidBody, Problem } from '../problem.ts';
 import { rateHeadersAfterRefund } from '../rate-headers.ts';
 import type { IssuedLane } from '../request-ids.ts';
-import type { Validation } from '../validate-check.ts';
+import { asSent, type Validation } from '../validate-check.ts';
 import type { BatchBody } from './batch-bodies.ts';
 import { type CollectedBatch, collectBatch } from './collect-batch.ts';
 import type { PublishBatch } from './publish-batch.ts';
@@ -46,7 +46,8 @@ export function makeAcceptBatch(deps: Dependencies) {
     const { idempotencyKey, faults } = readIdempotencyKey(request);
     if (faults.length > 0) throw invalidBody(faults);
     using body = deps.openBatchBody(request, response, app.clientId);
-    const batch = await receiveBatch(format, body.chunks, collectorFor(app, deps));
+    const batch = await receiveBatch(format, body.chunks, collectorFor(app, deps, idempotencyKey));
+    const refusal = 'refusal' in batch ? batch.refusal : undefined;
     deps.resumeRequest(response, app.clientId);
     const admitted = await deps.admitCheck(
       {
@@ -56,11 +57,13 @@ export function makeAcceptBatch(deps: Dependencies) {
         idempotencyKey,
         cost: batch.entryCount,
         isPaid: true,
+        refusal,
       },
       response,
     );
     if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
-    if (admitted.kind !== 'replayed')
+    // A refused batch is a replay, or has thrown its refusal.
+    if (admitted.kind !== 'replayed' && !('refusal' in batch))
       await deps.publishBatch({
         app,
         batch,
@@ -79,10 +82,11 @@ const overloadOf = ({ isOverloaded }: Dependencies): Problem | undefined =>
       })
     : undefined;
 
-const collectorFor = (app: AppAccess, { rules }: Dependencies) =>
+const collectorFor = (app: AppAccess, { rules }: Dependencies, idempotencyKey: string | undefined) =>
   collectBatch({
     entriesMax: BATCH_LIMITS[app.limits.tier].entries,
     validateHead: (head) => validateHead(app, head, rules),
+    asSent: idempotencyKey === undefined ? undefined : (head) => headAsSent(head, rules),
   });
 
 /** The members of a batch beside its entries, which name the wallets. A batch is always asynchronous. */
@@ -98,12 +102,23 @@ const BATCH_MEMBERS: ReadonlySet<string> = new Set([
 /** Stands for the wallets of the entries, which are validated on their own. */
 const ANY_ACCOUNT = '0x0000000000000000000000000000000000000001';
 
+const isHead = (head: unknown): head is object =>
+  typeof head === 'object' && head !== null && !Array.isArray(head);
+
+/** The check that has these members. */
+const checkOf = (head: object) => ({ ...head, account: ANY_ACCOUNT, async: true });
+
+/** Without the members that a batch does not have, it has no faults of its own. */
+const headAsSent = (head: unknown, rules: RequestRules) =>
+  isHead(head) && Object.keys(head).every((name) => BATCH_MEMBERS.has(name))
+    ? asSent(checkOf(head), rules)
+    : undefined;
+
 /** Validates the members that all entries of a batch share, as an asynchronous check. */
 async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Validation> {
-  if (typeof head !== 'object' || head === null || Array.isArray(head)) return validateFor(app, head, rules);
+  if (!isHead(head)) return validateFor(app, head, rules);
   const foreign = Object.keys(head).filter((name) => !BATCH_MEMBERS.has(name));
-  const check = { ...without(head, foreign), account: ANY_ACCOUNT, async: true };
-  const validation = await validateFor(app, check, rules);
+  const validation = await validateFor(app, checkOf(without(head, foreign)), rules);
   // Entries in the first line of NDJSON have a fault of their own.
   const unknown = foreign.filter((name) => name !== 'entries');
   if (unknown.length === 0) return validation;
@@ -119,7 +134,7 @@ const without = (members: object, names: readonly string[]): object =>
 function answerAccepted(
   response: Response,
   requestId: string,
-  { entryCount }: CollectedBatch,
+  { entryCount }: Pick<CollectedBatch, 'entryCount'>,
   publicBaseUrl: string,
 ): void {
   sendJson(response, 202, JSON.stringify({ requestId, entries: entryCount }), {

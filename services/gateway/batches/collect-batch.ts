@@ -11,8 +11,8 @@ import type { Fault } from '#shared/contracts/fault.ts';
 import { countRules } from '#shared/contracts/rule.ts';
 import { boundResults } from '../domain/bound-result.ts';
 import { cutParts, type Part, type PartCutter } from '../domain/cut-parts.ts';
-import { invalidBody } from '../problem.ts';
-import type { Validation, ValidCheck } from '../validate-check.ts';
+import { invalidBody, type Problem } from '../problem.ts';
+import type { SentCheck, Validation, ValidCheck } from '../validate-check.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
 /** Faults that one answer lists. */
@@ -33,13 +33,16 @@ export type CollectedBatch = {
   readonly bodyHash: string;
 };
 
+/** A batch without faults of its own that is refused by now: it may have been accepted under its key. */
+export type RefusedBatch = Pick<CollectedBatch, 'entryCount' | 'bodyHash'> & { readonly refusal: Problem };
+
 export type BatchCollector = {
   /** Takes all members of the body but its entries. Before any entry. */
   readonly begin: (head: unknown) => Promise<void>;
   readonly add: (entry: unknown) => void;
   /** Adds a fault of the body. */
   readonly refuse: (fault: Fault) => void;
-  readonly end: () => CollectedBatch;
+  readonly end: () => CollectedBatch | RefusedBatch;
 };
 
 /** The measures of a batch's entries, once its rules are known. */
@@ -55,9 +58,11 @@ type Measures = {
  * Collects a batch as its body arrives: validates each entry, and cuts the entries into parts. A body with faults is
  * validated to its end, or to its hundredth fault, and not kept.
  *
- * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries`, `batch-too-large` at once.
+ * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries` at once. That bound is the app's
+ * by now, for a retry too: it bounds the work.
  *
  * @param validateHead validates the members that a batch has in common with a check
+ * @param asSent the head of a retry, as it was when the batch may have been accepted; absent without an idempotency key
  * @example
  * const collector = collectBatch({ validateHead, entriesMax: 1_000 });
  * await collector.begin({ rules });
@@ -66,12 +71,16 @@ type Measures = {
  */
 export function collectBatch({
   validateHead,
+  asSent,
   entriesMax,
 }: {
   readonly validateHead: (head: unknown) => Promise<Validation>;
+  readonly asSent?: ((head: unknown) => SentCheck | undefined) | undefined;
   readonly entriesMax: number;
 }): BatchCollector {
   const faults: Fault[] = [];
+  /** Faults by what may have changed since an earlier request. */
+  const refusals: Fault[] = [];
   const hash = createHash('sha256').update('batch\n');
   let measures: Measures | undefined;
   let entryCount = 0;
@@ -81,47 +90,54 @@ export function collectBatch({
     measures = undefined;
     if (faults.length >= FAULTS_MAX) throw invalidBody(faults.slice(0, FAULTS_MAX));
   };
+  /** The rules may be those of a rule set, and then others than those of an earlier request. */
+  const noteByRules = (fault: Fault): void => {
+    if (!asSent) note([fault]);
+    else refusals.push(fault);
+    measures = undefined;
+  };
 
   return {
     async begin(head) {
       const validation = await validateHead(head);
+      const sent = validation.ok ? validation.check : asSent?.(head);
+      if (sent) hash.update(sent.canonical()).update('\n');
       if (!validation.ok) {
-        note(validation.faults);
+        if (sent) refusals.push(...validation.faults);
+        else note(validation.faults);
         return;
       }
-      const { check } = validation;
-      const rulesBytes = Buffer.byteLength(JSON.stringify(check.rules));
-      if (rulesBytes > RULES_BYTES_MAX) throw invalidBody([rulesTooLarge(rulesBytes)]);
-      hash.update(check.canonical()).update('\n');
-      measures = measure(check, rulesBytes);
+      const rulesBytes = Buffer.byteLength(JSON.stringify(validation.check.rules));
+      if (rulesBytes > RULES_BYTES_MAX) noteByRules(rulesTooLarge(rulesBytes));
+      else measures = measure(validation.check, rulesBytes);
     },
     add(value) {
       const index = entryCount;
       entryCount += 1;
       if (entryCount > entriesMax) throw invalidBody([tooManyEntries(entriesMax)]);
       const validated = validateEntry(value, ['entries', index]);
-      if (!validated.ok) note(validated.faults);
-      if (!validated.ok || !measures) return;
-      if (entryCount * measures.ruleCount > JUDGEMENTS_MAX)
-        throw invalidBody([batchTooLarge(measures.ruleCount)]);
+      if (!validated.ok) return note(validated.faults);
       const { entry } = validated;
+      if (faults.length === 0) hash.update(canonicalEntry(entry)).update('\n');
+      if (!measures) return;
+      const { ruleCount } = measures;
       const reads = measures.readsOf(entry);
-      if (reads > ENTRY_READS_MAX) {
-        note([tooManyReads(index)]);
-        return;
-      }
-      measures.cutter.add(entry, { reads, resultBytes: measures.resultBytesOf(entry) });
-      hash.update(canonicalEntry(entry)).update('\n');
+      if (entryCount * ruleCount > JUDGEMENTS_MAX) noteByRules(batchTooLarge(ruleCount));
+      else if (reads > ENTRY_READS_MAX) noteByRules(tooManyReads(index));
+      else measures.cutter.add(entry, { reads, resultBytes: measures.resultBytesOf(entry) });
     },
     refuse: (fault) => note([fault]),
     end() {
       if (entryCount === 0 && !faults.some(({ pointer }) => pointer === '/entries')) note([NO_ENTRIES]);
-      if (!measures) throw invalidBody(faults);
-      const { common, cutter } = measures;
-      return { common, entryCount, parts: cutter.end(), bodyHash: hash.digest('hex') };
+      if (faults.length > 0) throw refusalOf([...refusals, ...faults]);
+      const batch = { entryCount, bodyHash: hash.digest('hex') };
+      if (!measures) return { ...batch, refusal: refusalOf(refusals) };
+      return { ...batch, common: measures.common, parts: measures.cutter.end() };
     },
   };
 }
+
+const refusalOf = (faults: readonly Fault[]): Problem => invalidBody(faults.slice(0, FAULTS_MAX));
 
 function measure(common: ValidCheck, rulesBytes: number): Measures {
   return {

@@ -1,4 +1,4 @@
-import { type BatchCollector, type CollectedBatch, RULES_BYTES_MAX } from './collect-batch.ts';
+import { type BatchCollector, RULES_BYTES_MAX } from './collect-batch.ts';
 import { type BodyFormat, LINE_BYTES_MAX, receiveJson, receiveLines, takeEach } from './receive-values.ts';
 
 /** The first line of NDJSON holds the rules: these, as the client may write them, and the other members. */
@@ -16,7 +16,7 @@ export async function receiveBatch(
   format: BodyFormat,
   chunks: AsyncIterable<Buffer>,
   collector: BatchCollector,
-): Promise<CollectedBatch> {
+): Promise<ReturnType<BatchCollector['end']>> {
   if (format === 'json') await collectJson(await receiveJson(chunks), collector);
   else
     await receiveLines(

@@ -1,0 +1,49 @@
+import { canonicalRule } from '#shared/rules/complete-rule.ts';
+import type { CheckBody } from './api.ts';
+
+/** How long a signed verdict is valid if the request does not say. */
+const PROOF_SECONDS = { sync: 300, async: 3_600 } as const;
+
+export const isAsyncOf = ({ async, callbackUrl }: CheckBody): boolean =>
+  async === true || callbackUrl !== undefined;
+
+const lowerCase = (wallets: readonly string[] | undefined) =>
+  wallets?.map((wallet) => wallet.toLowerCase()) ?? null;
+
+export const proofOf = (body: CheckBody) =>
+  body.proof === true
+    ? { seconds: body.proofSeconds ?? PROOF_SECONDS[isAsyncOf(body) ? 'async' : 'sync'] }
+    : undefined;
+
+const sorted = <Value>(record: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** The wallets and blocks that a body names, with their defaults. */
+export function placesOf(body: CheckBody) {
+  const { blockTag = 'latest', minBlock = {}, atBlock = {} } = body.consistency ?? {};
+  const hasAtBlock = Object.keys(atBlock).length > 0;
+  return {
+    vaults: body.vaults?.length === 0 ? undefined : body.vaults,
+    consistency: {
+      blockTag,
+      minBlock: sorted(minBlock),
+      atBlock: hasAtBlock ? sorted(atBlock) : undefined,
+    },
+  };
+}
+
+/** Text of the body alone: a retry is the same check even if its rule set has changed since. */
+export function canonicalOf(body: CheckBody, callbackUrl: string | undefined): string {
+  const { account, accounts, rules = [], ruleSet, explain = false } = body;
+  const { vaults, consistency } = placesOf(body);
+  const proof = proofOf(body);
+  return JSON.stringify([
+    account?.toLowerCase() ?? lowerCase(accounts),
+    ruleSet ?? rules.map(canonicalRule),
+    [callbackUrl ?? null, body.async === true],
+    body.onUndetermined ?? (ruleSet === undefined ? 'omit' : null),
+    consistency,
+    // Only if there are any: keys that were used before there were such members keep their text.
+    ...(vaults || explain || proof ? [lowerCase(vaults), explain, proof ?? null] : []),
+  ]);
+}
