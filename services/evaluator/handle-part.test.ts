@@ -93,6 +93,23 @@ test('a part of the watcher says when the heads were requested, and a part of a 
   expect(ofClient.completed()).not.toHaveProperty('headTimes');
 });
 
+test('a member of a watch may need as many reads as a single check', async () => {
+  const manyIds = {
+    type: 'ERC1155',
+    chainId: 1,
+    contractAddress: RICH,
+    tokenId: '0-255',
+    roleId: 'r',
+  } as const;
+  const over = { entries: [{ account: RICH }], rules: [{ ...manyIds, minToken: '1' }] };
+  const { handle, completed } = makeHandler();
+  await handle(aPart({ ...over, delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
+  expect(completed()).toMatchObject({ lineCount: 1, failedCount: 0 });
+  await expect(makeHandler().handle(aPart(over), aRecord())).rejects.toMatchObject({
+    code: 'message-unreadable',
+  });
+});
+
 test('each entry of a part gets one line, in order, and the counts are those of the lines', async () => {
   const { handle, completed, lines } = makeHandler();
   await handle(aPart(), aRecord());

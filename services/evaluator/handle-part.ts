@@ -6,6 +6,7 @@ import {
   type BatchPartRequested,
   ENTRY_READS_MAX,
 } from '#shared/contracts/batch.ts';
+import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
@@ -112,7 +113,9 @@ const compress = promisify<string, { level: number }, Buffer>(gzip);
 type PartPlan = Pick<ReadPlan, 'reads'> & { readonly plans: readonly ReadPlan[] };
 
 async function planOrReject(part: BatchPartRequested, deps: Dependencies): Promise<PartPlan> {
-  const planWallets = makePlanner(part.rules, { ...deps, readsMax: ENTRY_READS_MAX });
+  // A member of a watch may need as many reads as a single check.
+  const readsMax = part.delivery.mode === 'watch' ? READS_MAX.bulk : ENTRY_READS_MAX;
+  const planWallets = makePlanner(part.rules, { ...deps, readsMax });
   const plans: ReadPlan[] = [];
   await deps.forEachInSlices(part.entries, (entry, index) => {
     const plan = planWallets(entry);
