@@ -124,6 +124,21 @@ test('a deleted watch without members is processed again at doubling intervals',
   expect([ending.putOff, ending.due.length]).toEqual([[], 2]);
 });
 
+test('the members of both are removed where a watch was deleted, made again and deleted', async () => {
+  const twice = of('w', {
+    deletedAt: new Date(NOW).toISOString(),
+    formerCreatedAt: '2026-11-21T10:00:00.000Z',
+  });
+  const ending = makeWorld([twice]);
+  await ending.tendWatches();
+  expect(ending.removed).toEqual([watchUid({ ...twice, createdAt: '2026-11-21T10:00:00.000Z' })]);
+  expect(ending.putOff).toEqual([]);
+  const ended = makeWorld([twice], { members: 0 });
+  await ended.tendWatches();
+  expect(ended.documents.get(watchKey(twice))?.formerCreatedAt).toBeUndefined();
+  expect(ended.putOff).toHaveLength(1);
+});
+
 test('a recreated watch is processed as any other, though its predecessor has ended', async () => {
   const world = makeWorld([of('w', { formerCreatedAt: '2026-11-21T10:00:00.000Z' })], { members: 0 });
   await world.tendWatches();

@@ -73,12 +73,12 @@ type Tended = {
  */
 export function makeTendWatches(deps: Dependencies) {
   const followedAt = new Map<string, { readonly atMs: number; readonly followed: string }>();
-  const change = (watch: Watch, by: (current: Watch) => Watch | undefined) =>
+  const changeStored = (watch: Watch, by: (current: Watch) => Watch | undefined) =>
     deps.writeDocument({ ...deps.watches.documents, topic: watchTopic }, watchKey(watch), (current) =>
-      current && current.deletedAt === undefined && watchUid(current) === watchUid(watch)
-        ? by(current)
-        : undefined,
+      current && watchUid(current) === watchUid(watch) ? by(current) : undefined,
     );
+  const change: typeof changeStored = (watch, by) =>
+    changeStored(watch, (current) => (current.deletedAt === undefined ? by(current) : undefined));
 
   const publishHeldEvent = async (watch: Watch): Promise<void> => {
     if (watch.event === undefined) return;
@@ -169,11 +169,12 @@ export function makeTendWatches(deps: Dependencies) {
     return true;
   };
 
-  /** Removes the data of a deleted watch with the same id. */
-  const endFormer = async ({ formerCreatedAt, ...watch }: Watch): Promise<void> => {
-    if (formerCreatedAt === undefined) return;
-    const former = { ...watch, createdAt: formerCreatedAt };
-    if (await end(former)) await change(watch, ({ formerCreatedAt: _, ...rest }) => rest);
+  /** Removes the data of a deleted watch with the same id; whether all of it is gone. */
+  const endFormer = async ({ formerCreatedAt, ...watch }: Watch): Promise<boolean> => {
+    if (formerCreatedAt === undefined) return true;
+    if (!(await end({ ...watch, createdAt: formerCreatedAt }))) return false;
+    await changeStored(watch, ({ formerCreatedAt: _, ...rest }) => rest);
+    return true;
   };
 
   /** Ends the watches of an app that was deleted. */
@@ -187,7 +188,7 @@ export function makeTendWatches(deps: Dependencies) {
   /** Nothing where the watch is gone. */
   const tend = async (watch: Watch): Promise<Tended | undefined> => {
     if (watch.deletedAt !== undefined || (await endWithApp(watch))) {
-      const isEnded = await end(watch);
+      const isEnded = (await endFormer(watch)) && (await end(watch));
       // A request that was under way may add members yet. A client can leave many thousand watches behind: waits double.
       if (isEnded && watch.deletedAt !== undefined) {
         const nowMs = deps.now();

@@ -136,3 +136,13 @@ test('a write that changes nothing is answered with the watch, and costs no writ
   const stale = { ...write, mayWrite: () => false };
   await expect(world.writes.put(stale, settings)).rejects.toMatchObject({ code: 'version-conflict' });
 });
+
+test('a watch that was deleted twice is made again only once the members of the first are removed', async () => {
+  const at = '2026-11-21T10:00:00.000Z';
+  const ruleSet = aRuleSet(clientId, settings.ruleSet);
+  const put = (stored: Watch) => makeWorld({ ruleSet, stored }).writes.put(WRITE, settings);
+  await expect(put(aWatch({ deletedAt: at, formerCreatedAt: at }))).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+  expect(await put(aWatch({ deletedAt: at }))).toMatchObject({ isNew: true });
+});

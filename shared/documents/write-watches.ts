@@ -249,7 +249,10 @@ function nextOf(
   rules: string,
 ): Watch | undefined {
   const live = liveOf(current);
-  if (!live)
+  if (!live) {
+    // A watch names one predecessor: of two deleted watches the members of one would stay.
+    if (current?.formerCreatedAt !== undefined)
+      throw new ServiceError('overloaded', 'the members of deleted watches with this id are being removed');
     return {
       clientId,
       accountId,
@@ -264,6 +267,7 @@ function nextOf(
       // New members are checked as they come: there is nothing to sweep yet.
       sweptRules: rules,
     };
+  }
   const { formerRuleSet: _, ...rest } = live;
   const next = { ...rest, ...settings };
   if (JSON.stringify(settingsOf(live)) === JSON.stringify(settingsOf(next))) return undefined;
