@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { readBatchLines } from '#shared/batch-lines.ts';
+import { readBatchLines } from '#shared/batches/batch-lines.ts';
 import { BATCH_LIMITS } from '#shared/contracts/batch.ts';
 import type { StoredBatchStatus } from '#shared/contracts/batch-status.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';

@@ -1,5 +1,6 @@
+import { boundResults } from '#shared/batches/bound-result.ts';
 import type { BatchPartRequested } from '#shared/contracts/batch.ts';
-import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
+import { PART_ENTRIES_MAX, PART_RESULT_BYTES_MAX } from '#shared/contracts/batch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, aWatch } from '../../test/support/a-watch.ts';
@@ -83,4 +84,21 @@ test('checks that surely could not be published are refunded, and the sweep does
   const unknown = makeWorld({ failure: new ServiceError('publish-unknown', 'perhaps') });
   await expect(ask(unknown)).rejects.toMatchObject({ code: 'publish-unknown' });
   expect([unknown.refunded, lost.length]).toEqual([[], 1]);
+});
+
+test('a part of a watch is bounded in the bytes of its result, as one of a batch is', async () => {
+  const world = makeWorld();
+  const rules = Array.from({ length: 100 }, (_, i) => ({
+    ...{ type: 'NATIVE' as const, chainId: 1, minToken: '1' },
+    roleId: `role ${i}`,
+  }));
+  const ruleSet = aRuleSet('app_1', 'set', { rules });
+  await world.askChecks({ ...asked(PART_ENTRIES_MAX), ruleSet });
+  const boundOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
+  expect(world.published.length).toBeGreaterThan(1);
+  expect(world.published.flatMap(({ entries }) => entries)).toHaveLength(PART_ENTRIES_MAX);
+  for (const { entries } of world.published)
+    expect(entries.reduce((sum, entry) => sum + boundOf(entry), 0)).toBeLessThanOrEqual(
+      PART_RESULT_BYTES_MAX,
+    );
 });

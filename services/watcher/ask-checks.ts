@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type BatchEntry,
-  type BatchPartRequested,
-  checkRequestedBatch,
-  PART_ENTRIES_MAX,
-  PART_READS_MAX,
-} from '#shared/contracts/batch.ts';
+import { boundResults } from '#shared/batches/bound-result.ts';
+import { cutParts, partBounds } from '#shared/batches/cut-parts.ts';
+import { type BatchEntry, type BatchPartRequested, checkRequestedBatch } from '#shared/contracts/batch.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
@@ -67,7 +63,7 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
   return async function askChecks({ watch, ruleSet, members, cause, sweep, ...asked }) {
     const { clientId } = watch;
     const rules = rulesOf(ruleSet);
-    for (const part of cutParts(members, rules)) {
+    for (const part of partsOf(members, rules)) {
       const requestId = `watch_${randomUUID()}`;
       if (asked.beforePart && !(await asked.beforePart(requestId))) return false;
       const nowMs = deps.now();
@@ -137,18 +133,14 @@ const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEnt
   ref: memberId,
 });
 
-function cutParts(members: readonly WatchMember[], rules: readonly Rule[]): WatchMember[][] {
-  const parts: WatchMember[][] = [];
-  let [part, reads]: [WatchMember[], number] = [[], 0];
+/** Cuts members into parts by the bounds of a batch's parts, so that no result is larger than one of a batch. */
+function partsOf(members: readonly WatchMember[], rules: readonly Rule[]): WatchMember[][] {
+  const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))));
   const readsOf = makeReadCounter(rules);
+  const resultBytesOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
   for (const member of members) {
-    const needed = readsOf(member);
-    if (part.length === PART_ENTRIES_MAX || (part.length > 0 && reads + needed > PART_READS_MAX)) {
-      parts.push(part);
-      [part, reads] = [[], 0];
-    }
-    part.push(member);
-    reads += needed;
+    const entry = entryOf(member);
+    cutter.add(entry, { reads: readsOf(member), resultBytes: resultBytesOf(entry) });
   }
-  return part.length === 0 ? parts : [...parts, part];
+  return cutter.end().map(({ firstIndex, entryCount }) => members.slice(firstIndex, firstIndex + entryCount));
 }

@@ -1,4 +1,13 @@
-import type { BatchEntry } from '#shared/contracts/batch.ts';
+import {
+  type BatchEntry,
+  checkRequestedBatch,
+  PART_ENTRIES_MAX,
+  PART_READS_MAX,
+  PART_RESULT_BYTES_MAX,
+} from '#shared/contracts/batch.ts';
+
+/** The members of a part's message beside its entries and rules. */
+const MESSAGE_BYTES = 16 * 1024;
 
 /** Consecutive entries of a batch that are planned, read and stored together. */
 export type Part = {
@@ -18,6 +27,14 @@ export type PartBounds = {
   readonly entriesBytesMax: number;
 };
 
+/** The bounds of a part with rules of so many bytes as JSON. */
+export const partBounds = (rulesBytes: number): PartBounds => ({
+  entriesMax: PART_ENTRIES_MAX,
+  readsMax: PART_READS_MAX,
+  resultBytesMax: PART_RESULT_BYTES_MAX,
+  entriesBytesMax: checkRequestedBatch.messageBytesMax - MESSAGE_BYTES - rulesBytes,
+});
+
 /** The size that an entry adds to its part. */
 export type EntrySize = { readonly reads: number; readonly resultBytes: number };
 
@@ -31,7 +48,7 @@ export type PartCutter = {
  * Cuts a batch into parts. A part ends where the next entry would exceed a bound, so equal batches have equal parts.
  *
  * @example
- * const cutter = cutParts({ entriesMax: 500, readsMax: 20_000, resultBytesMax: 3_145_728, entriesBytesMax: 1_500_000 });
+ * const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))));
  * for (const entry of entries) cutter.add(entry, { reads: 3, resultBytes: 900 });
  * cutter.end().length;
  */

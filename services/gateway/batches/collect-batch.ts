@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto';
-import {
-  checkRequestedBatch,
-  ENTRY_READS_MAX,
-  PART_ENTRIES_MAX,
-  PART_READS_MAX,
-  PART_RESULT_BYTES_MAX,
-} from '#shared/contracts/batch.ts';
+import { boundResults } from '#shared/batches/bound-result.ts';
+import { cutParts, type Part, type PartCutter, partBounds } from '#shared/batches/cut-parts.ts';
+import { ENTRY_READS_MAX } from '#shared/contracts/batch.ts';
 import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
 import { countRules } from '#shared/contracts/rule.ts';
-import { boundResults } from '../domain/bound-result.ts';
-import { cutParts, type Part, type PartCutter } from '../domain/cut-parts.ts';
 import { invalidBody, type Problem } from '../problem.ts';
 import type { SentCheck, Validation, ValidCheck } from '../validate-check.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
@@ -20,8 +14,6 @@ const FAULTS_MAX = 100;
 export const RULES_BYTES_MAX = 256 * 1024;
 /** Entries times rules, those inside of composed rules counted too: the largest cost of judging a batch. */
 const JUDGEMENTS_MAX = 1_000_000;
-/** The members of a part's message beside its entries and rules. */
-const MESSAGE_BYTES = 16 * 1024;
 
 /** A valid batch. */
 export type CollectedBatch = {
@@ -148,12 +140,7 @@ function measure(common: ValidCheck, rulesBytes: number): Measures {
       roleIds: common.rules.map(({ roleId }) => roleId),
       hasProof: common.proof !== undefined,
     }),
-    cutter: cutParts({
-      entriesMax: PART_ENTRIES_MAX,
-      readsMax: PART_READS_MAX,
-      resultBytesMax: PART_RESULT_BYTES_MAX,
-      entriesBytesMax: checkRequestedBatch.messageBytesMax - MESSAGE_BYTES - rulesBytes,
-    }),
+    cutter: cutParts(partBounds(rulesBytes)),
   };
 }
 

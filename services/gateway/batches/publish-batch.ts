@@ -1,3 +1,4 @@
+import type { Part } from '#shared/batches/cut-parts.ts';
 import {
   BATCH_LIMITS,
   type BatchDelivery,
@@ -14,7 +15,6 @@ import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { AdmittedCheck } from '../admit-check.ts';
-import type { Part } from '../domain/cut-parts.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';

@@ -1,4 +1,4 @@
-import { type LineRange, readBatchLines } from '#shared/batch-lines.ts';
+import { type LineRange, readBatchLines } from '#shared/batches/batch-lines.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
