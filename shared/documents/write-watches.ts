@@ -201,7 +201,7 @@ export function makeWatchWrites(deps: Dependencies) {
         watch.follow && ruleSet ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag })) : [];
       const [{ members }, following] = await Promise.all([
         deps.members.figures(uid),
-        deps.followed.states(uid, contracts),
+        watch.paused ? contracts.map(whilePaused) : deps.followed.states(uid, contracts),
       ]);
       const active = watch.held.length > 0 ? 'held' : 'active';
       return {
@@ -236,6 +236,12 @@ function afterTheFact(cause: unknown): never {
     cause,
   });
 }
+
+const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf>[number]) => ({
+  ...{ chainId, contractAddress },
+  state: 'sweeps-only',
+  reason: 'The watch is paused.',
+});
 
 const liveOf = (current: Watch | undefined): Watch | undefined =>
   current?.deletedAt === undefined ? current : undefined;

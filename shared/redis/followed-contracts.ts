@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { BlockTag } from '#shared/contracts/rule.ts';
-import { FOLLOWED_PER_CHAIN_MAX, FOLLOWED_PER_WATCH_MAX } from '#shared/contracts/watch.ts';
+import {
+  FOLLOWED_PER_APP_MAX,
+  FOLLOWED_PER_CHAIN_MAX,
+  FOLLOWED_PER_WATCH_MAX,
+} from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
 import { logLeaseKey } from './log-positions.ts';
 import { makeScript } from './script.ts';
@@ -28,27 +32,37 @@ const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
 
 /**
  * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on (`chainId/address`).
- * A chain's hash counts the watches of each contract. A contract beyond the chain's bound is left out.
+ * A chain's hash counts the watches of each contract, and one for each of its apps the watches of that app. A contract beyond
+ * the bound of the chain or of the app is left out.
  */
 const FOLLOW = `${REQUIRE_VIEW}
+local app = string.match(ARGV[2], '^[^/]*')
+local function places(name)
+  local chain, contract = string.match(name, '^(%d+)/(.+)$')
+  return 'followed:' .. chain, 'followed:' .. chain .. ':' .. app, 'following:' .. chain, contract
+end
+local function release(key, contract)
+  if redis.call('HINCRBY', key, contract, -1) > 0 then return false end
+  redis.call('HDEL', key, contract)
+  return true
+end
 local wanted = {}
 for i = 3, #ARGV do wanted[ARGV[i]] = true end
 for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   if not wanted[name] then
     redis.call('SREM', KEYS[2], name)
-    local chain, contract = string.match(name, '^(%d+)/(.+)$')
-    if redis.call('HINCRBY', 'followed:' .. chain, contract, -1) <= 0 then
-      redis.call('HDEL', 'followed:' .. chain, contract)
-      redis.call('HDEL', 'following:' .. chain, contract)
-    end
+    local ofChain, ofApp, states, contract = places(name)
+    release(ofApp, contract)
+    if release(ofChain, contract) then redis.call('HDEL', states, contract) end
   end
 end
 for i = 3, #ARGV do
-  local chain, contract = string.match(ARGV[i], '^(%d+)/(.+)$')
-  local key = 'followed:' .. chain
-  local isKnown = redis.call('HEXISTS', key, contract) == 1
-  if (isKnown or redis.call('HLEN', key) < ${FOLLOWED_PER_CHAIN_MAX}) and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
-    redis.call('HINCRBY', key, contract, 1)
+  local ofChain, ofApp, _, contract = places(ARGV[i])
+  local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
+    or (redis.call('HLEN', ofChain) < ${FOLLOWED_PER_CHAIN_MAX} and redis.call('HLEN', ofApp) < ${FOLLOWED_PER_APP_MAX})
+  if isAllowed and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
+    redis.call('HINCRBY', ofChain, contract, 1)
+    redis.call('HINCRBY', ofApp, contract, 1)
   end
 end
 return 1
@@ -128,7 +142,9 @@ const nameOf = (contract: FollowedContract): string => `${contract.chainId}/${fi
 
 const TOO_MANY: FollowingState = {
   state: 'sweeps-only',
-  reason: `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch and ${FOLLOWED_PER_CHAIN_MAX} of a chain are followed.`,
+  reason:
+    `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch are followed, and of a chain ` +
+    `${FOLLOWED_PER_APP_MAX} of a client app and ${FOLLOWED_PER_CHAIN_MAX} in all.`,
 };
 const NOT_YET: FollowingState = {
   state: 'sweeps-only',

@@ -1,0 +1,50 @@
+import { FOLLOWED_PER_APP_MAX } from '#shared/contracts/watch.ts';
+import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
+import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { connectTestRedis, testConfig } from '../support/connections.ts';
+
+const CHAIN_ID = 7;
+const WATCH_CONTRACTS = 50;
+
+let connection: RedisConnection;
+beforeAll(async () => {
+  connection = await connectTestRedis(testConfig(10));
+  await connection.redis.flushdb();
+  await connection.redis.set(GENERATION_KEY, 'test');
+});
+afterAll(() => connection[Symbol.asyncDispose]());
+
+const contract = (place: number) => ({
+  chainId: CHAIN_ID,
+  contractAddress: `0x${place.toString(16).padStart(40, '0')}`,
+  blockTag: 'latest' as const,
+});
+const contracts = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => contract(from + i));
+
+test('one client app cannot use the places of a chain that others need', async () => {
+  const { follow, list, states } = makeFollowedContracts(connection.redis);
+  const followed = async () => (await list(CHAIN_ID)).length;
+  const tooMany = {
+    state: 'sweeps-only',
+    reason: expect.stringContaining(`${FOLLOWED_PER_APP_MAX} of a client app`),
+  };
+  const watches = FOLLOWED_PER_APP_MAX / WATCH_CONTRACTS + 1;
+  for (let i = 0; i < watches; i++)
+    await follow(`greedy/w${i}/1`, contracts(i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX);
+  expect(await states(`greedy/w${watches - 1}/1`, [contract(FOLLOWED_PER_APP_MAX)])).toMatchObject([tooMany]);
+
+  // Another app has places of its own, and shares what is followed already.
+  await follow('other/w/1', [contract(0), contract(9_000)]);
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 1);
+  await follow('greedy/w0/1', []);
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX - WATCH_CONTRACTS + 2);
+  await follow(`greedy/w${watches - 1}/1`, contracts(FOLLOWED_PER_APP_MAX, WATCH_CONTRACTS));
+  expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 2);
+
+  for (let i = 0; i < watches; i++) await follow(`greedy/w${i}/1`, []);
+  await follow('other/w/1', []);
+  expect(await connection.redis.keys('follow*')).toEqual([]);
+});
