@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { BUGS } from './bugs.ts';
 import type { Fault } from './fault.ts';
 import { f07KillBroker } from './faults/f07-kill-broker.ts';
 import { f14BadRpc } from './faults/f14-bad-rpc.ts';
@@ -67,9 +68,15 @@ const killWatcher: Fault = {
   },
 };
 
-const variant = (name: string, into: string, caughtAs: CaughtAs, fault: Fault): BrokenVariant => {
-  const file = fileURLToPath(new URL(`./broken/${name}.ts`, import.meta.url));
-  return { name, caughtAs, fault: { ...fault, needs: { preloads: [{ file, into: [into] }] } } };
+const APPLY_BUG = fileURLToPath(new URL('./preload/apply-bug.ts', import.meta.url));
+
+const variant = (name: keyof typeof BUGS, into: string, caughtAs: CaughtAs, fault: Fault): BrokenVariant => {
+  const env = { CHAOS_BUG: JSON.stringify(BUGS[name]) };
+  return {
+    name,
+    caughtAs,
+    fault: { ...fault, needs: { preloads: [{ file: APPLY_BUG, into: [into], env }] } },
+  };
 };
 
 /** The harness must be able to fail: it must catch each of these. */

@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BUGS } from './bugs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+test.each(Object.entries(BUGS))('the line that %s replaces stands once in its file', (_, { file, part }) => {
+  expect(readFileSync(join(ROOT, file), 'utf8').split(part)).toHaveLength(2);
+});
