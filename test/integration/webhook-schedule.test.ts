@@ -38,6 +38,8 @@ const publishCheck = async (url: string): Promise<string> => {
 };
 
 const stateOf = async (requestId: string) => (await fixture.deliveries.read(requestId))?.state;
+const areDelivered = async (requestIds: readonly string[]) =>
+  (await Promise.all(requestIds.map(stateOf))).every((state) => state === 'delivered');
 
 /** The group's members, and how often this process has joined the group: each rebalance would add one. */
 async function membershipOf(dispatcher: SpawnedProcess) {
@@ -71,6 +73,8 @@ test('messages wait in a tier for many session timeouts without a rebalance, and
   expect(Math.min(...receiver.deliveries.map(({ atMs }) => atMs))).toBeGreaterThanOrEqual(dueAtMs);
   expect(receiver.deliveries.some(({ requestId }) => requestId === never)).toBe(false);
   expect(await membershipOf(dispatcher)).toEqual(before);
+  // Otherwise the next test's dispatcher would send them again, to a receiver that is gone, and open its breaker.
+  await waitUntil('all of them to be recorded', () => areDelivered(waiting));
 });
 
 test('a delivery is exhausted 40 h after its first attempt, without another one, deferrals included', async () => {
@@ -130,10 +134,7 @@ test('a failing receiver gets ten attempts, then single probes ever further apar
     expect((times[i + 1] ?? 0) - (times[i] ?? 0)).toBeGreaterThanOrEqual(ms);
   });
 
-  await waitUntil('all of them', async () => {
-    const states = await Promise.all(ids.map(stateOf));
-    return states.every((state) => state === 'delivered');
-  });
+  await waitUntil('all of them', () => areDelivered(ids));
   expect((await breakersAndAttempts()).open).not.toBe('1');
   // Deferrals did not advance the schedule: later messages were delivered by their first attempt.
   const attempts = receiver.deliveries.filter(({ requestId }) => requestId === ids.at(-1));
