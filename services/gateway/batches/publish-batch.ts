@@ -74,7 +74,7 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
       await deps.batches.withdraw({ clientId, requestId });
       if (month === undefined) return;
       const charge = { clientId, month, count: batch.entryCount, ...(claim ? { claim } : {}) };
-      void deps.admitter.release(charge).catch(logFailure('the charge of a batch could not be refunded'));
+      await deps.admitter.release(charge).catch(logFailure('the charge of a batch could not be refunded'));
       toPublish.onRefund();
     };
     if (admitted.kind === 'taken-over') await refuseOtherRules(deps, toPublish);
