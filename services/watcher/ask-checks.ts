@@ -134,13 +134,18 @@ const entryOf = ({ account, accounts, vaults, memberId }: WatchMember): BatchEnt
 });
 
 /** Cuts members into parts by the bounds of a batch's parts, so that no result is larger than one of a batch. */
-function partsOf(members: readonly WatchMember[], rules: readonly Rule[]): WatchMember[][] {
-  const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))));
+function partsOf(
+  members: readonly WatchMember[],
+  rules: readonly Rule[],
+): readonly (readonly WatchMember[])[] {
+  const cutter = cutParts(partBounds(bytesOf(rules)), (part: readonly WatchMember[]) => part);
   const readsOf = makeReadCounter(rules);
   const resultBytesOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
   for (const member of members) {
-    const entry = entryOf(member);
-    cutter.add(entry, { reads: readsOf(member), resultBytes: resultBytesOf(entry) });
+    const bytes = bytesOf(entryOf(member));
+    cutter.add(member, { reads: readsOf(member), bytes, resultBytes: resultBytesOf(bytes) });
   }
-  return cutter.end().map(({ firstIndex, entryCount }) => members.slice(firstIndex, firstIndex + entryCount));
+  return cutter.end();
 }
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

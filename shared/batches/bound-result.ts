@@ -1,5 +1,3 @@
-import type { BatchEntry } from '#shared/contracts/batch.ts';
-
 /** One entry of `errors`, or of `roles` and `errors`, without its role id: the longest message and a path included. */
 const RULE_BYTES = 520;
 /** The members of a line beside its wallets, `ref`, `roles` and `errors`. */
@@ -15,10 +13,10 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
  * a verdict too.
  *
  * @param roleIds of each rule, in any order
- * @returns the bound of an entry
+ * @returns the bound of an entry, by its own bytes as JSON
  * @example
  * const boundOf = boundResults({ roleIds: ['holder'], hasProof: false });
- * boundOf({ account: '0x…' }); // 1000 or so
+ * boundOf(56); // 1000 or so
  */
 export function boundResults({
   roleIds,
@@ -26,12 +24,11 @@ export function boundResults({
 }: {
   readonly roleIds: readonly string[];
   readonly hasProof: boolean;
-}): (entry: BatchEntry) => number {
+}): (entryBytes: number) => number {
   // A role id is in `roles` and in `errors`; in a signed verdict up to twice as well.
   const roleBytes = roleIds.reduce((sum, id) => sum + 2 * bytesOf(id), 0);
   const rulesBytes = roleIds.length * RULE_BYTES + roleBytes;
-  return (entry) => {
-    const entryBytes = bytesOf(entry);
+  return (entryBytes) => {
     const proofBytes = hasProof ? PROOF_BYTES + BASE64_FACTOR * (2 * entryBytes + roleBytes) : 0;
     return LINE_BYTES + entryBytes + rulesBytes + proofBytes;
   };

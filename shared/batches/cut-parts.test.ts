@@ -1,12 +1,22 @@
 import fc from 'fast-check';
-import { cutParts, type EntrySize, type Part } from './cut-parts.ts';
+import { cutParts, type EntrySize } from './cut-parts.ts';
 
 const BOUNDS = { entriesMax: 5, readsMax: 20, resultBytesMax: 1_000, entriesBytesMax: 400 };
 const anEntry = (ref: string) => ({ account: '0x52908400098527886e0f7030069857d2e4169ee7', ref });
 
-function cut(entries: readonly (readonly [ref: string, size: EntrySize])[]): readonly Part[] {
-  const cutter = cutParts(BOUNDS);
-  for (const [ref, size] of entries) cutter.add(anEntry(ref), size);
+const partOf = (texts: readonly string[], firstIndex: number) => ({
+  firstIndex,
+  entryCount: texts.length,
+  entriesJson: Buffer.from(`[${texts.join(',')}]`),
+});
+type Part = ReturnType<typeof partOf>;
+
+function cut(entries: readonly (readonly [ref: string, size: Omit<EntrySize, 'bytes'>])[]): readonly Part[] {
+  const cutter = cutParts(BOUNDS, partOf);
+  for (const [ref, size] of entries) {
+    const text = JSON.stringify(anEntry(ref));
+    cutter.add(text, { ...size, bytes: Buffer.byteLength(text) });
+  }
   return cutter.end();
 }
 

@@ -1,5 +1,4 @@
 import {
-  type BatchEntry,
   checkRequestedBatch,
   PART_ENTRIES_MAX,
   PART_READS_MAX,
@@ -8,15 +7,6 @@ import {
 
 /** The members of a part's message beside its entries and rules. */
 const MESSAGE_BYTES = 16 * 1024;
-
-/** Consecutive entries of a batch that are planned, read and stored together. */
-export type Part = {
-  /** Place of the first entry in the batch, from 0. */
-  readonly firstIndex: number;
-  readonly entryCount: number;
-  /** The entries as JSON text: a list. As bytes, because a batch of 100 000 entries waits for its end in memory. */
-  readonly entriesJson: Buffer;
-};
 
 /** The bounds of a part, which has at least one entry. */
 export type PartBounds = {
@@ -35,51 +25,56 @@ export const partBounds = (rulesBytes: number): PartBounds => ({
   entriesBytesMax: checkRequestedBatch.messageBytesMax - MESSAGE_BYTES - rulesBytes,
 });
 
-/** The size that an entry adds to its part. */
-export type EntrySize = { readonly reads: number; readonly resultBytes: number };
+/** The size that an entry adds to its part; `bytes` are those of the entry as JSON. */
+export type EntrySize = { readonly reads: number; readonly resultBytes: number; readonly bytes: number };
 
-export type PartCutter = {
-  readonly add: (entry: BatchEntry, size: EntrySize) => void;
+export type PartCutter<Entry, Part> = {
+  readonly add: (entry: Entry, size: EntrySize) => void;
   /** Every part, in order; no entry may be added afterwards. */
   readonly end: () => readonly Part[];
 };
 
 /**
- * Cuts a batch into parts. A part ends where the next entry would exceed a bound, so equal batches have equal parts.
+ * Cuts entries into parts: consecutive ones that are planned, read and stored together. A part ends where the next entry
+ * would exceed a bound, so equal batches have equal parts.
  *
+ * @param finish makes a part as soon as it is full: from its entries, and the place of the first one, from 0
  * @example
- * const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))));
- * for (const entry of entries) cutter.add(entry, { reads: 3, resultBytes: 900 });
+ * const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))), (entries) => entries);
+ * for (const entry of entries) cutter.add(entry, { reads: 3, resultBytes: 900, bytes: 60 });
  * cutter.end().length;
  */
-export function cutParts(bounds: PartBounds): PartCutter {
+export function cutParts<Entry, Part>(
+  bounds: PartBounds,
+  finish: (entries: readonly Entry[], firstIndex: number) => Part,
+): PartCutter<Entry, Part> {
   const parts: Part[] = [];
-  let texts: string[] = [];
+  let entries: Entry[] = [];
   let [firstIndex, reads, resultBytes, bytes] = [0, 0, 0, 0];
-  const finish = (): void => {
-    if (texts.length === 0) return;
-    parts.push({ firstIndex, entryCount: texts.length, entriesJson: Buffer.from(`[${texts.join(',')}]`) });
-    firstIndex += texts.length;
-    texts = [];
+  const finishPart = (): void => {
+    if (entries.length === 0) return;
+    parts.push(finish(entries, firstIndex));
+    firstIndex += entries.length;
+    entries = [];
     [reads, resultBytes, bytes] = [0, 0, 0];
   };
   return {
     add(entry, size) {
-      const text = JSON.stringify(entry);
-      const textBytes = Buffer.byteLength(text) + 1;
+      // With the comma after it.
+      const ownBytes = size.bytes + 1;
       const isFull =
-        texts.length >= bounds.entriesMax ||
+        entries.length >= bounds.entriesMax ||
         reads + size.reads > bounds.readsMax ||
         resultBytes + size.resultBytes > bounds.resultBytesMax ||
-        bytes + textBytes > bounds.entriesBytesMax;
-      if (isFull) finish();
-      texts.push(text);
+        bytes + ownBytes > bounds.entriesBytesMax;
+      if (isFull) finishPart();
+      entries.push(entry);
       reads += size.reads;
       resultBytes += size.resultBytes;
-      bytes += textBytes;
+      bytes += ownBytes;
     },
     end() {
-      finish();
+      finishPart();
       return parts;
     },
   };

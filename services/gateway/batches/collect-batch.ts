@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { boundResults } from '#shared/batches/bound-result.ts';
-import { cutParts, type Part, type PartCutter, partBounds } from '#shared/batches/cut-parts.ts';
+import { cutParts, type PartCutter, partBounds } from '#shared/batches/cut-parts.ts';
 import { ENTRY_READS_MAX } from '#shared/contracts/batch.ts';
 import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Fault } from '#shared/contracts/fault.ts';
@@ -14,6 +14,15 @@ const FAULTS_MAX = 100;
 export const RULES_BYTES_MAX = 256 * 1024;
 /** Entries times rules, those inside of composed rules counted too: the largest cost of judging a batch. */
 const JUDGEMENTS_MAX = 1_000_000;
+
+/** Consecutive entries of a batch that are planned, read and stored together. */
+export type Part = {
+  /** Place of the first entry in the batch, from 0. */
+  readonly firstIndex: number;
+  readonly entryCount: number;
+  /** The entries as JSON text: a list. As bytes, because a batch of 100 000 entries waits for its end in memory. */
+  readonly entriesJson: Buffer;
+};
 
 /** A valid batch. */
 export type CollectedBatch = {
@@ -41,7 +50,7 @@ export type BatchCollector = {
 type Measures = {
   readonly common: ValidCheck;
   readonly ruleCount: number;
-  readonly cutter: PartCutter;
+  readonly cutter: PartCutter<string, Part>;
   readonly readsOf: ReturnType<typeof makeReadCounter>;
   readonly resultBytesOf: ReturnType<typeof boundResults>;
 };
@@ -116,7 +125,11 @@ export function collectBatch({
       const reads = measures.readsOf(entry);
       if (entryCount * ruleCount > JUDGEMENTS_MAX) noteByRules(batchTooLarge(ruleCount));
       else if (reads > ENTRY_READS_MAX) noteByRules(tooManyReads(index));
-      else measures.cutter.add(entry, { reads, resultBytes: measures.resultBytesOf(entry) });
+      else {
+        const text = JSON.stringify(entry);
+        const bytes = Buffer.byteLength(text);
+        measures.cutter.add(text, { reads, bytes, resultBytes: measures.resultBytesOf(bytes) });
+      }
     },
     refuse: (fault) => note([fault]),
     end() {
@@ -140,9 +153,15 @@ function measure(common: ValidCheck, rulesBytes: number): Measures {
       roleIds: common.rules.map(({ roleId }) => roleId),
       hasProof: common.proof !== undefined,
     }),
-    cutter: cutParts(partBounds(rulesBytes)),
+    cutter: cutParts(partBounds(rulesBytes), partOf),
   };
 }
+
+const partOf = (texts: readonly string[], firstIndex: number): Part => ({
+  firstIndex,
+  entryCount: texts.length,
+  entriesJson: Buffer.from(`[${texts.join(',')}]`),
+});
 
 const NO_ENTRIES: Fault = {
   pointer: '/entries',

@@ -1,4 +1,3 @@
-import type { Part } from '#shared/batches/cut-parts.ts';
 import {
   BATCH_LIMITS,
   type BatchDelivery,
@@ -19,7 +18,7 @@ import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { claimOf, commonMembersOf, PARTITION_SHARE } from '../publish-check.ts';
-import type { CollectedBatch } from './collect-batch.ts';
+import type { CollectedBatch, Part } from './collect-batch.ts';
 
 /** For all parts of a batch; below the lease of its slot. */
 const PUBLISH_TIMEOUT_MS = 20_000;
