@@ -62,7 +62,6 @@ export function makeAcceptCheck(deps: Dependencies) {
       },
       response,
     );
-    if (admitted.kind !== 'fresh') addHeaders(response, REPLAYED);
     const elapsedMs = performance.now() - arrivedAt;
     const leftMs = deps.syncDeadlineMs - elapsedMs;
     // Before publishing: the result may be there before the broker's acknowledgement is.
@@ -118,12 +117,9 @@ async function answerEarlier(
     { app, lane: laneOf(sent), bodyHash, idempotencyKey, refusal },
     response,
   );
-  addHeaders(response, REPLAYED);
   if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
   else answerSync(response, earlier.requestId, earlier.resultJson);
 }
-
-const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
 /** A lane with too much lag takes no more checks; the other lane is not affected. */
 const overloadOf = ({ isOverloaded }: Dependencies, check: ValidCheck): Problem | undefined =>

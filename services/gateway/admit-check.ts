@@ -6,7 +6,7 @@ import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/redis/admit.ts';
 import { type ApplyLimits, refuseOverLimit } from './apply-limits.ts';
 import type { Retention } from './domain/judge-poll.ts';
-import type { Response } from './exchange.ts';
+import { addHeaders, type Response } from './exchange.ts';
 import { Problem } from './problem.ts';
 import type { IssuedLane, RequestIds } from './request-ids.ts';
 
@@ -84,6 +84,7 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  *   no claim ──► fresh ──publish──► published ──same key──► replayed (or, once it is spent, fresh)
  *                  └─ not marked published for 5 s ──same key──► taken-over
  *
+ * The answer of any but a fresh one gets `Idempotency-Replayed`.
  * A check with a `refusal` is replayed, or refused where it would be `fresh` or `taken-over`.
  *
  * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `idempotency-key-reused`, `idempotency-key-in-use`, the refusal
@@ -104,7 +105,10 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
     );
     for (let replaces: string | undefined; ; ) {
       const settled = await settle(deps, attempt, admission);
-      if (typeof settled === 'object') return settled;
+      if (typeof settled === 'object') {
+        if (settled.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
+        return settled;
+      }
       if (settled === 'spent' && toAdmit.refusal) throw toAdmit.refusal;
       if (settled === 'spent') replaces = admission.claim?.seed;
       else await waitForClaim(giveUpAt);

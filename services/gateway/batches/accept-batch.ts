@@ -61,7 +61,6 @@ export function makeAcceptBatch(deps: Dependencies) {
       },
       response,
     );
-    if (admitted.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
     // A refused batch is a replay, or has thrown its refusal.
     if (admitted.kind !== 'replayed' && !('refusal' in batch))
       await deps.publishBatch({
