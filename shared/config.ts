@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseCidrs } from './contracts/callback-address.ts';
-import { ServiceError } from './errors.ts';
+import { describeError, ServiceError } from './errors.ts';
 import { readTls, type TlsSettings } from './read-tls.ts';
-import { type KeyRing, parseKeyRing } from './secret-box.ts';
+import { parseKeyRing } from './secret-box.ts';
 
 /** The environment as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -34,12 +34,11 @@ export const boolean = (fallback: boolean) =>
     .transform((text) => text === 'true')
     .default(fallback);
 
-/** A text; an empty one is none. */
-const text = () =>
-  z
-    .string()
-    .transform((given) => given || undefined)
-    .optional();
+/** A variable that may be absent; an empty text counts as absent. */
+export const emptyIsAbsent = <S extends z.ZodType>(schema: S) =>
+  z.preprocess((text) => (text === '' ? undefined : text), schema.optional());
+
+const text = () => emptyIsAbsent(z.string());
 
 /** Comma-separated, blanks around the parts ignored; an empty text is an empty list. */
 export const commaList = (fallback: string) =>
@@ -53,29 +52,22 @@ export const commaList = (fallback: string) =>
         .filter((part) => part !== ''),
     );
 
-/** A text that must pass a parser; the fault names the variable and never repeats the text. */
+/** A text that must pass a parser, whose error tells the fault and never repeats the text. */
 export const parsedBy =
-  <T>(parse: (text: string) => T, form: string) =>
-  (text: string, context: z.RefinementCtx) => {
+  <T>(parse: (text: string) => T) =>
+  (text: string, context: z.RefinementCtx): T => {
     try {
       return parse(text);
-    } catch {
-      context.addIssue({ code: 'custom', message: `not ${form}` });
+    } catch (error) {
+      context.addIssue(describeError(error).message);
       return z.NEVER;
     }
   };
 
-/** A key ring; an empty text is none. */
-export const optionalKeyRing = () =>
-  z
-    .string()
-    .transform(
-      parsedBy(
-        (text): KeyRing | undefined => (text === '' ? undefined : parseKeyRing(text)),
-        'a key ring: `number:base64 of 32 bytes`, comma-separated',
-      ),
-    )
-    .optional();
+export const keyRing = () => z.string().transform(parsedBy(parseKeyRing));
+
+/** Blocks of addresses, comma-separated; an empty text is an empty list. */
+export const cidrList = () => z.string().default('').transform(parsedBy(parseCidrs));
 
 /** Where clients reach the gateway; without a slash at its end, and empty if it is not set. */
 export const publicBaseUrl = () =>

@@ -1,22 +1,26 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   boolean,
   type CommonConfig,
+  cidrList,
   commonConfig,
   commonEnvironment,
   decimal,
   type Environment,
+  emptyIsAbsent,
   hoursToMs,
   integer,
+  keyRing,
   loadEnvironment,
+  parsedBy,
   proxyList,
+  publicBaseUrl,
 } from '#shared/config.ts';
-import { parseCidrs } from '#shared/contracts/callback-address.ts';
-import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
-import { describeError, ServiceError } from '#shared/errors.ts';
-import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { readChainFile } from '#shared/read-chain-file.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
 import type { MailSettings } from './mailer.ts';
 
 const smtpUrl = z
@@ -41,20 +45,6 @@ const baseUrl = z
   .string()
   .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'not an http URL')
   .transform((text) => text.replace(/\/+$/, ''));
-const emptyIsAbsent = <S extends z.ZodType>(schema: S) =>
-  z.preprocess((text) => (text === '' ? undefined : text), schema.optional());
-
-/** Parses a variable with a function whose error message is the fault's text. */
-const parsedBy =
-  <T>(parse: (text: string) => T) =>
-  (text: string, context: z.core.$RefinementCtx<string>): T => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue(describeError(error).message);
-      return z.NEVER;
-    }
-  };
 
 /** Demo tokens and wallets of the local system's chain. */
 const Demo = z.object({
@@ -71,7 +61,10 @@ function parseDemo(text: string): Demo {
   try {
     return Demo.parse(JSON.parse(text));
   } catch {
-    throw new Error('not a JSON object of chainId, holder, stranger, erc20, erc721 and erc1155');
+    throw new ServiceError(
+      'config-invalid',
+      'not a JSON object of chainId, holder, stranger, erc20, erc721 and erc1155',
+    );
   }
 }
 
@@ -81,7 +74,7 @@ const PortalEnvironment = z.object({
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8081 }),
   TRUSTED_PROXIES: proxyList(),
   GATEWAY_URL: baseUrl.default('http://localhost:8080'),
-  PUBLIC_BASE_URL: emptyIsAbsent(baseUrl),
+  PUBLIC_BASE_URL: publicBaseUrl(),
   PORTAL_ORIGIN: emptyIsAbsent(origin),
   PORTAL_IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 500 }),
   PORTAL_CONNECTIONS_MAX: integer({ min: 1, max: 100_000, default: 2_000 }),
@@ -91,11 +84,11 @@ const PortalEnvironment = z.object({
   PORTAL_SIGN_UPS_PER_HOUR: integer({ min: 1, max: 1_000_000, default: 100 }),
   SMTP_URL: emptyIsAbsent(smtpUrl),
   MAIL_FROM: emptyIsAbsent(sender),
-  WEBHOOK_ALLOWED_CIDRS: z.string().default('').transform(parsedBy(parseCidrs)),
+  WEBHOOK_ALLOWED_CIDRS: cidrList(),
   WEBHOOK_ALLOW_HTTP: boolean(false),
   CHAINS_FILE: emptyIsAbsent(z.string()),
   PORTAL_DEMO: emptyIsAbsent(z.string().transform(parsedBy(parseDemo))),
-  ROLECALL_SECRET_KEYS: z.string().transform(parsedBy(parseKeyRing)),
+  ROLECALL_SECRET_KEYS: keyRing(),
 });
 
 const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });
@@ -136,7 +129,7 @@ export function loadConfig(env: Environment): PortalConfig {
       inFlightMax: parsed.PORTAL_IN_FLIGHT_MAX,
       trustedProxies: parsed.TRUSTED_PROXIES,
     },
-    gateway: { url: parsed.GATEWAY_URL, publicUrl: parsed.PUBLIC_BASE_URL ?? parsed.GATEWAY_URL },
+    gateway: { url: parsed.GATEWAY_URL, publicUrl: parsed.PUBLIC_BASE_URL || parsed.GATEWAY_URL },
     chainsFile: parsed.CHAINS_FILE,
     demo: parsed.PORTAL_DEMO,
     origin: parsed.PORTAL_ORIGIN,
@@ -168,13 +161,5 @@ export function loadMailSettings(env: Environment): MailSettings | undefined {
 }
 
 /** @throws ServiceError `config-invalid` */
-export function loadChains(path: string | undefined): ChainFile['chains'] {
-  if (path === undefined) return [];
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    throw new ServiceError('config-invalid', 'CHAINS_FILE cannot be read');
-  }
-  return parseChainFile(text).chains;
-}
+export const loadChains = (path: string | undefined): ChainFile['chains'] =>
+  path === undefined ? [] : readChainFile(path).chains;

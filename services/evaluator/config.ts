@@ -1,18 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   type CommonConfig,
   commonConfig,
   commonEnvironment,
   type Environment,
+  emptyIsAbsent,
   integer,
+  keyRing,
   loadEnvironment,
-  optionalKeyRing,
   publicBaseUrl,
   requireLivenessBeyond,
 } from '#shared/config.ts';
-import { type ChainFile, parseChainFile } from '#shared/contracts/chain-file.ts';
+import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 
 const EvaluatorEnvironment = z.object({
@@ -22,7 +23,7 @@ const EvaluatorEnvironment = z.object({
   EVALUATOR_WINDOW: integer({ min: 1, max: 10_000, default: 2_000 }),
   RPC_ATTEMPT_TIMEOUT_MS: integer({ min: 50, max: 60_000, default: 3_000 }),
   PUBLIC_BASE_URL: publicBaseUrl(),
-  ROLECALL_PROOF_KEYS: optionalKeyRing(),
+  ROLECALL_PROOF_KEYS: emptyIsAbsent(keyRing()),
 });
 
 export type EvaluatorConfig = CommonConfig & {
@@ -106,13 +107,7 @@ export function warningsOf({ shutdownTimeoutMs, attemptTimeoutMs }: EvaluatorCon
  * @throws ServiceError `config-invalid`
  */
 export function loadChains(path: string, env: Environment): ChainFile {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    throw new ServiceError('config-invalid', 'CHAINS_FILE cannot be read');
-  }
-  const file = parseChainFile(text, (name) => env[name]);
+  const file = readChainFile(path, (name) => env[name]);
   const faults = file.chains.flatMap((chain) =>
     chain.endpoints.flatMap(({ url }, index) =>
       isHttpUrl(url) ? [] : [`chain ${chain.chainId}, endpoint ${index}: not an http(s) URL`],

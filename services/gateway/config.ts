@@ -2,22 +2,23 @@ import { z } from 'zod';
 import {
   boolean,
   type CommonConfig,
+  cidrList,
   commonConfig,
   commonEnvironment,
   decimal,
   type Environment,
+  emptyIsAbsent,
   hoursToMs,
   integer,
+  keyRing,
   loadEnvironment,
-  optionalKeyRing,
-  parsedBy,
   proxyList,
   publicBaseUrl,
 } from '#shared/config.ts';
-import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
+import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { HTTP_TIMEOUTS_MS } from '#shared/http/http-server.ts';
-import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
 
 const GatewayEnvironment = z.object({
   ...commonEnvironment,
@@ -25,12 +26,12 @@ const GatewayEnvironment = z.object({
   HTTP_PORT: integer({ min: 0, max: 65_535, default: 8080 }),
   PUBLIC_BASE_URL: publicBaseUrl(),
   CHAINS_FILE: z.string().min(1),
-  ROLECALL_ID_KEYS: z.string().transform(parsedBy(parseKeyRing, 'a key ring')),
-  ROLECALL_PROOF_PUBLIC_KEYS: optionalKeyRing(),
+  ROLECALL_ID_KEYS: keyRing(),
+  ROLECALL_PROOF_PUBLIC_KEYS: emptyIsAbsent(keyRing()),
   SYNC_DEADLINE_MS: integer({ min: 100, max: 25_000, default: 10_000 }),
   RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 72 }),
   SYNC_RESULT_RETENTION_HOURS: decimal({ min: 0.0001, max: 168, default: 1 }),
-  WEBHOOK_ALLOWED_CIDRS: z.string().default('').transform(parsedBy(parseCidrs, 'a list of CIDR blocks')),
+  WEBHOOK_ALLOWED_CIDRS: cidrList(),
   WEBHOOK_ALLOW_HTTP: boolean(false),
   IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 10_000 }),
   LANE_LAG_MAX: integer({ min: 1, max: 100_000_000, default: 1_000_000 }),
@@ -59,7 +60,7 @@ export type GatewayConfig = CommonConfig & {
   readonly syncDeadlineMs: number;
   /** By lane: sync checks travel in the interactive one. */
   readonly retentionMs: { readonly interactive: number; readonly bulk: number; readonly batch: number };
-  readonly callback: { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
+  readonly callback: CallbackPolicy;
   /** Public keys of signed verdicts; absent: no check may ask for a proof. */
   readonly proofKeys: KeyRing | undefined;
   /** Records waiting in a lane beyond which no more checks are taken. */

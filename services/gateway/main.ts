@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
-import { parseChainFile } from '#shared/contracts/chain-file.ts';
 import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { makeChangeMembers } from '#shared/documents/write-watch-members.ts';
 import { makeWatchWrites } from '#shared/documents/write-watches.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { readChainFile } from '#shared/read-chain-file.ts';
 import { ACCOUNT_CHANGED } from '#shared/redis/accounts.ts';
 import { makeAdmitter } from '#shared/redis/admit.ts';
 import { makeAuditTrail } from '#shared/redis/audit-trail.ts';
@@ -62,7 +61,7 @@ await runService(
   () => loadConfig(process.env),
   async (scope, context, config) => {
     const { idKeys } = loadSecrets(process.env);
-    const { chains } = parseChainFile(readFileSync(config.chainsFile, 'utf8'));
+    const { chains } = readChainFile(config.chainsFile);
     const chainIds = new Set(chains.map(({ chainId }) => chainId));
     for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
 

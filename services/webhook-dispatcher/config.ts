@@ -2,52 +2,35 @@ import { z } from 'zod';
 import {
   boolean,
   type CommonConfig,
+  cidrList,
   commaList,
   commonConfig,
   commonEnvironment,
   decimal,
   type Environment,
   integer,
+  keyRing,
   loadEnvironment,
   requireLivenessBeyond,
 } from '#shared/config.ts';
-import { type Cidr, parseCidrs } from '#shared/contracts/callback-address.ts';
-import { describeError, ServiceError } from '#shared/errors.ts';
-import { type KeyRing, parseKeyRing } from '#shared/secret-box.ts';
+import type { Cidr } from '#shared/contracts/callback-address.ts';
+import { ServiceError } from '#shared/errors.ts';
+import type { KeyRing } from '#shared/secret-box.ts';
 
 const DispatcherEnvironment = z.object({
   ...commonEnvironment,
-  WEBHOOK_ALLOWED_CIDRS: z
-    .string()
-    .default('')
-    .transform((text, context) => {
-      try {
-        return { text, cidrs: parseCidrs(text) };
-      } catch (error) {
-        context.addIssue(describeError(error).message);
-        return z.NEVER;
-      }
-    }),
+  WEBHOOK_ALLOWED_CIDRS: cidrList(),
   WEBHOOK_ALLOW_HTTP: boolean(false),
   WEBHOOK_SCHEDULE_SCALE: decimal({ min: 0.001, max: 1, default: 1 }),
   WEBHOOK_CONNECT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
   WEBHOOK_ATTEMPT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 15_000 }),
   WEBHOOK_DNS_SERVERS: commaList(''),
   WEBHOOK_WINDOW: integer({ min: 1, max: 10_000, default: 4_096 }),
-  ROLECALL_SECRET_KEYS: z.string().transform((text, context) => {
-    try {
-      return parseKeyRing(text);
-    } catch (error) {
-      context.addIssue(describeError(error).message);
-      return z.NEVER;
-    }
-  }),
+  ROLECALL_SECRET_KEYS: keyRing(),
 });
 
 export type DispatcherConfig = CommonConfig & {
   readonly webhook: {
-    /** As text, for the log. */
-    readonly allowedCidrs: string;
     readonly allowed: readonly Cidr[];
     readonly allowHttp: boolean;
     /** Multiplies the schedule, the tiers, the give-up bound and the breaker's times. */
@@ -68,8 +51,7 @@ const STOP_MARGIN_MS = 4_000;
 export function loadConfig(env: Environment): DispatcherConfig {
   const parsed = loadEnvironment(DispatcherEnvironment, env);
   const webhook = {
-    allowedCidrs: parsed.WEBHOOK_ALLOWED_CIDRS.text,
-    allowed: parsed.WEBHOOK_ALLOWED_CIDRS.cidrs,
+    allowed: parsed.WEBHOOK_ALLOWED_CIDRS,
     allowHttp: parsed.WEBHOOK_ALLOW_HTTP,
     scheduleScale: parsed.WEBHOOK_SCHEDULE_SCALE,
     connectTimeoutMs: parsed.WEBHOOK_CONNECT_TIMEOUT_MS,
@@ -97,7 +79,9 @@ export const loadSecretKeys = (env: Environment): KeyRing =>
 /** Settings that are allowed but unusual; logged at start-up. */
 export function warningsOf({ webhook, shutdownTimeoutMs }: DispatcherConfig): string[] {
   return [
-    ...(webhook.allowed.length > 0 ? [`callbacks to ${webhook.allowedCidrs} are allowed`] : []),
+    ...(webhook.allowed.length > 0
+      ? [`callbacks to ${webhook.allowed.map((cidr) => cidr.join('/')).join(', ')} are allowed`]
+      : []),
     ...(webhook.allowHttp ? ['callbacks over plain http are allowed'] : []),
     ...(webhook.scheduleScale === 1 ? [] : [`the retry schedule is multiplied by ${webhook.scheduleScale}`]),
     ...(shutdownTimeoutMs < webhook.attemptTimeoutMs + STOP_MARGIN_MS
