@@ -33,15 +33,19 @@ export async function waitFor<T>(
         remindedAt = Date.now();
         log.warn({ waitedMs, boundMs, error: describeError(error) }, `waiting for ${awaited}`);
       }
-      await delay(RETRY_MS, undefined, { signal: stopping }).catch(() => undefined);
+      await pause(RETRY_MS, stopping);
     }
   }
 }
 
+/** Waits `ms`, less if the signal is aborted; it never rejects. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
+
 /** Waits for `work`, at most `boundMs`. The caller does not learn whether it finished. */
 export async function within(boundMs: number, work: Promise<unknown>): Promise<void> {
   const bound = new AbortController();
-  await Promise.race([work, delay(boundMs, undefined, { signal: bound.signal }).catch(() => undefined)]);
+  await Promise.race([work, pause(boundMs, bound.signal)]);
   bound.abort();
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause as rest } from '#shared/wait-for.ts';
 import { describeExit, type Exit } from './child.ts';
 import type { ProcessKind } from './start-watchdog.ts';
 
@@ -107,6 +107,3 @@ export async function supervise(part: Part, dependencies: SuperviseDependencies)
     },
   };
 }
-
-const rest = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => undefined);

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Usage } from '#shared/contracts/usage.ts';
 import { describeError } from '#shared/errors.ts';
 import type { AppHour, UsageFigures } from '#shared/redis/usage.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { pause } from '#shared/wait-for.ts';
 
 /** How often the hour's totals are published: a rebuild counts the checks accepted since from the lanes. */
 const PUBLISH_INTERVAL_MS = 60_000;
@@ -83,7 +83,7 @@ export function startPublishingUsage(deps: Dependencies): AsyncDisposable {
       await publishUsage().catch((error: unknown) =>
         deps.log.warn({ error: describeError(error) }, 'usage not published'),
       );
-      await delay(PUBLISH_INTERVAL_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+      await pause(PUBLISH_INTERVAL_MS, ended.signal);
     }
   })();
   return {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isRetriable } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { pause } from '#shared/wait-for.ts';
 
 const RETRY_DELAY_MS = 250;
 /** About five minutes of unavailability. After that the record is read again and the attempt repeated. */
@@ -25,7 +25,7 @@ export async function persist(
     } catch (error) {
       if (!isRetriable(error) || tries >= TRIES_MAX || signal.aborted) throw error;
       alive();
-      await delay(RETRY_DELAY_MS, undefined, { signal }).catch(() => undefined);
+      await pause(RETRY_DELAY_MS, signal);
     }
   }
 }

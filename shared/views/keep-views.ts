@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, ServiceError } from '#shared/errors.ts';
+import { pause } from '#shared/wait-for.ts';
 import { type Rebuild, rebuildViews } from './rebuild-views.ts';
 import { restoreTail } from './restore-tail.ts';
 
@@ -37,15 +38,14 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
       rebuild.log.warn({ error: describeError(error) }, 'views are incomplete');
     }
   };
-  const rest = () => delay(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
   await look();
   while (!whole && !signal.aborted) {
-    await rest();
+    await pause(LOOK_INTERVAL_MS, signal);
     await look();
   }
   const keeping = (async () => {
     while (!signal.aborted) {
-      await rest();
+      await pause(LOOK_INTERVAL_MS, signal);
       if (!signal.aborted) await look();
     }
   })();

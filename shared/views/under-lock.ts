@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '#shared/errors.ts';
 import { type Positions, REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/redis/view.ts';
+import { startRepeating } from '#shared/repeat.ts';
 
 /**
  * Does work on the views under the rebuild lock, which every write checks, and declares them whole up to the positions
@@ -16,12 +17,14 @@ export async function underRebuildLock<T extends { readonly positions: Positions
   const token = randomUUID();
   if (!(await views.lock(token))) return undefined;
   const lost = new AbortController();
-  const renewal = setInterval(() => {
-    views.renewLock(token).then(
-      (held) => held || lost.abort(new ServiceError('view-rebuilding', 'the rebuild lock is lost')),
-      (error) => lost.abort(error),
-    );
-  }, REBUILD_LOCK_RENEW_MS);
+  const renew = async () => {
+    if (!(await views.renewLock(token)))
+      throw new ServiceError('view-rebuilding', 'the rebuild lock is lost');
+  };
+  const renewal = startRepeating(renew, {
+    intervalMs: REBUILD_LOCK_RENEW_MS,
+    onError: (error) => lost.abort(error),
+  });
   try {
     const done = await work(token, lost.signal);
     if (!(await views.finish(token, done.positions)))
@@ -32,6 +35,6 @@ export async function underRebuildLock<T extends { readonly positions: Positions
     await views.releaseLock(token).catch(() => undefined);
     throw error;
   } finally {
-    clearInterval(renewal);
+    renewal.stop();
   }
 }

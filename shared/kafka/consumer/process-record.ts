@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { KafkaMessage } from 'kafkajs';
 import { parseMessage, type Topic } from '#shared/contracts/topic.ts';
 import { describeError, isRetriable, ServiceError } from '#shared/errors.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { adoptTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
+import { pause } from '#shared/wait-for.ts';
 import { headersOf } from '../dead-letter.ts';
 import { inConsumerSpan } from '../trace-messages.ts';
 import type { WindowRecord } from './partition-window.ts';
@@ -61,7 +61,7 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
         const others = suppressedCount();
         if (others !== undefined)
           deps.log.warn({ ...positionOf(at), others, error: describeError(error) }, 'record held: retrying');
-        await delay(delayMs, undefined, { signal: deps.signal }).catch(() => undefined);
+        await pause(delayMs, deps.signal);
       }
     }
   };

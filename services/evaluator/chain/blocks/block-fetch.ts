@@ -2,14 +2,14 @@ import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
 
 /** A block on its way, which several checks may wait for. */
-export type Fetch<B extends Block = Block> = {
+export type BlockFetch<B extends Block = Block> = {
   readonly block: Promise<B>;
   /** Why its last attempt failed, for checks that must end before there is an answer. */
   lastFailure: RpcFailure | undefined;
 };
 
 /** Stops waiting when the check must end; the fetch continues for other checks. @throws RpcFailure */
-export async function unlessAborted<B extends Block>(fetched: Fetch<B>, signal: AbortSignal): Promise<B> {
+export async function awaitFetch<B extends Block>(fetched: BlockFetch<B>, signal: AbortSignal): Promise<B> {
   if (signal.aborted) throw new RpcFailure('abandoned');
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(fetched.lastFailure ?? new RpcFailure('abandoned'));

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockTag } from '#shared/contracts/rule.ts';
+import { pause, within } from '#shared/wait-for.ts';
 import type { WaitingRoom } from '../batching/waiting-room.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, fetchBlock } from './block.ts';
-import { type Fetch, unlessAborted } from './unless-aborted.ts';
+import { awaitFetch, type BlockFetch } from './block-fetch.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
@@ -55,7 +55,7 @@ export type Head = Block & {
 };
 
 type Breadth = 'narrowly' | 'widely';
-type Fetched = Fetch<Head> & { readonly startedMs: number; arrived: Head | undefined };
+type Fetched = BlockFetch<Head> & { readonly startedMs: number; arrived: Head | undefined };
 
 /** The heads of one chain, shared by all checks: one fetch serves every check that began around it. */
 export class Heads {
@@ -83,7 +83,7 @@ export class Heads {
     const last = this.#fetch(tag, startedMs - HEAD_AGE_MS_MAX);
     const fetched = isGone(last) ? this.#fetch(tag, Number.POSITIVE_INFINITY) : last;
     let block = signal.aborted ? undefined : fetched.arrived;
-    block ??= await unlessAborted(fetched, signal);
+    block ??= await awaitFetch(fetched, signal);
     if (block.number >= minBlock) return block;
     const { room } = this.#options;
     if (!room.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
@@ -100,21 +100,21 @@ export class Heads {
   /** The number of a newest block that is at most 500 ms old. @throws RpcFailure */
   async newestNumber(signal: AbortSignal): Promise<number> {
     const fetched = this.#fetch('latest', this.#options.monotonicMs() - HEAD_AGE_MS_MAX);
-    return (await unlessAborted(fetched, signal)).number;
+    return (await awaitFetch(fetched, signal)).number;
   }
 
   /** Polls all endpoints until one has the block: a single lagging node says nothing about the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
     while (!signal.aborted) {
       const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, 'widely');
-      const block = await unlessAborted(fetched, signal).catch((error) => {
+      const block = await awaitFetch(fetched, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
       if (block === undefined) break;
       if (block.number >= minBlock) return block;
       const isTooFar = minBlock - block.number > Math.ceil(AHEAD_MS_MAX / this.#options.blockTimeMs);
       if (isTooFar) throw new RpcFailure('block-too-far-ahead');
-      await sleep(this.#pollMs, undefined, { signal }).catch(() => undefined);
+      await pause(this.#pollMs, signal);
     }
     throw new RpcFailure('min-block-not-reached');
   }
@@ -178,10 +178,7 @@ export class Heads {
     const looks = this.#options.pool.candidates().map(async (endpoint) => {
       seen.push(await this.#askEndpoint(endpoint, tag, this.#controller.signal));
     });
-    const timer = new AbortController();
-    const enough = sleep(FETCH_ALL_MS_MAX, undefined, { signal: timer.signal }).catch(() => undefined);
-    await Promise.race([Promise.allSettled(looks), enough]);
-    timer.abort();
+    await within(FETCH_ALL_MS_MAX, Promise.allSettled(looks));
     return [...seen];
   }
 

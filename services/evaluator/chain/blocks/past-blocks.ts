@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { type Block, findBlock } from './block.ts';
+import { awaitFetch, type BlockFetch } from './block-fetch.ts';
 import type { HeadsOptions } from './heads.ts';
-import { type Fetch, unlessAborted } from './unless-aborted.ts';
 
 /** A block may have been fetched this long before a check asked for it: near the head it may still be replaced. */
 const AGE_MS_MAX = 500;
@@ -27,7 +27,7 @@ type Options = Pick<HeadsOptions, 'pool' | 'quorum' | 'monotonicMs'> & {
 /** The blocks of one chain that checks name by their number. How old the chain's head is does not matter to them. */
 export class PastBlocks {
   readonly #options: Options;
-  readonly #fetched = new LRUCache<number, Fetch>({ max: BLOCKS_MAX, ttl: AGE_MS_MAX });
+  readonly #fetched = new LRUCache<number, BlockFetch>({ max: BLOCKS_MAX, ttl: AGE_MS_MAX });
   readonly #controller = new AbortController();
 
   constructor(options: Options) {
@@ -42,17 +42,17 @@ export class PastBlocks {
   async read({ number, gone, signal }: PastBlockRequest): Promise<Block> {
     const known = gone.length > 0 ? undefined : this.#fetched.get(number);
     const fetched = known ?? this.#fetch(number);
-    const block = await unlessAborted(fetched, signal);
+    const block = await awaitFetch(fetched, signal);
     // The chain still has this very block, so its header is there and its state is not.
     if (gone.some(({ hash }) => hash === block.hash)) throw await this.#whyUnavailable(number, signal);
     return block;
   }
 
-  #fetch(number: number): Fetch {
+  #fetch(number: number): BlockFetch {
     const block = this.#ask(number, (failure) => {
       fetched.lastFailure = failure;
     });
-    const fetched: Fetch = { block, lastFailure: undefined };
+    const fetched: BlockFetch = { block, lastFailure: undefined };
     this.#fetched.set(number, fetched);
     // The checks that wait now share a failure; it is not cached.
     block.catch(() => this.#fetched.delete(number));

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '#shared/wait-for.ts';
 import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -86,11 +86,11 @@ class Asking<T> {
       const isHopeless = !this.#hasUnansweredCandidate || round >= ROUNDS_MAX;
       const readyInMs = isHopeless ? this.#question.readyInMs?.(this.#answered) : undefined;
       if (readyInMs !== undefined && readyInMs <= WAIT_MS_MAX && waits < WAITS_MAX) {
-        await this.#pause(readyInMs);
+        await pause(readyInMs, this.#question.signal);
         waits += 1;
       } else {
         if (!this.#hasFailed || round >= ROUNDS_MAX) break;
-        await this.#pause(ROUND_PAUSE_MS * round);
+        await pause(ROUND_PAUSE_MS * round, this.#question.signal);
         round += 1;
       }
       this.#tried = new Set();
@@ -100,10 +100,6 @@ class Asking<T> {
       answers: this.#answers,
       failure: this.#failure ?? (isEnough ? undefined : this.#whyNoCandidate()),
     };
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#question.signal }).catch(() => undefined);
   }
 
   /** Whether an endpoint that has not answered yet may be asked now. */
@@ -153,7 +149,7 @@ class Asking<T> {
     const hedgeMs = slowest && this.#question.hedgeAfterMs?.(slowest);
     if (hedgeMs === undefined) return Promise.race(this.#inFlight.values());
     const timer = new AbortController();
-    const overtime = sleep(hedgeMs, undefined, { signal: timer.signal }).catch(() => undefined);
+    const overtime = pause(hedgeMs, timer.signal);
     const event = await Promise.race([...this.#inFlight.values(), overtime]);
     timer.abort();
     if (event !== undefined) return event;

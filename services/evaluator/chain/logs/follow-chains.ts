@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import type { LogPositions } from '#shared/redis/log-positions.ts';
 import { startRepeating } from '#shared/repeat.ts';
+import { pause } from '#shared/wait-for.ts';
 import type { Block } from '../blocks/block.ts';
 import { ChainFollower, type FollowerOptions } from './follow-chain.ts';
 
@@ -175,6 +175,6 @@ async function pollUntilEnd(
     const backOffMs = Math.min(BACK_OFF_MS_MAX, backOffMsMin * 2 ** failureCount);
     const pauseMs = failureCount === 0 ? intervalMs : backOffMs;
     const restMs = Math.max(0, startedMs + pauseMs - performance.now());
-    await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await pause(restMs, signal);
   }
 }
