@@ -14,7 +14,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
     nowMs: BEGAN,
     watch: aWatch({ massRevocation: { share: 0.2, atLeast: 2 } }) as Watch | undefined,
     state: {
-      ...{ uid: UID, sweep: BEGAN, cause: 'schedule', rules: 'set@1', holders: { gold: 10 } },
+      ...{ uid: UID, sweep: BEGAN, cause: 'schedule', rules: 'set@1', holders: new Map([['gold', 10]]) },
       ...{ revocations: new Map(), hold: undefined, toAsk: [0], partCount: 0, toSettle: [] },
       ...over,
     } as Sweep | undefined,

@@ -97,7 +97,7 @@ export function makeRunSweeps(deps: Dependencies) {
     const isOver = state.toAsk.length + state.partCount === 0 || isTooLong(sweep);
     if (state.hold === undefined && !isOver) return;
     const excessive = [...revocations]
-      .filter(([id, count]) => exceedsShare(watch.massRevocation, count, holders[id] ?? 0))
+      .filter(([id, count]) => exceedsShare(watch.massRevocation, count, holders.get(id) ?? 0))
       .map(([id]) => id);
     const holdRoles = await deps.sweeps.decide(uid, sweep, excessive);
     if (holdRoles === undefined) return;
@@ -109,7 +109,7 @@ export function makeRunSweeps(deps: Dependencies) {
     if (deps.now() - (settledAt.get(uid) ?? 0) < SETTLE_AGAIN_MS) return;
     const held = holdRoles.map((id) => ({
       id,
-      holders: holders[id] ?? 0,
+      holders: holders.get(id) ?? 0,
       revocations: revocations.get(id) ?? 0,
     }));
     await deps.announceHeld(watch, held);
@@ -176,12 +176,5 @@ export async function beginSweep(
 ): Promise<boolean> {
   const uid = watchUid(watch);
   const { holders } = await members.figures(uid);
-  const begun = {
-    uid,
-    sweep: now(),
-    cause,
-    rules: rulesNameOf(ruleSet),
-    holders: Object.fromEntries(holders),
-  };
-  return sweeps.begin(begun);
+  return sweeps.begin({ uid, sweep: now(), cause, rules: rulesNameOf(ruleSet), holders });
 }

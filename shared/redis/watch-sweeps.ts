@@ -80,7 +80,7 @@ export type Sweep = {
   readonly cause: CheckCause;
   readonly rules: string;
   /** By role id, before the sweep. */
-  readonly holders: Readonly<Record<string, number>>;
+  readonly holders: ReadonlyMap<string, number>;
   readonly revocations: ReadonlyMap<string, number>;
   /** Roles to hold, once it is decided. */
   readonly hold: readonly string[] | undefined;
@@ -116,6 +116,10 @@ export type WatchSweeps = {
   readonly forget: (uid: string) => Promise<void>;
 };
 
+/** Not by a zod record, which drops a role with the id `__proto__`. */
+const parseHolders = (json: string): Sweep['holders'] =>
+  new Map(Object.entries(JSON.parse(json) as Record<string, number>));
+
 /** The sweeps of the watches: which are running, and the remaining tasks of each. */
 export function makeWatchSweeps(redis: Redis): WatchSweeps {
   const begin = makeScript<number>(redis, 'beginSweep', BEGIN);
@@ -128,7 +132,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
     begin: async ({ uid, sweep, cause, rules, holders }) =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY],
-        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(holders)],
+        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders))],
       )) === 1,
     running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     async read(uid) {
@@ -148,7 +152,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         sweep: Number(sweep),
         cause: CheckCause.parse(cause),
         rules,
-        holders: z.record(z.string(), z.number()).parse(JSON.parse(holders)),
+        holders: parseHolders(holders),
         revocations: new Map(revocations),
         hold: hold === undefined ? undefined : z.array(z.string()).parse(JSON.parse(hold)),
         toAsk,

@@ -121,6 +121,7 @@ test('a check without a change is recorded in the view, unless the member has ch
     await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
   expect(await members().list(uid, { countMax: 10 })).toEqual([{ ...alice, ...checked }, changed]);
 });
+});
 
 describe('a member that an earlier version stored', () => {
   /** As versions before 2026-11-23 stored it. */
@@ -272,6 +273,18 @@ describe('a watch is due', () => {
     await watches().setAllDue(partition, NOW, 'all');
     expect(await claim(NOW)).toBe(1);
   });
+});
+
+test('a sweep knows the holders of every role, whatever the id of the role is', async () => {
+  const sweeps = makeWatchSweeps(connection.redis);
+  const uid = watchUid(aWatch({ clientId }));
+  const holders = new Map([
+    ['gold', 10],
+    ['__proto__', 20],
+    ['constructor', 30],
+  ]);
+  await sweeps.begin({ uid, sweep: NOW, cause: 'schedule', rules: 'set@1', holders });
+  expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
 describe('revocations that no sweep decides on', () => {
