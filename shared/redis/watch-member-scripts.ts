@@ -48,20 +48,22 @@ for wallet in string.gmatch(ARGV[16], '%S+') do removeFromWallet(wallet, name, i
 return 1
 `;
 
-/** KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text for each. */
+/**
+ * KEYS: marker, members of the partition, due. ARGV: access, uid, then member id, version and text for each. A member that
+ * has changed since stays as it is, and due: its new wallets were not checked.
+ */
 export const REFRESH = `${REQUIRE_VIEW}
 local ids, names, fields = {}, {}, {}
-for i = 3, #ARGV, 3 do
-  ids[#ids + 1] = ARGV[i]
-  names[#names + 1] = ARGV[2] .. '/' .. ARGV[i]
-end
+for i = 3, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do
   if stored and string.match(stored, '^(%d+) ') == ARGV[3 * i + 1] then
     fields[#fields + 1] = ids[i]
     fields[#fields + 1] = ARGV[3 * i + 2]
+    names[#names + 1] = ARGV[2] .. '/' .. ids[i]
   end
 end
-if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
+if #fields == 0 then return 0 end
+redis.call('HSET', KEYS[2], unpack(fields))
 if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(names)) end
 return 1
 `;

@@ -115,12 +115,15 @@ test('a check without a change is recorded in the view, unless the member has ch
   for (const one of [alice, carol]) await add(one);
   const uid = uidOfMember(alice);
   const changed = { ...carol, version: 9, sequence: 2 };
-  await members().write(carol, changed, NOW);
+  await members().write(carol, changed, NOW, { dueAtMs: NOW });
+  await members().setDue([{ uid, memberId: 'alice' }], NOW);
   const checked = { checkedAt: atSecond(50), blockNumbers: { '1': 6 }, headTimes: { '1': NOW } };
   for (const one of [alice, carol])
     await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
   expect(await members().list(uid, { countMax: 10 })).toEqual([{ ...alice, ...checked }, changed]);
-});
+  const dueOf = (memberId: string) => members().due(partitionOfMember(uid, memberId), NOW, 10);
+  expect(await dueOf('alice')).not.toContainEqual({ uid, memberId: 'alice' });
+  expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
 });
 
 describe('a member that an earlier version stored', () => {
