@@ -185,7 +185,7 @@ await runService(
         ruleSets,
         ruleSetCache,
       }),
-      changeMembers: makeChangeMembers({ ...documents, members: watchMembers }),
+      changeMembers: makeChangeMembers({ ...documents, watches, members: watchMembers }),
       rules: {
         chainIds,
         callback: config.callback,

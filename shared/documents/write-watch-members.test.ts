@@ -32,12 +32,13 @@ const entries = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ account: ACCOUNT, ref: `m${i}` }));
 
 /** A view in memory whose writes fail as told. */
-function aView({ failures = [] as (ServiceError | undefined)[] } = {}) {
+function aView({ failures = [] as (ServiceError | undefined)[], isThere = (): boolean => true } = {}) {
   const stored = new Map<string, WatchMember>();
   const published: WatchMember[] = [];
   const audited: string[] = [];
   const atOnce = { now: 0, max: 0 };
   const changeMembers = makeChangeMembers({
+    watches: { readByUid: async () => (isThere() ? WATCH : undefined) },
     members: {
       readMany: async (_uid, ids) => ids.map((id) => stored.get(id)),
       readNewer: async () => undefined,
@@ -100,6 +101,18 @@ test('a failure after the first write says that some members may be changed', as
   const { changeMembers } = aView({ failures: [undefined, new ServiceError('handler-failed', 'a bug')] });
   const change = changeMembers(WRITE, { add: entries(3), remove: [] });
   await expect(change).rejects.toMatchObject({ code: 'publish-unknown' });
+});
+
+test('a watch that is deleted while its members are received or written gets none from then on', async () => {
+  const gone = aView({ isThere: () => false });
+  const change = gone.changeMembers(WRITE, { add: entries(3), remove: [] });
+  await expect(change).rejects.toMatchObject({ code: 'publish-unknown' });
+  expect(gone.stored.size).toBe(0);
+  let reads = 0;
+  const going = aView({ isThere: () => ++reads === 1 });
+  const longer = going.changeMembers(WRITE, { add: entries(300), remove: [] });
+  await expect(longer).rejects.toMatchObject({ code: 'publish-unknown' });
+  expect(going.stored.size).toBe(128);
 });
 
 test('a repeated request publishes the documents that the first one wrote and could not publish', async () => {

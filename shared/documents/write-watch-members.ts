@@ -8,6 +8,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
+import type { Watches } from '#shared/redis/watches.ts';
 import { acquireWithin } from './acquire-within.ts';
 import { publishNewer } from './publish-newer.ts';
 import { makeRecordAudit } from './record-audit.ts';
@@ -27,6 +28,7 @@ const CHUNK_RETRY_MS = 200;
 const PUBLISH_TIMEOUT_MS = 8_000;
 
 type Dependencies = {
+  readonly watches: Pick<Watches, 'readByUid'>;
   readonly members: Pick<
     WatchMembers,
     | 'readMany'
@@ -155,6 +157,9 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
         try {
           if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
             throw new ServiceError('conflict', 'another request changes the members of this client app');
+          // If the watch was made again, no process would ever remove the members of the first.
+          if (!(await deps.watches.readByUid(watchUid(watch))))
+            throw new ServiceError('conflict', 'the watch was deleted meanwhile');
           await writeChunk(watch, ids.slice(at, at + WRITE_CHUNK), added);
           break;
         } catch (cause) {
