@@ -16,11 +16,13 @@ function makeWorld(
     deletingCount?: number;
     failure?: ServiceError;
     stored?: Watch;
+    /** The watch before the write that made it `stored`. */
+    before?: Watch;
     writesLeft?: number;
   } = {},
 ) {
   let { deletingCount = 0, writesLeft = Infinity, stored } = over;
-  const world = { holds: 0, releases: 0, reads: 0, sweeps: 0, published: [] as string[] };
+  const world = { holds: 0, releases: 0, reads: 0, sweeps: 0, slots: 0, published: [] as string[] };
   const writes = makeWatchWrites({
     ruleSets: {
       async hold() {
@@ -39,7 +41,7 @@ function makeWorld(
     },
     ...(over.cached ? { ruleSetCache: { read: async () => over.cached } } : {}),
     watches: {
-      read: async () => stored,
+      read: async () => over.before ?? (stored?.deletedAt === undefined ? stored : undefined),
       documents: {
         read: async () => stored,
         lease: async () => ({ version: 1, release: async () => undefined }),
@@ -56,7 +58,13 @@ function makeWorld(
       },
     },
     followed: { follow: async () => undefined, states: async () => [] },
-    slots: { take: async () => true, give: async () => undefined },
+    slots: {
+      async take() {
+        world.slots += 1;
+        return true;
+      },
+      give: async () => undefined,
+    },
     throttle: {
       async take() {
         if (writesLeft-- < 1) throw new ServiceError('rate-limited', 'no more');
@@ -145,4 +153,18 @@ test('a watch that was deleted twice is made again only once the members of the 
     code: 'overloaded',
   });
   expect(await put(aWatch({ deletedAt: at }))).toMatchObject({ isNew: true });
+});
+
+test('a watch is made only with a slot, also where it is deleted while it is written', async () => {
+  const ruleSet = aRuleSet(clientId, settings.ruleSet);
+  const limits = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 10 };
+  const gone = aWatch({ deletedAt: '2026-11-21T10:00:00.000Z' });
+  const racing = makeWorld({ ruleSet, before: aWatch(), stored: gone });
+  await expect(racing.writes.put({ ...WRITE, limits }, settings)).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+  expect([racing.slots, racing.published]).toEqual([0, []]);
+  const again = makeWorld({ ruleSet, stored: gone });
+  expect(await again.writes.put({ ...WRITE, limits }, settings)).toMatchObject({ isNew: true });
+  expect(again.slots).toBe(1);
 });

@@ -128,9 +128,11 @@ export function makeWatchWrites(deps: Dependencies) {
       throw new ServiceError('limit-reached', `this client app may have ${limits.watches} watches`);
     const watch = await change(request, 'watch-written', (current) => {
       isNew = liveOf(current) === undefined;
+      // It has no slot: the slot of the watch that was there is free, or another watch has it.
+      if (isNew && existing) throw deletedMeanwhile();
       return nextOf(request, settings, current, nowIso(), rules);
     });
-    if (!watch) throw new ServiceError('overloaded', 'the watch was deleted meanwhile');
+    if (!watch) throw deletedMeanwhile();
     const contracts = watch.follow && !watch.paused ? contractsOf(ruleSet) : [];
     const { blockTag } = watch;
     // The watcher says so too, and again: here it is for the answer.
@@ -228,6 +230,7 @@ export function makeWatchWrites(deps: Dependencies) {
 
 const versionConflict = (watchId: string) =>
   new ServiceError('version-conflict', `the watch ${watchId} is at another version`);
+const deletedMeanwhile = () => new ServiceError('overloaded', 'the watch was deleted meanwhile');
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
 
 /** The watch is written: the answer must not deny that. */
