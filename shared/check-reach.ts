@@ -4,7 +4,7 @@ const POLL_INTERVAL_MS = 2_000;
 /** Two polls may fail, or one may hang, before the dependency counts as unreachable. */
 const SILENT_MS_MAX = 5_000;
 
-export type ReachCheck = AsyncDisposable & {
+type ReachCheck = AsyncDisposable & {
   /** True while the dependency answers, otherwise the fault. */
   readonly check: () => true | string;
 };

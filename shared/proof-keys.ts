@@ -7,7 +7,7 @@ import { type KeyRing, parseKeyRing } from './secret-box.ts';
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** A public key as JWKS publishes it (RFC 8037). */
-export type ProofJwk = {
+type ProofJwk = {
   readonly kty: 'OKP';
   readonly crv: 'Ed25519';
   readonly x: string;

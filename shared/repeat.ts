@@ -1,4 +1,4 @@
-export type RepeatOptions = {
+type RepeatOptions = {
   /** From the end of one run to the start of the next. */
   readonly intervalMs: number;
   /** Whether the first run starts at once. Default: after the first interval. */

@@ -1,5 +1,5 @@
 /** The parts of a JSON Schema (2020-12) that the OpenAPI document uses. */
-export type Schema = {
+type Schema = {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly description?: string;

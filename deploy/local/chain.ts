@@ -11,7 +11,7 @@ const STOP_TIMEOUT_MS = 5_000;
 /** The chain id by which local chains are known. */
 export const LOCAL_CHAIN_ID = 31_337;
 
-export type ChainOptions = {
+type ChainOptions = {
   readonly port: number;
   /** Where it listens; loopback by default, for anvil has no access control. */
   readonly host?: string;

@@ -16,7 +16,7 @@ export type Child = AsyncDisposable & {
   kill9(): Promise<void>;
 };
 
-export type ChildOptions = SpawnOptions & {
+type ChildOptions = SpawnOptions & {
   readonly stopTimeoutMs?: number;
   /** Called with the process id as soon as there is one, before anything is waited for. */
   readonly onSpawn?: ((pid: number) => void) | undefined;

@@ -20,7 +20,7 @@ import type { Toolchain } from './toolchain.ts';
 const MARKER = 'rolecall-kafka.json';
 const FORMAT_TIMEOUT_MS = 60_000;
 
-export type KafkaStorage = KafkaPlace & {
+type KafkaStorage = KafkaPlace & {
   /** Settings beyond or instead of the usual ones. */
   readonly properties?: Readonly<Record<string, string>>;
   /** Of the cluster that a new directory belongs to; by default one of its own. */

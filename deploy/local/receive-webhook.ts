@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-export type WebhookReceiver = AsyncDisposable & {
+type WebhookReceiver = AsyncDisposable & {
   readonly url: string;
   /** The body of the first delivery whose signature verifies; rejects on one whose signature does not. */
   readonly received: Promise<unknown>;

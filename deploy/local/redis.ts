@@ -11,7 +11,7 @@ import { waitUntilUp } from './wait-until-up.ts';
 const UP_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 500;
 
-export type RedisOptions = {
+type RedisOptions = {
   readonly dir: string;
   readonly port: number;
   readonly toolchain?: Toolchain;
@@ -19,7 +19,7 @@ export type RedisOptions = {
   readonly onSpawn?: ((pid: number) => void) | undefined;
 };
 
-export type RunningRedis = AsyncDisposable & {
+type RunningRedis = AsyncDisposable & {
   readonly url: string;
   readonly pid: number;
   readonly exited: Promise<Exit>;

@@ -14,8 +14,8 @@ const Receipt = z
   })
   .nullable();
 
-export type Transaction = { readonly from: string; readonly to?: string; readonly data: string };
-export type Receipt = NonNullable<z.infer<typeof Receipt>>;
+type Transaction = { readonly from: string; readonly to?: string; readonly data: string };
+type Receipt = NonNullable<z.infer<typeof Receipt>>;
 
 /**
  * Sends a transaction of an account that the node signs for, and waits until it is in a block: a node returns the

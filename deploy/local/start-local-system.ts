@@ -16,10 +16,10 @@ import type { ServiceName } from './services.ts';
 import { startWatchdog } from './start-watchdog.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
-export type LocalSystem = AsyncDisposable & { readonly ready: ReadyLine };
+type LocalSystem = AsyncDisposable & { readonly ready: ReadyLine };
 
 /** For fault injection: parts and processes of this system that differ from the usual ones. */
-export type Adaptation = {
+type Adaptation = {
   /** Programs to start instead of a part, at first and again. */
   readonly part?: (member: Member) => Member;
   /** Variables of a process that override all others. */

@@ -3,7 +3,7 @@ import { type Child, describeExit, type Exit } from './child.ts';
 
 const POLL_MS = 25;
 
-export type Wait = {
+type Wait = {
   /** The name in the error. */
   readonly what: string;
   readonly timeoutMs: number;

@@ -21,7 +21,7 @@ const PURPOSE_CHARS_MAX = 1_000;
 export const REASON_CHARS_MAX = 500;
 const OVERLAP_HOURS_MAX = 168;
 const CALLBACK_URL_CHARS_MAX = 2_048;
-export const PAGE_COUNT_MAX = 100;
+const PAGE_COUNT_MAX = 100;
 
 /** Includes bidirectional controls, because they make one text look like another. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;

@@ -26,7 +26,7 @@ import type { Sessions } from './sessions.ts';
 import { makeTransfers, type Transfers } from './transfers.ts';
 import { writeDraws } from './write-budget.ts';
 
-export type Dependencies = {
+type Dependencies = {
   readonly handlers: Handlers<OperationId>;
   readonly sessions: Sessions;
   readonly requirePermission: RequirePermission;

@@ -20,7 +20,7 @@ type Dependencies = {
  * The audit entry of a write: action `key-revoked` with the key's id as its subject. The actor is an e-mail address of
  * the portal, or `operator` for the admin command.
  */
-export type AuditEntry = { readonly actor: string; readonly action: string; readonly subject: string };
+type AuditEntry = { readonly actor: string; readonly action: string; readonly subject: string };
 
 export type AuditedWrites = ReturnType<typeof makeAuditedWrites>;
 

@@ -19,7 +19,7 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-export type CreateClientApp = {
+type CreateClientApp = {
   readonly owner: Account;
   readonly name: string;
   readonly scope: ClientApp['scope'];

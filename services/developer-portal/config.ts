@@ -93,7 +93,7 @@ const PortalEnvironment = z.object({
 
 const MailEnvironment = PortalEnvironment.pick({ SMTP_URL: true, MAIL_FROM: true, PORTAL_ORIGIN: true });
 
-export type PortalConfig = CommonConfig & {
+type PortalConfig = CommonConfig & {
   readonly http: {
     readonly host: string;
     readonly port: number;

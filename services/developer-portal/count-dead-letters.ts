@@ -11,7 +11,7 @@ const CACHE_MS = 10_000;
 /** A browser waits longer than this. */
 const COUNT_TIMEOUT_MS = 10_000;
 
-export type CountDeadLetters = () => Promise<{ topic: string; count: number }[]>;
+type CountDeadLetters = () => Promise<{ topic: string; count: number }[]>;
 
 type Kafka = Pick<KafkaConnection, 'admin' | 'readTopic' | 'publishRecord'>;
 

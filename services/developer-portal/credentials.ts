@@ -54,7 +54,7 @@ export const newCredentials = (): Credentials => ({
   webhookSecret: newWebhookSecret(),
 });
 
-export type KeyFacts = Pick<ApiKeyRecord, 'name' | 'createdAt'> & {
+type KeyFacts = Pick<ApiKeyRecord, 'name' | 'createdAt'> & {
   readonly marketplace?: boolean | undefined;
   readonly expiresAt?: string | undefined;
 };

@@ -19,7 +19,7 @@ const TRIES_OF_ADDRESS = { name: 'sign-in-address', countMax: 100, windowMs: 15 
 /** Every sign-up takes at least this long, so that its duration does not show whether the account existed. */
 const WRITE_MS_HIDDEN = 400;
 
-export type Dependencies = {
+type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail'>;
   readonly accountWork: Pick<AccountWork, 'ensure' | 'setPassword' | 'replacePassword' | 'remove'>;
   readonly resetLinks: Pick<ResetLinks, 'find'>;

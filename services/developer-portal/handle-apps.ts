@@ -13,7 +13,7 @@ import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentApp, presentAppSummary } from './present.ts';
 import { invalid } from './problem.ts';
 
-export type Dependencies = {
+type Dependencies = {
   readonly clientApps: Pick<ClientApps, 'listOwned' | 'listShared'>;
   readonly apps: ClientAppWork;
   readonly keyUse: Pick<KeyUse, 'read'>;

@@ -14,7 +14,7 @@ import { stepsOfCheck } from './domain/steps-of-check.ts';
 import { presentDelivery } from './present.ts';
 import type { ReadSentCheck } from './read-sent-check.ts';
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly checkLog: CheckLog;
   readonly results: Pick<Results, 'read'>;

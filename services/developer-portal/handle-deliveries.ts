@@ -23,7 +23,7 @@ const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly deliveries: Pick<Deliveries, 'page' | 'read'>;
   readonly results: Pick<Results, 'read' | 'saveIfAbsent'>;

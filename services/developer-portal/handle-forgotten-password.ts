@@ -13,7 +13,7 @@ const LINKS_OF_ADDRESS = { name: 'reset-mail-address', countMax: 20, windowMs: H
 /** The actor of the link's audit entry: nobody is signed in. */
 const ACTOR = 'portal';
 
-export type Dependencies = {
+type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail'>;
   readonly resetLinks: Pick<ResetLinks, 'make'>;
   readonly throttle: Pick<Throttle, 'take'>;

@@ -14,7 +14,7 @@ const HOURS = 48;
 const KEYS_SHOWN_MAX = 50;
 const AUDIT_COUNT_MAX = 200;
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly usageDays: Pick<UsageDays, 'read' | 'readHours'>;
   readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;

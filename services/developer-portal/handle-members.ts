@@ -20,7 +20,7 @@ const TOKEN_BYTES = 32;
 const ID_BYTES = 12;
 const TOKEN = /^(app_[0-9a-f]{24})\.[\w-]{43}$/;
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly accounts: Pick<Accounts, 'read'>;
   readonly clientApps: Pick<ClientApps, 'listShared'>;

@@ -27,7 +27,7 @@ const BATCHES_SHOWN_MAX = 10;
 const WATCHES_SHOWN_MAX = 25;
 const FIRST_PAGE = '0';
 
-export type Dependencies = {
+type Dependencies = {
   readonly accounts: Pick<Accounts, 'scan' | 'read' | 'findByEmail'>;
   readonly clientApps: Pick<ClientApps, 'scan' | 'read' | 'listOwned'>;
   readonly apps: Pick<ClientAppWork, 'read'>;

@@ -11,7 +11,7 @@ import { invalid } from './problem.ts';
 import type { ResetLinks } from './reset-links.ts';
 import type { TwoFactorWork } from './two-factor.ts';
 
-export type Dependencies = {
+type Dependencies = {
   readonly accounts: Pick<Accounts, 'read'>;
   readonly clientApps: Pick<ClientApps, 'list' | 'listOwned'>;
   readonly apps: Pick<ClientAppWork, 'approveScope' | 'rejectScope' | 'suspend' | 'resume'>;

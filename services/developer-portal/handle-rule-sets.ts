@@ -11,7 +11,7 @@ import { invalid } from './problem.ts';
 
 const PAGE_COUNT_MAX = 100;
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
   readonly ruleSetWrites: RuleSetWrites;

@@ -2,7 +2,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { Handlers } from './call.ts';
 import { type Sessions, sessionIdOf } from './sessions.ts';
 
-export type Dependencies = { readonly sessions: Pick<Sessions, 'list' | 'end' | 'endOthers'> };
+type Dependencies = { readonly sessions: Pick<Sessions, 'list' | 'end' | 'endOthers'> };
 
 /** An account's view of its own sessions. */
 export function makeSessionHandlers({

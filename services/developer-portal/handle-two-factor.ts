@@ -6,7 +6,7 @@ import type { Sessions } from './sessions.ts';
 import type { TwoFactorWork } from './two-factor.ts';
 import type { TWO_FACTOR_OPERATIONS } from './two-factor-operations.ts';
 
-export type Dependencies = {
+type Dependencies = {
   readonly twoFactor: TwoFactorWork;
   readonly provePassword: Pick<ProvePassword, 'proveSelf'>;
   readonly sessions: Pick<Sessions, 'open' | 'close'>;

@@ -12,7 +12,7 @@ import type { WATCH_OPERATIONS, WatchAnswer, WatchMemberAnswer } from './watch-o
 /** Watches that are listed; only enterprise accounts may have more. */
 const LISTED_MAX = 1_000;
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly watches: Pick<Watches, 'read' | 'list'>;
   readonly watchMembers: Pick<WatchMembers, 'list'>;

@@ -25,12 +25,11 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-export type Work = ReturnType<typeof makeWork>;
-
 /** The operations on accounts, client apps, rule sets and deliveries that the portal and the admin command share. */
 export function makeWork({ redis, store, publish, box, now }: Dependencies) {
   const writes = makeAuditedWrites({ ...store, publish, now });
   const slots = makeLeasedSlots(redis);
+  const throttle = makeThrottle(redis);
   const apps = makeClientAppWork({ ...store, slots, writes, box, now });
   const accountWork = makeAccountWork({ ...store, apps, writes, now });
   return {
@@ -39,8 +38,8 @@ export function makeWork({ redis, store, publish, box, now }: Dependencies) {
       members: store.watchMembers,
       sweeps: makeWatchSweeps(redis),
       followed: makeFollowedContracts(redis),
-      slots: makeLeasedSlots(redis),
-      throttle: makeThrottle(redis),
+      slots,
+      throttle,
       publish,
       now,
     }),
@@ -48,8 +47,8 @@ export function makeWork({ redis, store, publish, box, now }: Dependencies) {
     apps,
     resetLinks: makeResetLinks({ redis, readAccount: store.accounts.read, record: writes.record, now }),
     accountWork,
-    twoFactor: makeTwoFactor({ redis, box, throttle: makeThrottle(redis), accountWork, now }),
-    ruleSetWrites: makeRuleSetWrites({ ...store, slots, throttle: makeThrottle(redis), publish, now }),
+    twoFactor: makeTwoFactor({ redis, box, throttle, accountWork, now }),
+    ruleSetWrites: makeRuleSetWrites({ ...store, slots, throttle, publish, now }),
     resends: makeResendWebhooks({
       ...store,
       publish: (message) => publish(webhookRequested, message),

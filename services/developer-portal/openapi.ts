@@ -22,7 +22,7 @@ const FaultBody = z
   .meta({ id: 'Fault' });
 
 /** RFC 9457. */
-export function problemSchema(codes: readonly ProblemCode[]) {
+function problemSchema(codes: readonly ProblemCode[]) {
   const [first = 'internal', ...rest] = codes;
   return z.object({
     type: z.enum([typeOf(first), ...rest.map(typeOf)]),

@@ -36,7 +36,7 @@ export const WatchEventAnswer = z
   .meta({ id: 'WatchEvent' });
 export type WatchEventAnswer = z.infer<typeof WatchEventAnswer>;
 
-export type WatchEventPage = { readonly events: WatchEventAnswer[]; readonly next?: string };
+type WatchEventPage = { readonly events: WatchEventAnswer[]; readonly next?: string };
 
 type KeptEvent = Pick<WatchEventAnswer, 'eventId' | 'event'>;
 

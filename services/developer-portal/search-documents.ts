@@ -5,7 +5,7 @@ const FOUND_COUNT = 100;
 /** Steps of one page, of about 100 documents each. */
 const STEPS_MAX = 50;
 
-export type SearchPage<D> = {
+type SearchPage<D> = {
   /** In no order. */
   readonly found: readonly D[];
   /** The cursor of the next page. A page may have found nothing and still have it. */

@@ -25,7 +25,7 @@ const SHOWN_HEADERS = new Set([
   'www-authenticate',
 ]);
 
-export type Dependencies = {
+type Dependencies = {
   readonly readOwn: ReadOwn;
   /** Where this process reaches the gateway. */
   readonly gatewayUrl: string;

@@ -26,7 +26,7 @@ const EvaluatorEnvironment = z.object({
   ROLECALL_PROOF_KEYS: emptyIsAbsent(keyRing()),
 });
 
-export type EvaluatorConfig = CommonConfig & {
+type EvaluatorConfig = CommonConfig & {
   readonly chainsFile: string;
   /** Time limit of an asynchronous check, from the start of its evaluation. */
   readonly evaluationMsMax: number;
@@ -43,7 +43,7 @@ export type EvaluatorConfig = CommonConfig & {
 };
 
 /** Kept apart from the configuration, which may be logged. */
-export type EvaluatorSecrets = {
+type EvaluatorSecrets = {
   /** Absent: this process signs no verdicts. */
   readonly proofKeys: KeyRing | undefined;
 };

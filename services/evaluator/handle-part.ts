@@ -87,10 +87,7 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
 }
 
 /** The fields that a part's result repeats. */
-export type PartHeader = Pick<
-  BatchPartRequested,
-  Extract<keyof BatchPartRequested, keyof BatchPartCompleted>
->;
+type PartHeader = Pick<BatchPartRequested, Extract<keyof BatchPartRequested, keyof BatchPartCompleted>>;
 
 /** Composes the message that completes a part. */
 export async function completePart(

@@ -4,7 +4,7 @@ import { startRepeating } from '#shared/repeat.ts';
 /** Bounds how long a change of the group that caused no rebalance in this process goes unnoticed. */
 const POLL_INTERVAL_MS = 5_000;
 
-export type PoolSize = AsyncDisposable & {
+type PoolSize = AsyncDisposable & {
   /** Evaluators that share the endpoints' rates; at least 1. */
   readonly size: () => number;
   /** Reads the size again, after a rebalance. Never throws. */

@@ -1,6 +1,6 @@
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 
-export type RunningChecks = {
+type RunningChecks = {
   /** Checks that are evaluated now; a parked check only waits, and does not count. */
   readonly count: () => number;
   /** Makes a handler whose checks are counted. */

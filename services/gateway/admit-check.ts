@@ -35,7 +35,7 @@ export type AdmittedCheck = {
   readonly resultJson?: string;
 };
 
-export type Dependencies = {
+type Dependencies = {
   readonly applyLimits: ApplyLimits;
   readonly admit: Admitter['admit'];
   readonly readResult: (requestId: string) => Promise<string | undefined>;

@@ -9,7 +9,7 @@ export type Dependencies = {
 };
 
 /** A caller whose request is charged to the rate. */
-export type Admitted = Caller & {
+type Admitted = Caller & {
   /** The limiter's clock, epoch ms. */
   readonly nowMs: number;
 };

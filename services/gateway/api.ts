@@ -40,7 +40,7 @@ export const wallets = {
 };
 
 /** Whether the verdict is to be signed. */
-export const proof = {
+const proof = {
   proof: z.boolean().optional().meta({ description: '`true` adds a signed verdict to the result.' }),
   proofSeconds: z.number().int().min(PROOF_SECONDS.min).max(PROOF_SECONDS.max).optional().meta({
     description:

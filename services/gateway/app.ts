@@ -15,7 +15,7 @@ import { Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
-export type Dependencies = Omit<RouteDependencies, 'readBody' | 'openBatchBody' | 'resumeRequest'> & {
+type Dependencies = Omit<RouteDependencies, 'readBody' | 'openBatchBody' | 'resumeRequest'> & {
   readonly batchBodies: BatchBodies;
   readonly log: Logger;
   readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;

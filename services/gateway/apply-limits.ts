@@ -6,7 +6,7 @@ import type { GatewayMetrics } from './metrics.ts';
 import { Problem } from './problem.ts';
 import { rateHeaders } from './rate-headers.ts';
 
-export type Dependencies = {
+type Dependencies = {
   readonly admit: Admitter['admit'];
   readonly metrics: Pick<GatewayMetrics, 'limitDecisions'>;
 };

@@ -25,7 +25,7 @@ const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
 const ENTRY_BYTES = 400;
 const KEY_BYTES = 64 + ENTRY_BYTES;
 
-export type Dependencies = {
+type Dependencies = {
   /** The view of client apps; expired keys are found as well. */
   readonly findKey: (hash: string) => Promise<KeyHolder | undefined>;
   /** Redis's clock, epoch ms. */

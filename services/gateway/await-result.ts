@@ -36,7 +36,7 @@ export type Waiters = Disposable & {
   readonly count: () => number;
 };
 
-export type Dependencies = {
+type Dependencies = {
   /** In the order of the ids. */
   readonly readMany: (requestIds: readonly string[]) => Promise<(string | undefined)[]>;
   /** Asks for a notice of a result: the message of an asynchronous check names no reply channel. */

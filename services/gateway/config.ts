@@ -45,7 +45,7 @@ const GatewayEnvironment = z.object({
 /** The time of a stop beside the sync checks it waits for: 2 s of failed readiness, and time to close. */
 const STOP_MARGIN_MS = 4_000;
 
-export type GatewayConfig = CommonConfig & {
+type GatewayConfig = CommonConfig & {
   readonly http: {
     readonly host: string;
     readonly port: number;
@@ -68,7 +68,7 @@ export type GatewayConfig = CommonConfig & {
 };
 
 /** Kept apart from the configuration, which may be logged. */
-export type GatewaySecrets = { readonly idKeys: KeyRing };
+type GatewaySecrets = { readonly idKeys: KeyRing };
 
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment): GatewayConfig {

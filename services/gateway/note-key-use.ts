@@ -6,7 +6,7 @@ import type { Caller } from './authenticate.ts';
 const WRITE_INTERVAL_MS = 60_000;
 const KEYS_MAX = 10_000;
 
-export type Dependencies = {
+type Dependencies = {
   readonly note: KeyUse['note'];
   /** Redis's clock, epoch ms. */
   readonly now: () => number;

@@ -10,7 +10,7 @@ import { invalidBody, type Problem } from './problem.ts';
 export type Asked = { readonly id: string; readonly preconditions: Preconditions };
 
 /** Where the documents of a kind are. */
-export type Collection = {
+type Collection = {
   readonly path: string;
   /** An id, for the fault of a malformed one. */
   readonly exampleId: string;

@@ -19,7 +19,7 @@ import {
  * The check that a request asks for, or its first problem. The problem is returned and not thrown, because the limits
  * come first: an invalid request costs rate, and 429 outranks its problem.
  */
-export type ParsedRequest =
+type ParsedRequest =
   | { readonly ok: true; readonly check: ValidCheck; readonly idempotencyKey: string | undefined }
   | {
       readonly ok: false;

@@ -18,7 +18,7 @@ const PUBLISH_TIMEOUT_MS_MIN = 1_000;
 /** How many partitions of a lane the checks of an app use. */
 export const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
 
-export type Dependencies = {
+type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
   readonly retentionMs: Retention;

@@ -23,7 +23,7 @@ const LANE_OF_CODE = new Map<number, IssuedLane>(
 );
 
 /** MAC keys by number; ids are made with `current`, and verified with the key that they name. */
-export type IdKeys = {
+type IdKeys = {
   readonly current: { readonly number: number };
   readonly byNumber: ReadonlyMap<number, Uint8Array>;
 };

@@ -44,7 +44,7 @@ const OTHER_GROUPS: Readonly<Record<string, TopicSpec>> = {
   [CONSUMER_GROUPS.webhookRequests]: webhookRequested,
 };
 
-export type Dependencies = {
+type Dependencies = {
   readonly kafka: Pick<KafkaConnection, 'observeLag'> & {
     readonly admin: Pick<KafkaConnection['admin'], 'fetchTopicOffsets' | 'fetchOffsets'>;
   };

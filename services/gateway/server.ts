@@ -11,7 +11,7 @@ import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
 import { PROBLEMS, Problem } from './problem.ts';
 
 export type Server = HttpServer;
-export type ServerOptions = Omit<HttpServerOptions, 'describeClientError'>;
+type ServerOptions = Omit<HttpServerOptions, 'describeClientError'>;
 
 const CLIENT_FAULTS = {
   'headers-too-large': { code: 'headers-too-large', detail: 'The headers are too large.' },

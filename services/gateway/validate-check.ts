@@ -146,7 +146,7 @@ function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: Callback
 }
 
 /** Exactly one of `account` and `accounts`, the latter without repetition. */
-export function faultsOfWallets(body: unknown, broken: ReadonlySet<string>): Fault[] {
+function faultsOfWallets(body: unknown, broken: ReadonlySet<string>): Fault[] {
   if (!isObject(body)) return [];
   const { accounts } = body;
   if (!('account' in body) && !('accounts' in body))

@@ -13,7 +13,7 @@ const ResultStoreEnvironment = z.object({
   RESULT_STORE_WINDOW: integer({ min: 1, max: 10_000, default: 512 }),
 });
 
-export type ResultStoreConfig = CommonConfig & {
+type ResultStoreConfig = CommonConfig & {
   /** Results being saved at once. */
   readonly window: number;
 };

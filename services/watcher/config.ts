@@ -13,7 +13,7 @@ const WatcherEnvironment = z.object({
   WATCH_PARTS_MAX: integer({ min: 1, max: 1_000, default: 16 }),
 });
 
-export type WatcherConfig = CommonConfig & {
+type WatcherConfig = CommonConfig & {
   /** Parts of one sweep that may wait for their results: this bound paces a sweep. */
   readonly partsMax: number;
 };

@@ -50,7 +50,7 @@ const Line = z.object({
   blockNumbers: z.record(z.string(), z.number()),
 });
 
-export type Dependencies = {
+type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly members: Pick<
     WatchMembers,

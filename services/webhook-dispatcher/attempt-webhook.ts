@@ -6,7 +6,7 @@ import { type Signer, signMessage } from './domain/sign-message.ts';
 
 type Dependencies = { readonly attempt: AttemptDelivery; readonly userAgent: string };
 
-export type AttemptToMake = {
+type AttemptToMake = {
   readonly delivery: WebhookRetry;
   readonly signers: readonly Signer[];
   /** Epoch ms, Redis's clock; part of the signed content. */

@@ -29,7 +29,7 @@ const DispatcherEnvironment = z.object({
   ROLECALL_SECRET_KEYS: keyRing(),
 });
 
-export type DispatcherConfig = CommonConfig & {
+type DispatcherConfig = CommonConfig & {
   readonly webhook: {
     readonly allowed: readonly Cidr[];
     readonly allowHttp: boolean;

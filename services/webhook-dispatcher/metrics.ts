@@ -22,7 +22,7 @@ export type DispatcherMetrics = {
 };
 
 /** The state that a scrape reads. */
-export type DispatcherState = {
+type DispatcherState = {
   readonly slots: { readonly inFlightCount: number; readonly waitingCount: number };
   readonly gate: { readonly breakerCounts: () => Readonly<Record<BreakerState, number>> };
   /** Epoch ms, Redis's clock; `undefined` if nothing is undelivered. */

@@ -6,7 +6,7 @@ import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 /** The broker is asked at most this often, however often the metrics are scraped. */
 const KEEP_MS = 15_000;
 
-export type TierDepths = Readonly<Record<RetryTier, number>>;
+type TierDepths = Readonly<Record<RetryTier, number>>;
 
 /**
  * Makes a reader of how many deliveries wait in each retry tier, over all dispatchers: the records of the tier's

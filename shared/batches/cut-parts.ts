@@ -9,7 +9,7 @@ import {
 const MESSAGE_BYTES = 16 * 1024;
 
 /** The bounds of a part, which has at least one entry. */
-export type PartBounds = {
+type PartBounds = {
   readonly entriesMax: number;
   readonly readsMax: number;
   readonly resultBytesMax: number;

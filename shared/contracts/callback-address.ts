@@ -7,7 +7,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Cidr = readonly [base: Address, prefixBits: number];
 
 /** Why an address or a host is refused. Safe to show: it never tells the addresses of a name. */
-export type RefusalReason =
+type RefusalReason =
   | 'malformed-host'
   | 'local-name'
   | 'unspecified'

@@ -4,7 +4,7 @@ import { type Cidr, refuseCallbackHost } from './callback-address.ts';
 export type CallbackPolicy = { readonly allowHttp: boolean; readonly allowedCidrs: readonly Cidr[] };
 
 /** The fault of a URL: not an absolute URL, or an address to which no webhook is sent. */
-export type CallbackFault = {
+type CallbackFault = {
   readonly code: 'malformed' | 'callback-url-refused';
   /** A sentence for its writer. */
   readonly detail: string;

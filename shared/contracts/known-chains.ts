@@ -1,5 +1,5 @@
 /** Facts of public chains that do not depend on the operator. */
-export type KnownChain = {
+type KnownChain = {
   readonly chainId: number;
   readonly name: string;
   readonly nativeSymbol: string;

@@ -4,8 +4,8 @@ import { DAY_MS } from './durations.ts';
 import type { WebhookRetry } from './webhook.ts';
 
 /** Shares of a month's quota, in percent, at which an app gets an alert, lowest first. */
-export const QUOTA_THRESHOLDS = [80, 100] as const;
-export type QuotaThreshold = (typeof QUOTA_THRESHOLDS)[number];
+const QUOTA_THRESHOLDS = [80, 100] as const;
+type QuotaThreshold = (typeof QUOTA_THRESHOLDS)[number];
 
 /** The body of the webhook that tells an app how much of its month is used up. */
 export const QuotaAlert = z.object({

@@ -4,7 +4,7 @@ export const TOKEN_IDS_MAX = 256;
 const UINT256_MAX = (1n << 256n) - 1n;
 const PART = /^(0|[1-9][0-9]{0,77})(?:-(0|[1-9][0-9]{0,77}))?$/;
 
-export type TokenIds =
+type TokenIds =
   | { readonly ok: true; readonly ids: readonly bigint[] }
   | { readonly ok: false; readonly reason: 'grammar' | 'reversed' | 'too-large' | 'too-many' };
 

@@ -30,7 +30,7 @@ export type ViewFunction = {
   readonly outputs: readonly Parameter[];
 };
 
-export type ParsedViewFunction =
+type ParsedViewFunction =
   | { readonly ok: true; readonly fn: ViewFunction }
   /** `detail` is a predicate, such as "must be a view or pure function". */
   | { readonly ok: false; readonly detail: string };
@@ -177,7 +177,7 @@ function requireName(token: string | undefined, of: string): string {
   throw new Refusal(`must have the name of ${of} where it has "${token ?? ''}"`);
 }
 
-export type Output = { readonly index: number; readonly type: AbiType };
+type Output = { readonly index: number; readonly type: AbiType };
 
 /**
  * The output that a rule compares: named by its name or its index from 0, by default the first.
@@ -191,7 +191,7 @@ export function outputOf(fn: ViewFunction, returns?: string): Output | undefined
   return output && { index, type: output.type };
 }
 
-export type EncodedCall =
+type EncodedCall =
   | { readonly ok: true /** Hex without `0x`. */; readonly calldata: string }
   /** `index` is the faulty argument's; absent if the arguments are wrong as a whole. */
   | { readonly ok: false; readonly index?: number; readonly detail: string };

@@ -1,5 +1,5 @@
 /** True while the part makes progress, otherwise the fault. */
-export type LiveCheck = () => true | string;
+type LiveCheck = () => true | string;
 
 /**
  * The conditions of liveness: only faults that a restart repairs. A dependency that is away is

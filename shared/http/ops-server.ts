@@ -4,7 +4,7 @@ import type { Registry } from '#shared/telemetry/metrics.ts';
 import type { Liveness } from './liveness.ts';
 
 /** True when well, otherwise the reason why not. */
-export type ReadyCheck = () => true | string;
+type ReadyCheck = () => true | string;
 
 /** Conditions under which the process takes work. A check is cheap: it looks at state and does no I/O. */
 export class Readiness {
@@ -21,7 +21,7 @@ export class Readiness {
   }
 }
 
-export type OpsServer = AsyncDisposable & { readonly port: number };
+type OpsServer = AsyncDisposable & { readonly port: number };
 
 type Options = {
   readonly host: string;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 /** How long the rest of a refused body is read and dropped, so that the client gets its answer and not a reset. */
 const REST_TIMEOUT_MS = 10_000;
 
-export type Chunks = AsyncIterable<Buffer> & {
+type Chunks = AsyncIterable<Buffer> & {
   /** Makes the reader throw this error, at once if it is waiting. */
   readonly stop: (error: Error) => void;
 };

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 
 /** Room for a thousand rules. */
-export const BODY_BYTES_MAX = 256 * 1024;
+const BODY_BYTES_MAX = 256 * 1024;
 
 /** `application/json`, or any type with the structured suffix of RFC 6839. */
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;

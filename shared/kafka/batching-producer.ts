@@ -21,7 +21,7 @@ export const PUBLISH_FAILURES = [
 export type PublishFailure = (typeof PUBLISH_FAILURES)[number];
 
 /** The part of kafkajs that the producer uses. */
-export type SendBatch = Pick<Producer, 'sendBatch'>;
+type SendBatch = Pick<Producer, 'sendBatch'>;
 
 type Item = {
   readonly topic: string;

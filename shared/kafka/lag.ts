@@ -2,7 +2,7 @@ import { type Admin, AssignerProtocol } from 'kafkajs';
 import { readTopicOffsets } from './topic-offsets.ts';
 
 /** Uncommitted records, by consumer group and topic. */
-export type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
+type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /**
  * Reads the lag of every group with a commit or members, over all partitions.

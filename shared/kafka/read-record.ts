@@ -7,7 +7,7 @@ import { readTopicOffsets } from './topic-offsets.ts';
 const SESSION_TIMEOUT_MS = 10_000;
 
 /** The position of a record. */
-export type RecordPosition = { readonly partition: number; readonly offset: number };
+type RecordPosition = { readonly partition: number; readonly offset: number };
 
 type Options = RecordPosition & {
   readonly kafka: Kafka;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 
-export type PartitionOffsets = { readonly low: number; readonly high: number };
+type PartitionOffsets = { readonly low: number; readonly high: number };
 
 /** 30 s: a busy machine took more than 3 s to elect the leaders of 260 new partitions. */
 const TRIES_MAX = 300;

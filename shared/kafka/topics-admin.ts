@@ -10,7 +10,7 @@ const CREATE_BATCH_MAX = 100;
 const SERVED_RETRY_MS = 100;
 const SERVED_TRIES_MAX = APPLY_TIMEOUT_MS / SERVED_RETRY_MS;
 
-export type TopicsApplied = {
+type TopicsApplied = {
   readonly created: string[];
   readonly changed: string[];
   readonly unchanged: number;

@@ -20,7 +20,7 @@ export const ABANDONED_AFTER_MS = 600_000;
  *
  * A batch of which all parts are stored is not unfinished, however late its registration is written.
  */
-export const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}
+const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}
 local function nowMs()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)

@@ -3,7 +3,7 @@ import type { Redis } from './connect.ts';
 
 const MEASURE_INTERVAL_MS = 10_000;
 
-export type Clock = AsyncDisposable & {
+type Clock = AsyncDisposable & {
   /** Epoch ms by Redis's clock, the one clock of all times that cross processes. */
   readonly now: () => number;
   /** How far this process's clock is ahead of Redis's, in ms. */

@@ -22,7 +22,7 @@ end
 return 1
 `;
 
-export type PartitionOffset = {
+type PartitionOffset = {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;

@@ -16,7 +16,7 @@ end
 `;
 
 /** A parsed notice: the id of a stored result, and the result if the notice has it. */
-export type ResultNotice = { readonly requestId: string; readonly resultJson?: string };
+type ResultNotice = { readonly requestId: string; readonly resultJson?: string };
 
 /**
  * Parses a message of a reply channel.

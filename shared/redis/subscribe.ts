@@ -1,7 +1,7 @@
 import { inStore, type Redis } from './connect.ts';
 
 /** The events on the subscription connection of a process. */
-export type Subscription = {
+type Subscription = {
   /** Called with each message of the channel, and never before it was subscribed. */
   readonly onMessage: (message: string) => void;
   /** Called when the connection came back: messages in between are lost. */

@@ -13,7 +13,7 @@ import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 export const DAY_KEPT_MS = 40 * DAY_MS;
 
 /** An hour's figures are kept that long. */
-export const HOUR_KEPT_MS = 50 * HOUR_MS;
+const HOUR_KEPT_MS = 50 * HOUR_MS;
 
 /** Days since 1970, as the keys have them: admission's script works them out of its clock. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);

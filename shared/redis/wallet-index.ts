@@ -61,7 +61,7 @@ return names
 `;
 
 /** The members of wallets, in lower case. Written with the members themselves. */
-export type WalletIndex = {
+type WalletIndex = {
   readonly membersOf: (wallet: string) => Promise<MemberName[]>;
   /** Which of these wallets belong to a member of any watch. */
   readonly watchedAmong: (wallets: readonly string[]) => Promise<ReadonlySet<string>>;

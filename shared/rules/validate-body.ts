@@ -21,7 +21,7 @@ import {
 } from './validate-rules.ts';
 
 /** The bounds on the rules of a body. */
-export type RuleBounds = {
+type RuleBounds = {
   /** Those inside of composed rules are counted too. */
   readonly rulesMax: number;
   /** The configured chains. */
@@ -29,7 +29,7 @@ export type RuleBounds = {
 };
 
 /** A body of unknown content, held against a schema with `rules`. */
-export type ValidatedBody<Body> = {
+type ValidatedBody<Body> = {
   /** Their details are predicates, such as "is required". */
   readonly faults: readonly Fault[];
   /** The pointers of the faults. */

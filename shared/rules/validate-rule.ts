@@ -3,7 +3,7 @@ import { compareAmounts, hasFraction, isZeroAmount } from './amount.ts';
 import { type ViewCallParts, validateViewCall } from './validate-view-call.ts';
 
 /** The members of a rule that are well-formed by themselves. A malformed member is absent here. */
-export type RuleParts = ViewCallParts & {
+type RuleParts = ViewCallParts & {
   readonly type?: string | undefined;
   readonly chainId?: number | undefined;
   readonly contractAddress?: string | undefined;
@@ -15,7 +15,7 @@ export type RuleParts = ViewCallParts & {
 };
 
 /** A fault of a rule's member. Its detail is a predicate, such as "is required for ERC20". */
-export type RuleFault = {
+type RuleFault = {
   readonly member: string;
   /** Of the faulty entry, where the member is a list. */
   readonly index?: number;

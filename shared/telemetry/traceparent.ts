@@ -9,7 +9,7 @@ const TRACEPARENT =
 const LENGTH_MAX = 128;
 const SAMPLED = 1;
 
-export type TraceParent = {
+type TraceParent = {
   /** 32 hex digits, not all zero. */
   readonly traceId: string;
   /** 16 hex digits, not all zero: the span that is the parent. */

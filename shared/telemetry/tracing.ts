@@ -37,7 +37,7 @@ let exporting = false;
 /** Whether spans are made: data that only a span needs is not collected otherwise. */
 export const isTracing = (): boolean => exporting;
 
-export type SpanOptions = {
+type SpanOptions = {
   /** The parent's traceparent. */
   readonly parent?: string | undefined;
   /** Other traces to point at, for example the client's. Their sampled flags are not trusted. */
@@ -47,7 +47,7 @@ export type SpanOptions = {
 };
 
 /** Adds attributes that are known only later; `error.type` among them marks the span as failed. */
-export type NoteOnSpan = (attributes: Attributes) => void;
+type NoteOnSpan = (attributes: Attributes) => void;
 
 const noteNothing: NoteOnSpan = () => undefined;
 

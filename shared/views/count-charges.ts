@@ -13,7 +13,7 @@ const IDS_MAX = 2_000_000;
 
 type Charged = Pick<CheckRequested, 'clientId' | 'chargedMonth'>;
 
-export type Charge = { readonly clientId: string; readonly month: string; readonly count: number };
+type Charge = { readonly clientId: string; readonly month: string; readonly count: number };
 
 /**
  * Rebuilds the months' counters from the topics: the last published totals, and the records after them.

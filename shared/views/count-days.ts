@@ -19,8 +19,8 @@ const IDS_MAX = 2_000_000;
 /** Hours that are counted by themselves. */
 const HOURS_KEPT = 50;
 
-export type CountedHour = { readonly clientId: string; readonly hour: string; readonly figures: DayFigures };
-export type CountedDay = { readonly clientId: string; readonly date: string; readonly figures: DayFigures };
+type CountedHour = { readonly clientId: string; readonly hour: string; readonly figures: DayFigures };
+type CountedDay = { readonly clientId: string; readonly date: string; readonly figures: DayFigures };
 
 /**
  * Works the figures of the days out again from the topics: recent days from the results, each check once; older ones

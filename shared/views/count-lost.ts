@@ -7,7 +7,7 @@ import { HOUR_MS } from '../contracts/durations.ts';
 /** Most ids remembered to count a check once that is in a lane twice; beyond it a duplicate may count twice. */
 const IDS_MAX = 2_000_000;
 
-export type ChargedHour = AppHour & { readonly month: string; readonly times: readonly AdmittedAt[] };
+type ChargedHour = AppHour & { readonly month: string; readonly times: readonly AdmittedAt[] };
 
 /** Gathers the charged checks of the lanes' tails, each once: by client app and hour, when they were accepted. */
 export class TailCount {

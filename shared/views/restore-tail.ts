@@ -30,7 +30,7 @@ const TAIL_MS_MAX = HOUR_MS;
 /** A record is stamped by the clock of the process that publishes it, and published a moment before or after it is applied. */
 const MARGIN_MS = 120_000;
 
-export type TailCounts = Readonly<
+type TailCounts = Readonly<
   Record<'documents' | 'audit' | 'charges' | 'results' | 'parts' | 'attempts', number>
 >;
 

@@ -90,7 +90,7 @@ const latencyRow = (rules: number, share: number, sync: Completed, plain: Side):
 const perCpuSecondOf = (completed: Completed): number => 1 / cpuOf(completed);
 
 /** The cost of one check, by process. */
-export const shares = ({ used, count }: Completed): string =>
+const shares = ({ used, count }: Completed): string =>
   PROCESSES.map((name) => `${name} ${((1_000 * used[name]) / count).toFixed(2)}`).join(', ');
 
 /** Measures both sides in the same rounds, after both are warm, and returns the cheapest round of each. */

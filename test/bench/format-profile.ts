@@ -10,7 +10,7 @@ export type ServiceProfile = {
   readonly heap: HeapProfiler.SamplingHeapProfile;
 };
 
-export type Profile = Pick<Results, 'machine' | 'versions'> & {
+type Profile = Pick<Results, 'machine' | 'versions'> & {
   readonly at: string;
   readonly services: readonly ServiceProfile[];
   readonly used: CpuSeconds;

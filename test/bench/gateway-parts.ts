@@ -13,7 +13,7 @@ import { findFreePorts } from '../../deploy/local/ports.ts';
 import { startRedis } from '../../deploy/local/redis.ts';
 import type { RunningGateway } from '../support/start-gateway.ts';
 
-export type GatewayParts = AsyncDisposable & {
+type GatewayParts = AsyncDisposable & {
   readonly config: CommonConfig;
   readonly redis: RedisConnection['redis'];
   /** One metric of a gateway. */

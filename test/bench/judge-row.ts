@@ -1,6 +1,6 @@
 import type { Goal, Row } from './row.ts';
 
-export type Judgement = {
+type Judgement = {
   /** Absent without an alternative. */
   readonly ratio?: number;
   /** The goal in words, empty if there is none. */

@@ -4,7 +4,7 @@ import type { SentWorkload } from './workload.ts';
 
 const CONNECTIONS = 64;
 
-export type PostOptions = {
+type PostOptions = {
   readonly url: string;
   /** API keys, used in turn. */
   readonly apiKeys: readonly string[];
@@ -17,7 +17,7 @@ export type PostOptions = {
   readonly callbackUrl?: string | undefined;
 };
 
-export type Posted = {
+type Posted = {
   /** Poll mode only: the ids by position, from `from` on. */
   readonly requestIds: readonly string[];
   /** Durations from sending to the complete answer, sorted. */

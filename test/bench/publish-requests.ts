@@ -8,7 +8,7 @@ const BATCH = 2_000;
 const RETAINED_MS = 3_600_000;
 
 /** Publishes checks as the gateway does, into chosen partitions. */
-export type PublishOptions = {
+type PublishOptions = {
   readonly brokers: string;
   readonly workload: Workload;
   readonly from: number;

@@ -26,7 +26,7 @@ type Scaled = {
   readonly p99Ms: number;
 };
 
-export type Scaling = { readonly table: Table; readonly curve: Curve };
+type Scaling = { readonly table: Table; readonly curve: Curve };
 
 /** Measures one, two and four evaluators behind an RPC latency of 20 ms; then some join and leave under load. */
 export async function benchScale(): Promise<Scaling> {

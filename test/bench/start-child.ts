@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-export type BenchChild = AsyncDisposable & { readonly pid: number; readonly url: string };
+type BenchChild = AsyncDisposable & { readonly pid: number; readonly url: string };
 
 /** Starts one of this folder's programs, which sends its port in its first message. */
 export async function startChild(file: string, args: readonly string[] = []): Promise<BenchChild> {

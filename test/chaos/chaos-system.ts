@@ -43,7 +43,7 @@ export type Needs = {
 };
 
 /** The code that starts a system and its processes, if it is another checkout's. */
-export type OtherCode = {
+type OtherCode = {
   readonly root: string;
   readonly startLocalSystem: typeof startLocalSystem;
   /** Programs to start instead of a service's, at first and again. */

@@ -135,7 +135,7 @@ async function judgeCounter(it: Case, { counts, polled }: Outcome): Promise<stri
   return counted >= least && counted <= most ? [] : [`${counted}, not from ${least} to ${most}`];
 }
 
-export type TopicEnds = { readonly requested: number; readonly completed: number };
+type TopicEnds = { readonly requested: number; readonly completed: number };
 
 /** How many records the topics of checks have ever had. */
 export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {

@@ -11,7 +11,7 @@ import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts
 import type { Prepared } from './prepare.ts';
 
 export const CHAIN_ID = 31_337;
-export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
+const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 /** The phrase of the accounts that every local chain funds; go-ethereum funds only the ninth, which deploys. */
 const PHRASE = 'test test test test test test test test test test test junk';
 const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';

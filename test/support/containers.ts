@@ -9,8 +9,8 @@ const INSIDE_PORT = 9092;
 const CONTROLLER_PORT = 9093;
 const REDIS_PORT = 6379;
 
-export type KafkaContainer = AsyncDisposable & { readonly brokers: string };
-export type RedisContainer = AsyncDisposable & {
+type KafkaContainer = AsyncDisposable & { readonly brokers: string };
+type RedisContainer = AsyncDisposable & {
   readonly url: string;
   readonly container: StartedTestContainer;
 };

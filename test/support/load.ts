@@ -28,7 +28,7 @@ const DRAIN_TIMEOUT_MS = 240_000;
 
 type Client = Pick<CheckClient, 'check' | 'poll'>;
 
-export type LoadOptions = {
+type LoadOptions = {
   readonly clients: readonly Client[];
   readonly chain: DemoChain;
   readonly ledger: Ledger;

@@ -8,8 +8,8 @@ import { makeMetrics as makeResultStoreMetrics } from '../../services/result-sto
 import { makeMetrics as makeWatcherMetrics } from '../../services/watcher/metrics.ts';
 import { makeMetrics as makeDispatcherMetrics } from '../../services/webhook-dispatcher/metrics.ts';
 
-export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
-export type KnownMetric = {
+type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
+type KnownMetric = {
   readonly name: string;
   readonly type: MetricType;
   /** The labels of the metric itself; every series also has `service`, and the scraper's `job` and `instance`. */

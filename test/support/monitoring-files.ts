@@ -8,7 +8,7 @@ export const RULES = join(DEPLOY, 'prometheus', 'rules');
 export const RULE_TESTS = join(DEPLOY, 'prometheus', 'tests');
 const DASHBOARDS = join(DEPLOY, 'grafana', 'dashboards');
 
-export type Rule = {
+type Rule = {
   readonly record?: string;
   readonly alert?: string;
   readonly expr: string;
@@ -29,9 +29,9 @@ export const loadRules = (): Rule[] =>
     (parse(text) as RuleFile).groups.flatMap(({ rules }) => [...rules]),
   );
 
-export type DashboardQuery = { readonly place: string; readonly expr: string };
+type DashboardQuery = { readonly place: string; readonly expr: string };
 type Link = { readonly title: string; readonly url: string };
-export type Dashboard = {
+type Dashboard = {
   readonly uid: string;
   readonly title: string;
   readonly links: readonly Link[];

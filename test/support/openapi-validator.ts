@@ -11,7 +11,7 @@ export type OpenApiDocument = {
 };
 
 /** A schema of the document as a validator, with resolved references. */
-export function validatorOf({ components }: Pick<OpenApiDocument, 'components'>, schema: unknown): z.ZodType {
+function validatorOf({ components }: Pick<OpenApiDocument, 'components'>, schema: unknown): z.ZodType {
   const inline = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value).replaceAll('#/components/schemas/', '#/$defs/'));
   const jsonSchema = { ...(inline(schema) as Json), $defs: inline(components.schemas) };

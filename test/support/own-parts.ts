@@ -10,9 +10,9 @@ import { startKafkaContainer, startRedisContainer, usesContainers } from './cont
  * Infrastructure that a run or a test does not share: in containers if these are requested, else as processes.
  */
 
-export type OwnKafka = AsyncDisposable & { readonly brokers: string };
+type OwnKafka = AsyncDisposable & { readonly brokers: string };
 
-export type OwnRedis = AsyncDisposable & {
+type OwnRedis = AsyncDisposable & {
   readonly url: string;
   /** Freezes it: it keeps its connections and answers nothing until it is thawed. */
   readonly freeze: () => Promise<void>;

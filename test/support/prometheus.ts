@@ -33,7 +33,7 @@ export async function promtool(
   return { exitCode, output: tool.stdout() + tool.stderr() };
 }
 
-export type Target = { readonly service: string /** `host:port` */; readonly address: string };
+type Target = { readonly service: string /** `host:port` */; readonly address: string };
 export type Sample = { readonly metric: Readonly<Record<string, string>>; readonly value: [number, string] };
 export type Alert = {
   readonly labels: Readonly<Record<string, string>>;

@@ -1,9 +1,9 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
 /** One series of a query. */
-export type Selector = { readonly name: string; readonly labels: readonly string[]; readonly text: string };
+type Selector = { readonly name: string; readonly labels: readonly string[]; readonly text: string };
 
-export type ParsedQuery = {
+type ParsedQuery = {
   readonly selectors: readonly Selector[];
   /** Labels by which the query groups, joins or aggregates. */
   readonly groupings: readonly string[];

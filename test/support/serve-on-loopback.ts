@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type LoopbackServer = AsyncDisposable & {
+type LoopbackServer = AsyncDisposable & {
   /** `http://host:port`, without a path. */
   readonly url: string;
 };

@@ -8,7 +8,7 @@ import type { Certificates } from './make-certificates.ts';
 import { spawnProgram } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-export type Login = { readonly username: string; readonly password: string };
+type Login = { readonly username: string; readonly password: string };
 
 const PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required';
 const SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';

@@ -5,7 +5,7 @@ import { openViews } from '#shared/views/open-views.ts';
 import { type Rebuild, type RebuildCounts, rebuildViews } from '#shared/views/rebuild-views.ts';
 import { connectTestKafka, connectTestRedis, testConfig } from './connections.ts';
 
-export type TestStores = {
+type TestStores = {
   readonly connection: RedisConnection;
   readonly redis: RedisConnection['redis'];
   readonly kafka: KafkaConnection;

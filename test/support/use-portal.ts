@@ -5,7 +5,7 @@ import type { RunningSystem } from './running-system.ts';
 import { sharedSystem } from './shared-system.ts';
 import type { PortalClient } from './start-portal.ts';
 
-export type UsedPortal = {
+type UsedPortal = {
   readonly system: RunningSystem;
   /** A person with a browser profile of their own, who is not signed in. */
   readonly open: (options?: Parameters<TestBrowser['open']>[1]) => Promise<Visitor>;

@@ -16,7 +16,7 @@ const SETTINGS = {
 } as const;
 
 /** The checked-in artefact of one contract: its interface and its creation code. */
-export type Artifact = { readonly abi: readonly unknown[]; readonly bytecode: string };
+type Artifact = { readonly abi: readonly unknown[]; readonly bytecode: string };
 
 /**
  * Compiles the demo tokens with the OpenZeppelin sources that are installed.

@@ -13,7 +13,7 @@ export const ACTOR = 'operator';
 /** Whether the operator confirms that the owner of the account is known. */
 export type Vouch = { readonly vouch: boolean };
 
-export type CreateApp = Vouch & {
+type CreateApp = Vouch & {
   readonly email: string;
   readonly name: string;
   readonly tier?: Tier;
@@ -127,7 +127,7 @@ export async function resealSecrets({ apps, clientApps, accounts, twoFactor }: O
   return { count };
 }
 
-export type TierFigures = {
+type TierFigures = {
   readonly rps?: number;
   readonly month?: number;
   readonly apps?: number;

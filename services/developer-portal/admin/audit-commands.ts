@@ -7,7 +7,7 @@ import { figureUpTo, instant } from './parse-figures.ts';
 /** Runs a subcommand's work on an open system; its value is printed. */
 type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
 
-export type AuditFilters = {
+type AuditFilters = {
   readonly account?: string;
   readonly app?: string;
   readonly action?: string;
@@ -20,7 +20,7 @@ export type AuditFilters = {
 const LISTED_COUNT = 50;
 
 /** The newest audit entries that meet all filters; the value of `--json`. */
-export async function listAudit({ auditTrail }: Pick<OpenSystem, 'auditTrail'>, filters: AuditFilters) {
+async function listAudit({ auditTrail }: Pick<OpenSystem, 'auditTrail'>, filters: AuditFilters) {
   const { account, app, action, since, until, limit } = filters;
   const { entries } = await auditTrail.page({
     accountId: account?.includes('@') ? accountIdOf(account) : account,

@@ -1,7 +1,7 @@
 import type { LocalSystem } from './local-system.ts';
 
 /** The state of an RPC endpoint in one evaluator. */
-export type EndpointState = {
+type EndpointState = {
   readonly pid: number;
   readonly chainId: number;
   /** Index in the chain file, from 0. */

@@ -17,7 +17,7 @@ const PAGE_COUNT_MAX = 200;
 const FAULTS_MAX = 20;
 
 /** By id, without the rules themselves. */
-export async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
+async function listRuleSets({ apps, ruleSets }: OpenSystem, clientId: string) {
   await apps.read(clientId);
   const all: RuleSet[] = [];
   for (let hasMore = true; hasMore; ) {
@@ -44,7 +44,7 @@ async function showRuleSet({ apps, ruleSets }: OpenSystem, clientId: string, id:
 }
 
 /** Stores the content of a JSON file, as `PUT /access-control/rule-sets/{id}` takes it. @throws ServiceError `usage-invalid` */
-export async function putRuleSet(system: OpenSystem, clientId: string, id: string, file: string) {
+async function putRuleSet(system: OpenSystem, clientId: string, id: string, file: string) {
   if (!RULE_SET_ID.test(id))
     throw new ServiceError('usage-invalid', `the id of a rule set must match ${RULE_SET_ID.source}`);
   const { write, isEnterprise } = await writeOf(system, clientId, id);
@@ -52,7 +52,7 @@ export async function putRuleSet(system: OpenSystem, clientId: string, id: strin
   return { ...presentRuleSet(ruleSet), created: isNew };
 }
 
-export async function deleteRuleSet(system: OpenSystem, clientId: string, id: string) {
+async function deleteRuleSet(system: OpenSystem, clientId: string, id: string) {
   const { write } = await writeOf(system, clientId, id);
   await system.ruleSetWrites.remove(write);
   return { ruleSetId: id, deleted: true };

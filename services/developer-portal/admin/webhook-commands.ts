@@ -29,7 +29,7 @@ async function listWebhooks(
 const resendWebhook = ({ resends }: OpenSystem, requestId: string) => resends.resend(requestId);
 
 /** Sends all webhooks again that were exhausted or stopped at `sinceMs` or later. */
-export async function resendFailed({ resends, clientApps }: OpenSystem, clientId: string, sinceMs: number) {
+async function resendFailed({ resends, clientApps }: OpenSystem, clientId: string, sinceMs: number) {
   await requireApp(clientApps, clientId);
   return resends.resendFailed(clientId, sinceMs);
 }

@@ -6,7 +6,7 @@ type Delivered = {
 };
 
 /** The steps of a check in order, each with the time from the acceptance until it was reached, in ms. */
-export type CheckStep = {
+type CheckStep = {
   readonly name: 'accepted' | 'started' | 'evaluated' | 'stored' | 'delivered';
   readonly afterMs: number;
 };

@@ -6,7 +6,7 @@ import {
   STATUSES,
 } from '#shared/contracts/day-figures.ts';
 
-export type DaySummary = Readonly<
+type DaySummary = Readonly<
   Record<
     | (typeof MODES)[number]
     | (typeof STATUSES)[number]

@@ -36,7 +36,7 @@ export type ChainOptions = {
   readonly redisNowMs: () => number;
 };
 
-export type Chain = AsyncDisposable & { readonly read: ReadChain } & FollowableChain;
+type Chain = AsyncDisposable & { readonly read: ReadChain } & FollowableChain;
 
 /** Builds the parts of one chain. It does not wait for any endpoint: probes and reads discover which ones answer. */
 export function connectChain(settings: ChainSettings, options: ChainOptions): Chain {

@@ -41,7 +41,7 @@ export type ChainReadContext = {
   readonly signal: AbortSignal;
 };
 
-export type ChainReaderOptions = {
+type ChainReaderOptions = {
   readonly heads: Pick<Heads, 'read'>;
   readonly pastBlocks: Pick<PastBlocks, 'read'>;
   readonly queue: ReadQueue;

@@ -71,7 +71,7 @@ export function composeResult(
 export type Outcome = Pick<CheckResult, 'status' | 'roles' | 'errors'>;
 
 /** Composes the members about the rules, for the result of a check or of an entry of a batch. */
-export function outcomeOf(
+function outcomeOf(
   { rules, onUndetermined }: Pick<CheckRequested, 'rules' | 'onUndetermined'>,
   verdicts: readonly Verdict[],
 ): Outcome {

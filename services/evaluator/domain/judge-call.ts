@@ -8,7 +8,7 @@ import { type FailedReading, failed } from './read.ts';
 
 type CallNeeds = Extract<RuleNeeds, { kind: 'call' }>;
 
-export type CallVerdict = {
+type CallVerdict = {
   readonly outcome: Outcome;
   /** Why it is undetermined. */
   readonly fault?: FailedReading | undefined;

@@ -7,7 +7,7 @@ const count = (outcomes: readonly Outcome[], wanted: Outcome): number =>
   outcomes.reduce((sum, outcome) => (outcome === wanted ? sum + 1 : sum), 0);
 
 /** Granted if at least `min` are; denied if too few could be, however the undetermined ones turn out. */
-export function atLeast(min: number, outcomes: readonly Outcome[]): Outcome {
+function atLeast(min: number, outcomes: readonly Outcome[]): Outcome {
   const granted = count(outcomes, 'granted');
   if (granted >= min) return 'granted';
   return granted + count(outcomes, 'undetermined') < min ? 'denied' : 'undetermined';

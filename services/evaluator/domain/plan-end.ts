@@ -3,7 +3,7 @@ const SYNC_MARGIN_MS = 1_000;
 /** …or the span divided by this number, if that is shorter. */
 const SYNC_MARGIN_PART = 5;
 
-export type Span = {
+type Span = {
   readonly acceptedAtMs: number;
   /** Absent for an asynchronous check. */
   readonly deadlineAtMs?: number;

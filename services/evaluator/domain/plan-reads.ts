@@ -13,8 +13,6 @@ import type { Read } from './read.ts';
 import { ReadCollector, type ReadSource } from './read-collector.ts';
 import { isTokenAmount, TokenRange } from './token-amount.ts';
 
-export type { PlanFault };
-
 /** The holding of a wallet: an account's in full, the delegated part of a vault's. */
 export type Holding = { readonly balance: Read; readonly delegations?: Delegations };
 
@@ -61,7 +59,7 @@ export type ReadPlan = {
   readonly needs: readonly RuleNeeds[];
 };
 
-export type PlanOptions = {
+type PlanOptions = {
   /** Most reads that the wallets of one person may add. */
   readonly readsMax?: number;
   /** The delegation registry of a chain, in lower case. */
@@ -69,7 +67,7 @@ export type PlanOptions = {
 };
 
 /** Plans the reads of a person's wallets; says why they must not be judged, if so. */
-export type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
+type PlanWallets = (group: WalletGroup) => ReadPlan | PlanFault;
 
 /**
  * Plans the reads of a check: the reads of all rules, those inside of composed rules too, each read once.

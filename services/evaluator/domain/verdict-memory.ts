@@ -8,7 +8,7 @@ const SLOTS = 2 ** 18;
 const TAG_BITS = 31;
 
 /** How a verdict compares with the previous verdict on the same question. */
-export type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
+type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
 
 /**
  * Remembers the last verdict on each question (wallets, rule, block), so that flips can be counted.

@@ -4,7 +4,7 @@ export const RESULTS_MAX = 10_000;
 const DIGITS = /^[0-9]{1,9}$/;
 
 /** Which results are requested: `limit` entries from the entry `from` on. */
-export type Range = { readonly from: number; readonly limit: number };
+type Range = { readonly from: number; readonly limit: number };
 
 /**
  * The range of a request for results, by its query.

@@ -26,7 +26,7 @@ const PART_TIMEOUT_MS_MIN = 1_000;
 /** Parts of a batch that wait for the broker at once, of up to 2 MiB each. */
 const PARTS_IN_FLIGHT_MAX = 4;
 
-export type Dependencies = {
+type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
   readonly slots: LeasedSlots;

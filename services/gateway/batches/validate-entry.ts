@@ -6,7 +6,7 @@ import { ACCOUNTS_MAX, VAULTS_MAX } from '../api.ts';
 
 const MEMBERS: ReadonlySet<string> = new Set(['account', 'accounts', 'vaults', 'ref']);
 
-export type ValidatedEntry =
+type ValidatedEntry =
   | { readonly ok: true; readonly entry: BatchEntry }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 

@@ -1,5 +1,5 @@
 /** The data of an operation that a sample needs. */
-export type SampleRequest = {
+type SampleRequest = {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;

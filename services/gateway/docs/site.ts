@@ -12,9 +12,9 @@ export const DOCS_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /** A document of the site: the answer to a GET of its path. */
-export type SiteFile = { readonly contentType: string; readonly body: string };
+type SiteFile = { readonly contentType: string; readonly body: string };
 
-export type SiteOptions = {
+type SiteOptions = {
   readonly document: OpenApi;
   /** Where clients reach the gateway, without a slash at its end; empty if only the reader's browser knows. */
   readonly baseUrl: string;

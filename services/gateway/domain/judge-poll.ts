@@ -7,7 +7,7 @@ export type Retention = { readonly interactive: number; readonly bulk: number; r
  *   issued ──(retention)──► expired ──(as long again)──► forgotten
  *   202                     410                          404
  */
-export type PollState = 'pending' | 'expired' | 'forgotten';
+type PollState = 'pending' | 'expired' | 'forgotten';
 
 /**
  * The state of a check without a stored result, by the age of its id alone: acceptance stores nothing else.

@@ -2,7 +2,7 @@ const LINE_FEED = 0x0a;
 /** Pieces of an unfinished line that are kept apart; more are joined, because each costs more memory than its bytes. */
 const PIECES_MAX = 64;
 
-export type LineSplitter = {
+type LineSplitter = {
   /** The lines that this chunk finishes, without their line feeds. */
   readonly push: (chunk: Buffer) => Generator<Buffer, void>;
   /** The last line, if the text did not end with a line feed. */

@@ -42,7 +42,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   '/massRevocation/atLeast': 'must be a whole number of at least 1',
 };
 
-export type WatchValidation =
+type WatchValidation =
   | { readonly ok: true; readonly settings: WatchSettings }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 

@@ -246,7 +246,7 @@ function withEvent(before: WatchMember, after: WatchMember, cause: EventCause): 
   };
 }
 
-export const isHeld = (withheld: MemberRole['withheld']): boolean =>
+const isHeld = (withheld: MemberRole['withheld']): boolean =>
   withheld !== undefined && withheld.sweep === undefined;
 
 const isOfAccounts = ({ accounts }: MemberCheck, member: WatchMember): boolean => {
@@ -260,5 +260,5 @@ const isRead = ({ unreadSince, awaitedBlocks }: WatchMember): boolean =>
 
 const withoutUnread = ({ unreadSince: _, awaitedBlocks: __, ...member }: WatchMember): WatchMember => member;
 
-export const accountsOf = ({ account, accounts }: Pick<WatchMember, 'account' | 'accounts'>): string[] =>
+const accountsOf = ({ account, accounts }: Pick<WatchMember, 'account' | 'accounts'>): string[] =>
   (accounts ?? [account]).map((each) => each.toLowerCase());

@@ -22,7 +22,7 @@ class ConnectError extends Error {
 }
 
 /** All addresses of a name, in text form. Rejects with a `dns` error. */
-export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
+type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 type Options = {
   readonly allowed: readonly Cidr[];

@@ -11,7 +11,7 @@ const KEEP_MS = 30_000;
 /** Reads of a document that changes while it is read. */
 const READS_MAX = 5;
 
-export type Signers = {
+type Signers = {
   /**
    * The signers of a client app, newest secret first, at least one: an unsigned webhook is never sent. Expired secrets
    * are not opened, because their key may be gone.

@@ -17,9 +17,9 @@ const BUCKET_COUNT = 6;
 type Bucket = { readonly step: number; attempts: number; failures: number };
 
 /** Permission for one attempt. A half-open breaker admits one probe, whose result closes or opens it. */
-export type Admission = 'attempt' | 'probe';
+type Admission = 'attempt' | 'probe';
 
-export type Breaker = {
+type Breaker = {
   /** Permission for an attempt, or `undefined`: no attempt now. */
   readonly admit: (nowMs: number) => Admission | undefined;
   /** Records the result of an admitted attempt; `failed` is undefined if the receiver was not reached. */

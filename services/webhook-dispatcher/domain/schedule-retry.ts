@@ -42,7 +42,7 @@ type Clock = {
   readonly scale: number;
 };
 
-export type Retry = { readonly tier: RetryTier; readonly dueAtMs: number };
+type Retry = { readonly tier: RetryTier; readonly dueAtMs: number };
 
 /** Whether a delivery is too old to be attempted again. */
 export const isGivenUp = ({ nowMs, startedAtMs, scale }: Omit<Clock, 'jitter'>): boolean =>

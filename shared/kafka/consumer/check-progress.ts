@@ -28,7 +28,7 @@ type Dependencies = {
   readonly log: Logger;
 };
 
-export type ProgressCheck = AsyncDisposable & {
+type ProgressCheck = AsyncDisposable & {
   /** True while the consumer moves, has nothing to do, or waits for a dependency that is away; otherwise the fault. */
   readonly isWell: () => true | string;
 };

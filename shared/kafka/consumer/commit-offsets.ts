@@ -8,7 +8,7 @@ const COMMIT_INTERVAL_MS = 200;
 const READ_COMMITTED_MS_MAX = 5_000;
 
 /** By `topic/partition`. */
-export type Windows<M> = ReadonlyMap<string, PartitionWindow<M>>;
+type Windows<M> = ReadonlyMap<string, PartitionWindow<M>>;
 
 /**
  * The windows of a new assignment. A partition that stays with its member keeps its window.

@@ -15,7 +15,7 @@ export type WorkSlot = {
   readonly release: () => void;
 };
 
-export type WorkSlotBounds = {
+type WorkSlotBounds = {
   /** Records that run at once, over all partitions. */
   readonly runningMax: number;
   /** Records that wait for something outside of the process, in addition to the running ones. */

@@ -19,7 +19,7 @@ export type FetchResponse = {
 };
 
 /** Decodes records that this decoder does not know, from the four bytes of their size on. */
-export type DecodeOther = (sizeAndRecords: Buffer) => Promise<readonly KafkaMessage[]>;
+type DecodeOther = (sizeAndRecords: Buffer) => Promise<readonly KafkaMessage[]>;
 
 const RECORD_BATCH_MAGIC = 2;
 /** The bytes of a record batch before its first record, and those in front of its length. */

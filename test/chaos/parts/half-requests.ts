@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** A request whose body never arrives. */
-export type HalfRequest = {
+type HalfRequest = {
   readonly url: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

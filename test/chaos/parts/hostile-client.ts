@@ -23,7 +23,7 @@ const HANGING_ORIGINS = 300;
 const CHECKS_PER_SECOND = 50;
 
 /** Counts of a hostile client's successes. */
-export type Attack = {
+type Attack = {
   readonly counts: () => { readonly keysUsed: number; readonly appsMade: number; readonly hanging: number };
   readonly end: () => Promise<void>;
 };

@@ -3,7 +3,7 @@ import { demoRules, type SentRule } from '../../support/demo-rules.ts';
 import type { Attempt } from '../../support/ledger.ts';
 import type { Scene } from '../fault.ts';
 
-export type Probe = {
+type Probe = {
   readonly attempts: readonly Attempt[];
   /** Returns when every probe has its answer. */
   readonly stop: () => Promise<void>;

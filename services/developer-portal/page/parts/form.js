@@ -21,7 +21,7 @@ export function Form({ form, submit, tone = '', children, onCancel, cancel = 'Ca
 }
 
 /** The fault of a form as a whole; a fault of one field is shown beside that field. */
-export function FormError({ form: { error, faults, isUncertain } }) {
+function FormError({ form: { error, faults, isUncertain } }) {
   if (!error) return null;
   const known = Object.keys(faults).filter((pointer) => pointer !== '');
   if (known.length > 0 && error.status === 422) return null;

@@ -8,7 +8,7 @@ import type { FailureKind } from '../rpc/rpc-failure.ts';
 import type { Batch, Entry } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
 
-export type BatchReaderOptions = {
+type BatchReaderOptions = {
   /** Usable endpoints for a block, best first. */
   readonly candidates: (block: Block) => readonly Endpoint[];
   readonly quorum: number;

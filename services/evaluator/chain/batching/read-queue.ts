@@ -33,7 +33,7 @@ const ANSWERS_PER_BLOCK_MAX = 20_000;
 /** Answers the entries of a batch by setting their observations; entries that it leaves open are queued again. */
 export type PerformBatch = (batch: Batch) => Promise<void>;
 
-export type ReadQueueOptions = {
+type ReadQueueOptions = {
   readonly perform: PerformBatch;
   /** Reads that one call may carry at present. */
   readonly batchMax: () => number;
@@ -46,7 +46,7 @@ export type ReadQueueOptions = {
   readonly onSaved: (reason: 'dedupe' | 'cache') => void;
 };
 
-export type ReadContext = {
+type ReadContext = {
   readonly lane: ReadLane;
   readonly clientId: string;
   readonly traceparent?: string;

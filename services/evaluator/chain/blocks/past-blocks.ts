@@ -12,7 +12,7 @@ const BLOCKS_MAX = 100;
 /** Every node keeps the state of this many blocks: a node that lacks a newer block is behind, and will get it. */
 const STATES_KEPT = 128;
 
-export type PastBlockRequest = {
+type PastBlockRequest = {
   readonly number: number;
   /** Blocks of this number that the check could not read at. */
   readonly gone: readonly Block[];

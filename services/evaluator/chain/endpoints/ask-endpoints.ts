@@ -28,7 +28,7 @@ export type Question<T> = {
   readonly signal: AbortSignal;
 };
 
-export type Answers<T> = {
+type Answers<T> = {
   /** In order of arrival; empty if every endpoint failed. */
   readonly answers: readonly T[];
   /** The last failure seen; without one, why fewer than the quorum have answered. */

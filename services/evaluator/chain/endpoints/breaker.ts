@@ -9,7 +9,7 @@
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-export type BreakerSettings = {
+type BreakerSettings = {
   /** Consecutive strikes that open it. */
   readonly strikesMax: number;
   readonly openMsMin: number;

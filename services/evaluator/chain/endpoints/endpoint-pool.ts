@@ -27,7 +27,7 @@ const REPORT_MS_MIN = 10_000;
 /** Weight of a recent failure when endpoints are ordered. */
 const STRIKE_WEIGHT = 4;
 
-export type EndpointPoolOptions = {
+type EndpointPoolOptions = {
   readonly endpoints: readonly Endpoint[];
   /** @throws RpcFailure */
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;

@@ -44,11 +44,11 @@ const RATE_LIMITED_MS = 30_000;
 /** Failures that are not evidence about the endpoint. */
 const NO_REASONS: ReadonlySet<FailureKind> = new Set(['breaker-open', 'over-rate', 'abandoned']);
 
-export type EndpointObserver = {
+type EndpointObserver = {
   readonly onCall: (endpoint: string, result: string, durationMs: number) => void;
 };
 
-export type EndpointOptions = {
+type EndpointOptions = {
   /** Its position in the chain file: the only name that leaves the process. */
   readonly name: string;
   readonly rpc: Rpc;

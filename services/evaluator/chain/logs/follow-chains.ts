@@ -21,7 +21,7 @@ export type FollowableChain = Pick<FollowerOptions, 'blockTimeMs' | 'logs'> & {
   readonly readHead: (blockTag: BlockTag, signal: AbortSignal) => Promise<Block>;
 };
 
-export type FollowingOptions = {
+type FollowingOptions = {
   readonly chains: ReadonlyMap<number, FollowableChain>;
   readonly positions: LogPositions;
   /** The followed contracts of a chain, in lower case. */

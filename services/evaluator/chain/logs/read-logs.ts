@@ -40,7 +40,7 @@ class TooManyLogs extends RpcFailure {
   }
 }
 
-export type LogReaderOptions = {
+type LogReaderOptions = {
   readonly pool: Pick<
     EndpointPool,
     'candidatesAside' | 'capabilitiesOf' | 'readyInMs' | 'verifyAlive' | 'whyNoCandidate'

@@ -18,7 +18,7 @@ const NOTHING: Reading = Object.freeze({ ok: true, value: 0n });
 
 /** An unused address: no key or deployment for it is known, so no code can be deployed there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
-export type ReaderOptions = {
+type ReaderOptions = {
   readonly pin: 'hash' | 'number';
   readonly source: BlockSource;
   /** Gas for each call of a contract. */

@@ -10,7 +10,7 @@ const CALLS_MAX = 32;
 const mayBeBatchFault = (kind: FailureKind): boolean =>
   mayBeContractFault(kind) || kind === 'too-large' || kind === 'rpc-error';
 
-export type ReadSome = (reads: readonly Read[], endpoint: Callable) => Promise<BatchReadings>;
+type ReadSome = (reads: readonly Read[], endpoint: Callable) => Promise<BatchReadings>;
 
 type Options = {
   readonly endpoint: Pick<Endpoint, 'use' | 'limit' | 'addStrikes' | 'breakerState'>;

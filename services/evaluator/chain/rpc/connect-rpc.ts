@@ -27,7 +27,7 @@ export type Rpc = AsyncDisposable & {
   callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]>;
 };
 
-export type RpcSettings = {
+type RpcSettings = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Time limit of one attempt, connecting and reading included. */

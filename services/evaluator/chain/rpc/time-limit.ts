@@ -1,4 +1,4 @@
-export type TimeLimit = {
+type TimeLimit = {
   /** Aborted at the end of the time, or with the outer signal. */
   readonly signal: AbortSignal;
   readonly isTimeout: () => boolean;
