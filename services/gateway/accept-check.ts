@@ -124,9 +124,13 @@ async function answerEarlier(
 /** A lane with too much lag takes no more checks; the other lane is not affected. */
 const overloadOf = ({ isOverloaded }: Dependencies, check: ValidCheck): Problem | undefined =>
   isOverloaded(laneOf(check))
-    ? new Problem('overloaded', 'Too many checks are waiting for evaluation; retry after Retry-After.', {
-        headers: retryAfter(5_000),
-      })
+    ? new Problem(
+        'overloaded',
+        'Too many checks are waiting for evaluation; retry after the seconds in Retry-After.',
+        {
+          headers: retryAfter(5_000),
+        },
+      )
     : undefined;
 
 function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {

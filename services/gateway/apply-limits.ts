@@ -48,7 +48,7 @@ const violated = (policy: Bucket | 'per-month') => ({ 'violated-policies': [poli
 const rateLimited = ({ second }: Admission, bucket: Bucket): Problem =>
   new Problem(
     'rate-limited',
-    `This client app may send at most ${second.limit} requests in any second; retry after Retry-After.`,
+    `This client app may send at most ${second.limit} requests in any second; retry after the seconds in Retry-After.`,
     {
       members: violated(bucket),
       headers: retryAfter(second.resetMs),

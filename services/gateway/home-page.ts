@@ -3,7 +3,7 @@ export const HOME_PAGE = [
   '<!doctype html><html lang="en"><head><meta charset="utf-8">',
   '<meta name="viewport" content="width=device-width, initial-scale=1">',
   '<title>Rolecall</title><link rel="stylesheet" href="docs/assets/docs.css"></head><body><main><h1>Rolecall</h1>',
-  '<p>Which of these roles does this wallet hold the tokens for? POST a wallet and rules to',
+  '<p>Given a wallet and a list of token rules, which roles does it have? POST a wallet and rules to',
   '<code>/access-control/check-roles</code>, with your key in <code>x-api-key</code>.</p><ul>',
   '<li><a href="docs">docs</a>: how to use it, with samples</li>',
   '<li><a href="openapi.json">openapi.json</a>: every operation as OpenAPI 3.1, for tools</li>',

@@ -196,7 +196,7 @@ export function makeOpenApi(publicBaseUrl: string) {
       info: {
         title: 'Rolecall',
         version: '1.0.0',
-        description: 'Which of these roles does this wallet hold the tokens for?',
+        description: 'Given a wallet and a list of token rules, which roles does it have?',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicBaseUrl === '' ? '/' : publicBaseUrl }],

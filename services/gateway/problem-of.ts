@@ -28,13 +28,13 @@ export function problemOf(error: unknown): Problem {
     case 'view-rebuilding':
       return dependencyUnavailable('A part of the service is not available; nothing was accepted.');
     case 'broker-unavailable':
-      return dependencyUnavailable('The request could not be written down; it was not accepted.');
+      return dependencyUnavailable('The request could not be stored; it was not accepted.');
     case 'publish-unknown':
       return dependencyUnavailable(
         'It is not known whether the request was accepted; send it again, a check with its Idempotency-Key.',
       );
     case 'overloaded':
-      return new Problem('overloaded', `${sentenceOf(error)} Retry after Retry-After.`, {
+      return new Problem('overloaded', `${sentenceOf(error)} Retry after the seconds in Retry-After.`, {
         headers: retryAfter(1_000),
       });
     default:

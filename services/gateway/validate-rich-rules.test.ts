@@ -19,7 +19,7 @@ const AT_LEAST = { type: 'AT_LEAST', roleId: 'r', atLeast: 1, rules: [LEAF, ERC2
 const check = (changes: object) => ({ account: ACCOUNT, rules: [{ ...LEAF, roleId: 'r' }], ...changes });
 const withRule = (rule: unknown) => check({ rules: [rule] });
 const wallets = (changes: object) => ({ rules: [{ ...LEAF, roleId: 'r' }], ...changes });
-/** Composed rules inside of one another, and a simple one inside of the innermost. */
+/** Nested composed rules, with a simple rule inside the innermost. */
 const nested = (depth: number): object =>
   depth === 0 ? LEAF : { type: depth % 2 ? 'ANY' : 'NONE', rules: [nested(depth - 1)] };
 const addresses = (count: number) =>

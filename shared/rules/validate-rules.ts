@@ -3,7 +3,7 @@ import { ComposedRuleType } from '#shared/contracts/rule.ts';
 import { RULE_MEMBERS } from './rule-body.ts';
 import { validateRule } from './validate-rule.ts';
 
-/** Composed rules inside of one another; the simple rules inside of the innermost are not counted. */
+/** Depth of nested composed rules; the simple rules inside the innermost are not counted. */
 const COMPOSED_DEPTH_MAX = 4;
 
 export type Members = Readonly<Record<string, unknown>>;

@@ -44,7 +44,7 @@ const waitForJson = (isMeant: (check: Record<string, unknown>) => boolean) =>
 const waitForAddress = (isMeant: (hash: string) => boolean) =>
   waitUntil('the address to follow', async () => isMeant(new URL(dev.page.url()).hash));
 
-test('the form and the JSON of a check follow each other, and each shows the faults of both', async () => {
+test('the form and the JSON of a check stay in sync, and each shows the faults of both', async () => {
   const { page, visit } = dev;
   await visit(`${app.path}/try`);
   await page.getByLabel('API key').fill(app.apiKey);
@@ -99,7 +99,7 @@ test('a check is kept in the address without the key, and a reload and the share
   await waitForJson(({ accounts }) => Array.isArray(accounts) && accounts.length === 2);
   expect(await page.getByLabel('Other addresses').inputValue()).toBe(holder);
   await page.getByLabel('Role id').fill(app.apiKey);
-  await page.getByText('It is too long, or holds a key').waitFor();
+  await page.getByText('It is too long or contains a key').waitFor();
   expect(page.url()).toBe(shared);
 });
 
@@ -193,7 +193,7 @@ test('usage is shown by hour and by key, and tells whose fault an undetermined r
   await waitUntil('the check', async () => (await clientOf(app).check(check)).status === 200);
   await waitUntil('the check to be counted', async () => {
     await visit(`${app.path}?chart=causes&range=hours`);
-    return (await page.getByText(/[1-9] because of the rule, 0 of an endpoint/).count()) === 1;
+    return (await page.getByText(/[1-9] because of the rule, 0 because of an endpoint/).count()) === 1;
   });
   await page.getByText('Show the figures').click();
   await page.getByRole('columnheader', { name: 'Because of the rule' }).waitFor();

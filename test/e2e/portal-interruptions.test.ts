@@ -42,7 +42,7 @@ test('a double click, or a connection that is lost after the write, creates the 
   await page.getByRole('button', { name: 'Create app' }).click();
   await page.getByLabel('Name').fill('Lost and found');
   await page.getByRole('dialog').getByRole('button', { name: 'Create app' }).click();
-  await page.getByRole('alert').getByText('it never happens twice').waitFor();
+  await page.getByRole('alert').getByText('it is done only once').waitFor();
   await page.getByRole('button', { name: 'Try again' }).click();
   const app = await readMadeApp(page);
   expect(app.apiKey).toMatch(/^rck_live_/);

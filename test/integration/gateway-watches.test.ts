@@ -89,7 +89,7 @@ test('a change of members while another one of the app runs is 503 with the reas
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   expect(await refused.json()).toMatchObject({
     code: 'overloaded',
-    detail: 'Another request changes the members of this client app. Retry after Retry-After.',
+    detail: 'Another request changes the members of this client app. Retry after the seconds in Retry-After.',
   });
   await unlock(app.document.clientId, 'another');
   expect((await add()).status).toBe(200);

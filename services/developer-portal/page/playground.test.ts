@@ -80,7 +80,7 @@ test.each([
   ['{} {}', 'Line 1, column 4: expected nothing more.'],
   ['{"a": 01}', 'Line 1, column 8: expected a comma or the closing bracket.'],
   ['["\n"]', 'Line 1, column 2: expected a value or ].'],
-  ['['.repeat(33), 'Line 1, column 33: at most 32 brackets inside of one another.'],
+  ['['.repeat(33), 'Line 1, column 33: at most 32 nested brackets.'],
 ])('the first fault of %j is reported by its line', (text, words) => {
   expect(parseJson(text).fault?.text).toBe(words);
   if (!text.startsWith('[[')) expect(() => JSON.parse(text)).toThrow();

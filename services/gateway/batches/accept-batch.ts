@@ -76,9 +76,13 @@ export function makeAcceptBatch(deps: Dependencies) {
 
 const overloadOf = ({ isOverloaded }: Dependencies): Problem | undefined =>
   isOverloaded('batch')
-    ? new Problem('overloaded', 'Too many batches are waiting for evaluation; retry after Retry-After.', {
-        headers: retryAfter(5_000),
-      })
+    ? new Problem(
+        'overloaded',
+        'Too many batches are waiting for evaluation; retry after the seconds in Retry-After.',
+        {
+          headers: retryAfter(5_000),
+        },
+      )
     : undefined;
 
 const collectorFor = (app: AppAccess, { rules }: Dependencies, idempotencyKey: string | undefined) =>

@@ -142,7 +142,7 @@ const summary = (): string =>
   [
     '# Rolecall',
     '',
-    '> Which of these roles does this wallet hold the tokens for? An HTTP API for token gating: checks, batches, watches, webhooks.',
+    '> Given a wallet and a list of token rules, which roles does it have? An HTTP API for token gating: checks, batches, watches, webhooks.',
     '',
     '## Docs',
     '',

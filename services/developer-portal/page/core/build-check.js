@@ -2,7 +2,7 @@ import { FIELDS, isComposed } from './rule-types.js';
 
 /** Most rules that the form offers, those inside of composed rules counted; the API takes more. */
 export const RULES_MAX = 20;
-/** Composed rules inside of one another. */
+/** Depth of nested composed rules. */
 export const DEPTH_MAX = 4;
 
 /**

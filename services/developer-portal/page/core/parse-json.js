@@ -1,4 +1,4 @@
-/** Arrays and objects inside of one another; a check has far fewer. */
+/** Nested arrays and objects; a check has far fewer. */
 const DEPTH_MAX = 32;
 const SPACE = /[ \t\r\n]*/y;
 const TOKEN =
@@ -107,7 +107,7 @@ function takeValue(walk, token, line) {
     walk.wanted = walk.stack.length > 0 ? 'next' : 'end';
     return undefined;
   }
-  if (walk.stack.length === DEPTH_MAX) return `at most ${DEPTH_MAX} brackets inside of one another`;
+  if (walk.stack.length === DEPTH_MAX) return `at most ${DEPTH_MAX} nested brackets`;
   walk.stack.push({ closing: token === '{' ? '}' : ']', pointer: walk.pointer, count: 0 });
   walk.wanted = token === '{' ? 'first name' : 'first value';
   return undefined;

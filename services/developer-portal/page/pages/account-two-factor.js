@@ -30,7 +30,7 @@ export function TwoFactor() {
   return html`<${Card} title="Two-factor authentication" aside=${html`<${Badge} tone=${twoFactor ? 'good' : 'quiet'}>${twoFactor ? 'On' : 'Off'}<//>`}>
     ${
       twoFactor
-        ? html`<p class="prose">Signing in needs a code of your authenticator app, since ${formatDate(twoFactor.enabledAt)}.</p>
+        ? html`<p class="prose">Since ${formatDate(twoFactor.enabledAt)}, signing in requires a code from your authenticator app.</p>
           <p class=${twoFactor.recoveryCodesLeft <= FEW_CODES ? 'notice warn' : 'sub'}>${formatPlural(twoFactor.recoveryCodesLeft, 'recovery code')} left.</p>
           <div class="actions"><button type="button" onClick=${() => setOpen('renew')}>New recovery codes…</button>
             <button type="button" class="danger-quiet" onClick=${() => setOpen('off')}>Turn off…</button></div>`
@@ -84,7 +84,7 @@ const QrCode = ({
 </svg>`;
 
 const RecoveryCodes = ({ codes, onDone }) => html`<${Dialog} key="codes" title="Your recovery codes">
-  <p class="prose codes-note">Each of them signs you in once, when you do not have your authenticator app.</p>
+  <p class="prose codes-note">Each code works once, to sign in without your authenticator app.</p>
   <${SecretsShown} secrets=${[['Recovery codes', codes.join('\n')]]} onDone=${onDone} />
 <//>`;
 
@@ -97,7 +97,7 @@ function Renew({ onClose, onDone }) {
   if (codes) return html`<${RecoveryCodes} codes=${codes} onDone=${onDone} />`;
   return html`<${Dialog} key="ask" title="Make new recovery codes?" onClose=${onClose}>
     <${Form} form=${form} submit="Make codes" onCancel=${onClose}>
-      <p class="prose">The codes that you have stop working.</p>
+      <p class="prose">Your current codes stop working.</p>
       <${Password} fault=${form.faults['/password']} /><${CodeField} fault=${form.faults['/code']} />
     <//>
   <//>`;
@@ -107,7 +107,7 @@ function TurnOff({ onClose, onDone }) {
   const form = useSubmit((body) => ask('POST', `${API}/disable`, { body }), onDone);
   return html`<${Dialog} title="Turn off two-factor authentication?" onClose=${onClose}>
     <${Form} form=${form} submit="Turn off" tone="danger" onCancel=${onClose}>
-      <p class="prose">The password alone signs in from then on.</p>
+      <p class="prose">After that, the password alone is enough to sign in.</p>
       <${Password} fault=${form.faults['/password']} /><${CodeField} fault=${form.faults['/code']} />
     <//>
   <//>`;

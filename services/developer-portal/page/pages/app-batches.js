@@ -34,7 +34,7 @@ export function Batches() {
       ${
         batches.length === 0
           ? html`<${Empty} title="No batches"><p>Paste a list of addresses, or choose a CSV file, to check a whole community.
-              Batches leave this list when their results are no longer kept.</p><//>`
+              A batch is listed until its results expire.</p><//>`
           : html`<ul class="rows">${batches.map((batch) => html`<${Row} key=${batch.requestId} batch=${batch} base=${base} />`)}</ul>`
       }
       <div class="actions">

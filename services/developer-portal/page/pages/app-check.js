@@ -34,7 +34,7 @@ export function Check({ item }) {
         }
       </dl><//>
       ${data.steps.length > 1 && html`<${Card} title="Steps"><${CheckSteps} steps=${data.steps} /><//>`}
-      ${data.result ? html`<${Result} result=${data.result} />` : html`<${Card} title="Result"><p class="prose">The result is no longer kept.</p><//>`}
+      ${data.result ? html`<${Result} result=${data.result} />` : html`<${Card} title="Result"><p class="prose">The result has expired.</p><//>`}
       <${SendAgain} requestId=${item} />
     `}<//>
   `;

@@ -45,8 +45,8 @@ export function Checks() {
     <//>`;
   return html`
     <${PageHead} title="Checks" aside=${html`<button type="button" onClick=${() => setRound(round + 1)}>Refresh</button>`}>
-      <p class="sub">The newest 1 000 checks of this app. A check appears once it has its result, and is
-        found by at most 32 of its roles.</p>
+      <p class="sub">The newest 1 000 checks of this app. A check appears once it has a result. The role filter
+      searches the first 32 roles of a check.</p>
     <//>
     <${Card}>
       <div class="filters">

@@ -36,7 +36,7 @@ export function Deliveries() {
   const change = (name) => (event) => setFilters({ [name]: event.target.value });
   return html`
     <${PageHead} title="Webhooks">
-      <p class="sub">Results are POSTed to the <code>callbackUrl</code> of a check and tried again for up to 40 hours.</p>
+      <p class="sub">Results are sent by POST to the <code>callbackUrl</code> of a check. Failed attempts are repeated for up to 40 hours.</p>
     <//>
     <div class=${may('sendTestEvent') ? 'two' : ''}><${SigningSecret} />${may('sendTestEvent') && html`<${TestEvent} onSent=${reload} />`}</div>
     <${Card} title="Deliveries" class="deliveries" aside=${html`<div class="inline">

@@ -41,7 +41,7 @@ function Figures({ usage }) {
 const causesOf = ({ undeterminedClient: client, undeterminedService: service }) =>
   client + service === 0
     ? 'of all rules, last 30 days'
-    : `of all rules: ${formatCount(client)} because of the rule, ${formatCount(service)} of an endpoint`;
+    : `of all rules: ${formatCount(client)} because of the rule, ${formatCount(service)} because of an endpoint`;
 
 /** Which keys made the checks of the last 30 days. */
 function KeyUsage({ keys }) {
@@ -85,7 +85,7 @@ function Quota({ name, used, quota }) {
 
 /** Why this figure and the charts differ. */
 const CHARGED =
-  'A check that decided nothing, and may succeed when it is made again, is not charged; the charts count it too.';
+  'A check is not charged if it decided nothing and another try may succeed; the charts count it too.';
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });
 const monthName = (name) =>

@@ -15,7 +15,7 @@ import { toast } from '../parts/toasts.js';
 function QuotaAlerts() {
   const { app, may } = useApp();
   return html`<${Card} title="Quota alerts">
-    <p class="prose">A signed webhook, <code>quota.threshold</code>, once a month when 80 % of the quota is used, and once when all of it is.</p>
+    <p class="prose">A signed webhook, <code>quota.threshold</code>, is sent once a month when 80 % of the quota is used, and once at 100 %.</p>
     ${may('setAlerts') ? html`<${AlertForm} />` : html`<p class="mono break">${app.alertUrl ?? 'No alerts'}</p>`}
   <//>`;
 }
@@ -68,7 +68,7 @@ export function Settings() {
     ${
       may('deleteApp') &&
       html`<${Card} title="Delete this app" class="danger-zone">
-        <p class="prose">Its keys stop working at once, waiting webhooks are not sent any more, and it cannot be brought back.</p>
+        <p class="prose">Its keys stop working at once. Webhooks of accepted checks are sent for two more days. This cannot be undone.</p>
         <button type="button" class="danger" onClick=${() => setIsDeleting(true)}>Delete app…</button>
       <//>`
     }

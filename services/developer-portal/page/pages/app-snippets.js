@@ -40,20 +40,20 @@ export function Snippets() {
   return html`
     <${PageHead} title="Snippets"
       aside=${html`<${Segments} label="Language" options=${options} value=${chosen} onChange=${setChosen} />`}>
-      <p class="sub">Verify what arrives at your callback URL before you act on it. All requests and answers
+      <p class="sub">Verify each message at your callback URL before you act on it. All requests and answers
         are in the <a href="/docs">API documentation</a>.</p><//>
     ${
       chosen === 'node' &&
       html`<${Card} title="Ask, with the client library">
-      <p class="prose">It retries without ever making a second check, gates routes (<code>requireRole</code>) and verifies
+      <p class="prose">It retries without making a second check, gates routes (<code>requireRole</code>) and verifies
         webhooks and proofs.</p>
       <${Snippet} file="check.mjs" note="npm install @rolecall/client" language=${name} />
     <//>`
     }
     <${Card} title="Verify a signature"><${Snippet} key=${verify} file=${verify} note=${needs} language=${name} /><//>
-    <${Card} title="Fold the rules of a role">
-      <p class="prose">A result has one entry per rule. Several rules may name one role: fold
-        them before you act.</p>
+    <${Card} title="Combine the rules of a role">
+      <p class="prose">A result has one entry per rule. If several rules name one role, combine their entries
+        before you act.</p>
       <${Snippet} key=${fold} file=${fold} note="For polled and sync results too" language=${name} />
     <//>
     <${Card} title="Verify a signed verdict">
@@ -64,9 +64,9 @@ export function Snippets() {
     <${Card} title="What to keep in mind">
       <ul class="prose">
         <li>Verify the <strong>raw bytes</strong> of the body; parse afterwards.</li>
-        <li>Answer with 2xx within 15 seconds and work later.</li>
+        <li>Answer with 2xx within 15 seconds; process the message afterwards.</li>
         <li>A message may come twice: remember its <code>webhook-id</code>.</li>
-        <li>A role that is only in <code>errors</code> could not be read. Leave it as it is; it is not a “no”.</li>
+        <li>A role that is only in <code>errors</code> could not be read. Change nothing; it is not a “no”.</li>
       </ul>
     <//>
   `;

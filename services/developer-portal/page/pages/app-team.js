@@ -35,7 +35,7 @@ export function Team() {
   const member = (id) => `${api}/members/${encodeURIComponent(id)}`;
   return html`
     <${PageHead} title="Team" aside=${may('createInvitation') && html`<button type="button" class="primary" onClick=${() => setOpen({ name: 'invite' })}>Invite</button>`}>
-      <p class="sub">People who use this app with you, each with an account and a role of their own.</p>
+      <p class="sub">People who use this app with you. Each has a separate account and a role.</p>
     <//>
     <${Loaded} resource=${team}>${({ owner, members, invitations }) => html`
       <ul class="rows">
@@ -123,7 +123,7 @@ function Invite({ api, onClose, onDone }) {
   return html`<${Dialog} key="ask" title="Invite to the team" onClose=${onClose}>
     <${Form} form=${form} submit="Make link" onCancel=${onClose}>
       <${Field} label="E-mail address" name="email" type="email" maxlength="254" autocomplete="off"
-        hint="Only the account with this address may use the link. Without it, anybody with the link may." fault=${form.faults['/email']} />
+        hint="Only the account with this address may use the link. Without an address, anybody with the link may." fault=${form.faults['/email']} />
       <${RoleField} value="developer" fault=${form.faults['/role']} />
     <//>
   <//>`;

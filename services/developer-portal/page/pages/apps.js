@@ -33,7 +33,7 @@ export function Apps() {
 }
 
 const NoApps = ({ create }) => html`<${Empty} title="Create your first app">
-  <p>An app calls Rolecall: it has API keys, a secret that signs its webhooks, and limits of its own.</p>
+  <p>An app calls Rolecall. It has API keys, limits, and a secret that signs its webhooks.</p>
   <ol class="steps">
     <li><strong>Create an app</strong> and store its key.</li>
     <li><strong>Request the scope</strong> with a sentence on what you are building.</li>

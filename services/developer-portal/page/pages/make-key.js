@@ -41,7 +41,7 @@ export function CreateKey({ onClose, onDone }) {
         ${LIVES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
       <//>
       <${Checkbox} label="Marketplace key" name="marketplace"
-        hint="Handed to a third party, such as a marketplace listing. These are counted per account." />
+        hint="A key for a third party, such as a marketplace listing. Marketplace keys are counted per account." />
     <//>
   <//>`;
 }
@@ -60,7 +60,7 @@ export function RollKey({ data, onClose, onDone }) {
     return html`<${ShowKey} title=${`The new “${data.name}”`} apiKey=${made.apiKey} onDone=${onDone} />`;
   return html`<${Dialog} key="ask" title=${`Roll “${data.name}”`} onClose=${onClose}>
     <${Form} form=${form} submit="Roll key" onCancel=${onClose}>
-      <p class="prose">You get a new key under the same name. <code>${data.prefix}…${data.lastFour}</code> goes on
+      <p class="prose">You get a new key under the same name. <code>${data.prefix}…${data.lastFour}</code> keeps
         working for the overlap, so that you can deploy without a gap.</p>
       <${Overlap} label="The old key stops working" fault=${form.faults['/overlapHours']} />
     <//>

@@ -57,7 +57,7 @@ export function OperatorAccount({ item }) {
       open === 'two-factor' &&
       html`<${Confirm} title="Reset two-factor authentication?" action="Reset" onClose=${close} onDone=${done('Two-factor authentication reset')}
         send=${() => ask('POST', `/api/operator/accounts/${encodeURIComponent(account.accountId)}/two-factor/reset`)}>
-        <p class="break">The password alone then signs in to ${account.email}, and its sessions end. Be sure that its owner asks for it.</p>
+        <p class="break">After that, the password alone is enough to sign in to ${account.email}. Its sessions end. Make sure that the owner of the account asks for this.</p>
       <//>`
     }
     ${open === 'tier' && html`<${SetTier} data=${account} onClose=${close} onDone=${done('Tier set')} />`}

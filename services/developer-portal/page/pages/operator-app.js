@@ -41,7 +41,7 @@ export function OperatorApp({ item }) {
     <${Card} title="API keys"><${Keys} keys=${app.keys} /><//>
     <${Card} title="Batches">${
       app.batches.length === 0
-        ? html`<p class="sub">No batch whose results are kept.</p>`
+        ? html`<p class="sub">No batch with stored results.</p>`
         : html`<ul class="rows inner">${app.batches.map(
             ({ requestId, status, done, entries, acceptedAt }) => html`<li key=${requestId}>
               <div class="grow"><p class="mono break">${requestId}</p><p class="sub">${formatCount(done)} of ${formatPlural(entries, 'entry', 'entries')}</p></div>

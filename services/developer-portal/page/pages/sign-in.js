@@ -58,7 +58,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
       <p class="other">Building on it? <a href="/docs">Read the API</a>, or take its <a href="/openapi.json">OpenAPI document</a>.</p>
     </main>
     <aside aria-label="What Rolecall does">
-      <h2>Which of these roles does this wallet hold the tokens for?</h2>
+      <h2>Given a wallet and a list of token rules, which roles does it have?</h2>
       <p>Post a wallet and rules. Learn which roles are granted: at once, by polling, or by a signed webhook. A
         balance that could not be read is never a “no”.</p>
       <figure class="sample" aria-label="An answer">

@@ -39,9 +39,9 @@ export function TryJson({ editor, faults }) {
       )}</ul>
     <p class="hint" id="try-json-hint">${
       isShown || parsed.fault
-        ? 'Form and JSON follow each other. Ctrl+Enter runs the check.'
+        ? 'Form and JSON stay in sync. Ctrl+Enter runs the check.'
         : 'The form cannot show this JSON. It is sent as it is.'
-    } ${isKept ? 'This check is kept in the address of the page, without the key.' : 'It is too long, or holds a key, and is not kept in the address of the page.'}</p>
+    } ${isKept ? 'This check is kept in the address of the page, without the key.' : 'It is too long or contains a key, so it is not kept in the address of the page.'}</p>
   </div>`;
 }
 

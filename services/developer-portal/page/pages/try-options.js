@@ -44,7 +44,7 @@ export function TryOptions({ form, faults, change }) {
         placeholder="0x…" hint="One per line. Their holdings count together." fault=${faultIn(faults, '/accounts')}
         onInput=${(event) => change({ others: event.target.value })} />
       <${Field} label="Vaults" as="textarea" rows="2" class="mono-input" name="vaults" value=${vaults} placeholder="0x…"
-        hint="One per line. They count as far as they have delegated in the delegate.xyz registry."
+        hint="One per line. They count for the tokens that they have delegated in the delegate.xyz registry."
         fault=${faultIn(faults, '/vaults')} onInput=${(event) => change({ vaults: event.target.value })} />
     </div>
     <${Field} label="Read at" as="select" name="consistency/blockTag" value=${blockTag} fault=${faults['/consistency/blockTag'] ?? faults['/consistency']}

@@ -35,7 +35,7 @@ const VIEWS = {
     series: [
       ['undeterminedClient', 'Because of the rule', '--chart-1'],
       ['undeterminedService', 'Because of an endpoint', '--chart-warn'],
-      ['undeterminedOther', 'Not told apart', '--chart-quiet'],
+      ['undeterminedOther', 'Cause not recorded', '--chart-quiet'],
     ],
   },
   results: {
@@ -91,7 +91,7 @@ export function UsageCharts({ usage, isUnused }) {
 }
 
 const WHY =
-  'A rule is undetermined because of itself (a wrong contract, or a block that no node has), or because an endpoint could not be read. Batches do not tell.';
+  'A rule is undetermined because of the rule itself (a wrong contract, or a block that no node has) or because an endpoint could not be read. Batches do not record the cause.';
 
 const DayTable = ({
   days,

@@ -33,8 +33,8 @@ export function WatchEvents({ path, round }) {
   const aside =
     member && html`<button type="button" onClick=${() => setFilter({ member: '' })}>All members</button>`;
   return html`<${Card} title="Events" aside=${aside}>
-    <p class="sub">Events of the last 72 hours, found among the newest 10 000 webhooks of this app. Those of one member are
-      ${' '}found beyond these too.</p>
+    <p class="sub">Events of the last 72 hours, from the newest 10 000 webhooks of this app. Enter a member to see all of
+      ${' '}its events.</p>
     <div class="filters"><${Field} label="Member" name="member" maxlength="128" placeholder="Ref or account" value=${member}
       onChange=${(event) => setFilter({ member: event.target.value.trim() })} /></div>
     <${EventPages} key=${member} path=${path} member=${member} round=${round} />
@@ -53,7 +53,7 @@ function EventPages({ path, member, round }) {
   );
   useEffect(() => round > 0 && pages.first.reload(), [round]);
   if (pages.first.error?.status === 404) return html`<${Empty} title="This watch has no such member" />`;
-  const empty = 'A member has its first event when it was checked for the first time.';
+  const empty = 'A member has its first event after its first check.';
   return html`<${Pages} pages=${pages} empty=${empty}>${(events) =>
     html`<ul class="rows inner" aria-label="Events">${events.map((one) => html`<${Row} key=${one.eventId} data=${one} />`)}</ul>`}<//>`;
 }

@@ -4,7 +4,7 @@ const WORDS = {
   'http-3xx': 'A redirect, which is not followed',
   'http-4xx': 'Refused by the receiver',
   'http-5xx': 'The receiver failed',
-  gone: 'Gone: the receiver wants no more',
+  gone: 'Gone: the receiver wants no more webhooks',
   timeout: 'No answer in time',
   'connect-failed': 'Could not connect',
   'connection-reset': 'The connection broke',

@@ -12,5 +12,5 @@ export const CodeField = ({
 export function CodeStep({ fault }) {
   const step = useRef(null);
   useEffect(() => step.current.querySelector('input').focus(), []);
-  return html`<div ref=${step}><${CodeField} hint="Of your authenticator app, or one of your recovery codes." fault=${fault} /></div>`;
+  return html`<div ref=${step}><${CodeField} hint="From your authenticator app, or one of your recovery codes." fault=${fault} /></div>`;
 }

@@ -1,6 +1,6 @@
 import { html } from '../core/html.js';
 
-const NEVER_TWICE = 'Trying again is safe: it never happens twice.';
+const NEVER_TWICE = 'Trying again is safe: it is done only once.';
 
 /**
  * A form that is sent by `useSubmit`. After a lost connection its fields rest and the button sends the very same

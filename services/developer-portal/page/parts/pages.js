@@ -8,7 +8,7 @@ import { Empty, Loaded } from './states.js';
  */
 export const Pages = ({ pages: { first, rows, readMore }, empty, children }) =>
   html`<${Loaded} resource=${first}>${() => html`
-    ${rows.length === 0 && html`<${Empty} title=${readMore ? 'Nothing so far' : 'Nothing found'}><p>${readMore ? 'There is more to look through.' : empty}</p><//>`}
+    ${rows.length === 0 && html`<${Empty} title=${readMore ? 'Nothing so far' : 'Nothing found'}><p>${readMore ? 'There are more entries to search.' : empty}</p><//>`}
     ${rows.length > 0 && children(rows)}
     ${readMore && html`<div class="actions"><button type="button" onClick=${readMore}>${rows.length === 0 ? 'Search on' : 'Show more'}</button></div>`}
   `}<//>`;

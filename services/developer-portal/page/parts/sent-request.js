@@ -17,7 +17,7 @@ const Payload = ({ payload }) => html`<${Card} title="Payload"
   aside=${payload !== undefined && html`<${CopyButton} text=${payload} what="Payload" />`}>
   ${
     payload === undefined
-      ? html`<p class="prose">The payload is not kept any more.</p>`
+      ? html`<p class="prose">The payload has expired.</p>`
       : html`<p class="prose">Indented for reading. <em>Copy</em> copies the bytes as they are sent and signed,
           the same on every attempt.</p>
         <${JsonView} value=${JSON.parse(payload)} label="Payload" />`
