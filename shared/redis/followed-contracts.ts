@@ -111,20 +111,30 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
     states: (uid, contracts) =>
       inStore(async () => {
         const followed = new Set(await redis.smembers(ofWatchKey(uid)));
-        return Promise.all(
-          contracts.map(async (contract) => {
-            const { chainId, contractAddress } = contract;
-            if (!followed.has(nameOf(contract))) return { chainId, contractAddress, ...TOO_MANY };
+        const isFollowed = (contract: FollowedContract) => followed.has(nameOf(contract));
+        const ofChains = Map.groupBy(contracts.filter(isFollowed), ({ chainId }) => chainId);
+        // A list of watches asks for thousands of contracts: all of a chain in one command.
+        const stored = new Map<string, string>();
+        await Promise.all(
+          [...ofChains].map(async ([chainId, ofChain]) => {
             // Without a reader of logs, nothing corrects the last one's entries.
-            const [isRead, stored] = await Promise.all([
+            const [isRead, texts] = await Promise.all([
               redis.exists(logLeaseKey(chainId)),
-              redis.hget(stateKey(chainId), fieldOf(contract)),
+              redis.hmget(stateKey(chainId), ...ofChain.map(fieldOf)),
             ]);
-            const isKnown = isRead === 1 && stored !== null;
-            const state = isKnown ? FollowingState.parse(JSON.parse(stored)) : NOT_YET;
-            return { chainId, contractAddress, ...state };
+            for (const [index, contract] of ofChain.entries()) {
+              const text = texts[index];
+              if (isRead === 1 && text) stored.set(nameOf(contract), text);
+            }
           }),
         );
+        return contracts.map((contract) => {
+          const { chainId, contractAddress } = contract;
+          if (!isFollowed(contract)) return { chainId, contractAddress, ...TOO_MANY };
+          const text = stored.get(nameOf(contract));
+          const state = text === undefined ? NOT_YET : FollowingState.parse(JSON.parse(text));
+          return { chainId, contractAddress, ...state };
+        });
       }),
   };
 }

@@ -1,6 +1,7 @@
 import { FOLLOWED_PER_APP_MAX } from '#shared/contracts/watch.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
+import { logLeaseKey } from '#shared/redis/log-positions.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { connectTestRedis, testConfig } from '../support/connections.ts';
 
@@ -14,6 +15,7 @@ beforeAll(async () => {
   await connection.redis.set(GENERATION_KEY, 'test');
 });
 afterAll(() => connection[Symbol.asyncDispose]());
+afterEach(() => connection.redis.del(logLeaseKey(CHAIN_ID)));
 
 const contract = (place: number) => ({
   chainId: CHAIN_ID,
@@ -47,4 +49,28 @@ test('one client app cannot use the places of a chain that others need', async (
   for (let i = 0; i < watches; i++) await follow(`greedy/w${i}/1`, []);
   await follow('other/w/1', []);
   expect(await connection.redis.keys('follow*')).toEqual([]);
+});
+
+test('the states of many contracts cost as few commands as those of one', async () => {
+  const { follow, setState, states } = makeFollowedContracts(connection.redis);
+  const commandCount = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
+  const asked = contracts(0, WATCH_CONTRACTS);
+  await follow('app/w/1', asked.slice(1));
+  await connection.redis.set(logLeaseKey(CHAIN_ID), 'reader');
+  await setState(contract(2), { state: 'live' });
+  await setState(contract(3), { state: 'sweeps-only', reason: 'too busy' });
+  const before = await commandCount();
+  const found = await states('app/w/1', asked);
+  expect((await commandCount()) - before).toBeLessThan(WATCH_CONTRACTS);
+  expect(found.map(({ contractAddress }) => contractAddress)).toEqual(
+    asked.map(({ contractAddress }) => contractAddress),
+  );
+  expect(found.slice(0, 4)).toMatchObject([
+    { state: 'sweeps-only', reason: expect.stringContaining('At most') },
+    { state: 'sweeps-only', reason: expect.stringContaining('No evaluator') },
+    { state: 'live' },
+    { state: 'sweeps-only', reason: 'too busy' },
+  ]);
+  await follow('app/w/1', []);
 });
