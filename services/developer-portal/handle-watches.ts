@@ -15,7 +15,7 @@ const LISTED_MAX = 1_000;
 type Dependencies = {
   readonly readOwn: ReadOwn;
   readonly watches: Pick<Watches, 'read' | 'list'>;
-  readonly watchMembers: Pick<WatchMembers, 'list'>;
+  readonly watchMembers: Pick<WatchMembers, 'page'>;
   readonly watchEvents: ReadWatchEvents;
   readonly watchWrites: Pick<WatchWrites, 'present' | 'release'>;
 };
@@ -45,13 +45,10 @@ export function makeWatchHandlers({
     },
     readWatch: async (call) => present(await ownWatch(call)),
     async listWatchMembers(call) {
-      const { after, limit } = call.query;
-      const page = { countMax: limit + 1, ...(after === undefined ? {} : { after }) };
-      const found = await watchMembers.list(watchUid(await ownWatch(call)), page);
-      const shown = found.slice(0, limit);
-      const next = found.length > shown.length ? shown.at(-1)?.memberId : undefined;
+      const { after, limit: countMax } = call.query;
+      const { members, next } = await watchMembers.page(watchUid(await ownWatch(call)), { after, countMax });
       return {
-        members: shown.map((member) => presentMember(member) as WatchMemberAnswer),
+        members: members.map((member) => presentMember(member) as WatchMemberAnswer),
         ...(next === undefined ? {} : { next }),
       };
     },

@@ -125,6 +125,7 @@ const changeMembers: ZodOpenApiOperationObject = {
 const listMembers: ZodOpenApiOperationObject = {
   operationId: 'listMembers',
   summary: 'List the members of a watch with their roles, ordered by ref or account',
+  description: 'A page ends early where members are large; `next` says whether there are more.',
   requestParams: { path, query: pageOf(MemberId) },
   responses: { 200: json('A page of the list.', MemberList), ...problems(WATCH_CODES.listMembers) },
 };

@@ -8,6 +8,13 @@ import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 import { makeWalletIndex } from './wallet-index.ts';
 import { effectsOf } from './watch-member-effects.ts';
+import {
+  docsKey,
+  idsKey,
+  type MemberPage,
+  makeMemberPages,
+  type ReadMemberPage,
+} from './watch-member-pages.ts';
 import { MARK_SENT, MAY_REVOKE, REFRESH, WRITE } from './watch-member-scripts.ts';
 import { type MemberName, nameOf, parseStored, textOf, walletsOf } from './watch-member-text.ts';
 import { dueTimeOf } from './watches.ts';
@@ -19,8 +26,6 @@ const UNSURE_EVENT_MS = 86_400_000;
 /** Members read or written at once. */
 const CHUNK = 500;
 
-const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
-const idsKey = (uid: string): string => `wm-ids:${uid}`;
 const withheldKey = (uid: string, partition: number): string => `wm-withheld:${uid}:${partition}`;
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
 /** The findings of a watch's running sweep. */
@@ -66,7 +71,8 @@ export type WatchMembers = DueMembers &
     readonly project: (member: WatchMember, nowMs: number, access?: ViewAccess) => Promise<boolean>;
     /** Notes checks that changed nothing that is published. */
     readonly refresh: (uid: string, partition: number, members: readonly WatchMember[]) => Promise<void>;
-    readonly list: (uid: string, page: { after?: string; countMax: number }) => Promise<WatchMember[]>;
+    readonly list: (uid: string, page: MemberPage) => Promise<WatchMember[]>;
+    readonly page: ReadMemberPage;
     /** Every member of a partition, in no order, 500 at a time. */
     readonly scan: (uid: string, partition: number) => AsyncIterable<WatchMember[]>;
     /** Members of whom something is withheld. */
@@ -96,6 +102,7 @@ export type WatchMembers = DueMembers &
 /** The view of the members. */
 export function makeWatchMembers(redis: Redis): WatchMembers {
   const wallets = makeWalletIndex(redis);
+  const pages = makeMemberPages(redis);
   const write = makeBatchedScript<number>(redis, 'writeWatchMembers', WRITE);
   const refresh = makeScript<number>(redis, 'refreshWatchMembers', REFRESH);
   const markSent = makeBatchedScript<number>(redis, 'markWatchEventsSent', MARK_SENT);
@@ -213,11 +220,10 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       if (args.length > 0)
         await refresh([GENERATION_KEY, docsKey(uid, partition), dueKey(partition)], [EVERYDAY, uid, ...args]);
     },
-    async list(uid, { after, countMax }) {
-      const from = after === undefined ? '-' : `(${after}`;
-      const ids = await inStore(() => redis.zrangebylex(idsKey(uid), from, '+', 'LIMIT', 0, countMax));
-      return (await readMany(uid, ids)).flatMap((member) => member ?? []);
+    async list(uid, page) {
+      return (await readMany(uid, await pages.listIds(uid, page))).flatMap((member) => member ?? []);
     },
+    page: pages.read,
     async *scan(uid, partition) {
       let cursor = '0';
       let members: WatchMember[] = [];

@@ -126,6 +126,34 @@ test('a check without a change is recorded in the view, unless the member has ch
   expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
 });
 
+describe('a page of members', () => {
+  const pageOf = async (uid: string, countMax: number, after?: string) => {
+    const { members: found, next } = await members().page(uid, { after, countMax });
+    return [found.map(({ memberId }) => memberId), next];
+  };
+
+  test('has as many as are asked for, and says where the next one begins', async () => {
+    const ids = ['alice', 'bob', 'carol', 'dave'];
+    for (const id of ids) await add(member(id));
+    const uid = uidOfMember(member('alice'));
+    expect(await pageOf(uid, 3)).toEqual([['alice', 'bob', 'carol'], 'carol']);
+    expect(await pageOf(uid, 3, 'carol')).toEqual([['dave'], undefined]);
+    expect(await pageOf(uid, 4)).toEqual([ids, undefined]);
+    expect(await pageOf(uid, 4, 'dave')).toEqual([[], undefined]);
+    expect((await members().page(uid, { countMax: 1 })).members).toEqual([member('alice')]);
+  });
+
+  test('has fewer where they are large, together at most 1 MiB', async () => {
+    const roles = Array.from({ length: 1_000 }, (_, i) => ({
+      ...{ id: `${i}${'\u{1f511}'.repeat(124)}`, granted: true, since: atSecond(1) },
+    }));
+    for (const id of ['alice', 'bob', 'carol', 'dave']) await add(member(id, { roles }));
+    const uid = uidOfMember(member('alice'));
+    expect(await pageOf(uid, 4)).toEqual([['alice', 'bob'], 'bob']);
+    expect(await pageOf(uid, 4, 'bob')).toEqual([['carol', 'dave'], undefined]);
+  });
+});
+
 describe('a member that an earlier version stored', () => {
   /** As versions before 2026-11-23 stored it. */
   async function storeAsBefore(one: WatchMember) {

@@ -236,7 +236,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     waiters,
     ids,
     watches: { read: async () => undefined, list: async () => [] },
-    watchMembers: { readMany: async () => [], list: async () => [] },
+    watchMembers: { readMany: async () => [], page: async () => ({ members: [], next: undefined }) },
     watchWrites: {} as WatchWrites,
     changeMembers: async () => ({ added: 0, replaced: 0, removed: 0, members: 0 }),
     ...options.watches,

@@ -40,7 +40,7 @@ export type Dependencies = AdmitDependencies & {
   readonly resumeRequest: (response: Response, clientId: string) => void;
   readonly rules: { readonly callback: CallbackPolicy };
   readonly watches: Pick<Watches, 'read' | 'list'>;
-  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'list'>;
+  readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
   readonly watchWrites: WatchWrites;
   readonly changeMembers: ChangeMembers;
   readonly publicBaseUrl: string;
@@ -130,11 +130,10 @@ const makeListMembers = (deps: Dependencies) =>
     const { app } = await admitRead(deps, request, response);
     const watch = await readWatch(deps, app.clientId, request);
     const { after, countMax } = pageOf(request, (text) => MEMBER_ID.test(text));
-    const page = { countMax: countMax + 1, ...(after === undefined ? {} : { after: memberIdOfText(after) }) };
-    const found = await deps.watchMembers.list(watchUid(watch), page);
-    const shown = found.slice(0, countMax);
-    const next = found.length > shown.length ? { next: shown.at(-1)?.memberId } : {};
-    sendJson(response, 200, JSON.stringify({ members: shown.map(presentMember), ...next }));
+    const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
+    const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
+    const more = next === undefined ? {} : { next };
+    sendJson(response, 200, JSON.stringify({ members: members.map(presentMember), ...more }));
   };
 
 const makeReadMember = (deps: Dependencies) =>

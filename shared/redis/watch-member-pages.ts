@@ -1,0 +1,61 @@
+import { partitionOfMember, type WatchMember } from '#shared/contracts/watch.ts';
+import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { parseStored } from './watch-member-text.ts';
+
+/** Stored bytes of one page; one member always fits. A member with a hundred roles has up to 50 KB. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+
+/** The members of a partition, by id. */
+export const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
+/** The ids of a watch's members, all with one score, so that Redis sorts them. */
+export const idsKey = (uid: string): string => `wm-ids:${uid}`;
+
+/**
+ * KEYS: marker, members of each partition. ARGV: access, most bytes, then for each member the place of its partition among
+ * the keys, and its id. Returns the first of them that have no more bytes together, at least one; '' for a member that there is not.
+ */
+const READ_PAGE = `${REQUIRE_VIEW}
+local found, bytes = {}, 0
+for i = 3, #ARGV, 2 do
+  local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) or ''
+  bytes = bytes + #stored
+  if #found > 0 and bytes > tonumber(ARGV[2]) then break end
+  found[#found + 1] = stored
+end
+return found
+`;
+
+export type MemberPage = {
+  /** The `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly countMax: number;
+};
+
+/**
+ * Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are large. `next` is the id of the
+ * last one, if there are more.
+ */
+export type ReadMemberPage = (
+  uid: string,
+  page: MemberPage,
+) => Promise<{ readonly members: readonly WatchMember[]; readonly next: string | undefined }>;
+
+export function makeMemberPages(redis: Redis) {
+  const readTexts = makeScript<string[]>(redis, 'readWatchMemberPage', READ_PAGE);
+  const listIds = (uid: string, { after, countMax }: MemberPage): Promise<string[]> =>
+    inStore(() =>
+      redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
+    );
+  const read: ReadMemberPage = async (uid, { after, countMax }) => {
+    const ids = await listIds(uid, { after, countMax: countMax + 1 });
+    const keys = [GENERATION_KEY, ...new Set(ids.map((id) => docsKey(uid, partitionOfMember(uid, id))))];
+    const placeOf = (id: string) => keys.indexOf(docsKey(uid, partitionOfMember(uid, id))) + 1;
+    const asked = ids.slice(0, countMax).flatMap((id) => [placeOf(id), id]);
+    const texts = await readTexts(keys, [EVERYDAY, PAGE_BYTES_MAX, ...asked]);
+    const members = texts.flatMap((text, i) => (text === '' ? [] : [parseStored(uid, ids[i] ?? '', text)]));
+    return { members, next: texts.length < ids.length ? ids[texts.length - 1] : undefined };
+  };
+  return { listIds, read };
+}
