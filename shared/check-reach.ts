@@ -10,7 +10,7 @@ type ReachCheck = AsyncDisposable & {
 };
 
 /**
- * Polls a dependency every 2 s. One that is frozen, so that a poll hangs, counts as unreachable too.
+ * Polls a dependency every 2 s. A dependency counts as unreachable also if it is frozen and a poll hangs.
  *
  * @param name as in "the broker" does not answer
  *

@@ -68,7 +68,7 @@ describe('how brokers and Redis are reached', () => {
     expect(redis).toEqual({ url: 'redis://localhost:6379' });
   });
 
-  test('is by TLS with the authorities of the system where no file is named', () => {
+  test('is TLS with the authorities of the system if no file is set', () => {
     const { kafka } = common({ KAFKA_TLS: 'true', KAFKA_SASL_MECHANISM: 'plain', ...login });
     expect(kafka).toMatchObject({
       tls: {},

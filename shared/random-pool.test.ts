@@ -1,6 +1,6 @@
 import { makeRandomHex } from './random-pool.ts';
 
-test('pieces have the requested length, and none comes twice, also beyond one pool', () => {
+test('pieces have the requested length, and none is repeated, also beyond one pool', () => {
   const draw = makeRandomHex(10);
   const pieces = Array.from({ length: 2_000 }, draw);
   expect(new Set(pieces).size).toBe(pieces.length);

@@ -4,7 +4,7 @@ import { makeSecretBox, parseKeyRing } from './secret-box.ts';
 const first = `1:${randomBytes(32).toString('base64')}`;
 const second = `2:${randomBytes(32).toString('base64')}`;
 
-test('a sealed secret opens for its owner and for nobody else', () => {
+test('a sealed secret opens only for its owner', () => {
   const box = makeSecretBox(parseKeyRing(first));
   const sealed = box.seal('whsec_abc', 'app_1');
   expect(sealed).not.toContain('whsec_abc');

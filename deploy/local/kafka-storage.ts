@@ -23,7 +23,7 @@ const FORMAT_TIMEOUT_MS = 60_000;
 type KafkaStorage = KafkaPlace & {
   /** Settings beyond or instead of the usual ones. */
   readonly properties?: Readonly<Record<string, string>>;
-  /** Of the cluster that a new directory belongs to; by default one of its own. */
+  /** Id of the cluster that a new directory belongs to; by default a new one. */
   readonly clusterId?: string;
 };
 

@@ -43,7 +43,7 @@ test('without colours no escape sequence is written', () => {
   expect(String(output.read())).not.toContain('\u001b');
 });
 
-test('a reader that is too slow costs lines and not memory, and is told so', async () => {
+test('for a reader that is too slow, lines are dropped and not kept in memory, and a line says so', async () => {
   const taken: string[] = [];
   const gate = Promise.withResolvers<void>();
   const output = new Writable({

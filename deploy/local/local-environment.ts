@@ -69,8 +69,7 @@ export function planEnvironment(
         .filter((name) => env[name] === undefined)
         .map((name) => `${name}=${common[name]}: for this machine only`),
       ...overridden.map(
-        (name) =>
-          `${name} comes from the environment, so the services do not use the one that is started here`,
+        (name) => `${name} comes from the environment, so the services do not use the local one`,
       ),
     ],
   };

@@ -30,7 +30,7 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
     tier: 'enterprise',
     limits: DEMO_LIMITS,
     approve: true,
-    // Nobody signs up before the portal listens; a data directory of before has no word of whose account it is.
+    // No user can sign up before the portal listens; an older data directory does not record who made the account.
     vouch: true,
     credentials: secrets.app,
   });

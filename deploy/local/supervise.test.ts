@@ -75,7 +75,7 @@ test('the pause before a restart doubles up to ten seconds', async () => {
   await supervised.stop();
 });
 
-test('the error of the first start is the caller’s, and nothing is kept up', async () => {
+test('an error of the first start is thrown to the caller, and nothing is restarted', async () => {
   const { part } = fakePart([new Error('port in use')]);
   const { dependencies, pids } = fakeDependencies();
   await expect(supervise(part, dependencies)).rejects.toThrow('port in use');
@@ -126,7 +126,7 @@ test('a process that dies while the system stops stays dead', async () => {
   await supervised.stop();
 });
 
-test('a stop that comes while a part is starting leaves no process behind', async () => {
+test('a stop during the start of a part leaves no process behind', async () => {
   const { part, stopped } = fakePart();
   const { dependencies, stop } = fakeDependencies();
   const gate = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import type { DocumentScan } from '#shared/redis/versioned-documents.ts';
 
-/** A search ends its page after the step in which it has found this many. */
+/** A page ends after the step that reaches this many hits. */
 const FOUND_COUNT = 100;
 /** Steps of one page, of about 100 documents each. */
 const STEPS_MAX = 50;

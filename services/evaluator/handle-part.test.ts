@@ -154,7 +154,7 @@ test.each(['omit', 'deny', 'fail'] as const)(
   },
 );
 
-test('a batch that asked for proofs has a proof of its own in each line', async () => {
+test('each line of a batch with proofs has its own proof', async () => {
   const { handle, lines, proved } = makeHandler();
   await handle(aPart({ proof: { seconds: 300, rulesDigest: 'd' } }), aRecord());
   expect(proved).toEqual(['req_1.500', 'req_1.501', 'req_1.502']);

@@ -13,9 +13,9 @@ export type ForEachInSlices = <T>(
 ) => Promise<void>;
 
 /**
- * Makes the function that cuts long work into slices of at most `SLICE_MS_MAX` (and one item), each in a tick of the event
- * loop of its own: of all long work of a process one slice runs between two polls of the network, and after a pause while
- * somebody else needs the process.
+ * Makes the function that cuts long work into slices of at most `SLICE_MS_MAX` (and one item), each in a separate
+ * tick of the event loop: of all long work of a process, one slice runs between two polls of the network. While other work
+ * needs the process, slices pause in between.
  *
  * @example
  * const forEachInSlices = makeSlicing(() => performance.now(), () => running.count() > 0);

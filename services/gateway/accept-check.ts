@@ -37,8 +37,8 @@ export type Dependencies = {
 
 /**
  * Answers `POST /access-control/check-roles`: key → scope → body → limits → broker → 202, or the result of a sync
- * check. 202 is sent only after the broker acknowledged. What refuses a request by now (its rule set was deleted, its lane
- * is full) does not refuse the retry of one that was accepted.
+ * check. 202 is sent only after the broker acknowledged. If a request was accepted, its retry is not
+ * refused for a later reason, such as a deleted rule set or a full lane.
  */
 export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {

@@ -147,7 +147,7 @@ describe('a check', () => {
     if (status === 200) expect(await second.text()).toBe(await first.text());
   });
 
-  it('that denies an unreadable rule tells whether it cost quota', async () => {
+  it('that denies an unreadable rule reports whether it was charged', async () => {
     const roles = [{ id: 'holder', granted: false }];
     for (const [error, left] of [
       [PASSING, 10_000],

@@ -54,7 +54,7 @@ describe('the key', () => {
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
   });
 
-  it('missing costs nothing of that budget: there is nothing to guess with', async () => {
+  it('missing does not count against that budget, because nothing was guessed', async () => {
     const gateway = await start();
     const statuses = [];
     for (let i = 0; i < 25; i++) statuses.push((await gateway.post(A_CHECK, { 'x-api-key': '' })).status);
@@ -231,7 +231,7 @@ describe('the body', () => {
     );
   });
 
-  it('of duplicate members takes the last, and __proto__ is an unknown one', async () => {
+  it('with duplicate members has the value of the last, and __proto__ is an unknown member', async () => {
     const gateway = await start();
     const rules = JSON.stringify(A_CHECK.rules);
     const twice = `{"account":"x","account":"${A_CHECK.account}","rules":${rules},"async":true}`;

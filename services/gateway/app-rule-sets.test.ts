@@ -245,7 +245,7 @@ describe('a check by rule set', () => {
     ]);
   });
 
-  it('may have an onUndetermined of its own', async () => {
+  it('may override onUndetermined', async () => {
     const gateway = await start();
     await put(gateway, 'a', { ...BODY, onUndetermined: 'deny' });
     await gateway.post({ ...check, onUndetermined: 'fail' });

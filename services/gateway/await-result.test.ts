@@ -31,7 +31,7 @@ describe('waiters', () => {
     expect(readMany).not.toHaveBeenCalled();
   });
 
-  it('finds a result whose notice was lost at the next periodic read, in one read for all', async () => {
+  it('finds a result whose notice was lost at the next periodic read, which is one read for all waiters', async () => {
     const stored = new Map<string, string>();
     const reads: (readonly string[])[] = [];
     using waiters = makeWaiters({

@@ -56,7 +56,7 @@ describe('the configuration of the gateway', () => {
     expect(loadConfig({ ...env, HTTP_REQUEST_TIMEOUT_MS: '5000' }).http.timeoutsMs.headers).toBe(5_000);
   });
 
-  it('takes fractions of hours, and a base URL with a path', () => {
+  it('accepts fractions of hours, and a base URL with a path', () => {
     const config = loadConfig({
       ...ENV,
       RESULT_RETENTION_HOURS: '0.001',

@@ -102,7 +102,7 @@ test.each<[string, Change, string]>([
     'such as "function balanceOf',
   ],
   ['a sign as operator', { ...VIEW, operator: '>=' }, 'must be one of eq, ne, gt, gte, lt, lte'],
-  ['a placeholder of its own', { ...VIEW, args: ['$user'] }, 'or "$account"'],
+  ['an invented placeholder', { ...VIEW, args: ['$user'] }, 'or "$account"'],
   [
     'a role inside of a composed rule',
     { type: 'ALL', roleId: 'x', rules: [ERC20] },

@@ -42,7 +42,7 @@ const PROBLEM_HEADERS: Readonly<Record<number, object>> = {
   429: { ...OPTIONAL_LIMITS, ...RETRY_AFTER },
   503: { ...OPTIONAL_LIMITS, ...RETRY_AFTER },
 };
-/** Nobody was admitted there yet. */
+/** Statuses of answers before the limits were checked. */
 const BEFORE_LIMITS = new Set([400, 401, 404, 408, 431, 500]);
 
 /** The problems of an operation as its responses. */

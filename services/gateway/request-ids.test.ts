@@ -11,7 +11,7 @@ const both = makeRequestIds({
 });
 
 describe('a request id', () => {
-  it('is at most 64 URL-safe characters and tells its time and lane to its client', () => {
+  it('is at most 64 URL-safe characters and contains its time and lane', () => {
     for (const lane of ['interactive', 'bulk', 'batch'] as const) {
       const id = one.makeId(one.makeSeed(), 1_795_228_683_520, lane, 'app_1');
       expect(id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);

@@ -74,7 +74,7 @@ describe('the sampled lag', () => {
       return (observed.length - before) / 3;
     }
 
-    it('is read every five seconds while there is none and no request asks for it', async () => {
+    it('is read every five seconds while it is zero and no request needs it', async () => {
       expect(await samplesOf(0, () => undefined)).toBe(2);
     });
 

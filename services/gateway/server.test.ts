@@ -93,7 +93,7 @@ describe('the server', () => {
     expect(gateway.published).toHaveLength(0);
   });
 
-  it('answers a target without a path as any other where there is nothing', async () => {
+  it('answers a request target without a path like an unknown path', async () => {
     const heard = await talk('GET http:// HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
     expect(statusesOf(heard)).toEqual(['404']);
     expect(heard).toMatch(/content-type: application\/problem\+json/i);

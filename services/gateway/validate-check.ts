@@ -58,7 +58,7 @@ export type Validation =
 /** A body that its schema accepts, and that has wallets and rules. */
 type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
 
-/** A body without faults of its own. */
+/** A body without faults, apart from the settings that may have changed since it was sent. */
 export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical'>;
 
 /**
@@ -82,8 +82,8 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
 }
 
 /**
- * A body that is refused by now, as it was when it may have been accepted: judged without its rule set, the app's tier, the
- * configured chains and the proof keys, which may all have changed since. Nothing where the body has faults of its own.
+ * Validates a refused body without its rule set, the app's tier, the configured chains and the proof keys, which may all
+ * have changed since the body was accepted. Returns undefined if the body has another fault.
  *
  * @example
  * asSent({ account: '0x…', ruleSet: 'deleted', async: true }, { callback })?.canonical();
@@ -141,7 +141,7 @@ function callbackOf(body: unknown, broken: ReadonlySet<string>, policy: Callback
   const judged = judgeCallbackUrl(callbackUrl, policy);
   if (!('fault' in judged)) return judged;
   const { code, detail } = judged.fault;
-  // Its detail is a sentence of its own, which the portal shows too.
+  // The detail is a whole sentence, because the portal shows it too.
   return { fault: { pointer: '/callbackUrl', code, detail: `is refused: ${asClause(detail)}` } };
 }
 

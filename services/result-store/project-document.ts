@@ -12,8 +12,8 @@ type Dependencies<D> = {
 /**
  * Follows a compacted topic into its view.
  *
- * Compaction keeps the last record, whatever its version; so behind an older document the newest one
- * is published again. So it is behind another document of the same version: one whose writer had given up.
+ * Compaction keeps the last record, whatever its version. So after an older document the newest one is published again,
+ * and also after another document of the same version, whose writer had given up.
  */
 export function makeProjector<D extends Versioned>({ project, read, publish }: Dependencies<D>): Handler<D> {
   return async function projectDocument(document) {

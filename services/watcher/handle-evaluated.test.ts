@@ -218,7 +218,7 @@ test('a member that was removed in mid-sweep is not touched by the answer', asyn
   expect(world.known.member.roles).toEqual([]);
 });
 
-test('checks of which nothing was decided are refunded to the month that they were charged to', async () => {
+test('checks that decided nothing are refunded to the month that they were charged to', async () => {
   const world = makeWorld({ member: seen });
   const answer = anAnswer(aMember(), undefined, 2);
   await world.handle({ ...answer, chargedMonth: '2026-11', refundCount: 1 });

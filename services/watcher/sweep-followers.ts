@@ -16,9 +16,9 @@ type Dependencies = {
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
 /**
- * Makes the sweeps due of every watch that follows a contract of which transfers may have been missed. A sweep costs the
- * client quota, and anybody can send a contract more transfers than can be followed, again and again: so such sweeps of a
- * watch are at least as far apart as its scheduled ones.
+ * If transfers of a contract may have been missed, makes a sweep of every watch that follows the contract due. A sweep
+ * costs the client quota, and an attacker can repeatedly send a contract more transfers than can be followed, so such
+ * sweeps of a watch are at least as far apart as its scheduled ones.
  */
 export const makeSweepFollowers =
   ({ watches, ruleSets, sweeps, partitions, now }: Dependencies) =>

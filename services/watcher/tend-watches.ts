@@ -68,7 +68,7 @@ type Tended = {
 };
 
 /**
- * Sees to the watches whose sweeps this process starts: sweeps that are due, roles that are held, the end of a watch. A
+ * Processes the watches whose sweeps this process starts: it begins due sweeps, announces held roles and ends deleted watches. A
  * watch is read when it is due: when it or its rule set has changed, when a sweep of it begins or has ended, and every 30 s.
  */
 export function makeTendWatches(deps: Dependencies) {

@@ -54,7 +54,7 @@ describe('a check is made once, and answered in the end', () => {
     expect([...answers.checks.values()]).toEqual([requestId]);
   });
 
-  test('two checks have keys of their own', async () => {
+  test('each check has its own idempotency key', async () => {
     const rolecall = await start({ do: 'result' });
     const [first, second] = await Promise.all([rolecall.check(CHECK), rolecall.check(CHECK)]);
     expect(first.requestId).not.toBe(second.requestId);
@@ -157,7 +157,7 @@ describe('an error', () => {
     answers = await startAnswers();
   });
 
-  test('of a gateway that hangs comes when the time is over', async () => {
+  test('of a hanging gateway comes after the timeout', async () => {
     const rolecall = await start({ do: 'hang' });
     expect(await errorOf(rolecall.check(CHECK, { timeoutMs: 700 }))).toMatchObject({ code: 'timeout' });
     expect(answers.checks.size).toBe(1);

@@ -3,8 +3,8 @@ import { Delivery } from './delivery.ts';
 import { defineTopic } from './topic.ts';
 
 /**
- * Evaluator → result-store and webhook-dispatcher. Carries the final JSON bytes of the result, so that
- * nobody serialises it again, and all that they need to act, so that nobody looks the request up.
+ * Evaluator → result-store and webhook-dispatcher. Contains the final JSON bytes of the result, so that
+ * consumers do not serialise it again, and all they need to act, so that they do not look up the request.
  */
 export const CheckCompleted = z.object({
   requestId: z.string().min(1).max(64),

@@ -31,7 +31,7 @@ test('lines of the versions without keys and roles, and without the request, are
   expect(parseCheckLine(cut(11))).toEqual({ ...check, keyId });
 });
 
-test('a role id of any length and with any characters has a short tag of its own', () => {
+test('role ids of any length and with any characters have different short tags', () => {
   const tags = ['holder', 'holder ', 'a,b c', '\ud800', 'x'.repeat(10_000)].map(roleTagOf);
   expect(new Set(tags).size).toBe(tags.length);
   for (const tag of tags) expect(tag).toMatch(/^[\w-]{8}$/);

@@ -16,8 +16,8 @@ export type WalletGroup = {
 };
 
 /**
- * The wallets of a person, each once and in lower case. A vault that is an account too counts as an account, so nobody
- * asks whether it has delegated.
+ * The wallets of a person, each once and in lower case. A vault that is an account too counts as an account, so its
+ * delegation is not read.
  *
  * @example
  * distinctWallets({ account: '0xAB…', vaults: ['0xab…', '0xcd…'] }); // { accounts: ['0xab…'], vaults: ['0xcd…'] }

@@ -38,8 +38,8 @@ export const UNDETERMINED = {
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 
 /**
- * Causes that their code alone says too little about: each has a message of its own, and its own answer to whether
- * asking again may help.
+ * Causes that their code does not describe enough: each has its own message, and its own value of whether another try
+ * may help.
  */
 export const UNDETERMINED_CAUSES = {
   'wrong-chain': {

@@ -72,7 +72,7 @@ test('a write that certainly failed releases its version; a write of unknown out
   }
 });
 
-test('a writer whose lease expired changes the document of the writer after it', async () => {
+test('a writer whose lease expired applies its change to the document of the next writer', async () => {
   const others: (() => Promise<void>)[] = [];
   const { add, expireLeases, published, view } = makeSystem(async () => {
     await others.shift()?.();

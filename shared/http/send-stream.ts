@@ -10,13 +10,13 @@ const GZIP_LEVEL = 1;
 export type StreamTimes = {
   /** A client that reads nothing for this long is cut off. */
   readonly stallMsMax: number;
-  /** So is one that takes longer in all. */
+  /** A client that takes longer than this in total is cut off too. */
   readonly streamMsMax: number;
 };
 
 /**
  * Sends the body of an answer whose headers are written, piece by piece: memory holds one piece, however slowly the
- * client reads. An answer that cannot be finished is cut, so that no client takes half for whole.
+ * client reads. An answer that cannot be finished is cut, so that no client takes it for complete.
  *
  * @example
  * await sendStream(response, lines, { isGzip: false, stallMsMax: 30_000, streamMsMax: 120_000 });

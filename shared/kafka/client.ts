@@ -60,7 +60,7 @@ export function makeKafka(config: KafkaConfig, clientId: string, log: Logger): K
   });
 }
 
-/** Asks a broker by a client of its own, which neither retries nor logs a failure. */
+/** Asks a broker with a separate client, which neither retries nor logs a failure. */
 async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
     ...reach(config),
@@ -79,7 +79,7 @@ async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise
 /**
  * Looks once whether a broker answers.
  *
- * It has a client of its own, because the working one tries for half a minute before it gives up, in silence.
+ * It uses a separate client, because the normal client retries for half a minute without logging.
  *
  * @throws when none does
  */

@@ -20,7 +20,7 @@ type Options = RecordPosition & {
 /**
  * Reads one record of a topic.
  *
- * kafkajs reads only as the member of a group, so it joins one of its own, which never commits and is deleted afterwards.
+ * kafkajs reads only as the member of a group, so it joins a separate group, which never commits and is deleted afterwards.
  * That takes a few round trips and the broker's `group.initial.rebalance.delay.ms`, so use it only for a person's request.
  *
  * @returns undefined if the topic no longer has it, or does not have it yet

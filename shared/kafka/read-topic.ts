@@ -25,8 +25,8 @@ type Options = {
 /**
  * Reads a topic to the end it had at the call, and returns that end: the next offset of each partition.
  *
- * It joins a group of its own that never commits; after a restart of the client it continues where it was, so that
- * nothing older is applied behind something newer.
+ * It joins a separate group that never commits. After a restart of the client it continues at its position, so that no
+ * older record is applied after a newer one.
  *
  * @throws when the client gives up, or when `signal` aborts
  */

@@ -24,7 +24,7 @@ type Call = { readonly keys: readonly string[]; readonly args: readonly (string 
 
 /**
  * Makes a Lua script callable as `makeScript` does, but sends all calls made while one command is unanswered as
- * one command: many of their own cost client and Redis more than the script.
+ * one command: a command per call costs client and Redis more than the script.
  *
  * Each call must have the same number of keys, at least one, and of arguments; the script must answer (`false` for
  * nothing). A call that fails by its own script fails alone: an everyday write and a rebuild may share

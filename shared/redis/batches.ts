@@ -77,7 +77,7 @@ export type Batches = {
    * @returns false if it was abandoned meanwhile, and the rest of the monthly quota is too small to charge it again
    */
   readonly begin: (batch: AcceptedBatch, charge: BatchCharge | undefined) => Promise<boolean>;
-  /** Undoes `begin` for a batch of which surely no part was published, and frees its slot. */
+  /** Undoes `begin` for a batch if surely none of its parts was published, and frees its slot. */
   readonly withdraw: (batch: Pick<AcceptedBatch, 'requestId' | 'clientId'>) => Promise<void>;
   /**
    * Registers a batch, unless it is registered.

@@ -34,7 +34,7 @@ test('a released revocation is no longer held, and the role has one holder less'
   });
 });
 
-test('a removed member takes its figures along', () => {
+test('removing a member removes its figures', () => {
   const removed = { ...aMember(granted()), removedAt: AT };
   expect(effectsOf(aMember(granted()), removed).figures).toEqual({ members: -1, 'holders/gold': -1 });
 });

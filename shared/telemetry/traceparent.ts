@@ -34,7 +34,7 @@ const newTraceId = makeRandomHex(16);
 const newSpanId = makeRandomHex(8);
 
 /**
- * A trace of our own. Every check has one, whether spans are exported or not, so that logs and problem documents
+ * Makes a new trace. Every check has one, whether spans are exported or not, so that logs and problem documents
  * of all processes can name it. It is not marked as sampled: its first span was not recorded.
  */
 export const newTraceparent = (): string => `00-${newTraceId()}-${newSpanId()}-00`;

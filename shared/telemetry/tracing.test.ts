@@ -15,7 +15,7 @@ test('without an export a span passes on its parent, and the result or error of 
   expect(activeTraceId()).toBeUndefined();
 });
 
-test('without an export and a parent every piece of work has a trace of its own, marked as not recorded', async () => {
+test('without an export and a parent, every piece of work starts a new trace, marked as not recorded', async () => {
   const own = await withSpan('work', {}, async (traceparent) => traceparent);
   expect(parseTraceparent(own)).toMatchObject({ isSampled: false });
   expect(await withSpan('work', {}, async (traceparent) => traceparent)).not.toBe(own);

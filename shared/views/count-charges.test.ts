@@ -42,7 +42,7 @@ test('a check that is twice in a lane is counted once, and an uncharged check is
   expect(count.charges()).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
 });
 
-test('a check of which nothing was decided is refunded once, unless the total already has the refund', () => {
+test('a check that decided nothing is refunded once, unless the total already includes the refund', () => {
   const count = new ChargeCount();
   count.addTotal(aTotal(100, 30));
   const undecided = (requestId: string) =>

@@ -44,7 +44,7 @@ export class ChargeCount {
     this.#charge(part, checkRequestedBatch.keyOf(part), part.entries.length);
   }
 
-  /** Takes a result: one of which nothing was decided gave its check back, once. */
+  /** Takes a result: if nothing was decided, its check was refunded, once. */
   addResult(result: CheckCompleted, publishedAtMs: number): void {
     if (!result.decided) this.#refund(result, result.requestId, 1, publishedAtMs);
   }

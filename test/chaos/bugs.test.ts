@@ -4,6 +4,6 @@ import { BUGS } from './bugs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-test.each(Object.entries(BUGS))('the line that %s replaces stands once in its file', (_, { file, part }) => {
+test.each(Object.entries(BUGS))('the line that %s replaces occurs once in its file', (_, { file, part }) => {
   expect(readFileSync(join(ROOT, file), 'utf8').split(part)).toHaveLength(2);
 });

@@ -46,7 +46,7 @@ export function makeSoak(samples: Sample[]): Fault {
     title: 'soak with F1, F2, F10 at random, while batches and watches run',
     async run(scene) {
       const { system, seconds, scope, random } = scene;
-      // Of its own, so that a seed chooses the same victims however long a transfer takes.
+      // Separate, so that a seed chooses the same victims however long a transfer takes.
       const moves = makeRandom(random.below(2 ** 31));
       const watched = await watchMembers(system, scope, { count: MEMBERS });
       await watched.watch();
@@ -83,7 +83,7 @@ async function crashUntil({ system, random }: Scene, endAt: number): Promise<voi
   }
 }
 
-/** Sends one batch after the other with an app of their own, because the load's app may only be charged for the load. */
+/** Sends one batch after the other, with a separate app, because the load's app must be charged for the load only. */
 async function runBatches({ system, scope }: Scene, endAt: number): Promise<FinishedBatch[]> {
   const app = await createApp(system, 'Batches');
   const { url } = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));

@@ -127,7 +127,7 @@ describe.each(loadDashboards())('the dashboard $title', (dashboard) => {
     expect(exprs[1]).toContain('rolecall_watches_held');
   });
 
-  test('has panels that do not overlap, each with an id of its own', () => {
+  test('has panels that do not overlap, each with its own id', () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
     );

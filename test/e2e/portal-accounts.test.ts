@@ -147,7 +147,7 @@ test('a developer turns on two-factor authentication, signs in by codes and is h
   expect([...tom.faults, ...operator.faults]).toEqual([]);
 });
 
-test('somebody who forgot the password sets a new one by a link in an e-mail', async () => {
+test('a user who forgot the password sets a new one by a link in an e-mail', async () => {
   await using server = await receiveMails();
   const [port] = await findFreePorts(1);
   const environment = system.environment();

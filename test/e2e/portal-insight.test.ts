@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const clientOf = ({ apiKey }: MadeApp) => makeCheckClient({ url: system.ready.gateways[0] ?? '', apiKey });
 const json = () => dev.page.getByLabel('Check as JSON');
-/** A page that is loaded again shows no check at first, then one of its own, then the one of the address. */
+/** A reloaded page first shows no check, then a default check, then the check in the address. */
 const waitForJson = (isMeant: (check: Record<string, unknown>) => boolean) =>
   waitUntil('the JSON to follow', async () => {
     const text = await json().inputValue();

@@ -46,7 +46,7 @@ test('everything up to the scope request can be done without a mouse', async () 
   await page.locator('.app-page').getByText('Scope requested').waitFor();
 });
 
-test('an operator sees first who waits for a decision', async () => {
+test('an operator first sees the requests that wait for a decision', async () => {
   await operator().visit('/');
   await operator().page.getByRole('heading', { name: 'Scope requests', level: 1 }).waitFor();
 });

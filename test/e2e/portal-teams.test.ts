@@ -32,7 +32,7 @@ async function invite(role: string, email?: string): Promise<string> {
 
 const invitation = ({ page }: Visitor) => page.getByText('You are invited to the app').waitFor();
 
-test('an owner invites somebody by a link, who joins, sees the role, and loses access with the removal', async () => {
+test('an owner invites a person by a link; the person joins, sees the role, and loses access when removed', async () => {
   await using ben = await open();
   const { email } = await newDeveloper(ben);
   const { page } = ola;

@@ -132,7 +132,7 @@ test('deliveries are listed once each, in pages, and a failed one can be resent'
   expect(shown.attempts.map(({ status }) => status)).toEqual([410, 204]);
 });
 
-test('a test event is signed like a webhook, has a type of its own, and is sent at most once in 20 s', async () => {
+test('a test event is signed like a webhook, has its own type, and is sent at most once in 20 s', async () => {
   const { clientId, webhookSecret } = await createApp(developer, 'Tested');
   await using tested = await receiveWebhooks({ secret: webhookSecret });
   const send = () =>

@@ -117,7 +117,7 @@ test('an unreadable rule is denied, with its error, for a client that asked for 
   expect(body.errors).toMatchObject([{ ruleIndex: 0, code: 'rpc-unavailable' }]);
 });
 
-test('a client that asked for all or nothing gets 503 for one unreadable rule', async () => {
+test('a client that sent onUndetermined "fail" gets 503 for one unreadable rule', async () => {
   const check = { ...mixed(REFUSING), onUndetermined: 'fail' };
   const sync = await system.client.check(check);
   expect(sync).toMatchObject({ status: 503, body: { code: 'evaluation-unavailable' } });

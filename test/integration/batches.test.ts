@@ -191,7 +191,7 @@ describe('a batch whose publishing was interrupted', () => {
     expect(await batches.abandon(10, 0)).toBe(0);
   });
 
-  test('leaves nothing when it is withdrawn, and is not refunded by its abandonment', async () => {
+  test('leaves no data when it is withdrawn, and is not refunded by its abandonment', async () => {
     const { first, requestId } = await begun();
     await batches.withdraw(first);
     expect(await batches.abandon(10, 0)).toBe(0);

@@ -268,7 +268,7 @@ test('foreign code at the address of Multicall3 is not trusted', async () => {
   expect(blocks['31337']?.proved).toBe(false);
 });
 
-test('a read that is known to burn its gas is made in a call of its own and does not affect the good ones', async () => {
+test('a read that is known to burn its gas is isolated in a separate call and does not affect other reads', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const rules = [rule('ERC721', hostile.infiniteLoop, { tokenId: '1' }), ...goodRules()];
   await chains.judge({ account: demoTokens.holder, rules });

@@ -243,7 +243,7 @@ describe('a batch at a real gateway', () => {
     expect(await batches.countUnfinished(Date.now())).toBeGreaterThanOrEqual(2);
   });
 
-  it('whose client goes away in the middle leaves nothing behind', async () => {
+  it('whose client disconnects in the middle leaves no data behind', async () => {
     const app = await anApp();
     for (let i = 0; i < 20; i += 1) {
       const outgoing = httpRequest(`${gateways[0].url}${BATCH_PATH}`, {

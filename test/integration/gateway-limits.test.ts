@@ -109,7 +109,7 @@ describe('the limits over two gateways', () => {
     },
   );
 
-  it('let polls through at five times the rate, from a bucket of their own that costs no quota', async () => {
+  it('let polls through at five times the rate, from a separate bucket that costs no quota', async () => {
     const app = await anApp({ tier: 'free', requestsPerSecond: 10 });
     const { instants } = await flood(200, (gateway) => gateway.get(app, '/access-control/chains'));
     expect(leastSpan(instants, 50)).toBeGreaterThan(1_000);

@@ -89,7 +89,7 @@ describe('the members of a wallet', () => {
     expect(await wallets().watchedAmong([WALLET])).toEqual(new Set());
   });
 
-  test('are those of its own watch where a watch was deleted and made again', async () => {
+  test('are those of the new watch if a watch was deleted and created again', async () => {
     const [former, present] = [member('alice'), member('alice', { watchCreatedAt: atSecond(500) })];
     await add(former);
     await remove(former);
@@ -329,7 +329,7 @@ describe('revocations that no sweep decides on', () => {
     expect(await allow(ids(0, 3), NOW)).toEqual(new Set(ids(0, 3)));
     expect(await allow(ids(3, 3), NOW + HOUR_MS / 2, 17)).toEqual(new Set(['m3']));
     expect(await allow(ids(4, 2), NOW + HOUR_MS - 1, 16)).toEqual(new Set());
-    // The first three are an hour old; the one that was let through later still counts.
+    // The first three are an hour old; the revocation that was allowed later still counts.
     expect(await allow(ids(4, 3), NOW + HOUR_MS + 1, 16)).toEqual(new Set(['m4', 'm5']));
     expect(await allow(ids(6, 1), NOW + HOUR_MS + 1, 14)).toEqual(new Set());
   });

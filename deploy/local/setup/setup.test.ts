@@ -145,7 +145,7 @@ test('a browser is installed only for the tests that need one', async () => {
 test('Prometheus is searched for the tests that need it, and a machine without it is no error', async () => {
   writeStamp();
   await using tests = spawnSetup(['--with-prometheus', 'node', '-e', 'process.exit(3)'], BARE);
-  // The stamp says nothing of it, so the machine is prepared again.
+  // The stamp does not contain it, so the machine is prepared again.
   expect(await tests.exited).toBe(1);
   const script = `
     const { fetchPrometheus } = await import('${join(LOCAL, 'setup', 'fetch-prometheus.mjs')}');

@@ -43,7 +43,7 @@ const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({
   ...over,
 });
 
-test('a change that is in effect already returns nothing', () => {
+test('a change that is already in effect returns undefined', () => {
   expect(resume(anApp())).toBeUndefined();
   expect(suspend(anApp({ suspended: true }))).toBeUndefined();
   expect(approveScope(anApp({ scope: 'approved' }))).toBeUndefined();

@@ -20,7 +20,7 @@ test('every module is named in the document, so that a browser loads all of them
   expect(own.sort()).toEqual([...modules, 'snippets/fold-roles.mjs'].sort());
 });
 
-test('the document holds no script and no style of its own, and everything comes from the portal', () => {
+test('the document has no inline script or style, and loads everything from the portal', () => {
   expect(index).not.toMatch(/<style|style="|<script(?![^>]*\bsrc=)|\son[a-z]+=/);
   expect([...index.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url?.[0])).not.toContain('h');
 });

@@ -24,6 +24,6 @@ test('says how many holders the held revocations are about', () => {
   ]);
 });
 
-test('says nothing of an event without roles', () => {
+test('returns an empty list for an event without roles', () => {
   expect(summariseRoles({ type: 'watch.something' })).toEqual([]);
 });

@@ -73,25 +73,25 @@ describe('a vault', () => {
   });
 
   it.each<[string, 'any' | 'all', Reading, Reading, Reading, string]>([
-    ['any: one that was not read leaves a "no" open', 'any', NO, TIMEOUT, YES, 'rpc-timeout'],
-    ['any: one of an unread delegation leaves a "no" open', 'any', NO, YES, TIMEOUT, 'rpc-timeout'],
-    ['any: one that is no member changes nothing, delegated or not', 'any', NO, NO, TIMEOUT, 'denied'],
-    ['any: one that has not delegated changes nothing', 'any', NO, YES, NO, 'denied'],
-    ['any: one that was not read changes no "yes"', 'any', YES, TIMEOUT, TIMEOUT, 'granted'],
-    ['all: one that was not read leaves a "yes" open', 'all', YES, TIMEOUT, YES, 'rpc-timeout'],
-    ['all: one that is no member denies', 'all', YES, NO, YES, 'denied'],
-    ['all: one that has not delegated changes nothing', 'all', YES, NO, NO, 'granted'],
+    ['that was not read leaves a "no" of `any` open', 'any', NO, TIMEOUT, YES, 'rpc-timeout'],
+    ['whose delegation was not read leaves a "no" of `any` open', 'any', NO, YES, TIMEOUT, 'rpc-timeout'],
+    ['that is no member changes nothing of `any`, delegated or not', 'any', NO, NO, TIMEOUT, 'denied'],
+    ['that has not delegated changes nothing of `any`', 'any', NO, YES, NO, 'denied'],
+    ['that was not read changes no "yes" of `any`', 'any', YES, TIMEOUT, TIMEOUT, 'granted'],
+    ['that was not read leaves a "yes" of `all` open', 'all', YES, TIMEOUT, YES, 'rpc-timeout'],
+    ['that is no member makes `all` deny', 'all', YES, NO, YES, 'denied'],
+    ['that has not delegated changes nothing of `all`', 'all', YES, NO, NO, 'granted'],
     [
-      'all: one that is no member leaves a "yes" open if its delegation is unread',
+      'that is no member leaves a "yes" of `all` open if its delegation is unread',
       'all',
       YES,
       NO,
       TIMEOUT,
       'rpc-timeout',
     ],
-    ['all: one that was not read changes no "no"', 'all', NO, TIMEOUT, TIMEOUT, 'denied'],
-    ['all: a boolean of 2 is no answer', 'all', YES, TWO, YES, 'return-malformed'],
-  ])('of which %s', (_, wallets, own, ofVault, delegation, expected) => {
+    ['that was not read changes no "no" of `all`', 'all', NO, TIMEOUT, TIMEOUT, 'denied'],
+    ['that answers a boolean of 2 gives `all` no answer', 'all', YES, TWO, YES, 'return-malformed'],
+  ])('%s', (_, wallets, own, ofVault, delegation, expected) => {
     expect(withVault(member(wallets), ofVault, delegation, own)).toBe(expected);
   });
 });

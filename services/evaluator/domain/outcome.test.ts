@@ -84,7 +84,7 @@ function truth(tree: Tree): number {
   return threshold(tree.min, inside);
 }
 
-/** The pointers of all unreadable leaves of which every rule around is open too, in the order of the document. */
+/** The pointers of all unreadable leaves whose enclosing rules are all open too, in document order. */
 function openLeaves(tree: Tree, path: string): string[] {
   if (truth(tree) !== 1) return [];
   if ('leaf' in tree) return [path];

@@ -111,7 +111,7 @@ const isHead = (head: unknown): head is object =>
 /** The check that has these members. */
 const checkOf = (head: object) => ({ ...head, account: ANY_ACCOUNT, async: true });
 
-/** Without the members that a batch does not have, it has no faults of its own. */
+/** The head as `asSent` validates it; undefined if it has faults, or members that a batch does not have. */
 const headAsSent = (head: unknown, rules: RequestRules) =>
   isHead(head) && Object.keys(head).every((name) => BATCH_MEMBERS.has(name))
     ? asSent(checkOf(head), rules)

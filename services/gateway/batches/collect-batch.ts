@@ -26,7 +26,7 @@ export type Part = {
 
 /** A valid batch. */
 export type CollectedBatch = {
-  /** The members that all entries share: a check without wallets of its own. */
+  /** The members that all entries share: a check without wallets. */
   readonly common: ValidCheck;
   readonly entryCount: number;
   readonly parts: readonly Part[];
@@ -34,7 +34,7 @@ export type CollectedBatch = {
   readonly bodyHash: string;
 };
 
-/** A batch without faults of its own that is refused by now: it may have been accepted under its key. */
+/** A refused batch whose body is valid: it may have been accepted earlier under its idempotency key. */
 export type RefusedBatch = Pick<CollectedBatch, 'entryCount' | 'bodyHash'> & { readonly refusal: Problem };
 
 export type BatchCollector = {

@@ -63,7 +63,7 @@ describe('the status of a batch', () => {
     expect(await response.json()).toEqual(completed);
   });
 
-  it('is 404 for ids of checks, of other apps and of nobody, and checks are not found by ids of batches', async () => {
+  it('is 404 for ids of checks, ids of other apps and unknown ids, and checks are not found by ids of batches', async () => {
     const gateway = await start();
     const check = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
     for (const address of [
@@ -175,13 +175,13 @@ describe('the results of a batch', () => {
     expect(indexesIn(gunzipSync(body).toString())).toHaveLength(10);
   });
 
-  it('that cannot be sent to their end are cut, so that no client takes half for whole', async () => {
+  it('that cannot be sent completely are cut, so that no client takes them for complete', async () => {
     const { read } = await withBatch({}, [aPart(0, 4)]);
     const response = await read('', { 'accept-encoding': 'identity' });
     await expect(response.text()).rejects.toThrow();
   });
 
-  it('are cut for a client that takes nothing, and its slot is free again', async () => {
+  it('are cut for a client that reads nothing, and its slot is free again', async () => {
     const gateway = await start({ streamBounds: { streamsMax: 2, stallMsMax: 500, streamMsMax: 60_000 } });
     const id = aBatchId(gateway);
     let readCount = 0;

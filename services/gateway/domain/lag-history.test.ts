@@ -7,7 +7,7 @@ describe('the age of the oldest unfinished record', () => {
     expect(history.oldestAgeMs(9_000)).toBe(0);
   });
 
-  it('grows while nothing is committed, whatever is written behind', () => {
+  it('grows while nothing is committed, regardless of newer records', () => {
     const history = makeLagHistory();
     for (let second = 0; second < 100; second += 1)
       history.observe(second * 1_000, [{ partition: 0, end: 5 + second, committed: 4 }]);

@@ -29,7 +29,7 @@ describe('the line splitter', () => {
     );
   });
 
-  it('gives a last line without a line feed, and nothing for a text that ends with one', () => {
+  it('returns a last line without a line feed, and no line after a final line feed', () => {
     expect(linesOf(Buffer.from('a\nb'), [])).toEqual(['a', 'b']);
     expect(linesOf(Buffer.from('a\nb\n'), [])).toEqual(['a', 'b']);
     expect(linesOf(Buffer.from('a\n\nb\n'), [])).toEqual(['a', '', 'b']);

@@ -50,7 +50,7 @@ const holder = (): WatchMember => applyCheck(aMember(), aCheck(1, { gold: true, 
 const settle = (member: WatchMember, sweep: number, hold: readonly string[] = []) =>
   settleSweep(member, { sweep, cause: 'schedule', holdRoles: new Set(hold), at: at(50) });
 
-test('the first decided check tells every decided role, with no verdict before', () => {
+test('the event of the first decided check has every decided role, without a previous verdict', () => {
   const { member, event } = applyCheck(aMember(), aCheck(1, { gold: true, vip: undefined, none: false }));
   expect(event).toEqual({
     cause: 'first',
@@ -63,7 +63,7 @@ test('the first decided check tells every decided role, with no verdict before',
   expect(member.roles.map(({ id }) => id)).toEqual(['gold', 'none']);
 });
 
-test('a member of whom nothing could be read has no event', () => {
+test('a member has no event if none of its rules could be read', () => {
   const { member, event } = applyCheck(aMember(), aCheck(1, { gold: undefined }));
   expect(event).toBeUndefined();
   expect(member).toMatchObject({ sequence: 0, roles: [], checkedAt: at(1) });

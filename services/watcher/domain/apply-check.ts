@@ -150,7 +150,7 @@ const isUnread = ({ errors }: Pick<MemberCheck, 'errors'>): boolean =>
 const headTimesOf = (check: MemberCheck): Record<string, number> =>
   Object.fromEntries(Object.keys(check.blockNumbers).map((id) => [id, headTimeOf(check, id)]));
 
-/** The blocks of transfers that no check could read yet: a retry that reads older ones says nothing about them. */
+/** The blocks of transfers that no check could read yet: a retry that reads older blocks does not settle them. */
 function awaitedBlocksOf(member: WatchMember, check: MemberCheck): Record<string, number> | undefined {
   if (member.awaitedBlocks === undefined && check.minBlock === undefined) return undefined;
   const awaited = { ...member.awaitedBlocks };

@@ -206,7 +206,7 @@ test('never sends a request that timed out while it waited for a connection', as
   expect(aborted).toBe(1);
 });
 
-test('keeps nothing in memory of responses with endless bodies, endless headers or drips', async () => {
+test('keeps no memory of responses with endless bodies, endless headers or single slow bytes', async () => {
   const endless = await listen(
     createServer((_, response) => {
       const write = () => {

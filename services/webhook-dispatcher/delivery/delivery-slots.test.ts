@@ -61,7 +61,7 @@ test('lets a burst to a fast receiver wait, and defers none of it', async () => 
   expect(done).toBe(1_000);
 });
 
-test('defers a message at once whose expected wait is above a second', async () => {
+test('defers a message at once if its expected wait is above a second', async () => {
   const slow = await takeMany('slow', 8);
   nowMs = 3_000;
   for (const slot of slow) slot.release(true);

@@ -86,7 +86,7 @@ test('is well while the broker does not answer, and measures a stall from its re
   await watched.untilFault();
 });
 
-test('reports a record in progress that reports nothing', async () => {
+test('reports a record that makes no progress', async () => {
   await using watched = watch({ silentMs: STALL_MS + 1 }, () => ({ committed: 0, end: 0 }));
   expect(watched.isWell()).toContain('a record has been in progress');
 });

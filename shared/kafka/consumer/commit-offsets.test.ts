@@ -69,7 +69,7 @@ test('commits only prefixes that have grown, and tries again after a refused com
   expect(commits).toEqual([['1'], ['1']]);
 });
 
-test('commits nothing that could not be noted before', async () => {
+test('commits an offset only after its position was stored', async () => {
   const { window } = aWindow();
   window.accept(records(0, 2), 2);
   const first = window.take();

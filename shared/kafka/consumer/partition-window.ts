@@ -4,7 +4,7 @@ import type { SlotsHeld } from './work-slots.ts';
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  /** As fetched; in memory of its own from when it is processed; empty once it is finished. */
+  /** As fetched; copied to separate memory when it is processed; empty once it is finished. */
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;

@@ -74,7 +74,7 @@ test('ends the waits of parked records, and of no others, on a stop', () => {
   expect([slots.runningCount, slots.parkedCount]).toEqual([0, 0]);
 });
 
-test('passes no bound and returns to zero, whatever comes and goes', () => {
+test('exceeds no bound and returns to zero, for any order of starts and ends', () => {
   const step = fc.record({
     partition: fc.nat(2),
     act: fc.constantFrom('enter', 'park', 'end'),

@@ -32,8 +32,8 @@ const BROKER_TIMESTAMPS = 8;
 const NO_REPLICA = -1;
 
 /**
- * Decodes a fetch response, version 11. Partitions of which it has nothing to say are left out: of the 24 partitions of a
- * topic few have records, and kafkajs makes a batch, a promise and a heartbeat for each partition of the response.
+ * Decodes a fetch response, version 11. Partitions without records, error or preferred replica are left out: of the 24 partitions of
+ * a topic few have records, and kafkajs makes a batch, a promise and a heartbeat for each partition of the response.
  */
 export async function decodeFetch(payload: Buffer, decodeOther: DecodeOther): Promise<FetchResponse> {
   const reader = new ByteReader(payload);

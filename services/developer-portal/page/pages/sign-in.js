@@ -9,7 +9,7 @@ import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
 import { Mark } from './frame.js';
 
-/** Signing in and signing up. Signing up signs in as well; it says nothing of whether an address was known. */
+/** Signing in and signing up. Signing up signs in as well; the answer does not show whether an address was known. */
 export function SignIn({ isNew, account, onSignedIn }) {
   const wanted = wantedPath(location);
   const words = isNew
@@ -35,7 +35,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
     onSignedIn(signedIn);
     if (location.pathname.startsWith('/sign-')) navigate(wanted, { replace: true });
   });
-  // Signing up says nothing of whether the address was known.
+  // The answer does not show whether the address was known.
   if (isNew && form.error?.code === 'credentials-invalid')
     form.error.message = 'The address or the password was not accepted. If you have an account, sign in.';
   return html`<div class="welcome">

@@ -27,7 +27,7 @@ export function Dialog({ title, onClose, children, isCovering = false }) {
     event.preventDefault();
     onClose?.();
   };
-  // Chromium closes on a second Escape whatever the page wants; a secret that is shown once must stay.
+  // Chromium closes the dialog on a second Escape even if the page prevents it; a secret that is shown once must stay.
   const keep = (event) => {
     if (event.key === 'Escape' && !onClose) event.preventDefault();
   };

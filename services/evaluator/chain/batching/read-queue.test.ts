@@ -112,7 +112,7 @@ test('the interactive lane goes first', async () => {
   ]);
 });
 
-test('the interactive lane has a call of its own while the bulk lane has taken all others', async () => {
+test('the interactive lane has a reserved call while the bulk lane uses all others', async () => {
   const { read, calls, idsOf } = makeQueue();
   for (let id = 0; id < 6; id++) {
     void read(aBlock(1), [aRead(id)]);

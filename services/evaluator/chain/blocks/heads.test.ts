@@ -139,7 +139,7 @@ describe('a head', () => {
     expect([await ended, (await other).number, state.tags.length]).toEqual(['deadline-exceeded', 7, 1]);
   });
 
-  test('tells a check that ends before it is there why the last attempt failed', async () => {
+  test('that is not fetched before the check ends gives the check the reason of the last failed attempt', async () => {
     const { read, state, until } = makeHeads([new RpcFailure('malformed')]);
     const controller = new AbortController();
     const reading = codeOf(read({ signal: controller.signal }));

@@ -103,7 +103,7 @@ export class Heads {
     return (await awaitFetch(fetched, signal)).number;
   }
 
-  /** Polls all endpoints until one has the block: a single lagging node says nothing about the chain. */
+  /** Polls all endpoints until one has the block: a single lagging node does not show the state of the chain. */
   async #awaitBlock(tag: BlockTag, minBlock: number, signal: AbortSignal): Promise<Head> {
     while (!signal.aborted) {
       const fetched = this.#fetch(tag, this.#options.monotonicMs() - this.#pollMs, 'widely');

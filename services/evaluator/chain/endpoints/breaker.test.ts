@@ -42,7 +42,7 @@ test('each failed attempt doubles its time, up to the bound', () => {
   expect(openMs).toEqual([100, 200, 400, 400]);
 });
 
-test('a half-open call that says nothing of the endpoint lets the next one try', () => {
+test('after a half-open call that neither succeeded nor counts as a failure, the next call may try', () => {
   const { breaker, clock } = makeClocked();
   breaker.fail(3);
   clock.ms = 100;

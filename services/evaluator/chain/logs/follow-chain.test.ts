@@ -137,7 +137,7 @@ test('the position moves only after the broker has acknowledged the transfers', 
   expect(state.saved.at(-1)?.readTo).toBe(200);
 });
 
-test('a follower whose lease is lost ends', async () => {
+test('a follower stops when its lease is lost', async () => {
   const { state, step } = aFollower();
   state.isMine = false;
   expect(await step()).toBe('lost');

@@ -229,7 +229,7 @@ export class ChainFollower {
     return this.#saved.save(window, new Set(relevant.map(({ name }) => name)), this.#gaps);
   }
 
-  /** Says of which contracts events were missed, once their transfers are read again. */
+  /** Publishes which contracts' events were missed, once their transfers are read again. */
   async #publishGaps(contracts: readonly string[], window: LogWindow, head: Block): Promise<boolean> {
     const gaps = contracts.filter((contract) => this.#gaps.has(contract));
     if (gaps.length === 0) return true;

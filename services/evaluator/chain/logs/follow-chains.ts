@@ -40,7 +40,7 @@ type FollowingOptions = {
   readonly backOffMsMin?: number | undefined;
 };
 
-/** The follower of one block tag: each has a position of its own, because each reaches a block at another time. */
+/** The follower of one block tag: each has its own position, because each tag reaches a block at another time. */
 type Following = {
   readonly controller: AbortController;
   ended: Promise<void>;

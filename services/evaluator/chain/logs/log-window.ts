@@ -61,7 +61,7 @@ export const emptyWindow = (readTo: number): LogWindow => ({
 
 /**
  * Whether the header of the last block read must be fetched to plan the next read: the head is more than one block
- * further, so its parent says nothing about that block.
+ * further, so its parent hash does not show whether that block was replaced.
  */
 export function needsHeader({ readTo, blocks }: LogWindow, head: Block): boolean {
   return head.number > readTo + 1 && blocks.has(readTo) && !blocks.has(head.number - 1);
@@ -156,7 +156,7 @@ function knownTransfers({ blocks }: LogWindow, number: number, hash: string): Re
   return known?.hash === hash ? known.transfers : NO_TRANSFERS;
 }
 
-/** The blocks of the window that an answer for a replaced range says nothing about. */
+/** The blocks of the window outside of a replaced range. */
 function blocksOutside(window: LogWindow, plan: ReadPlan, head: Block): [number, WindowBlock][] {
   const isGone = (number: number) => number >= plan.from && (number <= plan.to || plan.to === head.number);
   return [...window.blocks].filter(([number]) => !isGone(number));

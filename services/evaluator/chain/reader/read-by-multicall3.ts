@@ -94,8 +94,8 @@ async function readTogether(call: CallApart, reads: readonly Read[]): Promise<Ba
 
 /**
  * The reads that may share a call. Multicall3 makes no static calls, so a read sees what the reads before it wrote: a
- * contract of anybody's could send tokens away before their balance is read. In a call of its own a contract can
- * falsify only its own answers, and a function that a client named, which may be none that only views, only its own.
+ * hostile contract could send tokens away before their balance is read. In a separate call a contract can falsify only
+ * its own answers. A function that a client named may write, so it shares a call only with calls of the same function.
  */
 function groupReads(reads: readonly Read[]): Read[][] {
   const groups = new Map<string, Read[]>();
@@ -110,8 +110,8 @@ function groupReads(reads: readonly Read[]): Read[][] {
 }
 
 /**
- * One read by a call of its own. Where it fails, a plain call says how: it has the most gas there is, and its node
- * tells a revert from used-up gas. Behind a proxy also used-up gas looks like a revert, so a revert is confirmed.
+ * One read by a separate call. If it fails, a plain call shows the cause: it has the most gas, and its node
+ * distinguishes a revert from used-up gas. Behind a proxy used-up gas looks like a revert too, so a revert is confirmed.
  */
 async function readIsolated(
   call: CallApart,

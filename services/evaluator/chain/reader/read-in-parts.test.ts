@@ -54,7 +54,7 @@ test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
   },
 );
 
-test('an endpoint that reads nothing at all is at fault once, however many calls it took', async () => {
+test('an endpoint that reads nothing fails once, however many calls it took', async () => {
   const { endpoint, read } = makeReading(
     Object.fromEntries(makeReads(8).map(({ key }) => [key, 'rpc-error'])),
   );

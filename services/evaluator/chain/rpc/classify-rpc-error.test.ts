@@ -33,7 +33,7 @@ test.each([
   expect(classifyRpcError({ code, message })).toBe(expected);
 });
 
-test('tells a halt from a revert where the client gives both the code of a revert', () => {
+test('distinguishes a halt from a revert if the client uses the code of a revert for both', () => {
   const message = 'VM Exception while processing transaction: invalid opcode';
   expect(classifyRpcError({ code: 3, message })).toBe('halted');
   expect(classifyRpcError({ code: 3, message: 'execution reverted: invalid opcode' })).toBe('reverted');
