@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { KafkaJSError } from 'kafkajs';
+import { Kafka, KafkaJSError, logLevel } from 'kafkajs';
 import type { z } from 'zod';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { usage } from '#shared/contracts/usage.ts';
@@ -326,4 +327,29 @@ test('a message that its consumers would refuse, or that is too large, is never 
   await expect(kafka.publish(usage, wrong)).rejects.toMatchObject({ code: 'message-unreadable' });
   const large = aResult('large', { resultJson: 'x'.repeat(checkCompleted.messageBytesMax) });
   await expect(kafka.publish(checkCompleted, large)).rejects.toMatchObject({ code: 'message-too-large' });
+});
+
+test('a request in progress when its client is disconnected opens no connection', async () => {
+  const { kafka: settings } = testConfig(0);
+  const opened: Socket[] = [];
+  const client = new Kafka({
+    brokers: [...settings.brokers],
+    logLevel: logLevel.NOTHING,
+    socketFactory: ({ host, port, onConnect }) => {
+      const socket = connect({ host, port }, onConnect);
+      opened.push(socket);
+      return socket;
+    },
+  });
+  const admin = client.admin({ retry: { initialRetryTime: 1, retries: 2 } });
+  await admin.connect();
+  // The cluster's description takes two answers; the client is disconnected at the first.
+  const disconnected = new Promise<void>((resolve) => {
+    admin.on(admin.events.REQUEST, ({ payload }) => {
+      if (payload.apiName === 'Metadata') resolve(admin.disconnect());
+    });
+  });
+  await expect(admin.describeCluster()).rejects.toThrow('the client is disconnected');
+  await disconnected;
+  expect(opened).toHaveLength(1);
 });

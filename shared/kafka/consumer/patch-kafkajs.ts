@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { KafkaJSError } from 'kafkajs';
+import type { KafkaJSError, KafkaJSNonRetriableError } from 'kafkajs';
 import { patchProtocol } from '../wire/patch-protocol.ts';
 
 type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
@@ -16,7 +16,17 @@ type ConsumerGroup = {
 };
 
 const load = createRequire(import.meta.url);
-const errors = load('kafkajs/src/errors') as { readonly KafkaJSError: typeof KafkaJSError };
+type BrokerPool = {
+  disconnect: () => Promise<void>;
+  connectBroker: (broker: unknown) => Promise<unknown>;
+  findConnectedBroker: () => Promise<unknown>;
+};
+type Cluster = { readonly brokerPool: BrokerPool; connect: () => Promise<void> };
+
+const errors = load('kafkajs/src/errors') as {
+  readonly KafkaJSError: typeof KafkaJSError;
+  readonly KafkaJSNonRetriableError: typeof KafkaJSNonRetriableError;
+};
 /** How long the broker may wait for data of the other partitions while one is paused. */
 const PAUSED_WAIT_MS = 100;
 let isPatched = false;
@@ -31,7 +41,40 @@ export function patchKafkajs(): void {
   const { prototype } = load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup };
   patchMembership(prototype);
   patchFetchWait(prototype);
+  patchReconnect(
+    (load('kafkajs/src/cluster') as { prototype: Cluster }).prototype,
+    (load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool }).prototype,
+  );
   patchProtocol();
+}
+
+/**
+ * A request in progress when its client is disconnected is retried and connects again, and nothing closes that
+ * connection. With the patch it fails. A consumer that restarts after a crash connects its cluster first.
+ */
+function patchReconnect(cluster: Cluster, pool: BrokerPool): void {
+  const disconnected = new WeakSet<object>();
+  const { connect } = cluster;
+  const { disconnect, connectBroker, findConnectedBroker } = pool;
+  const refuse = (asked: BrokerPool) => {
+    if (disconnected.has(asked)) throw new errors.KafkaJSNonRetriableError('the client is disconnected');
+  };
+  cluster.connect = function connectAgain() {
+    disconnected.delete(this.brokerPool);
+    return connect.call(this);
+  };
+  pool.disconnect = function disconnectForGood() {
+    disconnected.add(this);
+    return disconnect.call(this);
+  };
+  pool.connectBroker = async function connectUnlessDisconnected(broker) {
+    refuse(this);
+    return connectBroker.call(this, broker);
+  };
+  pool.findConnectedBroker = async function findUnlessDisconnected() {
+    refuse(this);
+    return findConnectedBroker.call(this);
+  };
 }
 
 /** By group: how many partitions of its consumers in this process rest. */
