@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Exit, spawnChild } from './child.ts';
 import { logTail } from './log-tail.ts';
 import { requireFreePorts } from './ports.ts';
-import { loadToolchain, type Toolchain } from './toolchain.ts';
+import { loadToolchain } from './toolchain.ts';
 import { waitUntilUp } from './wait-until-up.ts';
 
 /** Reading back a large append-only file takes its time; Redis answers `LOADING` meanwhile. */
@@ -14,7 +14,6 @@ const PROBE_TIMEOUT_MS = 500;
 type RedisOptions = {
   readonly dir: string;
   readonly port: number;
-  readonly toolchain?: Toolchain;
   readonly signal?: AbortSignal | undefined;
   readonly onSpawn?: ((pid: number) => void) | undefined;
 };
@@ -39,13 +38,13 @@ type RunningRedis = AsyncDisposable & {
  * redis.url; // 'redis://127.0.0.1:21004'
  */
 export async function startRedis(options: RedisOptions): Promise<RunningRedis> {
-  const { dir, port, signal, onSpawn, toolchain = loadToolchain() } = options;
+  const { dir, port, signal, onSpawn } = options;
   const log = join(dir, 'redis.log');
   await requireFreePorts([{ port, what: 'Redis' }]);
   mkdirSync(dir, { recursive: true });
   rmSync(log, { force: true });
   // Debian ships the server under another name; it decides by argv[0] which program it is.
-  const child = await spawnChild(toolchain.redis, redisArgs(dir, port, log), {
+  const child = await spawnChild(loadToolchain().redis, redisArgs(dir, port, log), {
     argv0: 'redis-server',
     stdio: 'ignore',
     onSpawn,

@@ -38,7 +38,7 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     });
 
   /** Returns the account of an e-mail address; creates it if there is none. */
-  const ensure = async (actor: string, email: string, fields: Partial<Account> = {}): Promise<Account> => {
+  const ensure = async (actor: string, email: string, fields: Partial<Account>): Promise<Account> => {
     const known = await accounts.findByEmail(email);
     if (known) return known;
     const accountId = accountIdOf(email);

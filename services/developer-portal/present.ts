@@ -118,7 +118,7 @@ export const teamOf = ({ accountId, members = [], formerMembers = [] }: ClientAp
 export const presentAudit = (
   { at, actor, action, subject }: Audit,
   reader: Account,
-  team: ReadonlySet<string> = new Set(),
+  team: ReadonlySet<string>,
 ): z.input<typeof answers.AuditEntry> => ({
   at,
   actor: actor.includes('@') && actor !== reader.email && !team.has(accountIdOf(actor)) ? 'operator' : actor,

@@ -27,11 +27,8 @@ const USUAL_RESULTS = [
 ];
 
 /** All metrics of an evaluator process. Labels are bounded: an endpoint is named by its position in the chain file. */
-export function makeMetrics(
-  registry: Registry,
-  onHealth: ChainObserver['onHealth'] = () => undefined,
-  memory = new VerdictMemory(),
-) {
+export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealth'] = () => undefined) {
+  const memory = new VerdictMemory();
   const registers = [registry];
   const verdicts = new Counter({
     name: 'rolecall_verdicts_total',

@@ -1,4 +1,5 @@
 import { type Admin, AssignerProtocol } from 'kafkajs';
+import { READER_GROUP_PREFIX } from './read-topic.ts';
 import { readTopicOffsets } from './topic-offsets.ts';
 
 /** Uncommitted records, by consumer group and topic. */
@@ -10,9 +11,9 @@ type Lag = Readonly<Record<string, Readonly<Record<string, number>>>>;
  * A partition without a commit counts from its beginning, where the group would start. So does a whole topic without a
  * commit, while the group has members.
  */
-export async function readLag(admin: Admin, ignorePrefix = 'rolecall.reader.'): Promise<Lag> {
+export async function readLag(admin: Admin): Promise<Lag> {
   const { groups } = await admin.listGroups();
-  const ids = groups.map(({ groupId }) => groupId).filter((id) => !id.startsWith(ignorePrefix));
+  const ids = groups.map(({ groupId }) => groupId).filter((id) => !id.startsWith(READER_GROUP_PREFIX));
   const ends = new Map<string, ReturnType<typeof readTopicOffsets>>();
   const endsOf = (topic: string) => {
     const known = ends.get(topic) ?? readTopicOffsets(admin, topic);

@@ -26,21 +26,20 @@ const settingsOf = (topic: TopicSpec): Record<string, string> => ({
  * Creates missing topics and sets the declared settings of existing ones.
  *
  * Adds partitions if more are declared, except to a compacted topic: there a key must keep its partition.
- * `replicationFactor` -1 means the broker's default.
  */
-export async function applyTopics(
-  admin: Admin,
-  topics: readonly TopicSpec[],
-  replicationFactor = -1,
-): Promise<TopicsApplied> {
+export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicsApplied> {
   const existing = new Set(await admin.listTopics());
   const missing = topics.filter(({ name }) => !existing.has(name));
   for (let i = 0; i < missing.length; i += CREATE_BATCH_MAX) {
-    const batch = missing.slice(i, i + CREATE_BATCH_MAX).map((topic) => creationOf(topic, replicationFactor));
-    await admin.createTopics({ topics: batch, timeout: APPLY_TIMEOUT_MS, waitForLeaders: false });
+    const batch = missing.slice(i, i + CREATE_BATCH_MAX);
+    await admin.createTopics({
+      topics: batch.map(creationOf),
+      timeout: APPLY_TIMEOUT_MS,
+      waitForLeaders: false,
+    });
     await waitUntilServed(
       admin,
-      batch.map(({ topic }) => topic),
+      batch.map(({ name }) => name),
     );
   }
   const present = topics.filter(({ name }) => existing.has(name));
@@ -128,10 +127,13 @@ async function addPartitions(admin: Admin, topics: readonly TopicSpec[]): Promis
   return grown;
 }
 
-const creationOf = (topic: TopicSpec, replicationFactor: number): ITopicConfig => ({
+/** The replication factor by which a broker chooses its own. */
+const BROKER_DEFAULT = -1;
+
+const creationOf = (topic: TopicSpec): ITopicConfig => ({
   topic: topic.name,
   numPartitions: topic.partitionCount,
-  replicationFactor,
+  replicationFactor: BROKER_DEFAULT,
   configEntries: Object.entries(settingsOf(topic)).map(([name, value]) => ({ name, value })),
 });
 

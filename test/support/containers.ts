@@ -61,10 +61,10 @@ export async function startKafkaContainer(): Promise<KafkaContainer> {
 /** A setting as the image expects it: `log.dirs` is `KAFKA_LOG_DIRS`. */
 const variableOf = (property: string): string => `KAFKA_${property.toUpperCase().replaceAll('.', '_')}`;
 
-/** A Redis on `port` of this machine, or on any free one; it can be stopped and restarted there. */
-export async function startRedisContainer(port?: number): Promise<RedisContainer> {
+/** A Redis on a free port of this machine; it can be stopped and restarted there. */
+export async function startRedisContainer(): Promise<RedisContainer> {
   const { GenericContainer, Wait } = await load();
-  const host = port ?? (await findFreePorts(1))[0] ?? 0;
+  const host = (await findFreePorts(1))[0] ?? 0;
   const container = await new GenericContainer(REDIS_IMAGE)
     .withCommand(['redis-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
     .withExposedPorts({ container: REDIS_PORT, host })

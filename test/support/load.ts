@@ -122,15 +122,14 @@ export function startLoad(options: LoadOptions): Load {
 
 /**
  * Collects the outcomes of the acknowledged checks: polls each until its terminal result is there, and waits for the
- * deliveries, by default 240 s at most in all. Outcomes that are missing by then are missing from the evidence.
+ * deliveries, 240 s at most in all. Outcomes that are missing by then are missing from the evidence.
  */
 export async function gatherEvidence(
   ledger: Ledger,
   client: Client,
   receiver: Pick<WebhookReceiver, 'deliveries'>,
-  timeoutMs = DRAIN_TIMEOUT_MS,
 ): Promise<Pick<Evidence, 'polled' | 'deliveries'>> {
-  const giveUpAt = performance.now() + timeoutMs;
+  const giveUpAt = performance.now() + DRAIN_TIMEOUT_MS;
   const polled = await pollAll(ledger.acknowledgedIds(), client, giveUpAt);
   const awaited = ledger.attempts.flatMap(({ mode, requestId }) =>
     mode === 'webhook' && requestId !== undefined ? [requestId] : [],
