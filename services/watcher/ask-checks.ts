@@ -60,69 +60,76 @@ export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${r
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */
 export function makeAskChecks(deps: Dependencies): AskChecks {
-  return async function askChecks({ watch, ruleSet, members, cause, sweep, ...asked }) {
+  /** False where the checks were not charged: the app is gone, or the watch is paused because its quota is used. */
+  const charge = async (watch: Watch, count: number, month: string): Promise<boolean> => {
+    const { clientId, quotaShare } = watch;
+    const limits = await deps.readLimits(clientId);
+    if (limits === undefined) return false;
+    const { requestsPerMonth } = limits;
+    const outcome = await deps.chargeWatch({ clientId, count, month, quotaShare, requestsPerMonth });
+    if (outcome !== 'charged') await deps.pause(watch, outcome);
+    return outcome === 'charged';
+  };
+  return async function askChecks(asked) {
+    const { watch, ruleSet, members, isCharged } = asked;
     const { clientId } = watch;
-    const rules = rulesOf(ruleSet);
-    for (const part of partsOf(members, rules)) {
+    for (const part of partsOf(members, rulesOf(ruleSet))) {
       const requestId = `watch_${randomUUID()}`;
       if (asked.beforePart && !(await asked.beforePart(requestId))) return false;
-      const nowMs = deps.now();
-      const acceptedAt = new Date(nowMs).toISOString();
-      const month = acceptedAt.slice(0, 7);
-      if (asked.isCharged) {
-        const limits = await deps.readLimits(clientId);
-        if (limits === undefined) return false;
-        const charge = { clientId, count: part.length, month, quotaShare: watch.quotaShare };
-        const outcome = await deps.chargeWatch({ ...charge, requestsPerMonth: limits.requestsPerMonth });
-        if (outcome !== 'charged') {
-          await deps.pause(watch, outcome);
-          return false;
-        }
-      }
-      const uid = watchUid(watch);
-      const context: CheckContext = {
-        watchUid: uid,
-        cause,
-        rules: rulesNameOf(ruleSet),
-        ...(sweep === undefined ? {} : { sweep }),
-        ...(asked.reorgFrom === undefined ? {} : { reorgFrom: asked.reorgFrom }),
-        ...(asked.minBlock === undefined ? {} : { minBlock: asked.minBlock }),
-      };
-      const message: BatchPartRequested = {
-        requestId,
-        clientId,
-        part: 0,
-        partCount: 1,
-        firstIndex: 0,
-        entryCount: part.length,
-        ruleSet: referenceOf(ruleSet),
-        delivery: {
-          mode: 'watch',
-          partition: partitionOfMember(uid, part[0]?.memberId ?? ''),
-          context: JSON.stringify(context),
-        },
-        acceptedAt,
-        retainUntil: new Date(nowMs + RESULT_KEPT_MS).toISOString(),
-        ...(asked.isCharged ? { chargedMonth: month } : {}),
-        entries: part.map(entryOf),
-        rules,
-        // An unreadable rule is never a "no", whatever the rule set says for checks.
-        onUndetermined: 'omit',
-        consistency: { blockTag: watch.blockTag, minBlock: { ...asked.minBlock } },
-      };
+      const message = messageOf(asked, part, requestId, deps.now());
+      const month = message.acceptedAt.slice(0, 7);
+      if (isCharged && !(await charge(watch, part.length, month))) return false;
       try {
-        await deps.publish(checkRequestedBatch, message, {
+        await deps.publish(checkRequestedBatch, isCharged ? { ...message, chargedMonth: month } : message, {
           fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE },
         });
       } catch (error) {
         if (isSurelyUnwritten(error)) {
-          if (asked.isCharged) await deps.refund({ clientId, month, count: part.length, requestId });
+          if (isCharged) await deps.refund({ clientId, month, count: part.length, requestId });
           await asked.afterLostPart?.(requestId);
         }
         throw error;
       }
     }
     return true;
+  };
+}
+
+function messageOf(
+  { watch, ruleSet, cause, sweep, reorgFrom, minBlock }: AskedChecks,
+  part: readonly WatchMember[],
+  requestId: string,
+  nowMs: number,
+): BatchPartRequested {
+  const uid = watchUid(watch);
+  const context: CheckContext = {
+    watchUid: uid,
+    cause,
+    rules: rulesNameOf(ruleSet),
+    ...(sweep === undefined ? {} : { sweep }),
+    ...(reorgFrom === undefined ? {} : { reorgFrom }),
+    ...(minBlock === undefined ? {} : { minBlock }),
+  };
+  return {
+    requestId,
+    clientId: watch.clientId,
+    part: 0,
+    partCount: 1,
+    firstIndex: 0,
+    entryCount: part.length,
+    ruleSet: referenceOf(ruleSet),
+    delivery: {
+      mode: 'watch',
+      partition: partitionOfMember(uid, part[0]?.memberId ?? ''),
+      context: JSON.stringify(context),
+    },
+    acceptedAt: new Date(nowMs).toISOString(),
+    retainUntil: new Date(nowMs + RESULT_KEPT_MS).toISOString(),
+    entries: part.map(entryOf),
+    rules: rulesOf(ruleSet),
+    // An unreadable rule is never a "no", whatever the rule set says for checks.
+    onUndetermined: 'omit',
+    consistency: { blockTag: watch.blockTag, minBlock: { ...minBlock } },
   };
 }
 
