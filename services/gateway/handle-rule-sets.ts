@@ -1,23 +1,18 @@
 import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import { storageLimitsOf } from '#shared/contracts/tiers.ts';
-import type { RuleSetContent, RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import type { RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import { type RuleSetValidation, validateRuleSet } from '#shared/rules/validate-rule-set.ts';
-import {
-  type Dependencies as AdmitDependencies,
-  admitRead,
-  admitWrite,
-  type Parsed,
-} from './admit-request.ts';
+import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
+import { type Dependencies as AdmitDependencies, admitRead, admitWrite } from './admit-request.ts';
 import type { Caller } from './authenticate.ts';
 import type { RuleSetCache } from './cache-rule-sets.ts';
 import { type Request, type Response, sendJson, sendNothing } from './exchange.ts';
-import { type Asked, idOf, pageOf, parseAsked } from './parse-document-request.ts';
-import { invalidBody, Problem } from './problem.ts';
+import { type Asked, idOf, pageOf, parseAsked, parseWrite } from './parse-document-request.ts';
+import { Problem } from './problem.ts';
 
 const COLLECTION = { path: RULE_SETS_PATH, exampleId: 'holders' } as const;
 /** One segment and nothing after it; the handler decodes it, once the key is known to be right. */
@@ -61,9 +56,9 @@ const makeRead = (deps: Dependencies) =>
 
 const makePut = (deps: Dependencies) =>
   async function putRuleSet(request: Request, response: Response): Promise<void> {
-    const { caller, asked } = await admitWrite(deps, request, response, ({ app }) =>
-      parsePut(deps, request, app.limits.tier === 'enterprise', () =>
-        deps.readBody(request, response, app.clientId),
+    const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
+      parseWrite(request, COLLECTION, await deps.readBody(request, response, app.clientId), (json) =>
+        validateRuleSet(json, { ...deps.rules, isEnterprise: app.limits.tier === 'enterprise' }),
       ),
     );
     const { ruleSet, isNew } = await deps.ruleSetWrites.put(writeOf(caller, asked), asked.content);
@@ -81,21 +76,6 @@ const makeRemove = (deps: Dependencies) =>
     deps.ruleSetCache.forget(ruleSetKey(caller.app.clientId, asked.id));
     sendNothing(response);
   };
-
-async function parsePut(
-  { rules }: Pick<Dependencies, 'rules'>,
-  request: Request,
-  isEnterprise: boolean,
-  readBody: () => Promise<JsonBody>,
-): Promise<Parsed<Asked & { readonly content: RuleSetContent }>> {
-  const body = await readBody();
-  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
-  const asked = parseAsked(request, COLLECTION);
-  const validated: RuleSetValidation = validateRuleSet(body.json, { ...rules, isEnterprise });
-  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, content: validated.content } };
-  const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
-  return { ok: false, problem: invalidBody(faults) };
-}
 
 const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): RuleSetWrite => ({
   clientId: app.clientId,

@@ -1,10 +1,12 @@
 import type { Fault } from '#shared/contracts/fault.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import type { Preconditions } from '#shared/http/preconditions.ts';
+import type { JsonBody } from '#shared/http/read-json-body.ts';
+import type { Parsed } from './admit-request.ts';
 import { type Page, parsePage } from './domain/parse-page.ts';
 import type { Request } from './exchange.ts';
 import { parsePreconditions } from './parse-preconditions.ts';
-import { invalidBody, type Problem } from './problem.ts';
+import { invalidBody, Problem } from './problem.ts';
 
 /** The parameters of a write of a stored document, beside its content. */
 export type Asked = { readonly id: string; readonly preconditions: Preconditions };
@@ -44,6 +46,23 @@ export function parseAsked(
   const faults = [...(id === undefined ? [malformedId(collection)] : []), ...headerFaults];
   if (id === undefined || faults.length > 0) return { ok: false, faults, problem: invalidBody(faults) };
   return { ok: true, value: { id, preconditions } };
+}
+
+/** A write with its content, or the problem with every fault of its address, its headers and its body. */
+export function parseWrite<C>(
+  request: Request,
+  collection: Collection,
+  body: JsonBody,
+  validate: (
+    json: unknown,
+  ) => { readonly ok: true; readonly content: C } | { readonly ok: false; readonly faults: readonly Fault[] },
+): Parsed<Asked & { readonly content: C }> {
+  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
+  const asked = parseAsked(request, collection);
+  const validated = validate(body.json);
+  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, content: validated.content } };
+  const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
+  return { ok: false, problem: invalidBody(faults) };
 }
 
 const malformedId = ({ exampleId }: Collection): Fault => ({

@@ -5,7 +5,7 @@ import { storageLimitsOf } from '#shared/contracts/tiers.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import { presentMember } from '#shared/documents/present-member.ts';
 import { type ChangeMembers, memberIdOfText } from '#shared/documents/write-watch-members.ts';
-import type { WatchSettings, WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
+import type { WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
 import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
@@ -16,14 +16,20 @@ import {
   admitFirst,
   admitRead,
   admitWrite,
-  type Parsed,
 } from '../admit-request.ts';
 import type { Caller } from '../authenticate.ts';
 import type { BatchBody } from '../batches/batch-bodies.ts';
 import { formatOf } from '../batches/receive-values.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../exchange.ts';
-import { type Asked, decodeSegment, idOf, pageOf, parseAsked } from '../parse-document-request.ts';
-import { invalidBody, Problem } from '../problem.ts';
+import {
+  type Asked,
+  decodeSegment,
+  idOf,
+  pageOf,
+  parseAsked,
+  parseWrite,
+} from '../parse-document-request.ts';
+import { Problem } from '../problem.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
 
@@ -86,10 +92,12 @@ const makeRead = (deps: Dependencies) =>
 
 const makePut = (deps: Dependencies) =>
   async function putWatch(request: Request, response: Response): Promise<void> {
-    const { caller, asked } = await admitWrite(deps, request, response, ({ app }) =>
-      parsePut(deps, request, () => deps.readBody(request, response, app.clientId)),
+    const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
+      parseWrite(request, COLLECTION, await deps.readBody(request, response, app.clientId), (json) =>
+        validateWatch(json, deps.rules.callback),
+      ),
     );
-    const { watch, isNew } = await deps.watchWrites.put(writeOf(caller, asked), asked.settings);
+    const { watch, isNew } = await deps.watchWrites.put(writeOf(caller, asked), asked.content);
     const location = `${deps.publicBaseUrl}${WATCHES_PATH}/${watch.watchId}`;
     await send(deps, response, isNew ? 201 : 200, watch, isNew ? { location } : {});
   };
@@ -146,20 +154,6 @@ const makeReadMember = (deps: Dependencies) =>
       throw new Problem('member-not-found', 'This watch has no member with this ref or account.');
     sendJson(response, 200, JSON.stringify(presentMember(member)));
   };
-
-async function parsePut(
-  { rules }: Pick<Dependencies, 'rules'>,
-  request: Request,
-  readBody: () => Promise<JsonBody>,
-): Promise<Parsed<Asked & { readonly settings: WatchSettings }>> {
-  const body = await readBody();
-  if (!body.ok) return { ok: false, problem: new Problem(body.code, body.detail) };
-  const asked = parseAsked(request, COLLECTION);
-  const validated = validateWatch(body.json, rules.callback);
-  if (asked.ok && validated.ok) return { ok: true, value: { ...asked.value, settings: validated.settings } };
-  const faults = [...(asked.ok ? [] : asked.faults), ...(validated.ok ? [] : validated.faults)];
-  return { ok: false, problem: invalidBody(faults) };
-}
 
 const writeOf = ({ app, keyId }: Caller, { id, preconditions }: Asked): WatchWrite => ({
   clientId: app.clientId,

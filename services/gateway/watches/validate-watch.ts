@@ -43,7 +43,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 };
 
 type WatchValidation =
-  | { readonly ok: true; readonly settings: WatchSettings }
+  | { readonly ok: true; readonly content: WatchSettings }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
@@ -68,7 +68,7 @@ export function validateWatch(body: unknown, policy: CallbackPolicy): WatchValid
   const { ruleSet, everySeconds, follow, blockTag, quotaShare, massRevocation } = parsed.data;
   return {
     ok: true,
-    settings: {
+    content: {
       ruleSet,
       callbackUrl: judged.href,
       everySeconds: everySeconds ?? EVERY_SECONDS.default,
