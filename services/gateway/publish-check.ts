@@ -16,7 +16,7 @@ const ACCEPT_TIMEOUT_MS = 4_500;
 /** The broker's time even if the request has waited for another request's claim. */
 const PUBLISH_TIMEOUT_MS_MIN = 1_000;
 /** How many partitions of a lane the checks of an app use. */
-export const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
+const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
@@ -42,6 +42,12 @@ export type CheckToPublish = {
   readonly onRefund: () => void;
 };
 
+/** Keeps the checks of an app to its share of a lane's partitions. */
+export const fairnessOf = ({ clientId, limits }: AppAccess) => ({
+  clientId,
+  partitionShare: PARTITION_SHARE[limits.tier],
+});
+
 export const laneOf = (check: Pick<ValidCheck, 'isAsync'>): Lane => (check.isAsync ? 'bulk' : 'interactive');
 
 /** The idempotency claim of an admitted check or batch; nothing without a key. */
@@ -53,7 +59,7 @@ export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 /**
  * Publishes a check. Resolves once all in-sync replicas have it.
  *
- * If it was surely not written, charge and claim are refunded. If the outcome is unknown, both stay: the check may be
+ * If it was surely not written, charge and claim are refunded before the error is thrown. If the outcome is unknown, both stay: the check may be
  * evaluated, and the next retry publishes it again under the same id, which is harmless.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
@@ -73,7 +79,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       await deps.publish(LANES[lane], messageOf(toPublish, deps.retentionMs), {
         traceparent: toPublish.traceparent,
         isValidated: true,
-        fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
+        fairness: fairnessOf(app),
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - toPublish.elapsedMs),
       });
     } catch (error) {
@@ -81,7 +87,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       // A claim that was taken over may have been published by its first owner: its outcome is never sure.
       if (month && admitted.kind === 'fresh' && isSurelyUnwritten(error)) {
         const charge = { clientId: app.clientId, month, ...(claim ? { claim } : {}) };
-        void deps.admitter.release(charge).catch(logFailure);
+        await deps.admitter.release(charge).catch(logFailure);
         toPublish.onRefund();
       }
       throw error;

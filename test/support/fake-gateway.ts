@@ -122,6 +122,10 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const admitted: AdmitRequest[] = [];
   const released: unknown[] = [];
   const marked: unknown[] = [];
+  const admitter = {
+    release: async (charge: unknown) => void released.push(charge),
+    markPublished: async (claim: unknown) => void marked.push(claim),
+  };
   const results = new Map<string, string>();
   const metrics = makeGatewayMetrics(new Registry());
   const ruleSets = options.ruleSets ?? makeFakeRuleSets();
@@ -196,10 +200,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
         await options.publish?.(check);
         published.push(check);
       },
-      admitter: {
-        release: async (charge) => void released.push(charge),
-        markPublished: async (claim) => void marked.push(claim),
-      },
+      admitter,
       retentionMs,
       metrics,
       log: makeSilentLogger(),
@@ -211,10 +212,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
         await options.publishPart?.(part);
         parts.push(part);
       },
-      admitter: {
-        release: async (charge) => void released.push(charge),
-        markPublished: async (claim) => void marked.push(claim),
-      },
+      admitter,
       slots: {
         async take(_set, member, countMax) {
           if (slotsTaken.size + (options.unfinished ?? 0) >= countMax) return false;
@@ -277,6 +275,23 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   });
   const server = await serveOnLoopback(listener);
   const { url } = server;
+  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    fetch(url + path, {
+      method,
+      headers: {
+        'x-api-key': API_KEY,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : {
+            body:
+              typeof body === 'string' || body instanceof Uint8Array
+                ? (body as string)
+                : JSON.stringify(body),
+          }),
+    });
   return {
     url,
     listener,
@@ -305,31 +320,12 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     },
     /** Stores a result without a notice. */
     storeSilently: (requestId: string, resultJson: string) => void results.set(requestId, resultJson),
-    post: (body: unknown, headers: Record<string, string> = {}) =>
-      fetch(`${url}/access-control/check-roles`, {
-        method: 'POST',
-        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
-        body:
-          typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
-      }),
-    send: (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-      fetch(url + path, {
-        method,
-        headers: {
-          'x-api-key': API_KEY,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      }),
-    postBatch: (body: unknown, headers: Record<string, string> = {}) =>
-      fetch(`${url}/access-control/check-roles/batch`, {
-        method: 'POST',
-        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      }),
-    get: (path: string, headers: Record<string, string> = {}) =>
-      fetch(url + path, { headers: { 'x-api-key': API_KEY, ...headers } }),
+    send,
+    post: (body: unknown, headers?: Record<string, string>) =>
+      send('POST', '/access-control/check-roles', body, headers),
+    postBatch: (body: unknown, headers?: Record<string, string>) =>
+      send('POST', '/access-control/check-roles/batch', body, headers),
+    get: (path: string, headers?: Record<string, string>) => send('GET', path, undefined, headers),
     async [Symbol.asyncDispose]() {
       waiters[Symbol.dispose]();
       batchWaiters[Symbol.dispose]();

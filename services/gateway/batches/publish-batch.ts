@@ -17,7 +17,7 @@ import type { AdmittedCheck } from '../admit-check.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';
-import { claimOf, commonMembersOf, PARTITION_SHARE } from '../publish-check.ts';
+import { claimOf, commonMembersOf, fairnessOf } from '../publish-check.ts';
 import type { CollectedBatch, Part } from './collect-batch.ts';
 
 /** For all parts of a batch; below the lease of its slot. */
@@ -135,7 +135,7 @@ async function publishParts(
         await deps.publish(checkRequestedBatch, partOf(part, index), {
           traceparent,
           isValidated: true,
-          fairness: { clientId: app.clientId, partitionShare: PARTITION_SHARE[app.limits.tier] },
+          fairness: fairnessOf(app),
           timeoutMs: Math.max(PART_TIMEOUT_MS_MIN, giveUpAt - performance.now()),
         });
         mayBeWritten = true;
