@@ -92,7 +92,7 @@ export const MEMBER_OPERATIONS = {
     path: `${APP}/leave`,
     access: 'session',
     permission: 'view',
-    summary: 'End the own membership in an app',
+    summary: 'Leave the team of an app',
     endsSomething: true,
     status: 204,
     codes: ['not-found'],

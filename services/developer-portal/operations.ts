@@ -79,7 +79,8 @@ export const OPERATIONS = {
     method: 'get',
     path: '/api/apps',
     access: 'session',
-    summary: 'The client apps of the account, oldest first, then those of others that it is a member of',
+    summary:
+      'The client apps of the account, oldest first, then apps of other accounts of which it is a member',
     status: 200,
     answer: answers.AppList,
     codes: [],

@@ -33,10 +33,15 @@ export const wallets = {
     uniqueItems: true,
     description: 'Instead of `account`: distinct wallets of one person, whose holdings count together.',
   }),
-  vaults: z.array(Address).max(VAULTS_MAX).optional().meta({
-    description:
-      'Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this.',
-  }),
+  vaults: z
+    .array(Address)
+    .max(VAULTS_MAX)
+    .optional()
+    .meta({
+      description:
+        'Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for the tokens that ' +
+        'its delegation covers.',
+    }),
 };
 
 /** Whether the verdict is to be signed. */
@@ -44,7 +49,7 @@ const proof = {
   proof: z.boolean().optional().meta({ description: '`true` adds a signed verdict to the result.' }),
   proofSeconds: z.number().int().min(PROOF_SECONDS.min).max(PROOF_SECONDS.max).optional().meta({
     description:
-      'For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent.',
+      'How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600.',
   }),
 };
 

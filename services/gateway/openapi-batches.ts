@@ -31,7 +31,7 @@ export const BatchEntry = z
   ])
   .meta({
     id: 'BatchEntry',
-    description: 'An address, or the wallets of one person with your own id for it.',
+    description: 'An address, or the wallets of one person with your id for the person.',
   });
 
 const { ruleSet, rules, callbackUrl, onUndetermined, consistency, proof, proofSeconds } = CheckBody.shape;
@@ -58,7 +58,7 @@ const Status = BatchStatus.extend({
   requestId: RequestId,
   roles: z
     .array(RoleCounts)
-    .meta({ description: 'Of the entries that are done; one verdict per entry and role.' }),
+    .meta({ description: 'Counts over the finished entries: one verdict per entry and role.' }),
 }).meta({ id: 'BatchStatus' });
 
 const { roles, errors, status, proof: jws } = CheckResult.shape;
@@ -91,8 +91,9 @@ const startBatch: ZodOpenApiOperationObject = {
   summary: 'Check many wallets against one list of rules',
   description:
     'As `application/json` at most 2 MiB. As `application/x-ndjson` at most 16 MiB: the first line is the object ' +
-    'without `entries`, each further line is one entry of at most 8 KiB. Any fault refuses the whole batch. It costs ' +
-    'one request of the rate, charged before the body is read, and one check of the quota per entry.',
+    'without `entries`, each further line is one entry of at most 8 KiB. If one entry is not valid, the whole batch ' +
+    'is refused. A batch counts as one request toward the rate, before its body is read, and as one check per entry ' +
+    'toward the quota.',
   requestParams: { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY }) },
   requestBody: {
     required: true,
@@ -113,13 +114,13 @@ const startBatch: ZodOpenApiOperationObject = {
 
 const readBatch: ZodOpenApiOperationObject = {
   operationId: 'readBatch',
-  summary: 'Read how far a batch is',
+  summary: 'Read the status of a batch',
   requestParams: { path, header: z.object({ Prefer: PREFER }) },
   responses: {
     200: {
       description:
-        'The status. A batch that was never accepted, because not all of it could be published, does not exist ten ' +
-        'minutes later: its entries without results are refunded. Sent again with the same `Idempotency-Key` it continues.',
+        'The status. If not all of a batch could be published, it is abandoned after ten minutes: its entries without ' +
+        'results are refunded, and the answer is 404. Sent again with the same `Idempotency-Key`, it continues.',
       headers: {
         ...SUCCESS_HEADERS,
         'Preference-Applied': header('The wait that was granted.', { type: 'string' }, false),
@@ -134,8 +135,8 @@ const readBatchResults: ZodOpenApiOperationObject = {
   operationId: 'readBatchResults',
   summary: 'Read the results of a batch, one line per entry',
   description:
-    'In the order sent and without gaps, also while the batch runs. A line never changes. Compressed for a client ' +
-    'that accepts gzip.',
+    'In the order sent and without gaps, also while the batch runs. A line never changes. The answer is compressed ' +
+    'if the client accepts gzip.',
   requestParams: {
     path,
     query: z.object({
@@ -153,7 +154,7 @@ const readBatchResults: ZodOpenApiOperationObject = {
       content: NDJSON,
     },
     202: {
-      description: 'Nothing from `from` on is finished yet.',
+      description: 'No entry from `from` on is finished yet.',
       headers: { ...SUCCESS_HEADERS, ...RETRY_AFTER },
       content: statusContent,
     },

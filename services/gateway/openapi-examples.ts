@@ -36,7 +36,7 @@ export const CHECK_EXAMPLES = {
     },
   },
   webhook: {
-    summary: 'Send the result to an address of yours, no older than a block',
+    summary: 'Send the result to your URL, read at a given block or later',
     value: {
       account: ACCOUNT,
       rules: [{ type: 'NATIVE', chainId: 1, roleId: 'paying', minToken: '0', maxToken: '0.5' }],
@@ -89,7 +89,7 @@ export const CHECK_EXAMPLES = {
     },
   },
   snapshot: {
-    summary: 'As of a block in the past',
+    summary: 'Read at a block in the past',
     value: {
       account: ACCOUNT,
       rules: [{ type: 'NATIVE', chainId: 1, roleId: 'early' }],
@@ -177,7 +177,7 @@ const WATCH_SETTINGS = { ruleSet: 'holders', callbackUrl: 'https://hooks.example
 export const WATCH_EXAMPLES = {
   daily: { summary: 'Sweep once a day, follow transfers', value: WATCH_SETTINGS },
   hourly: {
-    summary: 'Sweep every hour, hold back more than a tenth',
+    summary: 'Sweep every hour, hold revocations of more than a tenth',
     value: { ...WATCH_SETTINGS, everySeconds: 3_600, massRevocation: { share: 0.1, atLeast: 10 } },
   },
 } as const;

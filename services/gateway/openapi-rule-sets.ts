@@ -21,7 +21,7 @@ const answer = (description: string, headers = {}) => ({
 const listRuleSets: ZodOpenApiOperationObject = {
   operationId: 'listRuleSets',
   summary: 'List the rule sets, ordered by id',
-  description: 'A page ends early where rule sets are large; `next` says whether there are more.',
+  description: 'A page with large rule sets is shorter; `next` is present if there are more.',
   requestParams: {
     query: z.object({
       limit: z.number().int().min(1).max(PAGE_COUNT_MAX).default(PAGE_COUNT_DEFAULT),
@@ -49,8 +49,9 @@ const putRuleSet: ZodOpenApiOperationObject = {
   operationId: 'putRuleSet',
   summary: 'Store a list of rules under an id, for checks that name it by `ruleSet`',
   description:
-    'Equal content writes nothing; a new `name` alone keeps version and `ETag`. A write costs rate and one of the ' +
-    "day's writes, no quota, and takes effect on every gateway within a second, 30 s at worst.",
+    'Equal content writes nothing. A change of `name` alone keeps version and `ETag`. A write counts toward the rate ' +
+    'and the writes per day, but not toward the quota. It takes effect on every gateway within a second, at the ' +
+    'latest after 30 s.',
   requestParams: { path, header: PRECONDITIONS },
   requestBody: {
     required: true,
@@ -68,7 +69,7 @@ const deleteRuleSet: ZodOpenApiOperationObject = {
   summary: 'Delete a rule set',
   requestParams: { path, header: PRECONDITIONS },
   responses: {
-    204: { description: 'There is no such rule set, or no longer.', headers: SUCCESS_HEADERS },
+    204: { description: 'The rule set is deleted, or did not exist.', headers: SUCCESS_HEADERS },
     ...problems(OPERATION_CODES.deleteRuleSet),
   },
 };

@@ -57,7 +57,7 @@ const readWatch: ZodOpenApiOperationObject = {
 
 const putWatch: ZodOpenApiOperationObject = {
   operationId: 'putWatch',
-  summary: "Keep a list of members under a rule set, and be told when a member's roles change",
+  summary: "Keep a list of members under a rule set, and get a webhook when a member's roles change",
   description:
     'Members are checked once per `everySeconds`, within 10 s after they were added, after a transfer that names their ' +
     'wallet (with `follow`), and when the rule set changes.',
@@ -78,7 +78,7 @@ const deleteWatch: ZodOpenApiOperationObject = {
   summary: 'Delete a watch and its members',
   requestParams: { path, header: PRECONDITIONS },
   responses: {
-    204: { description: 'There is no such watch, or no longer.', headers: SUCCESS_HEADERS },
+    204: { description: 'The watch is deleted, or did not exist.', headers: SUCCESS_HEADERS },
     ...problems(WATCH_CODES.deleteWatch),
   },
 };
@@ -102,7 +102,8 @@ const changeMembers: ZodOpenApiOperationObject = {
   summary: 'Add and remove members of a watch',
   description:
     `At most ${MEMBER_CHANGES_MAX} entries: as \`application/json\` at most 2 MiB, as \`application/x-ndjson\` at most ` +
-    '16 MiB, where each line is `{ "add": … }` or `{ "remove": … }` of at most 8 KiB. Adding a known `ref` with other wallets replaces them. Any fault changes nothing.',
+    '16 MiB, where each line is `{ "add": … }` or `{ "remove": … }` of at most 8 KiB. Adding a known `ref` with other wallets ' +
+    'replaces its wallets. If one entry is not valid, nothing is changed.',
   requestParams: { path },
   requestBody: {
     required: true,
@@ -125,7 +126,7 @@ const changeMembers: ZodOpenApiOperationObject = {
 const listMembers: ZodOpenApiOperationObject = {
   operationId: 'listMembers',
   summary: 'List the members of a watch with their roles, ordered by ref or account',
-  description: 'A page ends early where members are large; `next` says whether there are more.',
+  description: 'A page with large members is shorter; `next` is present if there are more.',
   requestParams: { path, query: pageOf(MemberId) },
   responses: { 200: json('A page of the list.', MemberList), ...problems(WATCH_CODES.listMembers) },
 };
@@ -155,7 +156,7 @@ export const WATCH_PATHS = {
 const received = (summary: string, schema: z.ZodType): { post: ZodOpenApiOperationObject } => ({
   post: {
     summary,
-    description: 'Signed by Standard Webhooks and tried again like every webhook.',
+    description: 'Signed by Standard Webhooks, with the same attempts as every webhook.',
     requestBody: { content: { 'application/json': { schema } } },
     responses: { '2XX': { description: 'The message is delivered.' } },
   },

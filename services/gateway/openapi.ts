@@ -35,7 +35,7 @@ import { WATCH_PATHS, WATCH_WEBHOOKS } from './openapi-watches.ts';
 
 const checkRoles: ZodOpenApiOperationObject = {
   operationId: 'checkRoles',
-  summary: 'Check which roles an account holds the tokens for',
+  summary: 'Check which roles an account has',
   description:
     'Without `async` and `callbackUrl` the answer is the result. With `async: true` it is an acknowledgement, and ' +
     'the result is polled. With `callbackUrl` it is also sent there, signed by Standard Webhooks. ' +
@@ -48,8 +48,8 @@ const checkRoles: ZodOpenApiOperationObject = {
   responses: {
     200: {
       description:
-        'The result. Its `status` is `failed` where nothing was decided and no error is `retryable`: asking again ' +
-        'would give the same.',
+        'The result. Its `status` is `failed` if nothing was decided and no error is `retryable`, so that another try ' +
+        'would give the same result.',
       headers: { ...SUCCESS_HEADERS, 'Idempotency-Replayed': REPLAYED },
       content: { 'application/json': { schema: Result, examples: { holder: { value: RESULT_EXAMPLE } } } },
     },
@@ -71,7 +71,7 @@ const readResponse: ZodOpenApiOperationObject = {
   },
   responses: {
     200: {
-      description: 'The result, also of a check that failed: the polling worked.',
+      description: 'The result, also if the check failed, because the poll succeeded.',
       headers: {
         ...SUCCESS_HEADERS,
         'Preference-Applied': header('The wait that was granted.', { type: 'string' }, false),
@@ -79,7 +79,7 @@ const readResponse: ZodOpenApiOperationObject = {
       content: { 'application/json': { schema: Result, examples: { holder: { value: RESULT_EXAMPLE } } } },
     },
     202: {
-      description: 'Not there yet.',
+      description: 'The result is not available yet.',
       headers: {
         ...SUCCESS_HEADERS,
         ...RETRY_AFTER,
@@ -111,7 +111,7 @@ const checkCompleted: ZodOpenApiOperationObject = {
     content: { 'application/json': { schema: Result, examples: { holder: { value: RESULT_EXAMPLE } } } },
   },
   responses: {
-    '2XX': { description: 'Delivered. Answer within 15 seconds and work later.' },
+    '2XX': { description: 'Delivered. Answer within 15 seconds; process the message afterwards.' },
     410: { description: 'No further attempt.' },
     default: { description: 'Another attempt follows.' },
   },
@@ -120,9 +120,8 @@ const checkCompleted: ZodOpenApiOperationObject = {
 const quotaThreshold: ZodOpenApiOperationObject = {
   ...checkCompleted,
   operationId: 'quotaThreshold',
-  summary: "80 % or 100 % of an app's month is used",
-  description:
-    'Sent once a month and threshold to the address in the settings of the app; noticed within two minutes.',
+  summary: "80 % or 100 % of an app's monthly quota is used",
+  description: 'Sent once per month and threshold to the alert URL of the app, within two minutes.',
   requestBody: {
     required: true,
     content: {

@@ -2,7 +2,7 @@
 // Do not edit: change the schema and build again.
 
 export type CheckRequest = {
-  /** Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this. */
+  /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for the tokens that its delegation covers. */
   readonly vaults?: readonly string[] | undefined;
   readonly callbackUrl?: string | undefined;
   readonly async?: boolean | undefined;
@@ -25,7 +25,7 @@ export type CheckRequest = {
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
 
-  /** For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent. */
+  /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
 } & (
   | {
@@ -54,7 +54,7 @@ export type CheckRequest = {
       }
   );
 
-/** Composed rules nest at most 4 deep, the rules inside the innermost not counted. */
+/** Composed rules nest at most 4 deep; the simple rules inside are not counted. */
 export type Rule =
   | Erc20Rule
   | Erc721Rule
@@ -77,10 +77,10 @@ export type Erc20Rule = {
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -103,10 +103,10 @@ export type Erc721Rule = {
   /** Maximum number. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -129,10 +129,10 @@ export type Erc1155Rule = {
   /** Maximum number. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -149,10 +149,10 @@ export type NativeRule = {
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -175,22 +175,22 @@ export type ContractRule = {
   /** Name or zero-based index of the output to compare; the first if absent. */
   readonly returns?: string | undefined;
 
-  /** `eq` if absent, for a boolean output alone. */
+  /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
 
-  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
+  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
 
-  /** What a revert with data means, for functions that revert for strangers. */
+  /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
   readonly onRevert?: 'undetermined' | 'deny' | undefined;
 
   /** Which of several wallets must satisfy the rule; `any` if absent. */
   readonly wallets?: 'any' | 'all' | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -201,10 +201,10 @@ export type ComposedRule = {
   readonly type: 'ALL' | 'ANY' | 'NONE';
   readonly rules: Conditions;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -213,7 +213,7 @@ export type ComposedRule = {
 
 export type Conditions = readonly Condition[];
 
-/** A rule inside of a composed one: it names no role. */
+/** A rule nested in a composed rule; it names no role. */
 export type Condition =
   | Erc20Condition
   | Erc721Condition
@@ -236,10 +236,10 @@ export type Erc20Condition = {
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -259,10 +259,10 @@ export type Erc721Condition = {
   /** Maximum number. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -282,10 +282,10 @@ export type Erc1155Condition = {
   /** Maximum number. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -299,10 +299,10 @@ export type NativeCondition = {
   /** Maximum, in whole tokens. */
   readonly maxToken?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -322,22 +322,22 @@ export type ContractCondition = {
   /** Name or zero-based index of the output to compare; the first if absent. */
   readonly returns?: string | undefined;
 
-  /** `eq` if absent, for a boolean output alone. */
+  /** Default `eq` for a boolean output; otherwise required. */
   readonly operator?: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | undefined;
 
-  /** Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone. */
+  /** Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required. */
   readonly value?: string | undefined;
 
-  /** What a revert with data means, for functions that revert for strangers. */
+  /** The outcome of a revert with data: `deny` for functions that revert for non-members. */
   readonly onRevert?: 'undetermined' | 'deny' | undefined;
 
   /** Which of several wallets must satisfy the rule; `any` if absent. */
   readonly wallets?: 'any' | 'all' | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -345,10 +345,10 @@ export type ComposedCondition = {
   readonly type: 'ALL' | 'ANY' | 'NONE';
   readonly rules: Conditions;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -359,10 +359,10 @@ export type AtLeastCondition = {
   readonly atLeast: number;
   readonly rules: Conditions;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 };
 
@@ -373,10 +373,10 @@ export type AtLeastRule = {
   readonly atLeast: number;
   readonly rules: Conditions;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly name?: string | undefined;
 
-  /** For you alone. */
+  /** For your own use. */
   readonly description?: string | undefined;
 
   /** Several rules may name one role: it is held if any of them is granted. */
@@ -403,7 +403,7 @@ export type BatchRequest = {
   /** `true` adds a signed verdict to the result. */
   readonly proof?: boolean | undefined;
 
-  /** For how long a signed verdict is valid, with `proof` alone; 300 for a sync check and 3600 otherwise if absent. */
+  /** How long a signed verdict is valid, only with `proof`. Default 300 for a sync check, otherwise 3600. */
   readonly proofSeconds?: number | undefined;
 } & (
   | {
@@ -419,14 +419,14 @@ export type BatchRequest = {
     }
 );
 
-/** An address, or the wallets of one person with your own id for it. */
+/** An address, or the wallets of one person with your id for the person. */
 export type BatchEntry =
   | string
   | ({
-      /** Wallets that have delegated to the account in the delegate.xyz v2 registry; counted as far as it confirms this. */
+      /** Wallets that have delegated to the account in the delegate.xyz v2 registry. A vault counts for the tokens that its delegation covers. */
       readonly vaults?: readonly string[] | undefined;
 
-      /** Your own id; it comes back with the result. */
+      /** Your id; the result contains it. */
       readonly ref?: string | undefined;
     } & (
       | {
@@ -524,7 +524,7 @@ export type BatchCompleted = {
   readonly entries: number;
   readonly done: number;
 
-  /** Of the entries that are done; one verdict per entry and role. */
+  /** Counts over the finished entries: one verdict per entry and role. */
   readonly roles: readonly {
     readonly id: string;
     readonly granted: number;
@@ -599,7 +599,7 @@ export type BatchStatus = {
   readonly entries: number;
   readonly done: number;
 
-  /** Of the entries that are done; one verdict per entry and role. */
+  /** Counts over the finished entries: one verdict per entry and role. */
   readonly roles: readonly {
     readonly id: string;
     readonly granted: number;

@@ -58,7 +58,7 @@ const faultOfText =
 export const faultOfRef = faultOfText(0, REF_LENGTH_MAX);
 export const Ref = z.string().meta({
   maxLength: REF_LENGTH_MAX,
-  description: 'Your own id; it comes back with the result.',
+  description: 'Your id; the result contains it.',
   example: 'discord:42',
 });
 export const faultOfRoleId = faultOfText(1, ROLE_ID_LENGTH_MAX);

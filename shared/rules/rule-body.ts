@@ -10,8 +10,8 @@ export const RULES_MAX_ENTERPRISE = 1_000;
 
 const chainId = z.number().int().positive();
 const labels = {
-  name: Label.optional().meta({ description: 'For you alone.' }),
-  description: Label.optional().meta({ description: 'For you alone.' }),
+  name: Label.optional().meta({ description: 'For your own use.' }),
+  description: Label.optional().meta({ description: 'For your own use.' }),
 };
 const bounds = {
   minToken: Amount.optional().meta({ description: 'Minimum, in whole tokens; `"1"` if absent.' }),
@@ -75,14 +75,16 @@ const Contract = z.strictObject({
     description: 'Name or zero-based index of the output to compare; the first if absent.',
     example: 'tier',
   }),
-  operator: Operator.optional().meta({ description: '`eq` if absent, for a boolean output alone.' }),
+  operator: Operator.optional().meta({
+    description: 'Default `eq` for a boolean output; otherwise required.',
+  }),
   value: z.string().optional().meta({
     description:
-      'Text of the type of the output, `$account` too; `true` if absent, for a boolean output alone.',
+      "Text of the output's type, or `$account`. Default `true` for a boolean output; otherwise required.",
     example: '2',
   }),
   onRevert: z.enum(['undetermined', 'deny']).optional().meta({
-    description: 'What a revert with data means, for functions that revert for strangers.',
+    description: 'The outcome of a revert with data: `deny` for functions that revert for non-members.',
   }),
   wallets: z
     .enum(['any', 'all'])
@@ -134,7 +136,7 @@ const ConditionBody: z.ZodType<ConditionBody, ConditionBody> = z
     AllOrAny.meta({ id: 'ComposedCondition' }),
     AtLeast.meta({ id: 'AtLeastCondition' }),
   ])
-  .meta({ id: 'Condition', description: 'A rule inside of a composed one: it names no role.' });
+  .meta({ id: 'Condition', description: 'A rule nested in a composed rule; it names no role.' });
 const ConditionBodies: z.ZodType<ConditionBody[], ConditionBody[]> = z
   .array(ConditionBody)
   .min(1)
@@ -163,7 +165,7 @@ export const RuleBody = z
   ])
   .meta({
     id: 'Rule',
-    description: 'Composed rules nest at most 4 deep, the rules inside the innermost not counted.',
+    description: 'Composed rules nest at most 4 deep; the simple rules inside are not counted.',
   });
 export type RuleBody = z.infer<typeof RuleBody>;
 
