@@ -118,7 +118,7 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
 const LIVENESS_STALL_MS_MIN = 150_000;
 
 /**
- * Refuses a liveness bound that would take the longest work of a process for a standstill.
+ * Refuses a liveness bound below the longest work of a process, which would then count as stuck.
  *
  * @throws ServiceError `config-invalid`
  */

@@ -17,7 +17,7 @@ const DEMO_LIMITS = {
 
 /**
  * Brings the broker and the store to where the services can start: topics as declared, views whole, the demo
- * app and the operator's account there. All of it is done again at every start and changes nothing where nothing is missing.
+ * app and the operator's account there. Every start repeats this; it changes nothing if nothing is missing.
  */
 export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {
   await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });

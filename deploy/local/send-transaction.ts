@@ -19,7 +19,7 @@ type Receipt = NonNullable<z.infer<typeof Receipt>>;
 
 /**
  * Sends a transaction of an account that the node signs for, and waits until it is in a block: a node returns the
- * hash before that, and until then its answers are of the block before.
+ * hash before that, and until then it answers at the previous block.
  *
  * @throws Error if the transaction reverted, or is in no block after 30 s
  *

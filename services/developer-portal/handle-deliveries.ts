@@ -81,7 +81,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { requestId, clientId, resendCount } = await ownDelivery(call);
       await idempotency.run(
         requestOf('resendDelivery', call, [clientId, requestId]),
-        // The stored plan keeps the name `chain`: a portal of the version before may repeat the request.
+        // The stored plan keeps the name `chain`: a portal of the previous version may repeat the request.
         () => ({ chain: resendCount + 1, at: nowIso() }),
         async ({ chain, at }) => {
           await resends.resend(requestId, chain);

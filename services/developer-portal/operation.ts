@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Permission } from './domain/permissions.ts';
 import type { ProblemCode } from './problem.ts';
 
-/** The callers that may use an operation: everybody, a signed-in account, or operators. */
+/** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';
 
 /** One operation of the portal's API, as the server serves it and the OpenAPI document describes it. */

@@ -8,7 +8,7 @@ const MINUTES_MS = 60_000;
 const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
 /**
  * Hashing a password takes a thread for 0.1 s, whether it is right or wrong, so this budget is not refunded. The budget
- * of an account counts right passwords only; otherwise anybody could use it up.
+ * of an account counts right passwords only; otherwise a stranger could use it up.
  */
 export const WORK_OF_ADDRESS = {
   name: 'password-work-address',

@@ -2,11 +2,11 @@ import type { Account } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 
 /**
- * Whether an operator knows whose account it is. Anybody can sign up with anybody's address, so an account that signed
- * up is not verified until an operator vouches for it. An account without a password was made by an operator, so it is verified.
+ * Whether an operator knows the owner of the account. A stranger can sign up with another person's address, so an account
+ * that signed up is not verified until an operator vouches for it. An account without a password was made by an operator, so it is verified.
  *
  * @example
- * isVerified({ passwordHash: '$scrypt$…' }); // false: it may be anybody's
+ * isVerified({ passwordHash: '$scrypt$…' }); // false: the owner is not known
  */
 export const isVerified = ({ verified, passwordHash }: Pick<Account, 'verified' | 'passwordHash'>): boolean =>
   verified ?? passwordHash === undefined;

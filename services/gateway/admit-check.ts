@@ -55,7 +55,7 @@ export type CheckToAdmit = {
   readonly cost?: number;
   /** Whether its rate is charged already. */
   readonly isPaid?: boolean;
-  /** Why it is refused by now: it is answered only if an earlier request with its key was accepted. */
+  /** Why the request is refused now. It is still answered if an earlier request with its key was accepted. */
   readonly refusal?: Problem | undefined;
 };
 

@@ -53,7 +53,7 @@ export const makeRoutes = (deps: Dependencies): Route[] => [
   ...documentRoutes(deps),
 ];
 
-/** The documents are the same for everybody. */
+/** The documents are the same for all callers. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' } as const;
 
 /** The keys of signed verdicts: verifiers need no key of ours, and may be pages of other origins. */

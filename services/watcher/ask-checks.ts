@@ -18,7 +18,7 @@ import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { ChargeWatch, RefundWatch } from '#shared/redis/watch-quota.ts';
 
-/** A result is of no use later. */
+/** A later result is not used. */
 const RESULT_KEPT_MS = 86_400_000;
 const BATCH_PARTITION_SHARE = 4;
 

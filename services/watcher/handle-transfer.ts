@@ -34,7 +34,7 @@ export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred
     for (const [uid, memberIds] of groupByWatch(names)) {
       const watch = await deps.watches.readByUid(uid);
       const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
-      // Others may follow a contract that this watch is not about, and send its tokens to anybody.
+      // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
       if (!watch || !ruleSet || !isAbout(ruleSet, watch, transfer)) continue;
       // Until the answer comes: it takes the member out of those that are due.
       await deps.members.setDue(

@@ -13,7 +13,7 @@ type Fetch = typeof globalThis.fetch;
 
 /** As long as the gateway says that the document may be cached. */
 const FRESH_MS = 300_000;
-/** An unknown `kid` reads the document again, at most so often: anybody may send a token with any `kid`. */
+/** An unknown `kid` reads the document again, at most so often, because a stranger may send tokens with any `kid`. */
 const REREAD_MS_MIN = 10_000;
 const FETCH_TIMEOUT_MS = 5_000;
 const DOCUMENTS_MAX = 16;
@@ -78,7 +78,7 @@ async function download(
   }
 }
 
-/** Only Ed25519 keys: others of the same document are somebody else's. */
+/** Only Ed25519 keys: other keys of the document belong to other services. */
 async function importKeys(document: Jwks): Promise<ReadonlyMap<string, PublicKey>> {
   if (!Array.isArray((document as Partial<Jwks> | null)?.keys))
     throw new RolecallError('jwks-invalid', 'The JWKS document must be an object with a list "keys".');

@@ -120,7 +120,7 @@ export function makeReadCounter(
       if (!counted.has(key)) counts[times] += 1;
       counted.add(key);
     }
-    // Everybody has at least one wallet.
+    // Every person has at least one wallet.
     if (counts.once + counts.wallet > max) break;
   }
   return (wallets) => {

@@ -178,7 +178,7 @@ type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<Ru
 
 /**
  * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help with every rule.
- * A check that failed for good, such as one of a contract that does not exist, is charged.
+ * A check that would fail again, such as a check of a contract that does not exist, is charged.
  */
 export const isRefunded = ({ status, errors }: Outcome, ruleCount: number): boolean =>
   (status === 'failed' || errors.length === ruleCount) && errors.every(({ retryable }) => retryable);

@@ -21,7 +21,7 @@ export type Topic<M> = TopicSpec & {
   /** Value of the `rolecall-schema` header. Consumers accept this version and the one before. */
   readonly schemaVersion: number;
   readonly schema: z.ZodType<M>;
-  /** The value of a record, where it has more than the message: members that the version before still reads. */
+  /** The value of a record, where it has more than the message: members that the previous version still reads. */
   readonly encode?: (message: M) => unknown;
   readonly keyOf: (message: M) => string;
   readonly urgent?: Urgent<M>;

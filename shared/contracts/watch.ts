@@ -105,7 +105,7 @@ export const WatchMember = z.object({
   watchCreatedAt: z.iso.datetime(),
   /** The client's `ref`, or the account in lower case. */
   memberId: z.string(),
-  /** Epoch ms of Redis's clock when it was written, or one more than the version before. */
+  /** Epoch ms of Redis's clock when it was written, or one more than the previous version. */
   version,
   ...Wallets.shape,
   ref: z.string().optional(),

@@ -12,7 +12,7 @@ type Chunks = AsyncIterable<Buffer> & {
  * The body of a request as it arrives. Unlike the stream's own iterator it can be stopped while it waits, and leaves
  * the request usable: the answer can still be sent. Bytes that are not read yet wait in the socket.
  *
- * The iterator throws Error if the client went away: there is nobody to answer.
+ * The iterator throws Error if the client disconnected, so that no answer can be sent.
  */
 export function readChunks(request: IncomingMessage): Chunks {
   let failure: Error | undefined;

@@ -21,7 +21,7 @@ export type JsonBody =
  * Reads a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the client gets the answer and
  * not a reset.
  *
- * @throws Error if the client went away: there is nobody to answer
+ * @throws Error if the client disconnected, so that no answer can be sent
  *
  * @example
  * const body = await readJsonBody(request);

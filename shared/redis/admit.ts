@@ -43,7 +43,7 @@ export type AdmitRequest = {
     readonly seed: string;
     /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
     readonly cost?: number;
-    /** Whether it is refused by now: only the claim of an earlier request is asked for. Default false. */
+    /** Whether the request is refused unless an earlier request has claimed its key. Default false. */
     readonly isReplayOnly?: boolean;
     readonly claim?: {
       /** SHA-256, hex. */

@@ -5,7 +5,7 @@ import { REQUIRE_VIEW } from './view.ts';
  * One hash per delivery: `state`, and its progress as (`chain`, `step`, `place`).
  *
  *   chain  the delivery's `resendCount`. A record with a lower one is superseded. The field keeps its first name: a
- *          dispatcher of the version before that found no `chain` would take the delivery for a new one.
+ *          dispatcher of the previous version that found no `chain` would treat the delivery as new.
  *   step   attempts made since that resend. A record at an earlier step is superseded.
  *   place  the position of the Kafka record that has claimed this step, or ''.
  *

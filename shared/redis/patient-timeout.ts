@@ -4,9 +4,9 @@ const SLICE_MS = 100;
 export type PatientTimeout = { readonly clear: () => void };
 
 /**
- * A timeout that does not take this process's own standing still for somebody else's: a timer that comes late runs
- * before the answers that arrived meanwhile are read. So the time is counted in slices, each of them once however late
- * it ends, and between two of them the event loop reads the arrived data.
+ * A timeout that does not count pauses of this process. After a pause a timer runs before the event loop reads the
+ * answers that arrived meanwhile. So the time is counted in slices: each counts once, however late it ends, and between
+ * two slices the event loop reads the arrived data.
  *
  * @example
  * const timeout = startPatientTimeout(400, () => reject(new Error('no answer in time')));

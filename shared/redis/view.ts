@@ -3,7 +3,7 @@ import { inStore } from './connect.ts';
 import { LOOK_AT_VIEWS, LOOK_KEYS, LUA_NOW, LUA_RUN, VIEW_KEYS } from './fence.ts';
 import { makeScript } from './script.ts';
 
-/** Present while the views are whole. A Redis that starts empty lacks it, and everybody holds until it is back. */
+/** Present while the views are complete. It is missing from an empty Redis, and all processes hold their work until it is back. */
 export const GENERATION_KEY: string = VIEW_KEYS.marker;
 const REBUILD_LOCK_MS = 30_000;
 
@@ -69,8 +69,8 @@ export type LastSeen = {
 export type ViewState = {
   readonly isWhole: () => Promise<boolean>;
   /**
-   * `outdated` where the server is another run than the one on which the views were whole; then, and where the marker
-   * is `missing`, everybody holds. Notes the time of the look while they are whole.
+   * `outdated` if the server's run id has changed since the views were complete. Then, and if the marker is `missing`,
+   * all processes hold their work. Stores the time of the look while the views are complete.
    */
   readonly look: () => Promise<'whole' | 'outdated' | 'missing'>;
   /** The recorded state of an outdated Redis, for the holder of the lock. */
@@ -82,7 +82,7 @@ export type ViewState = {
   readonly releaseLock: (token: string) => Promise<void>;
   /** Declares the views whole up to these positions and frees the lock; false if the lock was lost. */
   readonly finish: (token: string, positions?: Positions) => Promise<boolean>;
-  /** Takes the marker away, so that everybody holds until a rebuild: the operator's `store rebuild`. */
+  /** Removes the marker, so that all processes hold their work until a rebuild: the operator's `store rebuild`. */
   readonly invalidate: () => Promise<void>;
 };
 

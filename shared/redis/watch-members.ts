@@ -84,7 +84,7 @@ export type WatchMembers = DueMembers &
     readonly outbox: (partition: number) => Promise<MemberName[]>;
     /** Takes a member out of the outbox; false if it has changed since. */
     readonly markSent: (member: WatchMember) => Promise<boolean>;
-    /** Which members may be revoked a role now, where no sweep decides; the others are to be held. */
+    /** Which members may lose a role now, if no sweep decides; revocations of the others must be held. */
     readonly mayRevoke: (
       uid: string,
       roleId: string,

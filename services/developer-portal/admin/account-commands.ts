@@ -59,7 +59,7 @@ export async function makeResetLink(system: OpenSystem, email: string, { vouch }
   return { email, link: `${system.portalOrigin}/reset-password#${token}`, expiresAt };
 }
 
-/** Turns the second factor of an account off, for somebody who lost it and all recovery codes; sessions end. */
+/** Turns the second factor of an account off, for a user who lost it and all recovery codes; sessions end. */
 export async function resetTwoFactor(system: OpenSystem, email: string) {
   const account = await requireAccount(system, email);
   await system.twoFactor.disable(ACTOR, account, 'two-factor-reset');

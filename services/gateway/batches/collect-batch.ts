@@ -59,8 +59,8 @@ type Measures = {
  * Collects a batch as its body arrives: validates each entry, and cuts the entries into parts. A body with faults is
  * validated to its end, or to its hundredth fault, and not kept.
  *
- * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries` at once. That bound is the app's
- * by now, for a retry too: it bounds the work.
+ * Every method throws Problem: `validation-failed` with all faults, or `too-many-entries` at once. That is the app's
+ * current bound, for a retry too, because it bounds the work.
  *
  * @param validateHead validates the members that a batch has in common with a check
  * @param asSent the head of a retry, as it was when the batch may have been accepted; absent without an idempotency key

@@ -92,7 +92,7 @@ class MemberCollector {
     throw invalidBody([faultAt(path, 'too-many-entries', detail)]);
   }
 
-  /** The same member twice in one request has no order that anybody could rely on. */
+  /** If one request names a member twice, the order of the two changes is not defined. */
   #place(memberId: string, path: Path): void {
     const earlier = this.#places.get(memberId);
     if (earlier) this.refuse([faultAt(path, 'repeated', `names the member of ${pointerOf(earlier)} again`)]);

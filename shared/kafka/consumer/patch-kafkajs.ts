@@ -81,7 +81,7 @@ function patchReconnect(cluster: Cluster, pool: BrokerPool): void {
 const resting = new Map<string, Set<() => number>>();
 
 /**
- * kafkajs's request queue sets a timer with a negative delay again and again although nothing is pending: 880 times a
+ * kafkajs's request queue repeatedly sets a timer with a negative delay although nothing is pending: 880 times a
  * second on every connection (tulios/kafkajs #1704, #1751). A request that becomes pending calls the method again, so
  * none can be forgotten.
  */

@@ -136,7 +136,7 @@ export class WindowConsumer<M> {
     this.#source.on(events.CRASH, ({ payload }) => {
       this.#enter('joining');
       this.#options.onCrash();
-      // kafkajs has given up for good: the process would live on and read nothing.
+      // kafkajs will not restart the consumer, so the process would run without reading records.
       if (!payload.restart && this.#state !== 'stopping') this.#options.fail(payload.error);
     });
     this.#source.on(events.FETCH_START, () => {

@@ -5,7 +5,7 @@ const NOT_OF_THE_PAGE = /^\/(api\/|assets\/|docs$|openapi\.json$)/;
 
 const listeners = new Set();
 let isNavigated = false;
-/** Set while the page must not be left: its address, and the function to call when somebody tries to. */
+/** Set while the page must not be left: its address, and the function to call when the user tries to leave it. */
 let held;
 const announce = () => {
   if (held) return returnTo(held);

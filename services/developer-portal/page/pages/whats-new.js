@@ -3,7 +3,7 @@ import { readChangelog } from '../core/read-changelog.js';
 import { PageHead } from '../parts/page-head.js';
 import { Card, Loaded } from '../parts/states.js';
 
-/** Entries of a part that are drawn before somebody asks for more. */
+/** Entries of a part that are shown before the user asks for more. */
 const ENTRIES_SHOWN = 30;
 
 /** The project's changelog, as it is in the repository. */

@@ -88,7 +88,7 @@ export class PastBlocks {
     throw await this.#whyUnavailable(number, signal);
   }
 
-  /** Only a block whose state may have been pruned is unavailable for good. */
+  /** Only a block whose state may have been pruned is permanently unavailable. */
   async #whyUnavailable(number: number, signal: AbortSignal): Promise<RpcFailure> {
     const head = await this.#options.headNumber(signal).catch(() => undefined);
     if (head !== undefined && number > head) return new RpcFailure('block-past-head');

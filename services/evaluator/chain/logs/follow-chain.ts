@@ -104,7 +104,7 @@ export class ChainFollower {
    * Reads the new blocks. Never throws: a failure is in the contracts' states, and the next step begins where the last
    * complete read ended.
    *
-   * @returns `ok`, `failed`, or `lost` where another process follows the chain by now
+   * @returns `ok`, `failed`, or `lost` if another process follows the chain now
    */
   async step(contracts: readonly string[], signal: AbortSignal): Promise<'ok' | 'failed' | 'lost'> {
     this.#states.keepOnly(contracts);
@@ -148,7 +148,7 @@ export class ChainFollower {
     return true;
   }
 
-  /** Where to read on: the position that was saved; without one, or where it is of no use, some blocks below the head. */
+  /** Where to continue: at the saved position; without a usable one, some blocks below the head. */
   async #openWindow(head: Block, contracts: readonly string[]): Promise<LogWindow> {
     const fresh = emptyWindow(Math.max(0, head.number - REORG_BLOCKS_MAX));
     const saved = await this.#saved.load();

@@ -3,7 +3,7 @@ import type { LogWindow, WindowBlock } from './log-window.ts';
 
 export type SavedWindowOptions = {
   readonly load: () => Promise<LogPosition | undefined>;
-  /** `false` where another process follows the chain by now. */
+  /** `false` if another process follows the chain now. */
   readonly save: (change: LogPositionChange) => Promise<boolean>;
 };
 

@@ -23,7 +23,7 @@ const CONTRACT_FAILURES: ReadonlySet<FailureKind> = new Set([
  * nothing better: the block is not proved. Each call has all the gas that the endpoint gives, so its failure is
  * final. Whether a contract whose `ownerOf` reverts is an ERC721 is asked in a second batch.
  *
- * @throws RpcFailure where one call failed in a way that says nothing about its contract
+ * @throws RpcFailure if a call failed for a reason that does not concern its contract
  */
 export async function readByPlainCalls(
   endpoint: Callable,
