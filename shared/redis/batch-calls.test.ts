@@ -41,6 +41,18 @@ describe('calls that are gathered', () => {
     expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4]]);
   });
 
+  it('are no larger together than the bound, and a larger one goes alone', async () => {
+    const sent: (readonly number[])[] = [];
+    const ask = async (sizes: readonly number[]) => {
+      sent.push(sizes);
+      return sizes;
+    };
+    const call = batchCalls(10, ask, { sizeOf: (size: number) => size, sizeMax: 10 });
+    const sizes = [4, 6, 1, 11, 3, 7];
+    await expect(Promise.all(sizes.map(call))).resolves.toEqual(sizes);
+    expect(sent).toEqual([[4, 6], [1], [11], [3, 7]]);
+  });
+
   it('fail alone if their answer is an error, and together if the call fails', async () => {
     const broken = new ServiceError('store-unavailable', 'a broken key');
     const call = batchCalls(10, async (questions: readonly number[]) => {

@@ -12,7 +12,10 @@ type Call<Q, A> = {
 };
 
 /** Calls that go out together, and are over together: at the latest `COMMAND_TIMEOUT_MS` after the first was made. */
-type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTimeout };
+type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTimeout; size: number };
+
+/** A bound on the questions of one call together; a question above it goes alone. */
+export type SizeBound<Q> = { readonly sizeOf: (question: Q) => number; readonly sizeMax: number };
 
 /**
  * Gathers calls of one kind into few: requests made while a call is unanswered go out together in the next call, in
@@ -29,6 +32,7 @@ type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTime
 export function batchCalls<Q, A>(
   callsMax: number,
   ask: (questions: readonly Q[]) => Promise<readonly (A | ServiceError)[]>,
+  { sizeOf, sizeMax }: SizeBound<Q> = { sizeOf: () => 0, sizeMax: 0 },
 ): (question: Q) => Promise<A> {
   const waiting: Batch<Q, A>[] = [];
   let [waitingCount, isUnanswered, isScheduled] = [0, false, false];
@@ -50,7 +54,7 @@ export function batchCalls<Q, A>(
   };
   const open = (): Batch<Q, A> => {
     const timeout = startPatientTimeout(COMMAND_TIMEOUT_MS, () => expire(batch));
-    const batch: Batch<Q, A> = { calls: [], timeout };
+    const batch: Batch<Q, A> = { calls: [], timeout, size: 0 };
     waiting.push(batch);
     return batch;
   };
@@ -86,8 +90,11 @@ export function batchCalls<Q, A>(
       return Promise.reject(new ServiceError('overloaded', 'too many requests wait for the store'));
     return new Promise((resolve, reject) => {
       const last = waiting.at(-1);
-      const batch = last && last.calls.length < callsMax ? last : open();
+      const size = sizeOf(question);
+      const hasRoom = last && last.calls.length < callsMax && last.size + size <= sizeMax;
+      const batch = hasRoom ? last : open();
       batch.calls.push({ question, resolve, reject });
+      batch.size += size;
       waitingCount += 1;
       schedule();
     });

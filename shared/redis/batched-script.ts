@@ -4,6 +4,11 @@ import { makeScript, type Script } from './script.ts';
 
 /** Calls in one command: while its script runs Redis does nothing else (about 20 µs for each). */
 const CALLS_MAX = 128;
+/**
+ * Characters of the arguments of one command. A command that Redis does not answer in time is made again as it was: what
+ * does not fit into that time once never does.
+ */
+const CHARACTERS_MAX = 2 * 1024 * 1024;
 
 /** Runs `one` for each call's own slice of keys and arguments. An error is the answer to its own call alone. */
 const runMany = (one: string): string => `
@@ -22,6 +27,9 @@ return answers
 
 type Call = { readonly keys: readonly string[]; readonly args: readonly (string | number | Buffer)[] };
 
+const sizeOf = ({ args }: Call): number =>
+  args.reduce<number>((sum, arg) => sum + (typeof arg === 'number' ? 0 : arg.length), 0);
+
 /**
  * Makes a Lua script callable as `makeScript` does, but sends all calls made while one command is unanswered as
  * one command: a command per call costs client and Redis more than the script.
@@ -36,12 +44,13 @@ type Call = { readonly keys: readonly string[]; readonly args: readonly (string 
  */
 export function makeBatchedScript<T>(redis: Redis, name: string, lua: string): Script<T> {
   const runBatch = makeScript<(T | Error)[]>(redis, name, runMany(lua));
-  const call = batchCalls(CALLS_MAX, async (calls: readonly Call[]) => {
+  const runCalls = async (calls: readonly Call[]) => {
     const answers = await runBatch(
       calls.flatMap(({ keys }) => keys),
       [calls[0]?.keys.length ?? 0, calls[0]?.args.length ?? 0, ...calls.flatMap(({ args }) => args)],
     );
     return answers.map((answer) => (answer instanceof Error ? storeErrorOf(answer) : answer));
-  });
+  };
+  const call = batchCalls(CALLS_MAX, runCalls, { sizeOf, sizeMax: CHARACTERS_MAX });
   return (keys, args) => call({ keys, args });
 }
