@@ -69,6 +69,20 @@ return 1
 `;
 
 /**
+ * KEYS: members of each partition. ARGV: for each member the place of its partition among the keys, its id and a version.
+ * Returns those that are newer, '' in place of the others: many large members at once would not be read in time.
+ */
+export const READ_NEWER = `
+local newer = {}
+for i = 1, #ARGV, 3 do
+  local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1])
+  local version = stored and tonumber(string.match(stored, '^(%d+) '))
+  newer[#newer + 1] = version and version > tonumber(ARGV[i + 2]) and stored or ''
+end
+return newer
+`;
+
+/**
  * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name.
  * Returns 0 if the member has changed since.
  */

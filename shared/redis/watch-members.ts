@@ -15,7 +15,7 @@ import {
   makeMemberPages,
   type ReadMemberPage,
 } from './watch-member-pages.ts';
-import { MARK_SENT, MAY_REVOKE, REFRESH, WRITE } from './watch-member-scripts.ts';
+import { MARK_SENT, MAY_REVOKE, READ_NEWER, REFRESH, WRITE } from './watch-member-scripts.ts';
 import { type MemberName, nameOf, parseStored, textOf, walletsOf } from './watch-member-text.ts';
 import { dueTimeOf } from './watches.ts';
 
@@ -106,6 +106,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
   const write = makeBatchedScript<number>(redis, 'writeWatchMembers', WRITE);
   const refresh = makeScript<number>(redis, 'refreshWatchMembers', REFRESH);
   const markSent = makeBatchedScript<number>(redis, 'markWatchEventsSent', MARK_SENT);
+  const readNewer = makeScript<string[]>(redis, 'readNewerWatchMembers', READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, 'mayRevoke', MAY_REVOKE);
 
   const readMany: WatchMembers['readMany'] = (uid, memberIds) =>
@@ -127,22 +128,20 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       return memberIds.map((id) => found.get(id));
     }, LISTING_TIMEOUT_MS);
 
-  const readTexts = batchCalls(CHUNK, async (names: readonly MemberName[]) => {
-    const places = new Map<string, number[]>();
-    for (const [place, { uid, memberId }] of names.entries()) {
-      const key = docsKey(uid, partitionOfMember(uid, memberId));
-      places.set(key, [...(places.get(key) ?? []), place]);
-    }
-    const texts: string[] = [];
-    await inStore(() =>
-      Promise.all(
-        [...places].map(async ([key, ofKey]) => {
-          const found = await redis.hmget(key, ...ofKey.map((place) => names[place]?.memberId ?? ''));
-          for (const [index, place] of ofKey.entries()) texts[place] = found[index] ?? '';
-        }),
-      ),
-    );
-    return texts;
+  const docsKeyOf = (member: WatchMember): string => {
+    const uid = uidOfMember(member);
+    return docsKey(uid, partitionOfMember(uid, member.memberId));
+  };
+  const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
+    const ofMembers = members.map(docsKeyOf);
+    const keys = [...new Set(ofMembers)];
+    const places = new Map(keys.map((key, i) => [key, i + 1]));
+    const asked = members.map(({ memberId, version }, i) => [
+      places.get(ofMembers[i] ?? '') ?? 0,
+      memberId,
+      version,
+    ]);
+    return readNewer(keys, asked.flat());
   });
 
   const writeOne: WatchMembers['write'] = async (before, after, nowMs, options = {}) => {
@@ -196,10 +195,8 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     ...makeMembersLock(redis),
     readMany,
     async readNewer(member) {
-      const uid = uidOfMember(member);
-      const text = await readTexts({ uid, memberId: member.memberId });
-      const isNewer = Number(text.slice(0, text.indexOf(' '))) > member.version;
-      return isNewer ? parseStored(uid, member.memberId, text) : undefined;
+      const text = await readNewerText(member);
+      return text === '' ? undefined : parseStored(uidOfMember(member), member.memberId, text);
     },
     write: writeOne,
     async project(member, nowMs, access) {

@@ -126,6 +126,23 @@ test('a check without a change is recorded in the view, unless the member has ch
   expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
 });
 
+test('of many members only the newer ones are read, however large the others are', async () => {
+  const roles = Array.from({ length: 100 }, (_, i) => ({
+    ...{ id: `${i}`.padEnd(128, 'r'), granted: true, since: atSecond(1) },
+  }));
+  const all = Array.from({ length: 100 }, (_, i) => member(`m${i}`, { roles }));
+  for (const one of all) await add(one);
+  const newest = { ...member('m7', { roles, sequence: 1 }), version: 2 };
+  await members().write(all[7], newest, NOW);
+  const sentBytes = async () =>
+    Number(/total_net_output_bytes:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
+  const before = await sentBytes();
+  const { readNewer } = members();
+  const read = await Promise.all([...all, member('nobody')].map(readNewer));
+  expect((await sentBytes()) - before).toBeLessThan(5 * JSON.stringify(roles).length);
+  expect(read).toEqual([...all, undefined].map((_, i) => (i === 7 ? newest : undefined)));
+});
+
 describe('a page of members', () => {
   const pageOf = async (uid: string, countMax: number, after?: string) => {
     const { members: found, next } = await members().page(uid, { after, countMax });
