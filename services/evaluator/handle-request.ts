@@ -63,7 +63,11 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     const details = check.explain
       ? explainRules(check.rules, plan, readings, deps.nativeDecimals)
       : undefined;
-    const completed = composeResult(check, verdicts, blocksOf(observed), evaluatedAt, deps.prove, details);
+    const completed = composeResult(
+      check,
+      { verdicts, blocks: blocksOf(observed), evaluatedAt, details },
+      deps.prove,
+    );
     const origin = { startedAt: new Date(startedAt).toISOString(), request: positionOf(record) };
     await deps.publish({ ...completed, ...origin }, traceparent);
     deps.recordMetrics(check, verdicts, (deps.redisNowMs() - startedAt) / 1_000);

@@ -63,7 +63,7 @@ type Waiter = {
  * A read that fails is ignored: the next one finds the result.
  *
  * @example
- * const requestNotice = (requestId, forMs) => results.want(replyChannel, requestId, forMs);
+ * const requestNotice = (requestId, forMs) => results.requestNotice(replyChannel, requestId, forMs);
  * const waiters = makeWaiters({ readMany: results.readMany, requestNotice, waitersMax: 10_000 });
  * const waiting = waiters.wait({ requestId, timeoutMs: 10_000 });
  */

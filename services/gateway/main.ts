@@ -76,7 +76,7 @@ await runService(
     const waiters = scope.use(
       makeWaiters({
         readMany: results.readMany,
-        requestNotice: (requestId, forMs) => results.want(replyChannel, requestId, forMs),
+        requestNotice: (requestId, forMs) => results.requestNotice(replyChannel, requestId, forMs),
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );
@@ -84,7 +84,7 @@ await runService(
     const batchWaiters = scope.use(
       makeWaiters({
         readMany: readCompleted(batches),
-        requestNotice: (requestId, forMs) => results.want(replyChannel, requestId, forMs),
+        requestNotice: (requestId, forMs) => results.requestNotice(replyChannel, requestId, forMs),
         waitersMax: config.http.inFlightMax * LONG_POLL_SHARE,
       }),
     );

@@ -120,7 +120,7 @@ export type Results = {
    * Asks for a notice on the channel at the first save within `forMs`. A lost notice costs the waiter a second, never
    * the answer.
    */
-  readonly want: (replyChannel: string, requestId: string, forMs: number) => Promise<void>;
+  readonly requestNotice: (replyChannel: string, requestId: string, forMs: number) => Promise<void>;
 };
 
 /**
@@ -152,7 +152,7 @@ export function makeResults(redis: Redis): Results {
       return found;
     },
     readMany,
-    want: (replyChannel, requestId, forMs) =>
+    requestNotice: (replyChannel, requestId, forMs) =>
       inStore(async () => {
         const key = wantedKey(requestId);
         await Promise.all([redis.sadd(key, replyChannel), redis.pexpire(key, Math.ceil(forMs))]);

@@ -429,7 +429,7 @@ test('a requested result is announced when it is first saved, and only then', as
     onGap: () => undefined,
   });
   const wanted = aResult();
-  await results.want('reply:test', wanted.requestId, 60_000);
+  await results.requestNotice('reply:test', wanted.requestId, 60_000);
   await results.saveIfAbsent(savingOf(aResult()));
   await results.saveIfAbsent(savingOf(wanted));
   await results.saveIfAbsent(savingOf(wanted));

@@ -17,7 +17,7 @@ import { CodeProofs } from './reader/code-proofs.ts';
 import { IsolatedReadSlots } from './reader/isolated-read-slots.ts';
 import { Quarantine } from './reader/quarantine.ts';
 import { makeReadFromEndpoint } from './reader/read-from-endpoint.ts';
-import { connectRpc, type Rpc } from './rpc/connect-rpc.ts';
+import { connectRpc } from './rpc/connect-rpc.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -45,23 +45,13 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
   const endpoints = settings.endpoints.map(({ url, headers, maxCallsPerBatch, requestsPerSecond }, index) => {
-    const rpc: Rpc = connectRpc({
-      url,
-      headers,
-      timeoutMs: options.attemptTimeoutMs,
-      bodyBytesMax: BODY_BYTES_MAX,
-    });
-    scope.use(rpc);
-    const rateShare =
-      requestsPerSecond === undefined ? undefined : () => requestsPerSecond / options.poolSize();
-    const onCall = (endpoint: string, result: string, ms: number) =>
-      observer.onCall(chainId, endpoint, result, ms);
+    const { attemptTimeoutMs: timeoutMs, poolSize } = options;
     return new Endpoint({
       name: String(index),
-      rpc,
+      rpc: scope.use(connectRpc({ url, headers, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
       maxCallsPerBatch,
-      rateShare,
-      observer: { onCall },
+      rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
+      observer: { onCall: (endpoint, result, ms) => observer.onCall(chainId, endpoint, result, ms) },
       monotonicMs,
     });
   });

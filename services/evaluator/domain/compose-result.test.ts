@@ -26,7 +26,11 @@ const denied: Verdict = { outcome: 'denied' };
 const unread: Verdict = { outcome: 'undetermined', code: 'rpc-timeout' };
 const missing: Verdict = { outcome: 'undetermined', code: 'contract-not-found' };
 const compose = (over: Partial<CheckRequested>, ...verdicts: Verdict[]) => {
-  const { resultJson, decided } = composeResult(aCheck(over), verdicts, {}, AT, () => undefined);
+  const { resultJson, decided } = composeResult(
+    aCheck(over),
+    { verdicts, blocks: {}, evaluatedAt: AT },
+    () => undefined,
+  );
   return { decided, ...CheckResult.parse(JSON.parse(resultJson)) };
 };
 
@@ -99,10 +103,14 @@ test.each([
 
 test('a proof is part of the result, and without one its bytes do not change', () => {
   const composeWith = (proof: string | undefined) =>
-    composeResult(aCheck(), [granted, denied], {}, AT, (_check, { status }, jti) => {
-      expect([status, jti]).toEqual(['completed', 'req_1']);
-      return proof;
-    }).resultJson;
+    composeResult(
+      aCheck(),
+      { verdicts: [granted, denied], blocks: {}, evaluatedAt: AT },
+      (_check, { status }, jti) => {
+        expect([status, jti]).toEqual(['completed', 'req_1']);
+        return proof;
+      },
+    ).resultJson;
   expect(JSON.parse(composeWith('a.b.c'))).toEqual({ ...JSON.parse(composeWith(undefined)), proof: 'a.b.c' });
   expect(composeWith(undefined)).not.toContain('proof');
 });
@@ -110,9 +118,7 @@ test('a proof is part of the result, and without one its bytes do not change', (
 test('the result carries the fields that its consumers need', () => {
   const { requestId, clientId, keyId, delivery, acceptedAt, retainUntil, chargedMonth } = composeResult(
     aCheck(),
-    [granted, denied],
-    {},
-    AT,
+    { verdicts: [granted, denied], blocks: {}, evaluatedAt: AT },
     () => undefined,
   );
   expect({ requestId, clientId, keyId, delivery, acceptedAt, retainUntil, chargedMonth }).toEqual({

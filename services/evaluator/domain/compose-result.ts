@@ -38,23 +38,27 @@ export function nameRule(rule: Rule): NamedRule {
 /** The blocks that were read, by chain id. */
 export type Blocks = Readonly<Record<string, BlockReport>>;
 
+type Evaluation = {
+  readonly verdicts: readonly Verdict[];
+  readonly blocks: Blocks;
+  /** ISO 8601, Redis's clock. */
+  readonly evaluatedAt: string;
+  /** Why each rule ended as it did, where the check asked for it. */
+  readonly details?: readonly RuleDetail[] | undefined;
+};
+
 /**
  * Composes the message that completes a check. Only this file builds the result's JSON text.
  *
  * An undetermined rule is reported as an error. `onUndetermined` decides whether the rule is also omitted, denied, or
  * fails the whole check.
  *
- * @param evaluatedAt ISO 8601, Redis's clock.
  * @param prove signs the result of a check that asked for a proof
- * @param details why each rule ended as it did, where the check asked for it
  */
 export function composeResult(
   check: CheckRequested,
-  verdicts: readonly Verdict[],
-  blocks: Blocks,
-  evaluatedAt: string,
+  { verdicts, blocks, evaluatedAt, details }: Evaluation,
   prove: (request: ProvenRequest, result: ProvenResult, jti: string) => string | undefined,
-  details?: readonly RuleDetail[],
 ): CheckCompleted {
   const result: CheckResult = {
     requestId: check.requestId,

@@ -31,13 +31,17 @@ export type Delegations = {
   readonly isAmount: boolean;
 };
 
+type Question = {
+  readonly chainId: number;
+  readonly registry: string;
+  readonly accounts: readonly string[];
+  readonly vault: string;
+  readonly scope: DelegationScope;
+};
+
 export function needDelegations(
   collector: ReadCollector,
-  chainId: number,
-  registry: string,
-  accounts: readonly string[],
-  vault: string,
-  scope: DelegationScope,
+  { chainId, registry, accounts, vault, scope }: Question,
 ): Delegations {
   const reads = accounts.map((account) => {
     const place = 'contract' in scope ? [scope.contract] : [];

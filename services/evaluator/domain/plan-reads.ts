@@ -261,9 +261,10 @@ class RuleParser {
   }
 
   #ofVaults(chainId: number, { accounts, vaults }: DistinctWallets, scope: DelegationScope) {
-    return vaults.map((vault) => ({
-      vault,
-      delegations: needDelegations(this.collector, chainId, this.#registry(chainId), accounts, vault, scope),
-    }));
+    return vaults.map((vault) => {
+      const registry = this.#registry(chainId);
+      const delegations = needDelegations(this.collector, { chainId, registry, accounts, vault, scope });
+      return { vault, delegations };
+    });
   }
 }
