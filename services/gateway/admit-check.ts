@@ -82,7 +82,7 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  * Applies rate, quota and idempotency to a valid check:
  *
  *   no claim ──► fresh ──publish──► published ──same key──► replayed (or, once it is spent, fresh)
- *                  └─ not marked published for 5 s ──same key──► taken-over
+ *                  └─ not marked published for 5 s ──same key──► taken-over (past its retention: fresh)
  *
  * The answer of any but a fresh one gets `Idempotency-Replayed`.
  * A check with a `refusal` is replayed, or refused where it would be `fresh` or `taken-over`.
@@ -132,11 +132,20 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
   if (outcome === 'counted' && attempt.refusal) throw attempt.refusal;
   if (outcome === 'fresh' || claim === undefined)
     return admitted({ atMs: nowMs, seed: attempt.seed, requestId: undefined, month: month?.name }, 'fresh');
-  if (outcome === 'taken-over') return admitted(claim, 'taken-over');
+  // A result under its id would be over before it is stored.
+  if (outcome === 'taken-over')
+    return isPast(deps, attempt, nowMs - claim.atMs) ? 'spent' : admitted(claim, 'taken-over');
   if (outcome === 'key-reused') throw keyReused();
   if (outcome === 'claimed') return 'wait';
   return judgeReplay(deps, attempt.lane, admitted(claim, 'replayed'));
 }
+
+/** Whether results of this age are no longer kept. */
+const isPast = (
+  { retentionMs }: Pick<Dependencies, 'retentionMs'>,
+  { lane }: { readonly lane: IssuedLane },
+  ageMs: number,
+): boolean => ageMs >= retentionMs[lane];
 
 /** A published claim gives its result or its id; `spent` if there is nothing to replay. */
 async function judgeReplay(
@@ -145,7 +154,7 @@ async function judgeReplay(
   replay: AdmittedCheck,
 ): Promise<AdmittedCheck | 'spent'> {
   const ageMs = replay.nowMs - replay.acceptedAtMs;
-  if (ageMs >= deps.retentionMs[lane]) return 'spent';
+  if (isPast(deps, { lane }, ageMs)) return 'spent';
   if (lane !== 'interactive') return replay;
   const resultJson = await deps.readResult(replay.requestId);
   if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };

@@ -147,6 +147,30 @@ describe('a check', () => {
     if (status === 200) expect(await second.text()).toBe(await first.text());
   });
 
+  it.each([
+    ['as long as its result is kept is published again under its id', 71, true],
+    ['longer ago than its result is kept is accepted anew', 73, false],
+  ])('that was claimed %s', async (_, hours, isSame) => {
+    const claim = {
+      ...{ atMs: NOW_MS - hours * 3_600_000, seed: `1.${'00'.repeat(10)}`, requestId: undefined },
+      month: '2026-11',
+    };
+    const gateway = await start({
+      admit: async (request) =>
+        request.check?.claim?.replaces === claim.seed
+          ? anAdmission(request)
+          : anAdmission(request, { outcome: 'taken-over', claim }),
+    });
+    const response = await gateway.post({ ...A_CHECK, async: true }, { 'idempotency-key': 'once' });
+    expect(response.status).toBe(202);
+    expect(response.headers.get('idempotency-replayed')).toBe(isSame ? 'true' : null);
+    const acceptedAtMs = isSame ? claim.atMs : NOW_MS;
+    expect(gateway.published).toMatchObject([{ acceptedAt: new Date(acceptedAtMs).toISOString() }]);
+    const { requestId } = gateway.published[0] ?? {};
+    const polled = await gateway.get(`/access-control/check-roles/responses/${requestId}`);
+    expect(polled.status).toBe(202);
+  });
+
   it('that denies an unreadable rule reports whether it was charged', async () => {
     const roles = [{ id: 'holder', granted: false }];
     for (const [error, left] of [
