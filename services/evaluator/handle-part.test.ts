@@ -9,6 +9,8 @@ import { makePartHandler } from './handle-part.ts';
 import { makeRunningChecks } from './running-checks.ts';
 import { makeSlicing } from './slice-work.ts';
 
+afterEach(() => jest.useRealTimers());
+
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
 const RICH = `0x${'11'.repeat(20)}`;
@@ -233,10 +235,13 @@ test('long work pauses before each slice while a single check is evaluated, and 
     () => performance.now(),
     () => running.count() > 0,
   );
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
   const work = forEachInSlices(['slice'], (name) => void order.push(name));
-  setImmediate(() => order.push('tick'));
+  for (let ticks = 0; ticks < 10; ticks += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(order).toEqual([]);
+  jest.runOnlyPendingTimers();
   await work;
-  expect(order).toEqual(['tick', 'slice']);
+  expect(order).toEqual(['slice']);
   check.resolve();
   await Promise.all([ended, waits]);
   expect(running.count()).toBe(0);
