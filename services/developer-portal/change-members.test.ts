@@ -53,6 +53,21 @@ test('an expired or withdrawn invitation is refused, and an expired one leaves w
   expect(() => withdrawInvitation('inv_1')(withdrawn)).toThrow('no such invitation');
 });
 
+test('an invitation is open only as long as the account that made it may invite', () => {
+  const invited = (invitedBy: string | undefined, members: ClientApp['members']) =>
+    openInvitations(app({ members, invitations: [{ ...invitation('inv_1'), invitedBy }] }), NOW).length;
+  const [member] = members(1);
+  const admin = member && [{ ...member, role: 'admin' as const }];
+  expect(invited('acc_0', admin)).toBe(1);
+  expect(invited('acc_owner', undefined)).toBe(1);
+  expect(invited(undefined, [])).toBe(1);
+  const link = { ...invitation('inv_1'), invitedBy: 'acc_0' };
+  for (const by of [setMemberRole('acc_0', 'viewer'), removeMember('acc_0')]) {
+    const changed = by(app({ members: admin, invitations: [link] })) ?? app();
+    expect(() => acceptInvitation(link.tokenHash, 'acc_0', NOW)(changed)).toThrow('no such invitation');
+  }
+});
+
 test('members and invitations are bounded, and the owner is no member', () => {
   const full = app({
     members: members(MEMBERS_MAX),

@@ -9,12 +9,19 @@ import {
 } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { ChangeApp } from './domain/change-app.ts';
+import { isAllowed } from './domain/permissions.ts';
 
-const isOpen = ({ expiresAt }: Invitation, nowMs: number): boolean => Date.parse(expiresAt) > nowMs;
+/** Whether the account that made an invitation may still invite: its links must not outlive its rights. */
+const mayInvite = ({ accountId, members = [] }: ClientApp, { invitedBy }: Invitation): boolean =>
+  invitedBy === undefined ||
+  invitedBy === accountId ||
+  members.some((member) => member.accountId === invitedBy && isAllowed(member.role, 'manage'));
 
 /** The invitations of an app that can be accepted. */
-export const openInvitations = ({ invitations = [] }: ClientApp, nowMs: number): Invitation[] =>
-  invitations.filter((invitation) => isOpen(invitation, nowMs));
+export const openInvitations = (app: ClientApp, nowMs: number): Invitation[] =>
+  (app.invitations ?? []).filter(
+    (invitation) => Date.parse(invitation.expiresAt) > nowMs && mayInvite(app, invitation),
+  );
 
 /** Adds an invitation and drops expired ones. @throws ServiceError `limit-reached` */
 export function invite(invitation: Invitation, nowMs: number): ChangeApp {

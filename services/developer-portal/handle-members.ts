@@ -57,7 +57,9 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
             : [];
         }),
       );
-      const invitations = change.openInvitations(app, now()).map(({ tokenHash: _, ...shown }) => shown);
+      const invitations = change
+        .openInvitations(app, now())
+        .map(({ tokenHash: _, invitedBy: __, ...shown }) => shown);
       return { owner: owner.email, members: members.flat(), invitations };
     },
     async createInvitation(call) {
@@ -72,8 +74,8 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
         }),
         ({ invitationId, token, expiresAt }) => {
           const createdAt = new Date(now()).toISOString();
-          const invitation = { invitationId, tokenHash: sha256(token), ...body, createdAt, expiresAt };
-          const by = change.invite(invitation, now());
+          const rest = { tokenHash: sha256(token), invitedBy: account.accountId, createdAt, expiresAt };
+          const by = change.invite({ invitationId, ...body, ...rest }, now());
           return apps.changeMembers(
             account.email,
             clientId,

@@ -127,6 +127,8 @@ export const Invitation = z.object({
   role: MemberRole,
   /** The only account that may accept it; absent if the link is enough. */
   email: z.string().optional(),
+  /** The account that made it; absent on one of an earlier version. */
+  invitedBy: z.string().optional(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
 });
