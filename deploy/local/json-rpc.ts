@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-const REQUEST_TIMEOUT_MS = 10_000;
+/** A node on a busy machine may stall for many seconds. */
+const REQUEST_TIMEOUT_MS = 60_000;
 
 const Answer = z.object({
   result: z.unknown().optional(),
