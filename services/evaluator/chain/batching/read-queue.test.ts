@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { failed, type Read, type ReadLane } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { type Batch, type IsolatedReadBudget, newIsolatedReadBudget, observationOf } from './entry.ts';
@@ -19,6 +18,8 @@ const aRead = (id: number, contract = '0xaa'): Read => ({
   id: BigInt(id),
   key: `${contract}/${id}`,
 });
+
+afterEach(() => jest.useRealTimers());
 
 /** A queue whose calls are answered by hand, in the order in which they went out. */
 function makeQueue({
@@ -270,6 +271,7 @@ test('a client app without a slot gets the first outcome, and a client app with 
 });
 
 test('a read whose slot is still to come waits for it, also when its block has grown old', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   const { read, calls, answer, idsOf } = makeQueue({ takeIsolatedReadSlot: () => 5 });
   const result = read(aBlock(1), [aRead(1)]);
   await nextTurn();
@@ -280,7 +282,8 @@ test('a read whose slot is still to come waits for it, also when its block has g
     answer(number - 1);
     await other;
   }
-  await waitUntil('the read alone', () => calls.length === 8);
+  expect(calls).toHaveLength(7);
+  jest.advanceTimersByTime(5);
   expect([idsOf(7), calls[7]?.batch.isIsolated]).toEqual([[1], true]);
   answer(7);
   expect(await result).toEqual([[{ ok: true, value: 1n }]]);
