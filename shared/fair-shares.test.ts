@@ -31,3 +31,11 @@ test('a returned slot is free again, and only once', () => {
   expect(shares.count).toBe(0);
   expect(shares.take('a')).toBe(true);
 });
+
+test('several slots are taken as if one after the other, or not at all, and as many are freed', () => {
+  const shares = new FairShares(100);
+  expect([shares.take('a', 51), shares.take('a', 50), shares.take('b', 26)]).toEqual([false, true, false]);
+  expect([shares.take('b', 25), shares.count]).toEqual([true, 75]);
+  shares.give('a', 50);
+  expect([shares.count, shares.heldBy('a'), shares.heldBy('b')]).toEqual([25, 0, 25]);
+});

@@ -1,5 +1,5 @@
 /**
- * Shares a number of slots between owners: an owner may hold as many as are free.
+ * Shares a number of slots, or of bytes, between owners: an owner may hold as many as are free.
  *
  * An owner alone gets half of them, each of two a third, each of N one part in N + 1: no owner can leave the others
  * without any, and unused slots are not reserved. The rule is known from switches that share a buffer ("dynamic queue
@@ -28,25 +28,26 @@ export class FairShares {
     return this.#heldBy.get(owner) ?? 0;
   }
 
-  /** Whether the owner holds fewer than are free. */
-  hasRoom(owner: string): boolean {
-    return this.heldBy(owner) < this.#countMax - this.#count;
+  /** Whether the owner may take `count`, one after the other: before the last it holds fewer than are free. */
+  hasRoom(owner: string, count = 1): boolean {
+    const others = count - 1;
+    return this.heldBy(owner) + others < this.#countMax - this.#count - others;
   }
 
-  /** Takes a slot; false if there is no room. */
-  take(owner: string): boolean {
-    if (!this.hasRoom(owner)) return false;
-    this.#heldBy.set(owner, this.heldBy(owner) + 1);
-    this.#count += 1;
+  /** Takes slots; false, and none of them, if there is no room. */
+  take(owner: string, count = 1): boolean {
+    if (!this.hasRoom(owner, count)) return false;
+    this.#heldBy.set(owner, this.heldBy(owner) + count);
+    this.#count += count;
     return true;
   }
 
-  /** Frees a slot that the owner holds. */
-  give(owner: string): void {
+  /** Frees slots that the owner holds, at most those. */
+  give(owner: string, count = 1): void {
     const held = this.heldBy(owner);
-    if (held === 0) return;
-    if (held === 1) this.#heldBy.delete(owner);
-    else this.#heldBy.set(owner, held - 1);
-    this.#count -= 1;
+    const freed = Math.min(held, count);
+    if (held === freed) this.#heldBy.delete(owner);
+    else this.#heldBy.set(owner, held - freed);
+    this.#count -= freed;
   }
 }

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import { FairShares } from '#shared/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import { Problem } from '../problem.ts';
 
-/** Bytes of batches that a gateway has in memory, from their first byte until they are published. */
+/** Bytes of batches that a gateway has in memory, from their first byte until they are published; the apps share them. */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
@@ -26,7 +27,8 @@ export type BatchBodies = {
 };
 
 /**
- * Bounds the bodies of batches: one per client app at a time, and their bytes over all apps.
+ * Bounds the bodies of batches: one per client app at a time, and their bytes over all apps. No app can leave the others
+ * without any: it holds at most as many as are free.
  *
  * @param stopping ends the bodies that are being read
  * @example
@@ -38,7 +40,7 @@ export function makeBatchBodies(
   { bytesMax, timeoutMs }: BatchBodyBounds = { bytesMax: BODIES_BYTES_MAX, timeoutMs: BODY_TIMEOUT_MS },
 ): BatchBodies {
   const reading = new Set<string>();
-  let heldBytes = 0;
+  const shares = new FairShares(bytesMax);
 
   async function* bounded(
     request: IncomingMessage,
@@ -51,7 +53,6 @@ export function makeBatchBodies(
     stopping.addEventListener('abort', onStop);
     try {
       for await (const chunk of chunks) {
-        if (heldBytes + chunk.length > bytesMax) throw overloaded('Too many batches are being received.');
         hold(chunk.length);
         yield chunk;
       }
@@ -73,14 +74,14 @@ export function makeBatchBodies(
       setOwnDeadline(request);
       let ownBytes = 0;
       const hold = (bytes: number) => {
+        if (!shares.take(clientId, bytes)) throw overloaded('Too many batches are being received.');
         ownBytes += bytes;
-        heldBytes += bytes;
       };
       return {
         chunks: bounded(request, clientId, hold),
         [Symbol.dispose]() {
           reading.delete(clientId);
-          heldBytes -= ownBytes;
+          shares.give(clientId, ownBytes);
           ownBytes = 0;
         },
       };
