@@ -250,8 +250,10 @@ test('a rebuild that began on another server does not finish on this one', async
 
 test('a Redis Cluster is refused by name at the start', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-cluster-'));
-  const [port = 0] = await findFreePorts(1);
-  const settings = { port, bind: '127.0.0.1', 'cluster-enabled': 'yes', save: '', dir };
+  const [port = 0, busPort = 0] = await findFreePorts(2);
+  // By default the bus has the port plus 10 000, where the system may have put a connection.
+  const bus = { 'cluster-enabled': 'yes', 'cluster-port': busPort };
+  const settings = { port, bind: '127.0.0.1', ...bus, save: '', dir };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`]);
   const cluster = await spawnChild(loadToolchain().redis, args, { argv0: 'redis-server', stdio: 'ignore' });
   try {
