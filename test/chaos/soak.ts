@@ -44,6 +44,8 @@ export function makeSoak(samples: Sample[]): Fault {
   return {
     id: 'F24',
     title: 'soak with F1, F2, F10 at random, while batches and watches run',
+    // All results are polled at the end; those of sync checks are kept for an hour by default.
+    needs: { env: { SYNC_RESULT_RETENTION_HOURS: '72' } },
     async run(scene) {
       const { system, seconds, scope, random } = scene;
       // Separate, so that a seed chooses the same victims however long a transfer takes.
