@@ -87,7 +87,8 @@ describe('the fast path of validation', () => {
       }),
       { numRuns: 3_000 },
     );
-    expect(acceptedCount).toBeGreaterThan(100);
+    // 128 on average, with a standard deviation of 10.
+    expect(acceptedCount).toBeGreaterThan(50);
   });
 
   it('accepts common bodies', () => {
