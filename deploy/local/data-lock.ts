@@ -40,8 +40,8 @@ function claim(lock: string, text: string): boolean {
 }
 
 /**
- * Renamed and looked at again before it is removed: between reading a dead holder and this line another starter
- * may have put its own lock there, and then that one is put back.
+ * Renames the lock and reads it again before removing it: another starter may have replaced the dead holder's lock
+ * meanwhile. In that case the lock is restored.
  */
 function removeStale(lock: string): void {
   const aside = `${lock}.${process.pid}`;

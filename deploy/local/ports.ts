@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 /** Above this, a client socket of the system may hold a port on which no process listens. */
 export const STABLE_PORT_MAX = 32_767;
 
-/** Free ports for tests are looked for from here to 24 999: below every client socket's, and those of whole systems. */
+/** Tests use free ports from here to 24 999: below the range of client sockets and the ports of whole systems. */
 const FREE_PORT_MIN = 22_000;
-/** Each jest worker, and the process that starts them, looks in a range of its own: two could see the same port free. */
+/** Each jest worker, and the process that starts them, has its own range, so that no two choose the same port. */
 const PORTS_PER_WORKER = 750;
 const WORKERS_MAX = 4;
 const FREE_PORT_TRIES_MAX = 200;

@@ -1,6 +1,6 @@
 import { ALL_TOPICS } from '#shared/contracts/all-topics.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { makeViewsWhole, waitUntilWhole } from '#shared/views/keep-views.ts';
+import { completeViews, waitUntilComplete } from '#shared/views/keep-views.ts';
 import { ensureOperator } from '../../services/developer-portal/admin/account-commands.ts';
 import { createApp } from '../../services/developer-portal/admin/app-commands.ts';
 import { openSystem } from '../../services/developer-portal/admin/open-system.ts';
@@ -23,7 +23,7 @@ export async function prepareSystem(environment: LocalEnvironment, secrets: Loca
   await using system = await openSystem({ ...environment.common, ...environment.keys, LOG_LEVEL: 'silent' });
   await applyTopics(system.kafka.admin, ALL_TOPICS);
   // Without a result-store no process would do it, and the demo app needs its views.
-  if (!(await makeViewsWhole({ ...system, now: system.clock.now }))) await waitUntilWhole(system.views);
+  if (!(await completeViews({ ...system, now: system.clock.now }))) await waitUntilComplete(system.views);
   await createApp(system, {
     email: 'demo@localhost',
     name: 'Demo app',

@@ -6,7 +6,8 @@ import { mainFileOf } from './services.ts';
 
 /** A service ends by itself within its own SHUTDOWN_TIMEOUT_MS; it is killed if it does not keep to that. */
 const STOP_MARGIN_MS = 2_000;
-const STOP_TIMEOUT_MS_DEFAULT = 20_000;
+/** The longest default: that of a gateway with the longest SYNC_DEADLINE_MS. */
+const STOP_TIMEOUT_MS_DEFAULT = 29_000;
 
 type ServiceHooks = { readonly onSpawn: (pid: number) => void };
 

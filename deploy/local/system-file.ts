@@ -22,7 +22,7 @@ export function writeSystemFile(dir: string, system: SystemFile): void {
   renameSync(draft, file);
 }
 
-/** Undefined if there is none, or none that can be read. */
+/** Undefined if the file is missing or unreadable. */
 export function readSystemFile(dir: string): SystemFile | undefined {
   try {
     return SystemFile.parse(JSON.parse(readFileSync(join(dir, LOCAL_SYSTEM_FILE), 'utf8')));

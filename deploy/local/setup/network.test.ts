@@ -19,7 +19,7 @@ test('apt gets the proxies in the spelling that it reads', () => {
   expect(networkEnvironment({})).toEqual({});
 });
 
-test('Java gets proxies and certificates in its own words', () => {
+test('proxy and certificate settings are translated into Java properties', () => {
   expect(javaNetworkOptions(PROXY, '/cache/certificates.jks')).toEqual([
     '-Dhttp.proxyHost=proxy.example',
     '-Dhttp.proxyPort=3128',
