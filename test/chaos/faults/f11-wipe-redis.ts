@@ -25,15 +25,15 @@ export const f11WipeRedis: Fault = {
     const fromMs = Date.now();
     await redis.flushall('ASYNC');
     // The views may be complete from any instant after the last poll that found them incomplete.
-    let lookedAtMs = fromMs;
-    const areWhole = async () => {
+    let incompleteAtMs = fromMs;
+    const areComplete = async () => {
       const beganMs = Date.now();
-      const isWhole = await views.isWhole().catch(() => false);
-      if (!isWhole) lookedAtMs = beganMs;
-      return isWhole;
+      const isComplete = await views.isComplete().catch(() => false);
+      if (!isComplete) incompleteAtMs = beganMs;
+      return isComplete;
     };
-    await waitUntil('the views', areWhole, REBUILD_TIMEOUT_MS);
-    const away = { fromMs, toMs: lookedAtMs };
+    await waitUntil('the views', areComplete, REBUILD_TIMEOUT_MS);
+    const away = { fromMs, toMs: incompleteAtMs };
     await rest(seconds * 500);
     return () => ({
       figures: [atMost(`${RESULTS} results back`, (away.toMs - fromMs) / 1_000, 60, 's')],

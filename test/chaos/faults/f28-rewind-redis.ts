@@ -32,7 +32,7 @@ export const f28RewindRedis: Fault = {
     const upAt = Date.now();
     await waitUntil('the end of every topic to be read again', async () => {
       const since = await readWholeSince(system).catch(() => wholeSince);
-      return since !== wholeSince && (await system.open.views.isWhole().catch(() => false));
+      return since !== wholeSince && (await system.open.views.isComplete().catch(() => false));
     });
     const wholeAt = Date.now();
     await rest(Math.max(5_000, seconds * 1_000 - AWAY_MS));
