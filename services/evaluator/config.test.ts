@@ -30,6 +30,12 @@ test('an attempt that is longer than the whole evaluation is refused', () => {
   expect(() => loadConfig(env)).toThrow('RPC_ATTEMPT_TIMEOUT_MS');
 });
 
+test('the default timeout of an attempt is 3 s, or the whole evaluation if that is shorter', () => {
+  const env = { CHAINS_FILE: 'chains.json' };
+  expect(loadConfig(env).attemptTimeoutMs).toBe(3_000);
+  expect(loadConfig({ ...env, EVALUATION_DEADLINE_MS: '2000' }).attemptTimeoutMs).toBe(2_000);
+});
+
 test('a liveness bound below the longest evaluation is refused', () => {
   const env = { CHAINS_FILE: 'chains.json', EVALUATION_DEADLINE_MS: '100000' };
   expect(() => loadConfig({ ...env, LIVENESS_STALL_MS: '249999' })).toThrow(

@@ -6,6 +6,7 @@ import {
   type Environment,
   emptyIsAbsent,
   integer,
+  integerWithin,
   keyRing,
   loadEnvironment,
   publicBaseUrl,
@@ -21,7 +22,7 @@ const EvaluatorEnvironment = z.object({
   CHAINS_FILE: z.string().min(1),
   EVALUATION_DEADLINE_MS: integer({ min: 1_000, max: 600_000, default: 30_000 }),
   EVALUATOR_WINDOW: integer({ min: 1, max: 10_000, default: 2_000 }),
-  RPC_ATTEMPT_TIMEOUT_MS: integer({ min: 50, max: 60_000, default: 3_000 }),
+  RPC_ATTEMPT_TIMEOUT_MS: integerWithin({ min: 50, max: 60_000 }).optional(),
   PUBLIC_BASE_URL: publicBaseUrl(),
   ROLECALL_PROOF_KEYS: emptyIsAbsent(keyRing()),
 });
@@ -61,10 +62,15 @@ const PARTS_MAX = 6;
 const WAITING_PART_PER_CLIENT = 0.5;
 const WAITING_PART = 1;
 
+/** The default of RPC_ATTEMPT_TIMEOUT_MS, unless the whole evaluation is shorter. */
+const ATTEMPT_TIMEOUT_MS = 3_000;
+
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment): EvaluatorConfig {
   const parsed = loadEnvironment(EvaluatorEnvironment, env);
-  if (parsed.RPC_ATTEMPT_TIMEOUT_MS > parsed.EVALUATION_DEADLINE_MS)
+  const attemptTimeoutMs =
+    parsed.RPC_ATTEMPT_TIMEOUT_MS ?? Math.min(ATTEMPT_TIMEOUT_MS, parsed.EVALUATION_DEADLINE_MS);
+  if (attemptTimeoutMs > parsed.EVALUATION_DEADLINE_MS)
     throw new ServiceError('config-invalid', 'RPC_ATTEMPT_TIMEOUT_MS must be at most EVALUATION_DEADLINE_MS');
   requireLivenessBeyond(parsed.LIVENESS_STALL_MS, parsed.EVALUATION_DEADLINE_MS, 'EVALUATION_DEADLINE_MS');
   return {
@@ -73,7 +79,7 @@ export function loadConfig(env: Environment): EvaluatorConfig {
     evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,
     window: parsed.EVALUATOR_WINDOW,
     partsMax: PARTS_MAX,
-    attemptTimeoutMs: parsed.RPC_ATTEMPT_TIMEOUT_MS,
+    attemptTimeoutMs,
     waitingBounds: {
       perClientMax: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART_PER_CLIENT),
       max: Math.ceil(parsed.EVALUATOR_WINDOW * WAITING_PART),

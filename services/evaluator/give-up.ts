@@ -3,6 +3,7 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { type GiveUp, positionOf } from '#shared/kafka/consumer/record.ts';
 import { composeFailure, type FailedCheck, type NamedRule, nameRule } from './domain/compose-result.ts';
+import { explainUnread } from './domain/explain-rules.ts';
 
 type Dependencies = {
   readonly publish: (completed: CheckCompleted, traceparent: string) => Promise<void>;
@@ -56,10 +57,20 @@ export function makeGiveUp({ publish, recordFailure, redisNowMs }: Dependencies)
         ? parsePartialCheck(record.value)
         : { ...message, rules: message.rules.map(nameRule) };
     if (check === undefined) return;
-    const failure = composeFailure(check, new Date(redisNowMs()).toISOString());
+    const details = message?.explain ? tryToExplain(message.rules) : undefined;
+    const failure = composeFailure(check, new Date(redisNowMs()).toISOString(), details);
     await publish({ ...failure, request: positionOf(record) }, record.traceparent);
     recordFailure(check.rules);
   };
+}
+
+/** Nothing if the rules themselves made the check fail: its failure must be published all the same. */
+function tryToExplain(rules: CheckRequested['rules']) {
+  try {
+    return explainUnread(rules);
+  } catch {
+    return undefined;
+  }
 }
 
 const parsePartialCheck = (value: Buffer | null): FailedCheck | undefined =>

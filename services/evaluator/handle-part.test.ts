@@ -112,6 +112,39 @@ test('a member of a watch may need as many reads as a single check', async () =>
   });
 });
 
+test('a member of a watch that needs too many reads is undetermined, and the others of its part are judged', async () => {
+  const wallets = (from: number) =>
+    Array.from({ length: 16 }, (_, index) => `0x${(from + index).toString(16).padStart(40, '0')}`);
+  const [account = '', ...others] = wallets(256);
+  const large = { account, accounts: [account, ...others], vaults: wallets(512), ref: 'large' };
+  const manyIds = { type: 'ERC1155', chainId: 1, contractAddress: POOR, tokenId: '1-40' } as const;
+  const { handle, asked, completed, lines } = makeHandler();
+  const part = aPart({
+    entries: [large, { account: RICH, ref: 'rich' }],
+    rules: [
+      { ...manyIds, roleId: 'r', minToken: '1' },
+      { type: 'ANY', roleId: 's', rules: [native('', '1')] },
+    ],
+    delivery: { mode: 'watch', partition: 3, context: '{}' },
+  });
+  await handle(part, aRecord());
+  const error = { code: 'internal', retryable: false, message: expect.stringContaining('10,000 reads') };
+  expect(lines()).toMatchObject([
+    {
+      ref: 'large',
+      status: 'failed',
+      roles: [],
+      errors: [
+        { ...error, roleId: 'r' },
+        { ...error, roleId: 's', path: '/rules/1/rules/0' },
+      ],
+    },
+    { ref: 'rich', status: 'completed', roles: [{ granted: true }, { granted: true }], errors: [] },
+  ]);
+  expect(asked.flat().filter((read) => read.account !== RICH)).toEqual([]);
+  expect(completed()).toMatchObject({ lineCount: 2, failedCount: 1, refundCount: 0 });
+});
+
 test('each entry of a part gets one line, in order, and the counts are those of the lines', async () => {
   const { handle, completed, lines } = makeHandler();
   await handle(aPart(), aRecord());

@@ -6,7 +6,7 @@ import {
   type BatchPartRequested,
   ENTRY_READS_MAX,
 } from '#shared/contracts/batch.ts';
-import { READS_MAX } from '#shared/contracts/count-reads.ts';
+import { makeReadCounter, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
@@ -14,8 +14,9 @@ import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { type PartCounts, PartLines } from './domain/compose-part.ts';
 import { blocksOf, headTimesOf, isRetryable, makeOutcomes, type Outcome } from './domain/compose-result.ts';
-import { judgeRules, type NativeDecimals } from './domain/judge-rules.ts';
+import { judgeRules, judgeUnread, type NativeDecimals } from './domain/judge-rules.ts';
 import { makePlanner, type ReadPlan } from './domain/plan-reads.ts';
+import { failed } from './domain/read.ts';
 import { newTally, type RuleTally, tallyVerdicts } from './domain/tally-verdicts.ts';
 import type { Prove } from './sign-proof.ts';
 import type { ForEachInSlices } from './slice-work.ts';
@@ -41,7 +42,8 @@ type Dependencies = {
  *
  * A part is evaluated in slices, so that it never holds up single checks for long. As a check, it is parked while it waits
  * for a chain, and left to the next owner if the process shuts down before its deadline. A part that cannot be judged is
- * rejected as `message-unreadable`; `give-up-part.ts` publishes its failure.
+ * rejected as `message-unreadable`; `give-up-part.ts` publishes its failure. A member of a watch that needs too many reads
+ * is not read, and does not affect the other members of its part.
  */
 export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested> {
   return async function handlePart(part, { traceparent, signal, park }) {
@@ -70,6 +72,11 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
     await deps.forEachInSlices(part.entries, (entry, index) => {
       const plan = plans[index];
       if (plan === undefined) throw new RangeError('an entry without a plan');
+      if (plan === 'too-many-reads') {
+        // Not counted: the metrics of undetermined rules are about reads that failed.
+        lines.add(entry, outcomeFor(judgeUnread(part.rules, failed('too-many-reads'))));
+        return;
+      }
       const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals);
       isOpen ||= verdicts.some(isRetryable);
       tallyVerdicts(tallies, verdicts);
@@ -107,19 +114,28 @@ export async function completePart(
 
 const compress = promisify<string, { level: number }, Buffer>(gzip);
 
-type PartPlan = Pick<ReadPlan, 'reads'> & { readonly plans: readonly ReadPlan[] };
+type EntryPlan = ReadPlan | 'too-many-reads';
+type PartPlan = Pick<ReadPlan, 'reads'> & { readonly plans: readonly EntryPlan[] };
 
 async function planOrReject(part: BatchPartRequested, deps: Dependencies): Promise<PartPlan> {
+  const isOfWatch = part.delivery.mode === 'watch';
   // A member of a watch may need as many reads as a single check.
-  const readsMax = part.delivery.mode === 'watch' ? READS_MAX.bulk : ENTRY_READS_MAX;
+  const readsMax = isOfWatch ? READS_MAX.bulk : ENTRY_READS_MAX;
   const planWallets = makePlanner(part.rules, { ...deps, readsMax });
-  const plans: ReadPlan[] = [];
+  // A member is judged alone: unlike an entry of a batch, nothing bounds its reads before, and its rule set may change.
+  const countReads = isOfWatch ? makeReadCounter(part.rules) : () => 0;
+  const plans: EntryPlan[] = [];
+  let reads: ReadPlan['reads'] = new Map();
   await deps.forEachInSlices(part.entries, (entry, index) => {
+    if (countReads(entry) > readsMax) {
+      plans.push('too-many-reads');
+      return;
+    }
     const plan = planWallets(entry);
     if ('fault' in plan) throw new ServiceError('message-unreadable', `entry ${index}: ${plan.fault}`);
     plans.push(plan);
+    reads = plan.reads;
   });
-  const reads = plans[0]?.reads ?? new Map();
   const unknown = [...reads.keys()].find((chainId) => !deps.isConfigured(chainId));
   if (unknown !== undefined)
     throw new ServiceError('message-unreadable', `chain ${unknown} is not configured`);

@@ -1,6 +1,7 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
+import type { ContractCondition } from '#shared/contracts/rule.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
 import { failed, type Reading } from './domain/read.ts';
@@ -208,6 +209,40 @@ describe('a check that could not be evaluated', () => {
     expect(await giveUp(aCheck(), aCheck())).toMatchObject([
       { status: 'failed', errors: [{ code: 'internal' }] },
     ]);
+  });
+
+  test('has details with what each rule requires, if the check asked for them', async () => {
+    const native = { type: 'NATIVE', chainId: 1, minToken: '1', maxToken: '2' } as const;
+    const contract: ContractCondition = {
+      type: 'CONTRACT',
+      chainId: 1,
+      contractAddress: `0x${'bb'.repeat(20)}`,
+      function: 'function isMember(address) view returns (bool)',
+      args: ['$account'],
+    };
+    const rules: CheckRequested['rules'] = [
+      { ...native, roleId: 'a' },
+      { type: 'ANY', roleId: 'b', rules: [contract] },
+    ];
+    const [result] = await giveUp(aCheck({ rules, explain: true }), null);
+    const outcome = 'undetermined';
+    expect(CheckResult.parse(result).details).toEqual([
+      { ruleIndex: 0, outcome, required: { min: '1', max: '2' } },
+      { ruleIndex: 1, outcome, rules: [{ outcome, required: { operator: 'eq', value: 'true' } }] },
+    ]);
+    expect((await giveUp(aCheck(), null))[0]).not.toHaveProperty('details');
+  });
+
+  test('ends without details if its rules cannot be explained', async () => {
+    const rule = {
+      ...{ type: 'CONTRACT', roleId: 'a', chainId: 1, contractAddress: `0x${'bb'.repeat(20)}`, args: [] },
+      get function(): string {
+        throw new Error('a bug');
+      },
+    } as CheckRequested['rules'][number];
+    const [result] = await giveUp(aCheck({ rules: [rule], explain: true }), null);
+    expect(result).toMatchObject({ status: 'failed', errors: [{ code: 'internal' }] });
+    expect(result).not.toHaveProperty('details');
   });
 
   test('ends also where its message does not match the schema but names it', async () => {

@@ -113,9 +113,23 @@ export function makeOutcomes(
   };
 }
 
-/** The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says. */
-export const composeFailure = (check: FailedCheck, evaluatedAt: string): CheckCompleted =>
-  complete(check, { requestId: check.requestId, ...failureOf(check.rules), evaluatedAt, blocks: {} });
+/**
+ * The terminal result of a check that could not be evaluated at all: `failed`, whatever `onUndetermined` says.
+ *
+ * @param details where the check asked for them
+ */
+export const composeFailure = (
+  check: FailedCheck,
+  evaluatedAt: string,
+  details?: readonly RuleDetail[],
+): CheckCompleted =>
+  complete(check, {
+    requestId: check.requestId,
+    ...failureOf(check.rules),
+    evaluatedAt,
+    blocks: {},
+    ...(details === undefined ? {} : { details: [...details] }),
+  });
 
 /** The same members for a check, or an entry of a batch, that could not be evaluated at all. */
 export const failureOf = (rules: readonly NamedRule[]): Outcome => ({

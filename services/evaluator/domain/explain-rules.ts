@@ -1,8 +1,13 @@
 import { textOfWord } from '#shared/contracts/abi-type.ts';
 import type { RuleDetail } from '#shared/contracts/result.ts';
-import { type Condition, isComposedRule, type TokenCondition } from '#shared/contracts/rule.ts';
+import {
+  type Condition,
+  type ContractCondition,
+  isComposedRule,
+  type TokenCondition,
+} from '#shared/contracts/rule.ts';
 import type { Readings } from './agree.ts';
-import { judgeWallet } from './judge-call.ts';
+import { judgeWallets } from './judge-call.ts';
 import {
   decimalsOf,
   type JudgeContext,
@@ -12,6 +17,7 @@ import {
   type NativeDecimals,
 } from './judge-rules.ts';
 import type { Outcome } from './outcome.ts';
+import { planCall } from './plan-call.ts';
 import { isTokenNeeds, type ReadPlan, type RuleNeeds, type TokenNeeds } from './plan-reads.ts';
 import { formatTokenAmount } from './token-amount.ts';
 
@@ -37,6 +43,10 @@ export function explainRules(
   }));
 }
 
+/** Explains the rules of a check that could not be evaluated: each is undetermined. */
+export const explainUnread = (rules: readonly Condition[]): RuleDetail[] =>
+  explainRules(rules, { needs: [] }, new Map(), () => 0);
+
 function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: JudgeContext): RuleDetail {
   const { outcome } = judgeRule(rule, needs, context);
   if (isComposedRule(rule)) {
@@ -52,11 +62,12 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
       required,
     };
   }
-  if (needs?.kind !== 'call') return { outcome };
-  const { operator, value } = needs.comparison;
+  const planned = needs?.kind === 'call' ? needs : planCall(rule);
+  if ('fault' in planned) return { outcome };
+  const { operator, value } = planned.comparison;
   return {
     outcome,
-    ...observed(observedOutput(needs, rule.onRevert, outcome, context)),
+    ...observed(needs?.kind === 'call' ? observedOutput(needs, rule, outcome, context) : undefined),
     required: { operator, value },
   };
 }
@@ -73,17 +84,16 @@ function observedAmount(rule: TokenCondition, needs: TokenNeeds, context: JudgeC
     : formatTokenAmount(known.least, decimals);
 }
 
-/** The output of the first wallet whose own verdict is that of the rule. */
+/** The output of the first wallet that decides the rule as it was decided; a vault that has not delegated does not. */
 function observedOutput(
   needs: CallNeeds,
-  onRevert: 'undetermined' | 'deny' | undefined,
+  rule: ContractCondition,
   outcome: Outcome,
   { readingOf }: JudgeContext,
 ): string | undefined {
   if (outcome === 'undetermined') return undefined;
-  const decisive = needs.wallets.find(
-    (wallet) => judgeWallet(wallet, needs, onRevert, readingOf).outcome === outcome,
-  );
+  const verdicts = judgeWallets(needs, rule, readingOf);
+  const decisive = needs.wallets[verdicts.findIndex((verdict) => verdict.outcome === outcome)];
   const reading = decisive && readingOf(decisive.read);
   return reading?.ok ? textOfWord(needs.comparison.type, reading.value) : undefined;
 }

@@ -14,24 +14,12 @@ type CallVerdict = {
   readonly fault?: FailedReading | undefined;
 };
 
-/**
- * Judges a `CONTRACT` rule for each wallet, and whether any or all of them satisfy it. A vault that has not delegated
- * is none of the wallets.
- */
-export function judgeCall(
-  needs: CallNeeds,
-  { wallets = 'any', onRevert }: Pick<ContractCondition, 'wallets' | 'onRevert'>,
-  readingOf: ReadingOf,
-): CallVerdict {
-  const verdicts = needs.wallets.map((wallet) => {
-    const called = judgeWallet(wallet, needs, onRevert, readingOf);
-    const delegated = judgeDelegation(wallet, readingOf);
-    const outcome =
-      wallets === 'any'
-        ? allOf([delegated.outcome, called.outcome])
-        : anyOf([not(delegated.outcome), called.outcome]);
-    return { outcome, fault: called.fault ?? delegated.fault };
-  });
+type WalletsRule = Pick<ContractCondition, 'wallets' | 'onRevert'>;
+
+/** Judges a `CONTRACT` rule: whether any or all of the wallets satisfy it. */
+export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: ReadingOf): CallVerdict {
+  const { wallets = 'any' } = rule;
+  const verdicts = judgeWallets(needs, rule, readingOf);
   const outcomes = verdicts.map(({ outcome }) => outcome);
   const open = verdicts.filter(({ outcome }) => outcome === 'undetermined');
   return {
@@ -40,8 +28,25 @@ export function judgeCall(
   };
 }
 
+/** Judges a `CONTRACT` rule for each wallet. A vault that has not delegated is none of the wallets. */
+export function judgeWallets(
+  needs: CallNeeds,
+  { wallets = 'any', onRevert }: WalletsRule,
+  readingOf: ReadingOf,
+): CallVerdict[] {
+  return needs.wallets.map((wallet) => {
+    const called = judgeOutput(wallet, needs, onRevert, readingOf);
+    const delegated = judgeDelegation(wallet, readingOf);
+    const outcome =
+      wallets === 'any'
+        ? allOf([delegated.outcome, called.outcome])
+        : anyOf([not(delegated.outcome), called.outcome]);
+    return { outcome, fault: called.fault ?? delegated.fault };
+  });
+}
+
 /** Whether the output that a wallet got satisfies the rule. */
-export function judgeWallet(
+function judgeOutput(
   { read, account }: WalletCall,
   { comparison }: CallNeeds,
   onRevert: ContractCondition['onRevert'],

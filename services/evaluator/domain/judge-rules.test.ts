@@ -77,11 +77,11 @@ describe('amounts', () => {
       undetermined('decimals-unavailable'),
     ],
     [
-      'decimals that burn the gas are none',
+      'decimals that burn the gas are gas-exhausted',
       {},
       value(1n),
       failed('gas-exhausted'),
-      undetermined('decimals-unavailable'),
+      undetermined('gas-exhausted'),
     ],
     ['decimals that timed out may come', {}, value(1n), failed('rpc-timeout'), undetermined('rpc-timeout')],
     [

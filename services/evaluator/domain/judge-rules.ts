@@ -8,7 +8,7 @@ import {
 } from '#shared/contracts/rule.ts';
 import type { Readings } from './agree.ts';
 import { judgeCall } from './judge-call.ts';
-import { isFinal, type Known, knownCount, knownSum, type ReadingOf } from './known-amount.ts';
+import { type Known, knownCount, knownSum, type ReadingOf } from './known-amount.ts';
 import { compose, type Outcome } from './outcome.ts';
 import { isTokenNeeds, type ReadPlan, type RuleNeeds, type TokenNeeds } from './plan-reads.ts';
 import { type FailedReading, failed, type Read } from './read.ts';
@@ -55,6 +55,13 @@ export function judgeRules(
   const context = judgeContextOf(readings, nativeDecimals);
   return rules.map((rule, index) => judgeRule(rule, plan.needs[index], context));
 }
+
+/** The verdicts of rules that nothing was read for: each is undetermined, for the same reason. */
+export const judgeUnread = (rules: readonly Condition[], reason: FailedReading): Verdict[] =>
+  judgeRules(rules, { needs: [] }, new Map(), () => 0).map((verdict) => ({
+    ...verdict,
+    ...undetermined(reason),
+  }));
 
 export const judgeContextOf = (readings: Readings, nativeDecimals: NativeDecimals): JudgeContext => ({
   readingOf: (read: Read) => readings.get(read) ?? failed('internal'),
@@ -143,7 +150,8 @@ export function decimalsOf(
   const reading = readingOf(needs.decimals);
   if (reading.ok)
     return reading.value <= DECIMALS_MAX ? Number(reading.value) : failed('decimals-unavailable');
-  return isFinal(reading) && reading.code !== 'contract-not-found' ? failed('decimals-unavailable') : reading;
+  const isAnswered = reading.code === 'call-reverted' || reading.code === 'return-malformed';
+  return isAnswered ? failed('decimals-unavailable') : reading;
 }
 
 const undetermined = ({ code, cause }: FailedReading): Verdict => ({

@@ -109,6 +109,29 @@ it('a revert with data denies one wallet alone, if the rule says so', () => {
   expect(outcome('any', 'undetermined', value(0n))).toBe('call-reverted');
 });
 
+it.each([
+  ['any', 'gte', 0n, [5n, 3n], 'granted', '3'],
+  ['all', 'lt', 1n, [5n, 3n], 'denied', '3'],
+] as const)(
+  'explains `%s` by the output of a wallet that counts, never by a vault that has not delegated',
+  (wallets, operator, own, [undelegated, delegated], outcome, observed) => {
+    const OTHER = wallet(8);
+    const rule = member(wallets, {
+      function: 'function tierOf(address) view returns (uint8)',
+      operator,
+      value: '2',
+    });
+    const { plan, reads } = planned({ account: ACCOUNT, vaults: [VAULT, OTHER] }, [rule]);
+    const answer = ({ contract, account, call }: Read): Reading => {
+      if (contract === REGISTRY) return value(call?.calldata.includes(OTHER.slice(2)) ? 1n : 0n);
+      if (account === ACCOUNT) return value(own);
+      return value(account === VAULT ? undelegated : delegated);
+    };
+    const readings = new Map(reads.map((read) => [read, answer(read)]));
+    expect(explainRules([rule], plan, readings, () => 18)).toMatchObject([{ outcome, observed }]);
+  },
+);
+
 const aSimpleRule = fc
   .record({
     type: fc.constantFrom('ERC20', 'ERC721', 'ERC721 ids', 'ERC1155', 'NATIVE', 'CONTRACT'),

@@ -112,8 +112,7 @@ const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
   'gas-exhausted',
 ]);
 
-export const isFinal = ({ code, cause }: FailedReading): boolean =>
-  cause === undefined && FINAL_CODES.has(code);
+const isFinal = ({ code, cause }: FailedReading): boolean => cause === undefined && FINAL_CODES.has(code);
 
 /** The failure to report for several failed reads: a failure that a retry will not fix comes first. */
 export const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>

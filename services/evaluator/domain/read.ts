@@ -116,4 +116,5 @@ const FAILED: Readonly<Record<UndeterminedCode | UndeterminedCause, FailedReadin
   'block-past-head': makeCaused('block-past-head'),
   'state-unavailable': makeCaused('state-unavailable'),
   'not-read-alone': makeCaused('not-read-alone'),
+  'too-many-reads': makeCaused('too-many-reads'),
 };

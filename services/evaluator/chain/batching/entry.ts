@@ -84,8 +84,8 @@ export const observationOf = (entry: Entry): Observation =>
   entry.observation ?? entry.suspected ?? [entry.lastFailure ?? failed('deadline-exceeded')];
 
 /**
- * Whether checks look for each other's answer to a read. A batch reads each wallet once, and plans it once per part: of its
- * reads only those that all entries need are shared, and the others neither displace those of single checks nor cost a key.
+ * Whether checks share the answer to a read. A batch shares only the reads that all of its entries need: it reads each
+ * wallet once, so sharing the others would evict reads of single checks and cost a key for each.
  */
 export const isShared = ({ kind }: Read, lane: ReadLane): boolean =>
   lane !== 'batch' || kind === 'owner' || kind === 'decimals';

@@ -21,8 +21,7 @@ export class FairQueue<T> {
   }
 
   /**
-   * Takes items that are still wanted, of a total weight of at most `max`, but for the last one, which may weigh more;
-   * other items it meets are dropped.
+   * Takes items until their total weight reaches `max`; the last one may exceed it. Unwanted items on the way are dropped.
    */
   take(max: number, isWanted: (item: T) => boolean, weightOf: (item: T) => number = () => 1): T[] {
     const taken: T[] = [];

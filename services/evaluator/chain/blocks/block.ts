@@ -32,6 +32,18 @@ function parseBlock(answer: unknown): Block {
   return parsed.data;
 }
 
+/** @throws RpcFailure as `parseBlock` does, `block-mismatch` if the header has another number */
+function parseBlockAt(number: number, answer: unknown): Block {
+  const block = parseBlock(answer);
+  if (block.number !== number) throw new RpcFailure('block-mismatch');
+  return block;
+}
+
+const headerRequest = (number: number) => ({
+  method: 'eth_getBlockByNumber',
+  params: `["0x${number.toString(16)}",false]`,
+});
+
 /** A block as the block parameter of a call, in JSON: by hash (EIP-1898) or by number. */
 export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
   pin === 'hash' ? `{"blockHash":"${block.hash}"}` : `"0x${block.number.toString(16)}"`;
@@ -42,10 +54,10 @@ export function findBlock(
   number: number,
   signal: AbortSignal,
 ): Promise<Block | undefined> {
-  const request = { method: 'eth_getBlockByNumber', params: `["0x${number.toString(16)}",false]` };
+  const request = headerRequest(number);
   return endpoint.use(signal, async (rpc) => {
     const answer = await rpc.call(request, signal);
-    return answer === null ? undefined : parseBlock(answer);
+    return answer === null ? undefined : parseBlockAt(number, answer);
   });
 }
 
@@ -57,10 +69,6 @@ export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSigna
 
 /** Fetches the header at a number. @throws RpcFailure `block-unavailable` if the endpoint has no such block */
 export function fetchBlockAt(endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> {
-  const request = { method: 'eth_getBlockByNumber', params: `["0x${number.toString(16)}",false]` };
-  return endpoint.useAside(signal, async (rpc) => {
-    const block = parseBlock(await rpc.call(request, signal));
-    if (block.number !== number) throw new RpcFailure('block-mismatch');
-    return block;
-  });
+  const request = headerRequest(number);
+  return endpoint.useAside(signal, async (rpc) => parseBlockAt(number, await rpc.call(request, signal)));
 }

@@ -1,8 +1,8 @@
 import type { BlockTag } from '#shared/contracts/rule.ts';
+import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { WaitingRoom } from '../batching/waiting-room.ts';
-import { Endpoint } from '../endpoints/endpoint.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
@@ -36,14 +36,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
   };
   const endpoints = shown.map((_, index) => {
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
-    return new Endpoint({
-      name: String(index),
-      rpc: { call } as Rpc,
-      maxCallsPerBatch: undefined,
-      rateShare: undefined,
-      observer: { onCall: () => undefined },
-      monotonicMs,
-    });
+    return anEndpoint({ call }, { name: String(index), monotonicMs });
   });
   const room = new WaitingRoom({ perClientMax: 2, max: 3 });
   const heads = new Heads({

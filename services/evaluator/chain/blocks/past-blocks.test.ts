@@ -1,6 +1,6 @@
 import { describeUndetermined } from '#shared/contracts/result.ts';
+import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/pool-of.ts';
-import { Endpoint } from '../endpoints/endpoint.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
@@ -14,24 +14,25 @@ const aBlock = (number: number): Block => ({
   timestamp: 1,
 });
 
-/** Past blocks of a chain whose node has the headers up to a number, and whose head is at 1 000. */
-function makePastBlocks({ headers = HEAD, head = HEAD as number | RpcFailure } = {}) {
-  const call: Rpc['call'] = async ({ params }) => {
-    const [number] = JSON.parse(params) as [string];
-    if (Number(number) > headers) return null;
-    const { hash, parentHash } = aBlock(Number(number));
-    return { number, hash, parentHash, timestamp: '0x1' };
-  };
-  const endpoint = new Endpoint({
-    name: '0',
-    rpc: { call } as Rpc,
-    maxCallsPerBatch: undefined,
-    rateShare: undefined,
-    observer: { onCall: () => undefined },
-    monotonicMs: () => 0,
+const RIGHT = 0;
+
+/**
+ * Past blocks of a chain whose nodes have the headers up to a number, and whose head is at 1 000.
+ *
+ * @param errors one per endpoint: how far the block that it answers is from the requested one
+ */
+function makePastBlocks({ headers = HEAD, head = HEAD as number | RpcFailure, errors = [RIGHT] } = {}) {
+  const endpoints = errors.map((error, index) => {
+    const call: Rpc['call'] = async ({ params }) => {
+      const [asked] = JSON.parse(params) as [string];
+      if (Number(asked) > headers) return null;
+      const { number, hash, parentHash } = aBlock(Number(asked) + error);
+      return { number: `0x${number.toString(16)}`, hash, parentHash, timestamp: '0x1' };
+    };
+    return anEndpoint({ call }, { name: String(index) });
   });
   return new PastBlocks({
-    pool: poolOf([endpoint]),
+    pool: poolOf(endpoints),
     quorum: 1,
     monotonicMs: () => 0,
     headNumber: async () => {
@@ -50,6 +51,19 @@ const reasonOf = (failure: unknown) => {
 
 it('finds a block by its number', async () => {
   await expect(makePastBlocks().read({ number: 7, gone: [], signal })).resolves.toEqual(aBlock(7));
+});
+
+it('asks another endpoint if one answers another block than the requested one', async () => {
+  const blocks = makePastBlocks({ errors: [65, RIGHT] });
+  await expect(blocks.read({ number: 5, gone: [], signal })).resolves.toEqual(aBlock(5));
+});
+
+it('fails with block-mismatch if every endpoint answers another block than the requested one', async () => {
+  const failure = makePastBlocks({ errors: [65] }).read({ number: 5, gone: [], signal });
+  expect(reasonOf(await failure.catch((error: unknown) => error))).toEqual({
+    code: 'block-mismatch',
+    retryable: true,
+  });
 });
 
 it.each([

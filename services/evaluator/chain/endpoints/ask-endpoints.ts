@@ -72,7 +72,7 @@ class Asking<T> {
 
   abandonRest(): void {
     this.#question.signal.removeEventListener('abort', this.#abandon);
-    // To abort costs an exception with its stack: not for nothing.
+    // An abort creates an error with a stack, so abort only if a call is in flight.
     if (this.#inFlight.size > 0) this.#abandon();
   }
 

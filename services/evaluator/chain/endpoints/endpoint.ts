@@ -48,7 +48,7 @@ type EndpointObserver = {
   readonly onCall: (endpoint: string, result: string, durationMs: number) => void;
 };
 
-type EndpointOptions = {
+export type EndpointOptions = {
   /** Its position in the chain file: the only name that leaves the process. */
   readonly name: string;
   readonly rpc: Rpc;

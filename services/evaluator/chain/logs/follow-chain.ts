@@ -57,16 +57,16 @@ const CATCH_UP_MS_MAX = 3_600_000;
 const CATCH_UP_BLOCKS_MAX = 20_000;
 /** Failures in a row from which a chain's contracts are no longer `live`. */
 const FAILURES_MAX = 3;
-/** After this many heads below the window, the chain counts as restarted, as a development chain may be. */
+/** After this many consecutive heads below the window the chain counts as restarted, such as a development chain. */
 const LOW_HEADS_MAX = 10;
-/** Checks may have read a head so much higher than the last block that the reader of logs had read. */
+/** How far beyond the log reader's last block a check may have read. */
 const AHEAD_BLOCKS_MAX = 3;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
 const BUSY_MS = 30_000;
-/** A short read may hold this many transfers of a contract without it counting as busy. */
+/** A contract with at most this many transfers in a read never counts as busy, however short the read. */
 const TRANSFERS_MIN = 5_000;
-/** Reads of one step, each without one more contract that has too many transfers. */
+/** Attempts of one step; each leaves out one more busy contract. */
 const ATTEMPTS_MAX = 10;
 
 const CATCHING_UP = sweepsOnly('The reader of logs is catching up with the chain.');
@@ -89,7 +89,7 @@ export class ChainFollower {
   #failureCount = 0;
   /** Heads in a row that are below the window. */
   #lowHeadCount = 0;
-  /** Contracts that are not followed until then, because they have too many transfers. */
+  /** Busy contracts, and until when each is not followed (monotonic ms). */
   readonly #busyUntilMs = new Map<string, number>();
   /** Contracts whose transfers were not read for some blocks, and whose members have not been declared due yet. */
   readonly #gaps = new Set<string>();

@@ -75,8 +75,8 @@ export function isReplacedBy({ blocks }: LogWindow, { number, hash, parentHash }
 }
 
 /**
- * Plans the next read; `undefined`: there is nothing to read. A head below the window's end is one of a node that is
- * behind, unless it is on another fork.
+ * Plans the next read; `undefined` if there is nothing to read. A head below the window's end comes from a node that
+ * lags behind, unless the head is on another fork.
  */
 export function planRead(
   window: LogWindow,
