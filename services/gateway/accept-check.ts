@@ -10,25 +10,24 @@ import type { ApplyLimits } from './apply-limits.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Waiters, Waiting } from './await-result.ts';
 import { addHeaders, noteMode, type Request, type Response, sendJson } from './exchange.ts';
+import { type IsOverloaded, overloadOf } from './lane-overload.ts';
 import { parseRequest, type RequestRules } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import { laneOf, type PublishCheck } from './publish-check.ts';
 import { rateHeadersAfterRefund } from './rate-headers.ts';
-import type { IssuedLane } from './request-ids.ts';
 import type { SentCheck, ValidCheck } from './validate-check.ts';
 
 export type Dependencies = {
   readonly authenticate: Authenticator['authenticate'];
-  /** Reads a client app's body, within the bounds of that app. */
-  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
+  /** Reads a client app's body, within the bounds of that app; a refusal by these costs rate. */
+  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
   readonly applyLimits: ApplyLimits;
   readonly admitCheck: AdmitCheck;
   readonly publishCheck: PublishCheck;
   readonly waiters: Pick<Waiters, 'wait'>;
   readonly rules: RequestRules;
   readonly syncDeadlineMs: number;
-  /** Whether a lane has too much lag to take more checks. */
-  readonly isOverloaded: (lane: IssuedLane) => boolean;
+  readonly isOverloaded: IsOverloaded;
   /** The Redis channel on which this process is notified of its sync results. */
   readonly replyChannel: string;
   /** Without a trailing slash; empty for relative addresses. */
@@ -44,10 +43,10 @@ export function makeAcceptCheck(deps: Dependencies) {
   return async function acceptCheck(request: Request, response: Response): Promise<void> {
     const arrivedAt = performance.now();
     const { app, keyId } = await deps.authenticate(request, request.ip ?? '');
-    const readBody = () => deps.readBody(request, response, app.clientId);
+    const readBody = () => deps.readBody(request, response, app);
     const parsed = await parseRequest(request, app, deps.rules, readBody);
     if (parsed.ok) noteMode(response, modeOfCheck(parsed.check));
-    const refusal = parsed.ok ? overloadOf(deps, parsed.check) : parsed.problem;
+    const refusal = parsed.ok ? overloadOf(deps.isOverloaded, laneOf(parsed.check)) : parsed.problem;
     if (!parsed.ok || refusal) {
       const sent = parsed.ok ? parsed.check : parsed.sent;
       return answerEarlier(deps, { app, sent, idempotencyKey: parsed.idempotencyKey, refusal }, response);
@@ -99,7 +98,7 @@ type RefusedCheck = {
 };
 
 /**
- * Answers a refused request as an earlier one with its key was answered.
+ * Replays the answer of an earlier request with the same idempotency key, for a request that would now be refused.
  *
  * @throws Problem the refusal, if there was none
  */
@@ -120,18 +119,6 @@ async function answerEarlier(
   if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
   else answerSync(response, earlier.requestId, earlier.resultJson);
 }
-
-/** A lane with too much lag takes no more checks; the other lane is not affected. */
-const overloadOf = ({ isOverloaded }: Dependencies, check: ValidCheck): Problem | undefined =>
-  isOverloaded(laneOf(check))
-    ? new Problem(
-        'overloaded',
-        'Too many checks are waiting for evaluation; retry after the seconds in Retry-After.',
-        {
-          headers: retryAfter(5_000),
-        },
-      )
-    : undefined;
 
 function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
   if (!check.isAsync) return { mode: 'sync', replyChannel };

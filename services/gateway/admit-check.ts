@@ -4,10 +4,11 @@ import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/result.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Claim } from '#shared/redis/admit.ts';
-import { type ApplyLimits, refuseOverLimit } from './apply-limits.ts';
+import { type ApplyLimits, limitsAfter, refuseOverLimit } from './apply-limits.ts';
 import type { Retention } from './domain/judge-poll.ts';
 import { addHeaders, type Response } from './exchange.ts';
 import { Problem } from './problem.ts';
+import { rateHeaders } from './rate-headers.ts';
 import type { IssuedLane, RequestIds } from './request-ids.ts';
 
 /** How long a request waits for another request with the same key that has not published yet. */
@@ -53,8 +54,8 @@ export type CheckToAdmit = {
   readonly idempotencyKey: string | undefined;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
-  /** Whether its rate is charged already. */
-  readonly isPaid?: boolean;
+  /** The admission in which it entered the rate log, if it has. */
+  readonly entered?: Admission;
   /** Why the request is refused now. It is still answered if an earlier request with its key was accepted. */
   readonly refusal?: Problem | undefined;
 };
@@ -70,10 +71,12 @@ export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 export const isToBeRetried = (resultJson: string): boolean =>
   resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
 
-type Attempt = CheckToAdmit & {
+type SeededCheck = CheckToAdmit & {
   readonly seed: string;
   readonly idempotency: AdmittedCheck['idempotency'];
 };
+
+type Attempt = SeededCheck & { readonly entered: Admission };
 
 /** `wait`: another request is about to publish. `spent`: the claim has no result to replay and may be replaced. */
 type Settled = AdmittedCheck | 'wait' | 'spent';
@@ -91,18 +94,19 @@ type Settled = AdmittedCheck | 'wait' | 'spent';
  */
 export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
   return async function admitCheck(toAdmit, response) {
-    const { app, idempotencyKey, isPaid = false } = toAdmit;
+    const { app, idempotencyKey, entered } = toAdmit;
     const seed = deps.ids.makeSeed();
     const idempotency =
       idempotencyKey === undefined
         ? undefined
         : { keyHash: sha256(idempotencyKey), bodyHash: toAdmit.bodyHash() };
-    const attempt: Attempt = { ...toAdmit, seed, idempotency };
+    const seeded: SeededCheck = { ...toAdmit, seed, idempotency };
     const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
     let admission = await deps.applyLimits(
-      { app, bucket: 'per-second', isPaid, check: checkOf(attempt, idempotency) },
+      { app, bucket: 'per-second', entered, check: checkOf(seeded, idempotency) },
       response,
     );
+    const attempt: Attempt = { ...seeded, entered: entered ?? admission };
     for (let replaces: string | undefined; ; ) {
       const settled = await settle(deps, attempt, admission);
       if (typeof settled === 'object') {
@@ -112,7 +116,7 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
       if (settled === 'spent' && toAdmit.refusal) throw toAdmit.refusal;
       if (settled === 'spent') replaces = admission.claim?.seed;
       else await waitForClaim(giveUpAt);
-      admission = await admitAgain(deps, attempt, replaces);
+      admission = await admitAgain(deps, attempt, replaces, response);
     }
   };
 }
@@ -124,7 +128,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
     acceptedAtMs: from.atMs,
     nowMs,
     month: from.month,
-    admission,
+    admission: limitsAfter(attempt.entered, admission),
     seed: from.seed,
     idempotency: attempt.idempotency,
     kind,
@@ -134,7 +138,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
     return admitted({ atMs: nowMs, seed: attempt.seed, requestId: undefined, month: month?.name }, 'fresh');
   // A result under its id would be over before it is stored.
   if (outcome === 'taken-over')
-    return isPast(deps, attempt, nowMs - claim.atMs) ? 'spent' : admitted(claim, 'taken-over');
+    return isPast(deps, attempt.lane, nowMs - claim.atMs) ? 'spent' : admitted(claim, 'taken-over');
   if (outcome === 'key-reused') throw keyReused();
   if (outcome === 'claimed') return 'wait';
   return judgeReplay(deps, attempt.lane, admitted(claim, 'replayed'));
@@ -143,7 +147,7 @@ async function settle(deps: Dependencies, attempt: Attempt, admission: Admission
 /** Whether results of this age are no longer kept. */
 const isPast = (
   { retentionMs }: Pick<Dependencies, 'retentionMs'>,
-  { lane }: { readonly lane: IssuedLane },
+  lane: IssuedLane,
   ageMs: number,
 ): boolean => ageMs >= retentionMs[lane];
 
@@ -154,7 +158,7 @@ async function judgeReplay(
   replay: AdmittedCheck,
 ): Promise<AdmittedCheck | 'spent'> {
   const ageMs = replay.nowMs - replay.acceptedAtMs;
-  if (isPast(deps, { lane }, ageMs)) return 'spent';
+  if (isPast(deps, lane, ageMs)) return 'spent';
   if (lane !== 'interactive') return replay;
   const resultJson = await deps.readResult(replay.requestId);
   if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };
@@ -162,13 +166,14 @@ async function judgeReplay(
   return 'spent';
 }
 
-/** Asks the limiter again for the same request, which has been charged its rate already. */
+/** Asks the limiter again for the same request, which is in the rate log already; a new check is charged to the month. */
 async function admitAgain(
   deps: Dependencies,
   attempt: Attempt,
   replaces: string | undefined,
+  response: Response,
 ): Promise<Admission> {
-  const { app, idempotency } = attempt;
+  const { app, entered, idempotency } = attempt;
   const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
   const admission = await deps.admit({
     clientId: app.clientId,
@@ -177,13 +182,14 @@ async function admitAgain(
     isPaid: true,
     check: checkOf(attempt, claim),
   });
+  addHeaders(response, rateHeaders(limitsAfter(entered, admission), 'per-second'));
   refuseOverLimit(admission, 'per-second');
   return admission;
 }
 
 /** The limiter's input for a check or batch. */
 const checkOf = (
-  { seed, cost, refusal }: Attempt,
+  { seed, cost, refusal }: SeededCheck,
   claim: NonNullable<AdmitRequest['check']>['claim'],
 ): NonNullable<AdmitRequest['check']> => ({
   seed,

@@ -1,3 +1,4 @@
+import type { Admission } from '#shared/redis/admit.ts';
 import type { ApplyLimits } from './apply-limits.ts';
 import { type Authenticator, accessProblemOf, type Caller } from './authenticate.ts';
 import type { Request, Response } from './exchange.ts';
@@ -9,10 +10,7 @@ export type Dependencies = {
 };
 
 /** A caller whose request is charged to the rate. */
-type Admitted = Caller & {
-  /** The limiter's clock, epoch ms. */
-  readonly nowMs: number;
-};
+type Admitted = Caller & { readonly admission: Admission };
 
 /**
  * Admits a request before anything of its content is read: key → rate → scope.
@@ -26,10 +24,10 @@ export async function admitFirst(
   bucket: 'per-second' | 'per-second-poll',
 ): Promise<Admitted> {
   const caller = await authenticate(request, request.ip ?? '');
-  const { nowMs } = await applyLimits({ app: caller.app, bucket }, response);
+  const admission = await applyLimits({ app: caller.app, bucket }, response);
   const denied = accessProblemOf(caller.app);
   if (denied) throw denied;
-  return { ...caller, nowMs };
+  return { ...caller, admission };
 }
 
 /** Admits a request that reads. */

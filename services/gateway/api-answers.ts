@@ -24,7 +24,7 @@ export const Pending = z
   })
   .meta({ id: 'Pending' });
 
-/** Where receivers look: one entry of a result is not yet the answer for its role. */
+/** Part of the descriptions of results, because one entry does not decide its role. */
 export const FOLDING_RULE =
   'Several rules may name one role: it is held if any of them is granted, undetermined if none is granted and any is ' +
   'in `errors`, and otherwise not held.';

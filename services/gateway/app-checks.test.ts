@@ -68,7 +68,7 @@ describe('a check', () => {
     );
   });
 
-  it('in sync mode with a lost notice is answered by the last look before the deadline', async () => {
+  it('in sync mode with a lost notice is answered by the last read before the deadline', async () => {
     const gateway = await start({
       syncDeadlineMs: 50,
       publish: async ({ requestId }) => gateway.storeSilently(requestId, aResult(requestId)),
@@ -170,6 +170,36 @@ describe('a check', () => {
     const polled = await gateway.get(`/access-control/check-roles/responses/${requestId}`);
     expect(polled.status).toBe(202);
   });
+
+  it.each([
+    ['after a wait', { ...A_CHECK, async: true }, 'claimed', false, 9_999],
+    ['after a result that may be retried', A_CHECK, 'published', false, 9_999],
+    ['and is refunded', A_CHECK, 'published', true, 10_000],
+  ] as const)(
+    'that a retry with its key begins anew %s carries the month after it, and the rate of its entry',
+    async (_, check, outcome, fails, left) => {
+      const claim = { atMs: NOW_MS, seed: 'seed', requestId: 'req_1', month: '2026-11' };
+      const month = { name: '2026-11', limit: 10_000, remaining: 10_000, resetMs: 864_000_000 };
+      const gateway = await start({
+        admit: async (request) =>
+          request.isPaid
+            ? anAdmission(request, {
+                nowMs: NOW_MS + 40,
+                second: { limit: 10, remaining: 10, resetMs: 1_000 },
+                month: { ...month, remaining: 9_999 },
+              })
+            : anAdmission(request, { outcome, claim, month }),
+        async publish({ requestId }) {
+          if (fails) throw new ServiceError('broker-unavailable', 'away');
+          gateway.complete(requestId, aResult(requestId));
+        },
+      });
+      gateway.storeSilently('req_1', aResult('req_1', { status: 'failed', roles: [], errors: [PASSING] }));
+      const { headers } = await gateway.post(check, { 'idempotency-key': 'once' });
+      expect(headers.get('ratelimit')).toBe(`"per-second";r=9;t=1, "per-month";r=${left};t=864000`);
+      expect(headers.get('rolecall-accepted-at')).toBe(String(NOW_MS));
+    },
+  );
 
   it('that denies an unreadable rule reports whether it was charged', async () => {
     const roles = [{ id: 'holder', granted: false }];

@@ -179,7 +179,7 @@ describe('the routes', () => {
     }
   });
 
-  it('answer a bug with 500 and none of its words', async () => {
+  it('answer an unexpected error with 500, without its message', async () => {
     const gateway = await start({ publish: () => Promise.reject(new Error('secret words at /srv/x.ts:1')) });
     const response = await gateway.post({ ...A_CHECK, async: true });
     expect(response.status).toBe(500);

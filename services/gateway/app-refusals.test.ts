@@ -6,8 +6,8 @@ import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
 const start = fakeGateways();
 
-describe('the key', () => {
-  it('missing is 401 api-key-missing, and a body is not looked at', async () => {
+describe('an API key', () => {
+  it('that is missing gets 401 api-key-missing, and the body is not read', async () => {
     const gateway = await start();
     const response = await gateway.post('not json', { 'x-api-key': '' });
     expect(response.status).toBe(401);
@@ -16,7 +16,7 @@ describe('the key', () => {
     expect((await problemOf(response))['code']).toBe('api-key-missing');
   });
 
-  it('malformed is refused without I/O, by the same answer as an unknown one', async () => {
+  it('that is malformed is refused without I/O, with the same answer as an unknown key', async () => {
     let lookups = 0;
     const gateway = await start({
       findKey: async () => {
@@ -43,7 +43,7 @@ describe('the key', () => {
     expect((await gateway.post(A_CHECK)).status).toBe(401);
   });
 
-  it('fails at most 20 times a second from one address, and a valid one still passes', async () => {
+  it('may fail 20 times a second from one address, and a valid key still passes', async () => {
     const gateway = await start();
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => gateway.post(A_CHECK, { 'x-api-key': 'wrong' })),
@@ -54,7 +54,7 @@ describe('the key', () => {
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
   });
 
-  it('missing does not count against that budget, because nothing was guessed', async () => {
+  it('that is missing does not count against that budget', async () => {
     const gateway = await start();
     const statuses = [];
     for (let i = 0; i < 25; i++) statuses.push((await gateway.post(A_CHECK, { 'x-api-key': '' })).status);
@@ -171,7 +171,7 @@ describe('the limits', () => {
 });
 
 describe('the body', () => {
-  it('and a malformed idempotency key are found wrong together, each with its pointer', async () => {
+  it('is reported together with a malformed idempotency key, each fault with its pointer', async () => {
     const gateway = await start();
     const response = await gateway.post({ ...A_CHECK, account: '0x12' }, { 'idempotency-key': 'a b' });
     const problem = await problemOf(response);

@@ -1,9 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { hashApiKey, makeApiKey } from '#shared/contracts/api-key.ts';
+import type { AdmitRequest } from '#shared/redis/admit.ts';
 import {
   A_CHECK,
   API_KEY,
   aClientApp,
+  anAdmission,
   type FakeGateway,
   type FakeOptions,
   holderOf,
@@ -58,6 +60,7 @@ it('half-sent checks of one client app take no slots of other requests, not even
   const refused = () => halves.filter(({ isClosed }) => isClosed);
   await waitUntil('the bodies beyond the bound to be refused', () => refused().length === 16);
   for (const { answer } of refused()) expect(answer).toMatch(/^HTTP\/1.1 503 [\s\S]*"code":"overloaded"/);
+  expect(gateway.admitted).toHaveLength(16);
   expect((await gateway.post(A_POLL_CHECK, { 'x-api-key': OTHER_KEY })).status).toBe(202);
   expect((await gateway.post(A_POLL_CHECK)).status).toBe(202);
   expect((await gateway.get('/access-control/chains')).status).toBe(200);
@@ -69,6 +72,23 @@ it('a body that does not come is answered 408, and its connection is closed', as
   await waitUntil('the connection to be closed', () => half.isClosed);
   expect(half.answer).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":"request-timeout"/);
   expect(gateway.published).toHaveLength(0);
+});
+
+it('a body that does not come costs rate and no quota, and its answer carries the limits', async () => {
+  const gateway = await start({ bodyTimeoutMs: 20 });
+  const half = sendHalf(gateway);
+  await waitUntil('the connection to be closed', () => half.isClosed);
+  expect(half.answer).toMatch(/^ratelimit: "per-second";r=9;t=1, "per-month";r=9999;t=864000\r$/im);
+  expect(half.answer).toMatch(/^rolecall-accepted-at: \d+\r$/im);
+  expect(gateway.admitted.map(({ bucket, check }) => [bucket, check])).toEqual([['per-second', undefined]]);
+});
+
+it('a body that does not come and exceeds the rate is answered 429, and its connection is closed', async () => {
+  const admit = async (request: AdmitRequest) => anAdmission(request, { outcome: 'rate-limited' });
+  const gateway = await start({ bodyTimeoutMs: 20, admit });
+  const half = sendHalf(gateway);
+  await waitUntil('the connection to be closed', () => half.isClosed);
+  expect(half.answer).toMatch(/^HTTP\/1.1 429 [\s\S]*"code":"rate-limited"/);
 });
 
 it('one client app has at most as many requests in flight as are left to the others', async () => {

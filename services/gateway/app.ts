@@ -5,13 +5,12 @@ import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { type BaseProblem, problemBody } from '#shared/http/problem.ts';
 import { readJsonBody } from '#shared/http/read-json-body.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { BatchBodies } from './batches/batch-bodies.ts';
-import { modeOf, type Request, type Response, send } from './exchange.ts';
+import { addHeaders, modeOf, type Request, type Response, send } from './exchange.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { Problem } from './problem.ts';
+import { overloaded, Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
@@ -78,11 +77,11 @@ const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
   );
 
 /**
- * The bounds on each client app, once its key is known: the requests it has in flight, and apart from these
- * the bodies it is still sending.
+ * The bounds on each client app once its key is known: requests in flight, and separately the bodies that are still
+ * arriving.
  */
 function makeBounds(
-  { authenticate, bodyReadsMax, bodyTimeoutMs, batchBodies }: Dependencies,
+  { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Dependencies,
   inFlight: InFlight,
 ): Pick<RouteDependencies, 'authenticate' | 'readBody' | 'openBatchBody' | 'resumeRequest'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
@@ -94,16 +93,25 @@ function makeBounds(
     async authenticate(request, address) {
       const caller = await authenticate(request, address);
       const { res } = request as Request;
+      // Without the limits: this bound protects the gateway, so a refusal by it must cost no work.
       if (res && !inFlight.assign(res, caller.app.clientId)) throw tooManyOfApp();
       return caller;
     },
-    async readBody(request, response, clientId) {
-      // The usual one came with its headers.
+    async readBody(request, response, app) {
+      // Most bodies arrive together with the headers.
       if (request.complete) return readJsonBody(request);
       inFlight.leave(response);
-      const body = await bodies.read(clientId, () => readJsonBody(request));
-      resumeRequest(response, clientId);
-      return body;
+      try {
+        const body = await bodies.read(app.clientId, () => readJsonBody(request));
+        resumeRequest(response, app.clientId);
+        return body;
+      } catch (refusal) {
+        if (!(refusal instanceof Problem)) throw refusal;
+        // The rest of a body that is still arriving is not read: its connection ends with the answer.
+        if (!request.complete) addHeaders(response, { connection: 'close' });
+        await applyLimits({ app, bucket: 'per-second' }, response);
+        throw refusal;
+      }
     },
     openBatchBody(request, response, clientId) {
       inFlight.leave(response);
@@ -113,16 +121,10 @@ function makeBounds(
   };
 }
 
-const overloaded = (detail: string, headers = {}): Problem =>
-  new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
-
 const tooManyRequests = () => overloaded('Too many requests are being answered.');
 const tooManyOfApp = () => overloaded('Too many requests of this client app are being answered.');
 
-/** The rest of such a body is not read: its connection ends with the answer. */
-function bodyProblem(fault: BodyFault): Problem {
-  const headers = { connection: 'close' };
-  return fault === 'too-slow'
-    ? new Problem('request-timeout', 'The body did not arrive in time.', { headers })
-    : overloaded('Too many requests of this client app are still sending their bodies.', headers);
-}
+const bodyProblem = (fault: BodyFault): Problem =>
+  fault === 'too-slow'
+    ? new Problem('request-timeout', 'The body did not arrive in time.')
+    : overloaded('Too many requests of this client app are still sending their bodies.');

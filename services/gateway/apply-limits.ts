@@ -1,9 +1,10 @@
 import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Admission, AdmitRequest, Admitter, Bucket } from '#shared/redis/admit.ts';
 import { addHeaders, type Response } from './exchange.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { Problem } from './problem.ts';
+import { overloaded, Problem } from './problem.ts';
 import { rateHeaders } from './rate-headers.ts';
 
 type Dependencies = {
@@ -12,35 +13,43 @@ type Dependencies = {
 };
 
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
-export type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'isPaid' | 'check'> & { readonly app: AppAccess };
+export type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check'> & {
+  readonly app: AppAccess;
+  /** The admission in which this request entered the rate log, if it has: the request is not charged its rate again. */
+  readonly entered?: Admission | undefined;
+};
 
 export type ApplyLimits = (request: LimitedRequest, response: Response) => Promise<Admission>;
 
 /**
- * Applies the limits to a request, once, and sets the limit headers that every answer from then on carries.
+ * Applies the limits to a request and sets the limit headers that every answer from then on carries.
  *
- * @throws Problem `rate-limited`, `monthly-quota-exceeded`; ServiceError if Redis does not answer: it never fails open
+ * @throws Problem `rate-limited`, `monthly-quota-exceeded`, `overloaded`; ServiceError if Redis does not answer: it never fails open
  */
 export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
-  return async function applyLimits({ app, bucket, isPaid, check }, response) {
+  return async function applyLimits({ app, bucket, entered, check }, response) {
     const admission = await admit({
       clientId: app.clientId,
       limits: app.limits,
       bucket,
-      ...(isPaid ? { isPaid } : {}),
+      ...(entered ? { isPaid: true } : {}),
       ...(check ? { check } : {}),
     });
     metrics.limitDecisions.inc({ decision: admission.outcome });
-    addHeaders(response, rateHeaders(admission, bucket));
+    addHeaders(response, rateHeaders(limitsAfter(entered ?? admission, admission), bucket));
     refuseOverLimit(admission, bucket);
     return admission;
   };
 }
 
-/** @throws Problem `rate-limited`, `monthly-quota-exceeded` */
+/** The limits after a request: the rate when it entered the log, and the month as its last admission left it. */
+export const limitsAfter = (entered: Admission, { month }: Admission): Admission => ({ ...entered, month });
+
+/** @throws Problem `rate-limited`, `monthly-quota-exceeded`, `overloaded` */
 export function refuseOverLimit(admission: Admission, bucket: Bucket): void {
   if (admission.outcome === 'rate-limited') throw rateLimited(admission, bucket);
-  if (admission.outcome === 'quota-exceeded') throw quotaExceeded(admission);
+  if (admission.outcome === 'quota-exceeded') throw quotaExceeded(admission, describeQuota(admission));
+  if (admission.outcome === 'results-exceeded') throw resultsExceeded(admission);
 }
 
 const violated = (policy: Bucket | 'per-month') => ({ 'violated-policies': [policy] });
@@ -55,12 +64,19 @@ const rateLimited = ({ second }: Admission, bucket: Bucket): Problem =>
     },
   );
 
-const quotaExceeded = ({ month }: Admission): Problem =>
-  new Problem(
-    'monthly-quota-exceeded',
-    `This client app may make at most ${month?.limit} checks in a calendar month (UTC), of which ${month?.remaining} are left.`,
-    {
-      members: violated('per-month'),
-      headers: retryAfter(month?.resetMs ?? 0),
-    },
+const describeQuota = ({ month }: Admission): string =>
+  `This client app may make at most ${month?.limit} checks in a calendar month (UTC), of which ${month?.remaining} are left.`;
+
+/** The problem of a request that the month has too few checks left for. */
+export const quotaExceeded = ({ month }: Admission, detail: string): Problem =>
+  new Problem('monthly-quota-exceeded', detail, {
+    members: violated('per-month'),
+    headers: retryAfter(month?.resetMs ?? 0),
+  });
+
+/** The share is of a day in UTC, so it is free again at midnight. */
+const resultsExceeded = ({ nowMs }: Admission): Problem =>
+  overloaded(
+    'The results of this client app have used their share of the store for today (UTC); retry after the seconds in Retry-After.',
+    { retryAfterMs: DAY_MS - (nowMs % DAY_MS) },
   );

@@ -9,19 +9,19 @@ import { Problem } from './problem.ts';
 /** The caller: a client app by one of its live keys. */
 export type Caller = { readonly app: AppAccess; readonly keyId: string };
 
-/** One answer for all, so that it tells nothing about which keys exist. */
+/** The same answer for every bad key, so that it does not reveal which keys exist. */
 const INVALID_KEY =
   'The key is malformed, unknown, revoked or expired; a key begins with rck_live_ and has 45 characters.';
 const describeMissingKey = ({ headers }: IncomingMessage): string =>
   `Send your API key in the x-api-key header${headers.authorization === undefined ? '' : ', not in authorization'}.`;
 
-/** The longest that a revoked key may still be served, should the notice of its revocation be lost. */
+/** How long a revoked key may still be accepted if the notice of its revocation is lost. */
 const CACHE_MS = 30_000;
-/** Keys in memory: of each the app's id, its own, and when it expires. */
+/** Maximum of cached keys; an entry has the app's id, the key's id and its expiry. */
 const CACHED_KEYS_MAX = 20_000;
-/** Apps in memory, in bytes: each is there once, however many keys it has. */
+/** Maximum size of the cached apps; an app is cached once, however many keys it has. */
 const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
-/** The memory of an entry beside its texts: the objects, and the cache's overhead. About, by a heap snapshot. */
+/** Memory of a cache entry beside its texts, estimated from a heap snapshot. */
 const ENTRY_BYTES = 400;
 const KEY_BYTES = 64 + ENTRY_BYTES;
 
@@ -32,9 +32,9 @@ type Dependencies = {
   readonly now: () => number;
   /** Counts a failed key; false once the address has used its budget up. */
   readonly mayFail: (address: string) => boolean;
-  /** Told of every look-up, and whether the app was in the cache. */
+  /** Called for every look-up with whether the app was cached. */
   readonly observeLookup: (result: 'hit' | 'miss') => void;
-  /** Told of every valid key. */
+  /** Called for every valid key. */
   readonly noteUse: (caller: Caller) => void;
 };
 

@@ -43,7 +43,7 @@ export function canonicalOf(body: CheckBody, callbackUrl: string | undefined): s
     [callbackUrl ?? null, body.async === true],
     body.onUndetermined ?? (ruleSet === undefined ? 'omit' : null),
     consistency,
-    // Only if there are any: keys that were used before there were such members keep their text.
+    // Only if present, so that the text of requests from before these members existed does not change.
     ...(vaults || explain || proof ? [lowerCase(vaults), explain, proof ?? null] : []),
   ]);
 }

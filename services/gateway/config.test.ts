@@ -37,6 +37,14 @@ describe('the configuration of the gateway', () => {
     expect(loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '24000' }).syncDeadlineMs).toBe(20_000);
   });
 
+  it.each([
+    ['10000', 20_000],
+    ['16001', 20_001],
+    ['25000', 29_000],
+  ])('allows a stop enough time for sync checks of %s ms by default', (deadline, expected) => {
+    expect(loadConfig({ ...ENV, SYNC_DEADLINE_MS: deadline }).shutdownTimeoutMs).toBe(expected);
+  });
+
   it('warns by name of settings that contradict each other or open the guard, and of no default', () => {
     expect(warningsOf(loadConfig(ENV))).toEqual([]);
     const contrary = {

@@ -73,7 +73,8 @@ type GatewaySecrets = { readonly idKeys: KeyRing };
 /** @throws ServiceError `config-invalid` */
 export function loadConfig(env: Environment): GatewayConfig {
   const parsed = loadEnvironment(GatewayEnvironment, env);
-  if (parsed.SHUTDOWN_TIMEOUT_MS < parsed.SYNC_DEADLINE_MS + STOP_MARGIN_MS)
+  const shutdownMsMin = parsed.SYNC_DEADLINE_MS + STOP_MARGIN_MS;
+  if (env['SHUTDOWN_TIMEOUT_MS'] !== undefined && parsed.SHUTDOWN_TIMEOUT_MS < shutdownMsMin)
     throw new ServiceError(
       'config-invalid',
       `SHUTDOWN_TIMEOUT_MS must be at least SYNC_DEADLINE_MS + ${STOP_MARGIN_MS}: a stop waits for sync checks`,
@@ -85,6 +86,8 @@ export function loadConfig(env: Environment): GatewayConfig {
     );
   return {
     ...commonConfig(parsed),
+    // The default of all processes may be too short.
+    shutdownTimeoutMs: Math.max(parsed.SHUTDOWN_TIMEOUT_MS, shutdownMsMin),
     http: {
       host: parsed.HTTP_HOST,
       port: parsed.HTTP_PORT,

@@ -1,3 +1,4 @@
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import { storageLimitsOf } from '#shared/contracts/tiers.ts';
@@ -19,7 +20,7 @@ const COLLECTION = { path: RULE_SETS_PATH, exampleId: 'holders' } as const;
 const RULE_SET_PATH = /^\/access-control\/rule-sets\/[^/]+$/;
 
 export type Dependencies = AdmitDependencies & {
-  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
+  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
   readonly rules: { readonly chainIds: ReadonlySet<number> };
   /** Reads without the cache, so that a client finds its own writes. */
   readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
@@ -57,7 +58,7 @@ const makeRead = (deps: Dependencies) =>
 const makePut = (deps: Dependencies) =>
   async function putRuleSet(request: Request, response: Response): Promise<void> {
     const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-      parseWrite(request, COLLECTION, await deps.readBody(request, response, app.clientId), (json) =>
+      parseWrite(request, COLLECTION, await deps.readBody(request, response, app), (json) =>
         validateRuleSet(json, { ...deps.rules, isEnterprise: app.limits.tier === 'enterprise' }),
       ),
     );

@@ -3,6 +3,7 @@ import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import type { Preconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Parsed } from './admit-request.ts';
+import { decodeSegment } from './decode-segment.ts';
 import { type Page, parsePage } from './domain/parse-page.ts';
 import type { Request } from './exchange.ts';
 import { parsePreconditions } from './parse-preconditions.ts';
@@ -23,15 +24,6 @@ export function idOf({ path }: Request, collection: Pick<Collection, 'path'>): s
   const [segment = ''] = path.slice(collection.path.length + 1).split('/');
   const id = decodeSegment(segment);
   return RULE_SET_ID.test(id) ? id : undefined;
-}
-
-/** A segment of a path as text; empty for an invalid percent escape. */
-export function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
-  }
 }
 
 /** Reads id and preconditions of a write; every fault of both. */

@@ -1,4 +1,5 @@
 import type { Waiters } from './await-result.ts';
+import { decodeSegment } from './decode-segment.ts';
 import { judgePoll, type Retention } from './domain/judge-poll.ts';
 import { parsePreferWait } from './domain/parse-prefer.ts';
 import { addHeaders, type Request, type Response } from './exchange.ts';
@@ -35,7 +36,7 @@ export function findIssued(
     readonly isOf: (lane: IssuedLane) => boolean;
   },
 ): string {
-  const requestId = decode(segment);
+  const requestId = decodeSegment(segment);
   const issued = ids.readId(requestId, clientId);
   if (!issued || !isOf(issued.lane)) throw notFound();
   const state = judgePoll({ ageMs: nowMs - issued.issuedAtMs, lane: issued.lane }, retentionMs);
@@ -50,15 +51,6 @@ export function findIssued(
 /** Unknown, or of another client app: the answer must not tell which. */
 const notFound = (): Problem =>
   new Problem('request-not-found', 'This client app has made no request with this id.');
-
-/** Empty, which is never an id, for a bad percent-escape. */
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
-  }
-}
 
 /** Waits for a result as long as `Prefer: wait=N` asks for; `undefined` if it does not come, or must not be waited for. */
 export async function longPoll(

@@ -8,6 +8,7 @@ import {
   problemType,
   RETRY_SOON,
 } from '#shared/http/problem.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 
 /** Every problem of the gateway: the only place where a code gets its status and title. */
 export const PROBLEMS = {
@@ -58,6 +59,15 @@ export class Problem extends BaseProblem<ProblemCode> {
 /** A dependency did not answer. Nothing was accepted unless the detail says otherwise. */
 export const dependencyUnavailable = (detail: string): Problem =>
   new Problem('dependency-unavailable', detail, { headers: RETRY_SOON });
+
+/** A bound of this gateway, or of the client app, is reached for now. Nothing was accepted. */
+export const overloaded = (
+  detail: string,
+  {
+    retryAfterMs = 1_000,
+    headers = {},
+  }: { retryAfterMs?: number; headers?: Readonly<Record<string, string>> } = {},
+): Problem => new Problem('overloaded', detail, { headers: { ...retryAfter(retryAfterMs), ...headers } });
 
 /**
  * The problem of an invalid request, with every fault listed.

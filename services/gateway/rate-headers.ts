@@ -1,7 +1,10 @@
-import type { Admission, Bucket } from '#shared/redis/admit.ts';
+import type { Admission, AdmitOutcome, Bucket } from '#shared/redis/admit.ts';
 
 /** The policy's window in seconds; the limit itself counts by calendar month. */
 const MONTH_SECONDS = 2_592_000;
+
+/** Refused requests, which do not enter the log of the rate. */
+const NOT_IN_LOG: ReadonlySet<AdmitOutcome> = new Set(['rate-limited', 'quota-exceeded']);
 
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 
@@ -24,14 +27,13 @@ export function rateHeaders(
     policies.push(`"per-month";q=${month.limit};w=${MONTH_SECONDS}`);
     limits.push(`"per-month";r=${month.remaining};t=${seconds(month.resetMs)}`);
   }
-  const isInLog = outcome !== 'rate-limited' && outcome !== 'quota-exceeded';
   return {
     'ratelimit-policy': policies.join(', '),
     ratelimit: limits.join(', '),
     'x-ratelimit-limit': String(second.limit),
     'x-ratelimit-remaining': String(second.remaining),
     'x-ratelimit-reset': new Date(nowMs + second.resetMs).toISOString(),
-    ...(isInLog ? { 'rolecall-accepted-at': String(nowMs) } : {}),
+    ...(NOT_IN_LOG.has(outcome) ? {} : { 'rolecall-accepted-at': String(nowMs) }),
   };
 }
 

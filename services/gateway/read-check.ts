@@ -12,10 +12,15 @@ export type Dependencies = PollDependencies &
 /** Answers `GET /access-control/check-roles/responses/{requestId}`, at once or as soon as the result is there. */
 export function makeReadCheck(deps: Dependencies) {
   return async function readCheck(request: Request, response: Response): Promise<void> {
-    const { app, nowMs } = await admitRead(deps, request, response);
+    const { app, admission } = await admitRead(deps, request, response);
     const { clientId } = app;
     const segment = request.path.slice(RESPONSES_PATH.length);
-    const requestId = findIssued(deps, { segment, clientId, nowMs, isOf: (lane) => lane !== 'batch' });
+    const requestId = findIssued(deps, {
+      segment,
+      clientId,
+      nowMs: admission.nowMs,
+      isOf: (lane) => lane !== 'batch',
+    });
     const resultJson =
       (await deps.readResult(requestId)) ??
       (await longPoll(deps, { requestId, clientId }, request, response));

@@ -26,7 +26,7 @@ describe('a request id', () => {
     expect(seeds.size).toBe(2_000);
   });
 
-  it('is noise to another client, and with any single character changed', () => {
+  it('is invalid for another client, and with any single character changed', () => {
     const id = one.makeId(one.makeSeed(), 5, 'bulk', 'app_1');
     expect(one.readId(id, 'app_2')).toBeUndefined();
     for (let at = 0; at < id.length; at += 1) {

@@ -66,7 +66,7 @@ describe('a client that', () => {
   it.each([
     ['its headers', POST, 'x-a: b\r\n'],
     ['its body', `${POST}content-type: application/json\r\ncontent-length: 200000\r\n\r\n`, ' '],
-  ])('dribbles %s gets no more time for it', async (_, bytes, drop) => {
+  ])('sends %s slowly gets no extra time', async (_, bytes, drop) => {
     const { socket, heard } = open();
     socket.write(bytes);
     const isOver = new AbortController();
@@ -81,7 +81,7 @@ describe('a client that', () => {
     expect(gateway.published).toHaveLength(0);
   });
 
-  it('rests after its answer is let go without another word', async () => {
+  it('is idle after its answer is disconnected without another response', async () => {
     const { socket, heard } = open();
     socket.write(GET);
     await once(socket, 'close');
@@ -117,7 +117,7 @@ describe('a client that', () => {
     for (const socket of [...held, other]) socket.destroy();
   });
 
-  it('pipelines without reading is held back by its own connection, and the others are served', async () => {
+  it('pipelines requests without reading answers blocks only its own connection', async () => {
     await using own = await startServer(gateway.listener, PATIENT);
     const { socket } = open(own);
     socket.pause();

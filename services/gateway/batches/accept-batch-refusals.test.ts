@@ -14,6 +14,20 @@ import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const start = fakeGateways();
+
+/** Valid rules of so many bytes as JSON, made long by a member. */
+function rulesOfBytes(bytes: number, member: 'roleId' | 'description') {
+  const ruleOf = (filling: string) => ({ ...RULES[0], [member]: `x${filling}` });
+  const each = JSON.stringify(ruleOf('')).length + 1;
+  const fillingMax = 3 * 125;
+  const count = Math.ceil((bytes - 1) / (each + fillingMax));
+  let left = bytes - 1 - count * each;
+  return Array.from({ length: count }, () => {
+    const own = Math.min(left, fillingMax);
+    left -= own;
+    return ruleOf('€'.repeat(Math.floor(own / 3)) + 'x'.repeat(own % 3));
+  });
+}
 const faultsOf = async (response: Response) =>
   (await problemOf(response))['errors'] as { pointer: string; code: string; detail: string }[];
 
@@ -134,6 +148,26 @@ describe('the faults of a batch', () => {
     expect([response.status, (await problemOf(response))['code']]).toEqual([422, 'batch-too-large']);
   });
 
+  it.each([
+    ['exactly as large as allowed', 262_144, 'roleId', '', 202],
+    ['a byte larger', 262_145, 'description', '', 422],
+    ['larger, in more than half a MiB', 420_000, 'description', ' '.repeat(200_000), 422],
+    ['small beside their blanks', 10_000, 'roleId', ' '.repeat(600_000), 202],
+  ] as const)('measure rules that are %s as they were sent', async (_, bytes, member, blanks, status) => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const rules = rulesOfBytes(bytes, member);
+    expect(Buffer.byteLength(JSON.stringify(rules))).toBe(bytes);
+    const head = `{${blanks}"rules":${JSON.stringify(rules)}`;
+    const answers = [
+      await gateway.postBatch(`${head},"entries":["${ACCOUNT}"]}`),
+      await gateway.postBatch(`${head}}\n"${ACCOUNT}"\n`, NDJSON),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBe(status);
+      if (status === 422) expect((await problemOf(answer))['code']).toBe('batch-too-large');
+    }
+  });
+
   it('count the rules inside of composed ones for that', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const inside = Array.from({ length: 99 }, () => ({ type: 'NATIVE', chainId: 1 }));
@@ -244,6 +278,27 @@ describe('the body of a batch', () => {
       'the slot of the client that went away',
       async () => (await gateway.postBatch(body)).status === 202,
     );
+  });
+
+  it('is read one at a time while an earlier batch of the client app is published', async () => {
+    const broker = Promise.withResolvers<void>();
+    const gateway = await start({ publishPart: () => broker.promise });
+    const body = { entries: [ACCOUNT], rules: RULES };
+    const first = gateway.postBatch(body);
+    await waitUntil('the first batch to be admitted', () =>
+      gateway.admitted.some(({ check }) => check !== undefined),
+    );
+    const second = openBatchRequest(gateway).on('error', () => undefined);
+    second.write('{');
+    await waitUntil('the second body to be opened', () => gateway.admitted.length === 3);
+    broker.resolve();
+    expect((await first).status).toBe(202);
+    const third = await gateway.postBatch(body);
+    second.destroy();
+    expect([third.status, (await problemOf(third))['detail']]).toEqual([
+      503,
+      'Another batch or member change of this client app is being received; send one at a time.',
+    ]);
   });
 
   it('is bounded in bytes over all client apps, and its bytes are free again afterwards', async () => {

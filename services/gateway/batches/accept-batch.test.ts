@@ -59,6 +59,20 @@ describe('a batch', () => {
     ]);
   });
 
+  it('carries the rate and the time of its entry in the rate log, and the month after its charge', async () => {
+    const gateway = await start({
+      admit: async (request) =>
+        request.isPaid
+          ? anAdmission(request, { nowMs: NOW_MS + 5_000 })
+          : anAdmission(request, {
+              month: { name: '2026-11', limit: 10_000, remaining: 10_000, resetMs: 864_000_000 },
+            }),
+    });
+    const { status, headers } = await gateway.postBatch({ entries: [ACCOUNT], rules: RULES });
+    expect([status, headers.get('rolecall-accepted-at')]).toEqual([202, String(NOW_MS)]);
+    expect(headers.get('ratelimit')).toMatch(/"per-month";r=9999;/);
+  });
+
   it('is equal as JSON and as NDJSON, however its bytes arrive', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const head = { rules: RULES, onUndetermined: 'deny', callbackUrl: 'https://hooks.example.com/done' };
@@ -146,7 +160,12 @@ describe('a batch', () => {
       { entries: [ACCOUNT], rules: RULES },
       { 'idempotency-key': 'k' },
     );
-    expect([response.status, (await problemOf(response))['code']]).toEqual([429, 'monthly-quota-exceeded']);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '864000']);
+    expect(await problemOf(response)).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      code: 'monthly-quota-exceeded',
+      'violated-policies': ['per-month'],
+    });
     expect([gateway.parts, gateway.released, gateway.withdrawn]).toEqual([[], [], []]);
   });
 

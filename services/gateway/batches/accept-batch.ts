@@ -8,10 +8,10 @@ import { asSentence } from '#shared/rules/validate-body.ts';
 import type { AdmitCheck } from '../admit-check.ts';
 import { type Dependencies as AdmitDependencies, admitFirst } from '../admit-request.ts';
 import { addHeaders, type Request, type Response, sendJson } from '../exchange.ts';
+import { type IsOverloaded, overloadOf } from '../lane-overload.ts';
 import { type RequestRules, readIdempotencyKey, validateFor } from '../parse-request.ts';
-import { invalidBody, Problem } from '../problem.ts';
+import { invalidBody } from '../problem.ts';
 import { rateHeadersAfterRefund } from '../rate-headers.ts';
-import type { IssuedLane } from '../request-ids.ts';
 import { asSent, type Validation } from '../validate-check.ts';
 import type { BatchBody } from './batch-bodies.ts';
 import { type CollectedBatch, collectBatch } from './collect-batch.ts';
@@ -27,8 +27,7 @@ export type Dependencies = AdmitDependencies & {
   /** Counts a request in flight again, once its body was read. */
   readonly resumeRequest: (response: Response, clientId: string) => void;
   readonly rules: RequestRules;
-  /** Whether the lane of batches has too much lag to take more. */
-  readonly isOverloaded: (lane: IssuedLane) => boolean;
+  readonly isOverloaded: IsOverloaded;
   /** Without a trailing slash; empty for relative addresses. */
   readonly publicBaseUrl: string;
 };
@@ -39,8 +38,8 @@ export type Dependencies = AdmitDependencies & {
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
-    const { app } = await admitFirst(deps, request, response, 'per-second');
-    const overload = overloadOf(deps);
+    const { app, admission } = await admitFirst(deps, request, response, 'per-second');
+    const overload = overloadOf(deps.isOverloaded, 'batch');
     if (overload) throw overload;
     const format = formatOf(request);
     const { idempotencyKey, faults } = readIdempotencyKey(request);
@@ -56,7 +55,7 @@ export function makeAcceptBatch(deps: Dependencies) {
         bodyHash: () => batch.bodyHash,
         idempotencyKey,
         cost: batch.entryCount,
-        isPaid: true,
+        entered: admission,
         refusal,
       },
       response,
@@ -73,17 +72,6 @@ export function makeAcceptBatch(deps: Dependencies) {
     answerAccepted(response, admitted.requestId, batch, deps.publicBaseUrl);
   };
 }
-
-const overloadOf = ({ isOverloaded }: Dependencies): Problem | undefined =>
-  isOverloaded('batch')
-    ? new Problem(
-        'overloaded',
-        'Too many batches are waiting for evaluation; retry after the seconds in Retry-After.',
-        {
-          headers: retryAfter(5_000),
-        },
-      )
-    : undefined;
 
 const collectorFor = (app: AppAccess, { rules }: Dependencies, idempotencyKey: string | undefined) =>
   collectBatch({

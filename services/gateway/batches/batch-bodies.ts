@@ -2,10 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { FairShares } from '#shared/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
-import { Problem } from '../problem.ts';
+import { overloaded, Problem } from '../problem.ts';
 
-/** Bytes of batches that a gateway has in memory, from their first byte until they are published; the apps share them. */
+/** Bytes of bodies that a gateway has in memory, from their first byte until their request is handled; the apps share them. */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
@@ -19,15 +18,15 @@ export type BatchBody = Disposable & {
 
 export type BatchBodies = {
   /**
-   * Starts to read the body of a client app's batch. Its bytes count until disposal.
+   * Starts to read the body of a client app's batch or member change. Its bytes count until disposal.
    *
-   * @throws Problem `overloaded` while another body of the app is being read
+   * @throws Problem `overloaded` while another such body of the app is being read
    */
   readonly open: (request: IncomingMessage, clientId: string) => BatchBody;
 };
 
 /**
- * Bounds the bodies of batches: one per client app at a time, and their bytes over all apps. No app can leave the others
+ * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes over all apps. No app can leave the others
  * without any: it holds at most as many as are free.
  *
  * @param stopping ends the bodies that are being read
@@ -39,8 +38,13 @@ export function makeBatchBodies(
   stopping: AbortSignal,
   { bytesMax, timeoutMs }: BatchBodyBounds = { bytesMax: BODIES_BYTES_MAX, timeoutMs: BODY_TIMEOUT_MS },
 ): BatchBodies {
-  const reading = new Set<string>();
+  /** The request whose body is being read, by client app. */
+  const reading = new Map<string, IncomingMessage>();
   const shares = new FairShares(bytesMax);
+  /** Of this request only: the app may have sent another one since. */
+  const endReading = (clientId: string, request: IncomingMessage): void => {
+    if (reading.get(clientId) === request) reading.delete(clientId);
+  };
 
   async function* bounded(
     request: IncomingMessage,
@@ -59,7 +63,7 @@ export function makeBatchBodies(
     } finally {
       clearTimeout(timer);
       stopping.removeEventListener('abort', onStop);
-      reading.delete(clientId);
+      endReading(clientId, request);
       dropRest(request);
     }
   }
@@ -68,19 +72,22 @@ export function makeBatchBodies(
     open(request, clientId) {
       if (reading.has(clientId)) {
         dropRest(request);
-        throw overloaded('Another batch of this client app is being received; send one at a time.');
+        throw overloaded(
+          'Another batch or member change of this client app is being received; send one at a time.',
+        );
       }
-      reading.add(clientId);
+      reading.set(clientId, request);
       setOwnDeadline(request);
       let ownBytes = 0;
       const hold = (bytes: number) => {
-        if (!shares.take(clientId, bytes)) throw overloaded('Too many batches are being received.');
+        if (!shares.take(clientId, bytes))
+          throw overloaded('Too many batches and member changes are being received.');
         ownBytes += bytes;
       };
       return {
         chunks: bounded(request, clientId, hold),
         [Symbol.dispose]() {
-          reading.delete(clientId);
+          endReading(clientId, request);
           shares.give(clientId, ownBytes);
           ownBytes = 0;
         },
@@ -89,11 +96,7 @@ export function makeBatchBodies(
   };
 }
 
-const CLOSE = { connection: 'close' };
-
-const overloaded = (detail: string, headers: Readonly<Record<string, string>> = {}): Problem =>
-  new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
+const CLOSE = { headers: { connection: 'close' } };
 
 /** The rest of such a body is not read: its connection ends with the answer. */
-const tooSlow = (): Problem =>
-  new Problem('body-timeout', 'The body of the batch did not arrive in time.', { headers: CLOSE });
+const tooSlow = (): Problem => new Problem('body-timeout', 'The body did not arrive in time.', CLOSE);

@@ -11,7 +11,8 @@ import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
 /** Faults that one answer lists. */
 const FAULTS_MAX = 100;
-export const RULES_BYTES_MAX = 256 * 1024;
+/** The rules of a batch as JSON, as they were sent, without blanks. */
+const RULES_BYTES_MAX = 256 * 1024;
 /** Entries times rules, those inside of composed rules counted too: the largest cost of judging a batch. */
 const JUDGEMENTS_MAX = 1_000_000;
 
@@ -108,9 +109,9 @@ export function collectBatch({
         else note(validation.faults);
         return;
       }
-      const rulesBytes = Buffer.byteLength(JSON.stringify(validation.check.rules));
+      const rulesBytes = bytesOf(rulesIn(head));
       if (rulesBytes > RULES_BYTES_MAX) noteByRules(rulesTooLarge(rulesBytes));
-      else measures = measure(validation.check, rulesBytes);
+      else measures = measure(validation.check);
     },
     add(value) {
       const index = entryCount;
@@ -144,7 +145,12 @@ export function collectBatch({
 
 const refusalOf = (faults: readonly Fault[]): Problem => invalidBody(faults.slice(0, FAULTS_MAX));
 
-function measure(common: ValidCheck, rulesBytes: number): Measures {
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** The rules of a valid head; none if it names a rule set, whose bytes are bounded when it is stored. */
+const rulesIn = (head: unknown): unknown => (head as { readonly rules?: unknown }).rules ?? [];
+
+function measure(common: ValidCheck): Measures {
   return {
     common,
     ruleCount: countRules(common.rules),
@@ -153,7 +159,7 @@ function measure(common: ValidCheck, rulesBytes: number): Measures {
       roleIds: common.rules.map(({ roleId }) => roleId),
       hasProof: common.proof !== undefined,
     }),
-    cutter: cutParts(partBounds(rulesBytes), partOf),
+    cutter: cutParts(partBounds(bytesOf(common.rules)), partOf),
   };
 }
 

@@ -1,7 +1,7 @@
 import { invalidBody } from '../problem.ts';
 
 export const RESULTS_MAX = 10_000;
-const DIGITS = /^[0-9]{1,9}$/;
+const DIGITS = /^[0-9]{1,16}$/;
 
 /** Which results are requested: `limit` entries from the entry `from` on. */
 type Range = { readonly from: number; readonly limit: number };
@@ -23,5 +23,8 @@ export function parseRange(url: string): Range {
     const detail = `The query parameter ${name} must be a whole number from ${min} to ${max}.`;
     throw invalidBody([{ pointer: '', code: 'out-of-range', detail }]);
   };
-  return { from: read('from', 0, 0, 999_999_999), limit: read('limit', RESULTS_MAX, 1, RESULTS_MAX) };
+  return {
+    from: read('from', 0, 0, Number.MAX_SAFE_INTEGER),
+    limit: read('limit', RESULTS_MAX, 1, RESULTS_MAX),
+  };
 }

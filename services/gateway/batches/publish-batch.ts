@@ -14,6 +14,7 @@ import type { LeasedSlots } from '#shared/redis/leased-slots.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { AdmittedCheck } from '../admit-check.ts';
+import { quotaExceeded } from '../apply-limits.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';
@@ -101,14 +102,18 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
 /** @throws Problem `limit-reached`, `monthly-quota-exceeded` */
 async function begin(
   { slots, batches }: Pick<Dependencies, 'slots' | 'batches'>,
-  { app: { clientId, limits }, admitted: { requestId, month } }: BatchToPublish,
+  { app: { clientId, limits }, admitted: { requestId, month, admission } }: BatchToPublish,
   accepted: AcceptedBatch,
 ): Promise<void> {
   const { unfinished } = BATCH_LIMITS[limits.tier];
   if (!(await slots.take(unfinishedBatchesKey(clientId), requestId, unfinished)))
     throw limitReached(unfinished);
   const charge = month === undefined ? undefined : { month, checksMax: limits.requestsPerMonth };
-  if (!(await batches.begin(accepted, charge))) throw quotaExceeded();
+  if (!(await batches.begin(accepted, charge)))
+    throw quotaExceeded(
+      admission,
+      'The batch was refunded after it could not be published, and the month has not enough left to charge it again.',
+    );
 }
 
 type Messages = {
@@ -196,10 +201,4 @@ const limitReached = (max: number): Problem =>
   new Problem(
     'limit-reached',
     `This client app may have at most ${max} unfinished batches in its tier; wait until one is finished.`,
-  );
-
-const quotaExceeded = (): Problem =>
-  new Problem(
-    'monthly-quota-exceeded',
-    'The batch was refunded after it could not be published, and the month has not enough left to charge it again.',
   );

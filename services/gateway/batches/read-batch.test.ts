@@ -135,17 +135,21 @@ describe('the results of a batch', () => {
     expect(await later.json()).toMatchObject({ requestId: id, status: 'pending' });
   });
 
-  it('are empty past the last entry', async () => {
-    const { read } = await withBatch();
-    const response = await read('?from=10');
-    expect([response.status, await response.text(), response.headers.get('link')]).toEqual([200, '', null]);
-  });
+  it.each([10, 1_000_000_000, Number.MAX_SAFE_INTEGER])(
+    'are empty from %i, past the last entry',
+    async (from) => {
+      const { read } = await withBatch();
+      const response = await read(`?from=${from}`);
+      expect([response.status, await response.text(), response.headers.get('link')]).toEqual([200, '', null]);
+    },
+  );
 
   it.each([
     ['?limit=0', 'limit'],
     ['?limit=10001', 'limit'],
     ['?from=-1', 'from'],
     ['?from=1.5', 'from'],
+    ['?from=9007199254740992', 'from'],
     ['?limit=', 'limit'],
   ])('refuse the query %s, the parameter named', async (query, name) => {
     const { read } = await withBatch();

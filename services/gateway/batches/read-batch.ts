@@ -74,12 +74,12 @@ export const readCompleted =
 
 /** key → limits → scope → the batch of the path, which this client app has started and whose results are kept. */
 async function findBatch(deps: Dependencies, request: Request, response: Response) {
-  const { app, nowMs } = await admitRead(deps, request, response);
+  const { app, admission } = await admitRead(deps, request, response);
   const [segment = ''] = request.path.slice(BATCH_PATH.length + 1).split('/');
   const requestId = findIssued(deps, {
     segment,
     clientId: app.clientId,
-    nowMs,
+    nowMs: admission.nowMs,
     isOf: (lane) => lane === 'batch',
   });
   return { requestId, clientId: app.clientId };

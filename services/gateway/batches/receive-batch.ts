@@ -1,8 +1,12 @@
-import { type BatchCollector, RULES_BYTES_MAX } from './collect-batch.ts';
-import { type BodyFormat, LINE_BYTES_MAX, receiveJson, receiveLines, takeEach } from './receive-values.ts';
-
-/** The first line of NDJSON holds the rules: these, as the client may write them, and the other members. */
-const HEAD_BYTES_MAX = 2 * RULES_BYTES_MAX;
+import type { BatchCollector } from './collect-batch.ts';
+import {
+  type BodyFormat,
+  JSON_BYTES_MAX,
+  LINE_BYTES_MAX,
+  receiveJson,
+  receiveLines,
+  takeEach,
+} from './receive-values.ts';
 
 /**
  * Receives a batch: parses its body as it arrives and hands head and entries to the collector. Other requests have
@@ -21,7 +25,8 @@ export async function receiveBatch(
   else
     await receiveLines(
       chunks,
-      (index) => (index === 0 ? HEAD_BYTES_MAX : LINE_BYTES_MAX),
+      // The first line has the rules: they may be written as in JSON, and are refused as there.
+      (index) => (index === 0 ? JSON_BYTES_MAX : LINE_BYTES_MAX),
       (value, index) => (index > 0 ? collector.add(value) : beginWithLine(value, collector)),
     );
   return collector.end();

@@ -6,7 +6,7 @@ import { splitLines } from '../domain/split-lines.ts';
 import { Problem } from '../problem.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */
-const JSON_BYTES_MAX = 2 * 1024 * 1024;
+export const JSON_BYTES_MAX = 2 * 1024 * 1024;
 const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 /** An entry of a batch, or a change of a member. */
 export const LINE_BYTES_MAX = 8 * 1024;

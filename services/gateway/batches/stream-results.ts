@@ -1,11 +1,10 @@
 import { type LineRange, readBatchLines } from '#shared/batches/batch-lines.ts';
 import { FairShares } from '#shared/fair-shares.ts';
-import { retryAfter } from '#shared/http/retry-after.ts';
 import { type StreamTimes, sendStream } from '#shared/http/send-stream.ts';
 import type { Batches } from '#shared/redis/batches.ts';
 import { acceptsGzip } from '../domain/accepts-gzip.ts';
 import { begin, type Headers, type Request, type Response } from '../exchange.ts';
-import { Problem } from '../problem.ts';
+import { overloaded } from '../problem.ts';
 
 /** Results being sent at once, of all client apps: each holds a part of up to 3 MiB. */
 const STREAMS_MAX = 64;
@@ -36,10 +35,7 @@ export function makeStreamResults(
 ): StreamResults {
   const shares = new FairShares(streamsMax);
   return async function streamResults(range, request, response, headers) {
-    if (!shares.take(range.clientId))
-      throw new Problem('overloaded', 'Too many results of this client app are being sent.', {
-        headers: retryAfter(1_000),
-      });
+    if (!shares.take(range.clientId)) throw overloaded('Too many results of this client app are being sent.');
     try {
       const isGzip = acceptsGzip(request.headers['accept-encoding']);
       begin(response, 200, 'application/x-ndjson', {

@@ -1,3 +1,4 @@
+import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
@@ -20,15 +21,9 @@ import {
 import type { Caller } from '../authenticate.ts';
 import type { BatchBody } from '../batches/batch-bodies.ts';
 import { formatOf } from '../batches/receive-values.ts';
+import { decodeSegment } from '../decode-segment.ts';
 import { type Request, type Response, sendJson, sendNothing } from '../exchange.ts';
-import {
-  type Asked,
-  decodeSegment,
-  idOf,
-  pageOf,
-  parseAsked,
-  parseWrite,
-} from '../parse-document-request.ts';
+import { type Asked, idOf, pageOf, parseAsked, parseWrite } from '../parse-document-request.ts';
 import { Problem } from '../problem.ts';
 import { receiveMembers } from './receive-members.ts';
 import { validateWatch } from './validate-watch.ts';
@@ -41,7 +36,7 @@ const MEMBER_PATH = /^\/access-control\/watches\/[^/]+\/members\/[^/]+$/;
 const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
 
 export type Dependencies = AdmitDependencies & {
-  readonly readBody: (request: Request, response: Response, clientId: string) => Promise<JsonBody>;
+  readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
   readonly openBatchBody: (request: Request, response: Response, clientId: string) => BatchBody;
   readonly resumeRequest: (response: Response, clientId: string) => void;
   readonly rules: { readonly callback: CallbackPolicy };
@@ -93,7 +88,7 @@ const makeRead = (deps: Dependencies) =>
 const makePut = (deps: Dependencies) =>
   async function putWatch(request: Request, response: Response): Promise<void> {
     const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>
-      parseWrite(request, COLLECTION, await deps.readBody(request, response, app.clientId), (json) =>
+      parseWrite(request, COLLECTION, await deps.readBody(request, response, app), (json) =>
         validateWatch(json, deps.rules.callback),
       ),
     );
