@@ -5,6 +5,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, aWatch } from '../../test/support/a-watch.ts';
 import { makeAskChecks } from './ask-checks.ts';
+import { makeChargeChecks } from './charge-checks.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const LIMITS = { requestsPerMonth: 1_000, requestsPerSecond: 10 };
@@ -23,12 +24,14 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
       world.published.push(part);
     },
     refund: async (refund: (typeof world.refunded)[number]) => void world.refunded.push(refund),
-    async chargeWatch({ count }: { count: number }) {
-      world.charged.push(count);
-      return outcomes.shift() ?? 'charged';
-    },
-    readLimits: async () => (over.isAppGone ? undefined : LIMITS),
-    pause: async (_: unknown, reason: string) => void world.paused.push(reason),
+    chargeChecks: makeChargeChecks({
+      async chargeWatch({ count }: { count: number }) {
+        world.charged.push(count);
+        return outcomes.shift() ?? 'charged';
+      },
+      readLimits: async () => (over.isAppGone ? undefined : LIMITS),
+      pause: async (_: unknown, reason: string) => void world.paused.push(reason),
+    } as unknown as Parameters<typeof makeChargeChecks>[0]),
     now: () => NOW,
   } as unknown as Parameters<typeof makeAskChecks>[0]);
   return Object.assign(world, { askChecks });
@@ -54,6 +57,15 @@ test('a watch without quota is paused with the reason, and no more checks are re
   // With quota again it continues.
   expect(await world.askChecks(asked(1))).toBe(true);
   expect(world.published).toHaveLength(2);
+});
+
+test('a check names its block tag, so that its answer is not taken for one of another tag', async () => {
+  const world = makeWorld();
+  await world.askChecks(asked(1));
+  await world.askChecks({ ...asked(1), watch: aWatch({ blockTag: 'safe' }) });
+  expect(
+    world.published.map(({ delivery }) => delivery.mode === 'watch' && JSON.parse(delivery.context).rules),
+  ).toEqual(['set@1', 'set@1 safe']);
 });
 
 test('no check is requested for a deleted app, and its error stops no other app', async () => {

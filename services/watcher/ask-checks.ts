@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { boundResults } from '#shared/batches/bound-result.ts';
 import { cutParts, partBounds } from '#shared/batches/cut-parts.ts';
 import { type BatchEntry, type BatchPartRequested, checkRequestedBatch } from '#shared/contracts/batch.ts';
-import type { AppAccess } from '#shared/contracts/client-app.ts';
 import { makeReadCounter } from '#shared/contracts/count-reads.ts';
 import type { Rule } from '#shared/contracts/rule.ts';
 import { type RuleSet, referenceOf, rulesOf } from '#shared/contracts/rule-set.ts';
@@ -16,7 +15,9 @@ import {
 } from '#shared/contracts/watch.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { ChargeWatch, RefundWatch } from '#shared/redis/watch-quota.ts';
+import type { RefundWatch } from '#shared/redis/watch-quota.ts';
+import type { makeChargeChecks } from './charge-checks.ts';
+import { checkedRules } from './domain/checked-rules.ts';
 
 /** A later result is not used. */
 const RESULT_KEPT_MS = 86_400_000;
@@ -24,10 +25,8 @@ const BATCH_PARTITION_SHARE = 4;
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
-  readonly chargeWatch: ChargeWatch;
+  readonly chargeChecks: ReturnType<typeof makeChargeChecks>;
   readonly refund: RefundWatch;
-  readonly readLimits: (clientId: string) => Promise<AppAccess['limits'] | undefined>;
-  readonly pause: (watch: Watch, reason: 'quota-exceeded' | 'quota-share-exceeded') => Promise<void>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -60,16 +59,6 @@ export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${r
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */
 export function makeAskChecks(deps: Dependencies): AskChecks {
-  /** False where the checks were not charged: the app is gone, or the watch is paused because its quota is used. */
-  const charge = async (watch: Watch, count: number, month: string): Promise<boolean> => {
-    const { clientId, quotaShare } = watch;
-    const limits = await deps.readLimits(clientId);
-    if (limits === undefined) return false;
-    const { requestsPerMonth } = limits;
-    const outcome = await deps.chargeWatch({ clientId, count, month, quotaShare, requestsPerMonth });
-    if (outcome !== 'charged') await deps.pause(watch, outcome);
-    return outcome === 'charged';
-  };
   return async function askChecks(asked) {
     const { watch, ruleSet, members, isCharged } = asked;
     const { clientId } = watch;
@@ -78,7 +67,7 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
       if (asked.beforePart && !(await asked.beforePart(requestId))) return false;
       const message = messageOf(asked, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
-      if (isCharged && !(await charge(watch, part.length, month))) return false;
+      if (isCharged && !(await deps.chargeChecks(watch, { count: part.length, month }))) return false;
       try {
         await deps.publish(checkRequestedBatch, isCharged ? { ...message, chargedMonth: month } : message, {
           fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE },
@@ -105,7 +94,7 @@ function messageOf(
   const context: CheckContext = {
     watchUid: uid,
     cause,
-    rules: rulesNameOf(ruleSet),
+    rules: checkedRules(rulesNameOf(ruleSet), watch.blockTag),
     ...(sweep === undefined ? {} : { sweep }),
     ...(reorgFrom === undefined ? {} : { reorgFrom }),
     ...(minBlock === undefined ? {} : { minBlock }),

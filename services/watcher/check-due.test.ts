@@ -9,7 +9,7 @@ const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
 
 async function askedFor(
   members: readonly WatchMember[],
-  putOff: (memberIds: string[], atMs: number) => void = () => undefined,
+  postpone: (memberIds: string[], atMs: number) => void = () => undefined,
 ): Promise<AskedChecks[]> {
   const asked: AskedChecks[] = [];
   await makeCheckDue({
@@ -18,8 +18,8 @@ async function askedFor(
     members: {
       oldestDueAt: async () => 0,
       due: async () => members.map(({ memberId }) => ({ uid: 'app_1/w/1', memberId })),
-      putOff: async (names: { memberId: string }[], atMs: number) =>
-        putOff(
+      postpone: async (names: { memberId: string }[], atMs: number) =>
+        postpone(
           names.map(({ memberId }) => memberId),
           atMs,
         ),

@@ -13,7 +13,7 @@ const AGAIN_MS = 60_000;
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'putOff' | 'readMany'>;
+  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'readMany'>;
   readonly askChecks: AskChecks;
   readonly partitions: readonly number[];
   readonly isOwned: (partition: number) => boolean;
@@ -59,7 +59,7 @@ export function makeCheckDue(deps: Dependencies) {
   const cause: CheckCause = 'schedule';
   const checkPartition = async (partition: number, nowMs: number): Promise<void> => {
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
-    await deps.members.putOff(due, nowMs + AGAIN_MS);
+    await deps.members.postpone(due, nowMs + AGAIN_MS);
     for (const [uid, memberIds] of groupByWatch(due)) {
       let waiting: readonly WatchMember[] = [];
       await askFor(deps, uid, memberIds, (members) => {
@@ -72,7 +72,7 @@ export function makeCheckDue(deps: Dependencies) {
       // Where checks wait long for their turn, asking again every minute would only add to the queue: waits double.
       const names = waiting.map(({ memberId }) => ({ uid, memberId }));
       const agesMs = waiting.map((member) => ageOf(member, nowMs));
-      if (names.length > 0) await deps.members.putOff(names, nowMs + Math.min(...agesMs));
+      if (names.length > 0) await deps.members.postpone(names, nowMs + Math.min(...agesMs));
     }
   };
   return async function checkDue(): Promise<void> {

@@ -25,18 +25,18 @@ import {
   applyCheck,
   type MemberCheck,
   releaseHeld,
-  revocationsOf,
   settleSweep,
 } from './domain/apply-check.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
+import { holdExcess } from './hold-excess.ts';
 import type { WatcherMetrics } from './metrics.ts';
 import type { PublishChanges } from './publish-changes.ts';
 
 /** Members that are changed at once. */
 const CHUNK = 500;
-/** Beyond, a write of the member by others comes before every one of ours: that is a bug. */
+/** Concurrent writes should never make a write fail this often: more is a bug. */
 const TRIES_MAX = 20;
-/** A check that could not read, of a member that no sweep is about to check, is made again then at the earliest. */
+/** Shortest wait before a check that could not read a chain is repeated outside of sweeps. */
 const RETRY_MS = 60_000;
 
 const inflate = promisify(gunzip);
@@ -59,8 +59,8 @@ type Dependencies = {
   readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen'>;
   readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
   readonly refund: RefundWatch;
-  /** Charges the check of a transfer that led to an event; checks beyond the quota are not charged. */
-  readonly chargeEvents: (watch: Watch, count: number) => Promise<void>;
+  /** Charges the checks of transfers that led to events; a watch beyond its quota is paused. */
+  readonly chargeEvents: (watch: Watch, count: number) => Promise<unknown>;
   readonly metrics: Pick<WatcherMetrics, 'countLooks' | 'countEvent'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -76,7 +76,7 @@ type Change = (member: WatchMember) => Applied;
 export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated> {
   return async function handleEvaluated(message, { partition }) {
     await deps.publishChanges.publishOutbox(partition);
-    if ('command' in message) await obey(deps, message);
+    if ('command' in message) await applyCommand(deps, message);
     else await applyPart(deps, message, partition);
   };
 }
@@ -165,33 +165,7 @@ async function readChecks(
   return checks;
 }
 
-/** By member id, the roles whose revocation would be one too many within the hour. */
-async function holdExcess(
-  { members: view, now }: Dependencies,
-  watch: Watch,
-  members: readonly WatchMember[],
-  checks: ReadonlyMap<string, MemberCheck>,
-): Promise<Map<string, Set<string>>> {
-  const byRole = new Map<string, string[]>();
-  for (const member of members) {
-    const check = checks.get(member.memberId);
-    for (const roleId of check ? revocationsOf(member, check) : [])
-      byRole.set(roleId, [...(byRole.get(roleId) ?? []), member.memberId]);
-  }
-  const held = new Map<string, Set<string>>();
-  if (byRole.size === 0) return held;
-  const uid = watchUid(watch);
-  const { holders } = await view.figures(uid);
-  for (const [roleId, memberIds] of byRole) {
-    const bound = { nowMs: now(), holders: holders.get(roleId) ?? 0, ...watch.massRevocation };
-    const allowed = await view.mayRevoke(uid, roleId, memberIds, bound);
-    for (const memberId of memberIds.filter((id) => !allowed.has(id)))
-      held.set(memberId, new Set([...(held.get(memberId) ?? []), roleId]));
-  }
-  return held;
-}
-
-async function obey(deps: Dependencies, command: WatchCommand): Promise<void> {
+async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {
   const { watchUid: uid, partition, at } = command;
   const watch = await deps.watches.readByUid(uid);
   const change: Change = (member) =>
@@ -246,7 +220,7 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   return changed.filter(({ event }) => event !== undefined).length;
 }
 
-/** Undefined if there is nothing to record: the member is gone, the check is stale, or the decision was not about it. */
+/** Undefined if nothing changed: the member is gone, the check is stale, or the decision does not concern the member. */
 async function writeChange(
   { members: view, now, metrics }: Dependencies,
   { watch, change, decision }: Changes,
@@ -279,7 +253,7 @@ async function writeChange(
   throw new ServiceError('overloaded', 'too many concurrent writes to this member');
 }
 
-/** When a member that could not be read is checked again: as much later as it has been unread, so waits double. */
+/** When to check an unread member again: after as long as it has been unread, so that the waits double. */
 function dueAfter({ unreadSince }: WatchMember, { everySeconds }: Watch, nowMs: number): number | undefined {
   if (unreadSince === undefined) return undefined;
   return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), RETRY_MS), everySeconds * 1_000);

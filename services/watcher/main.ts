@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { chainTransferred, MEMBER_PARTITIONS, type Watch, watchEvaluated } from '#shared/contracts/watch.ts';
+import { chainTransferred, MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
 import { makeWriteDocument } from '#shared/documents/write-document.ts';
 import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -21,6 +21,7 @@ import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeAskChecks } from './ask-checks.ts';
+import { makeChargeChecks } from './charge-checks.ts';
 import { makeCheckDue } from './check-due.ts';
 import { loadConfig } from './config.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
@@ -97,14 +98,10 @@ await runService(
       onGap: tending.tendAll,
     });
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
-    const chargeWatch = makeChargeWatch(redis);
     const refund = makeRefundWatch(redis);
-    const askChecks = makeAskChecks({ ...common, chargeWatch, refund, readLimits, pause: tending.pause });
-    const chargeEvents = async ({ clientId, quotaShare }: Watch, count: number) => {
-      const limits = await readLimits(clientId);
-      const month = new Date(now()).toISOString().slice(0, 7);
-      if (limits) await chargeWatch({ clientId, count, month, quotaShare, ...limits });
-    };
+    const { pause } = tending;
+    const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
+    const askChecks = makeAskChecks({ ...common, chargeChecks, refund });
 
     scope.use(
       await startTogether([
@@ -116,7 +113,8 @@ await runService(
             ...common,
             publishChanges,
             refund,
-            chargeEvents,
+            chargeEvents: (watch, count) =>
+              chargeChecks(watch, { count, month: new Date(now()).toISOString().slice(0, 7), areMade: true }),
           }),
           onAssignment: (assigned) => {
             owned = new Set(assigned);

@@ -25,9 +25,8 @@ type Dependencies = {
 export type PublishChanges = ReturnType<typeof makePublishChanges>;
 
 /**
- * The second half of a change; see README.md. The view has the member's new state and its event; here both go to their
- * topics, the state first, and then the view learns that they are there. Doing it twice sends the same bytes under the
- * same id.
+ * Steps 2 to 4 of a change (README.md): publishes the member's new state, then its event, and then marks the event as sent
+ * in the view. A repetition sends the same bytes under the same id.
  */
 export function makePublishChanges({ publish, results, members, watches, now }: Dependencies) {
   const publishEvent = async (

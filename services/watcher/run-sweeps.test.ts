@@ -19,7 +19,14 @@ function makeWorld(over: Partial<Sweep> = {}) {
       ...over,
     } as Sweep | undefined,
     asked: 0,
+    /** The block tag of each part that was asked. */
+    askedTags: [] as Watch['blockTag'][],
     announced: [] as (readonly { id: string }[])[],
+    steps: [] as string[],
+    /** Held revocations of `gold`. */
+    held: 0,
+    /** When revocations of `gold` were sent. */
+    sentAt: [] as number[],
     commands: [] as WatchCommand[],
   };
   const change = (by: (state: Sweep) => Partial<Sweep>) => {
@@ -32,6 +39,9 @@ function makeWorld(over: Partial<Sweep> = {}) {
       async *scan() {
         for (;;) yield [aMember()];
       },
+      figures: async () => ({ held: new Map([['gold', world.held]]) }),
+      countRevoked: async (_: string, __: string, ___: number, untilMs = Infinity) =>
+        world.sentAt.filter((atMs) => atMs <= untilMs).length,
     },
     sweeps: {
       running: async () => (world.state ? [UID] : []),
@@ -46,13 +56,20 @@ function makeWorld(over: Partial<Sweep> = {}) {
         world.state = undefined;
       },
     },
-    async askChecks({ beforePart }: AskedChecks) {
+    async askChecks({ beforePart, watch }: AskedChecks) {
       if (!(await beforePart?.('part'))) return false;
       world.asked += 1;
+      world.askedTags.push(watch.blockTag);
       return true;
     },
-    announceHeld: async (_: Watch, roles: readonly { id: string }[]) => void world.announced.push(roles),
-    publish: async (_: unknown, command: WatchCommand) => void world.commands.push(command),
+    async announceHeld(_: Watch, roles: readonly { id: string }[]) {
+      world.steps.push('announce');
+      world.announced.push(roles);
+    },
+    async publish(_: unknown, command: WatchCommand) {
+      world.steps.push(command.command);
+      world.commands.push(command);
+    },
     isOwned: (partition: number) => partition === 0 || partition === partitionOfWatch(UID),
     partsMax: 3,
     pace: () => new Promise((resolve) => setImmediate(resolve)),
@@ -76,12 +93,54 @@ test('a sweep with unanswered parts ends within 15 minutes, with the answers tha
   expect(world.commands[0]).toMatchObject({ sweep: BEGAN, holdRoles: [] });
 });
 
-test('a sweep that revokes a role from too many holds that role, before anything is settled', async () => {
+test('a sweep that revokes a role from too many holds that role, and announces it after the commands: a release follows them', async () => {
   const world = makeWorld({ toAsk: [], revocations: new Map([['gold', 3]]) });
   await world.runSweeps();
-  await waitUntil('the settlement', async () => world.commands.length > 0);
+  await waitUntil('the announcement', async () => world.announced.length > 0);
+  expect(world.steps).toEqual(['settle', 'settle', 'announce']);
   expect(world.announced).toEqual([[{ id: 'gold', holders: 10, revocations: 3 }]]);
   expect(world.commands[0]).toMatchObject({ holdRoles: ['gold'] });
+});
+
+const HELD = [{ id: 'gold', holders: 10, revocations: 3, heldAt: '2026-11-22T10:00:00.000Z' }];
+
+/** The roles that a sweep with two revocations of `gold` holds. */
+async function heldBySweep(over: Pick<ReturnType<typeof makeWorld>, 'held' | 'sentAt'>, watch: Watch) {
+  const world = Object.assign(makeWorld({ toAsk: [], revocations: new Map([['gold', 2]]) }), {
+    ...over,
+    watch,
+  });
+  await world.runSweeps();
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  return world.commands[0]?.command === 'settle' && world.commands[0].holdRoles;
+}
+
+test('while revocations of a role are held, those that a later sweep finds are held with them', async () => {
+  const watch = aWatch({ massRevocation: { share: 0.2, atLeast: 3 } });
+  expect(await heldBySweep({ held: 3, sentAt: [] }, { ...watch, held: HELD })).toEqual(['gold']);
+  expect(await heldBySweep({ held: 0, sentAt: [] }, { ...watch, held: HELD })).toEqual([]);
+  // The client has released them, and some are not sent yet.
+  expect(await heldBySweep({ held: 3, sentAt: [] }, watch)).toEqual([]);
+});
+
+test('the revocations of a sweep count together with those that were sent in the last hour', async () => {
+  const watch = aWatch({ massRevocation: { share: 0.25, atLeast: 3 } });
+  expect(await heldBySweep({ held: 0, sentAt: [] }, watch)).toEqual([]);
+  // 4 of 10 holders and the 2 that lost the role before the sweep.
+  expect(await heldBySweep({ held: 0, sentAt: [BEGAN - 2, BEGAN - 1] }, watch)).toEqual(['gold']);
+  // 3 of 11, and 3 of 10: the sweep began with 10 holders.
+  expect(
+    await heldBySweep(
+      { held: 0, sentAt: [BEGAN - 1] },
+      { ...watch, massRevocation: { share: 0.28, atLeast: 3 } },
+    ),
+  ).toEqual([]);
+  expect(
+    await heldBySweep(
+      { held: 0, sentAt: [BEGAN + 1] },
+      { ...watch, massRevocation: { share: 0.28, atLeast: 3 } },
+    ),
+  ).toEqual(['gold']);
 });
 
 test.each([
@@ -105,3 +164,18 @@ test.each([
     expect(world.commands).toEqual([]);
   },
 );
+
+test('a sweep whose watch gets another block tag requests no more checks under the old one', async () => {
+  const world = makeWorld();
+  await world.runSweeps();
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  world.watch = aWatch({ blockTag: 'finalized' });
+  if (world.state) world.state = { ...world.state, partCount: 0 };
+  await waitUntil('the parts under the new tag', async () => {
+    await world.runSweeps();
+    return world.asked === 6;
+  });
+  // The part that waits gives up.
+  world.state = undefined;
+  expect(world.askedTags).toEqual(['latest', 'latest', 'latest', 'finalized', 'finalized', 'finalized']);
+});

@@ -15,6 +15,7 @@ import type { Sweep, WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { type AskChecks, rulesNameOf } from './ask-checks.ts';
+import { countHeld } from './domain/count-held.ts';
 import { exceedsShare } from './domain/exceeds-share.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
@@ -25,15 +26,19 @@ const SETTLE_AGAIN_MS = 60_000;
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'scan'>;
+  readonly members: Pick<WatchMembers, 'scan' | 'figures' | 'countRevoked'>;
   readonly sweeps: WatchSweeps;
   readonly askChecks: AskChecks;
-  /** Tells the client which roles are held from now on. */
-  readonly announceHeld: (watch: Watch, roles: readonly Omit<HeldRole, 'heldAt'>[]) => Promise<void>;
+  /** Tells the client which roles are held from now on, unless it has released them since. */
+  readonly announceHeld: (
+    watch: Watch,
+    roles: readonly Omit<HeldRole, 'heldAt'>[],
+    sinceMs: number,
+  ) => Promise<void>;
   readonly publish: KafkaConnection['publish'];
   readonly isOwned: (partition: number) => boolean;
   readonly partsMax: number;
-  /** Resolves when it is time to see again whether fewer parts wait for their results. */
+  /** Waits before the number of parts without results is checked again. */
   readonly pace: () => Promise<unknown>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -47,14 +52,18 @@ export function makeRunSweeps(deps: Dependencies) {
   const settledAt = new Map<string, number>();
 
   const isTooLong = (sweep: number) => deps.now() - sweep > SWEEP_MS_MAX;
-  const isPaused = async (uid: string) => (await deps.watches.readByUid(uid))?.paused !== undefined;
+  /** Whether the watch was paused or got another block tag: its checks must not be requested as before. */
+  const isChanged = async (uid: string, { blockTag }: Watch): Promise<boolean> => {
+    const current = await deps.watches.readByUid(uid);
+    return current !== undefined && (current.paused !== undefined || current.blockTag !== blockTag);
+  };
 
   const ask = async (watch: Watch, ruleSet: RuleSet, { uid, sweep, cause }: Sweep, partition: number) => {
     const beforePart = async (requestId: string): Promise<boolean> => {
       for (;;) {
         const state = await deps.sweeps.read(uid);
-        if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep) || (await isPaused(uid)))
-          return false;
+        if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep)) return false;
+        if (await isChanged(uid, watch)) return false;
         if (state.partCount < deps.partsMax) break;
         await deps.pace();
       }
@@ -92,14 +101,34 @@ export function makeRunSweeps(deps: Dependencies) {
     }
   };
 
+  /** Roles to hold: their revocations, together with the held ones and those sent in the last hour, are too many. */
+  const excessiveRoles = async (
+    watch: Watch,
+    { uid, sweep, holders, revocations }: Sweep,
+  ): Promise<string[]> => {
+    const { held } = await deps.members.figures(uid);
+    const nowMs = deps.now();
+    const excessive: string[] = [];
+    for (const [id, found] of revocations) {
+      if (found === 0) continue;
+      const [sent, sentBefore] = await Promise.all([
+        deps.members.countRevoked(uid, id, nowMs),
+        deps.members.countRevoked(uid, id, nowMs, sweep),
+      ]);
+      const together = found + countHeld(watch, held, id) + sent;
+      // Members that lost the role before the sweep are not among its holders.
+      if (exceedsShare(watch.massRevocation, together, (holders.get(id) ?? 0) + sentBefore))
+        excessive.push(id);
+    }
+    return excessive;
+  };
+
   const conclude = async (watch: Watch, state: Sweep): Promise<void> => {
     const { uid, sweep, cause, holders, revocations } = state;
     const isOver = state.toAsk.length + state.partCount === 0 || isTooLong(sweep);
     if (state.hold === undefined && !isOver) return;
-    const excessive = [...revocations]
-      .filter(([id, count]) => exceedsShare(watch.massRevocation, count, holders.get(id) ?? 0))
-      .map(([id]) => id);
-    const holdRoles = await deps.sweeps.decide(uid, sweep, excessive);
+    const decided = state.hold ?? (await excessiveRoles(watch, state));
+    const holdRoles = await deps.sweeps.decide(uid, sweep, decided);
     if (holdRoles === undefined) return;
     if (state.hold !== undefined && state.toSettle.length === 0) {
       settledAt.delete(uid);
@@ -112,10 +141,8 @@ export function makeRunSweeps(deps: Dependencies) {
       holders: holders.get(id) ?? 0,
       revocations: revocations.get(id) ?? 0,
     }));
-    await deps.announceHeld(watch, held);
     const at = new Date(deps.now()).toISOString();
     const { toSettle = [] } = (await deps.sweeps.read(uid)) ?? {};
-    if (toSettle.length === 0) return;
     await Promise.all(
       toSettle.map((partition) => {
         const command: WatchCommand = {
@@ -132,9 +159,11 @@ export function makeRunSweeps(deps: Dependencies) {
       }),
     );
     settledAt.set(uid, deps.now());
+    // After the commands, so that a release follows them in every partition. `tendHeld` repeats a lost announcement.
+    await deps.announceHeld(watch, held, sweep);
   };
 
-  const carryOn = async (uid: string): Promise<void> => {
+  const continueSweep = async (uid: string): Promise<void> => {
     const state = await deps.sweeps.read(uid);
     const watch = await deps.watches.readByUid(uid);
     const isMine = deps.isOwned(partitionOfWatch(uid));
@@ -147,8 +176,9 @@ export function makeRunSweeps(deps: Dependencies) {
       const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
       if (ruleSet) await askAll(watch, ruleSet, state);
     }
-    const asked = await deps.sweeps.read(uid);
-    if (isMine && asked) await conclude(watch, asked);
+    // The requests may have taken minutes: a release meanwhile counts.
+    const [asked, current] = await Promise.all([deps.sweeps.read(uid), deps.watches.readByUid(uid)]);
+    if (isMine && asked && current && !current.paused) await conclude(current, asked);
   };
 
   const busy = new Set<string>();
@@ -156,7 +186,7 @@ export function makeRunSweeps(deps: Dependencies) {
     for (const uid of await deps.sweeps.running()) {
       if (busy.has(uid)) continue;
       busy.add(uid);
-      void carryOn(uid)
+      void continueSweep(uid)
         .catch((error: unknown) => deps.log.warn({ error: describeError(error) }, 'sweep not continued'))
         .finally(() => busy.delete(uid));
     }

@@ -1,4 +1,4 @@
-import { type Watch, watchKey, watchUid } from '#shared/contracts/watch.ts';
+import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watch.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aWatch } from '../../test/support/a-watch.ts';
 import { makeTendWatches } from './tend-watches.ts';
@@ -7,7 +7,7 @@ const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 
 function makeWorld(
   watches: readonly Watch[],
-  over: { deletedApp?: string; failing?: string; members?: number } = {},
+  over: { deletedApp?: string; failing?: string; members?: number; held?: number } = {},
 ) {
   const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
   const world = {
@@ -15,8 +15,9 @@ function makeWorld(
     begun: [] as { uid: string; cause: string }[],
     removed: [] as string[],
     due: [] as [string, number][],
-    putOff: [] as [string, number][],
+    postpone: [] as [string, number][],
     allDue: [] as string[],
+    events: [] as unknown[],
   };
   const tending = makeTendWatches({
     watches: {
@@ -24,7 +25,7 @@ function makeWorld(
       claimDue: async () => [...documents.values()],
       setAllDue: async (_: number, __: number, which: string) => void world.allDue.push(which),
       setDue: async (uid: string, atMs: number) => void world.due.push([uid, atMs]),
-      putOff: async (uid: string, atMs: number) => void world.putOff.push([uid, atMs]),
+      postpone: async (uid: string, atMs: number) => void world.postpone.push([uid, atMs]),
     },
     ruleSets: {
       async read(_: string, id: string) {
@@ -34,7 +35,11 @@ function makeWorld(
     },
     clientApps: { read: async (id: string) => (id === over.deletedApp ? undefined : { clientId: id }) },
     members: {
-      figures: async () => ({ members: over.members ?? 1, holders: new Map(), held: new Map() }),
+      figures: async () => ({
+        members: over.members ?? 1,
+        holders: new Map([['gold', 10]]),
+        held: new Map(over.held ? [['gold', over.held]] : []),
+      }),
       forget: async () => undefined,
     },
     sweeps: {
@@ -51,7 +56,7 @@ function makeWorld(
       if (document) documents.set(key, document);
       return { changed: document !== undefined, document };
     },
-    publishEvent: async () => undefined,
+    publishEvent: async (_: Watch, { json }: WatchEvent) => void world.events.push(JSON.parse(json)),
     metrics: { setWatches: () => undefined, setOverdue: () => undefined },
     log: { warn: () => undefined },
     isOwned: () => true,
@@ -82,6 +87,29 @@ test('a paused watch is not swept, whatever its rule set', async () => {
   const world = makeWorld([of('w', { sweptRules: 'old@1', paused })]);
   await world.tendWatches();
   expect(world.begun).toEqual([]);
+});
+
+const roles = [{ id: 'gold', holders: 10, revocations: 3 }];
+
+test('held revocations of a sweep are announced once, by its end or, after a crash there, in a later round', async () => {
+  const world = makeWorld([of('w')], { held: 3 });
+  await world.announceHeld(of('w'), roles, NOW);
+  await world.tendWatches();
+  const crashed = makeWorld([of('w')], { held: 3 });
+  await crashed.tendWatches();
+  await crashed.tendWatches();
+  for (const { events, documents } of [world, crashed]) {
+    expect(events).toEqual([{ type: 'watch.held', watchId: 'w', roles }]);
+    expect(documents.get(watchKey(of('w')))?.held).toMatchObject(roles);
+  }
+});
+
+test('held revocations are not announced after a release that has sent them', async () => {
+  const world = makeWorld([of('w', { releasedAt: new Date(NOW).toISOString() })]);
+  await world.announceHeld(of('w'), roles, NOW - 1);
+  expect(world.events).toEqual([]);
+  await world.announceHeld(of('w'), roles, NOW + 1);
+  expect(world.events).toHaveLength(1);
 });
 
 test('the watches of a deleted app end, and their members are removed', async () => {
@@ -115,13 +143,13 @@ test('a deleted watch without members is processed again at doubling intervals',
   const deleted = [of('just', { deletedAt: secondsAgo(1) }), of('long', { deletedAt: secondsAgo(600) })];
   const ended = makeWorld(deleted, { members: 0 });
   await ended.tendWatches();
-  expect(ended.putOff).toEqual([
+  expect(ended.postpone).toEqual([
     [watchUid(of('just')), NOW + 30_000],
     [watchUid(of('long')), NOW + 600_000],
   ]);
   const ending = makeWorld(deleted);
   await ending.tendWatches();
-  expect([ending.putOff, ending.due.length]).toEqual([[], 2]);
+  expect([ending.postpone, ending.due.length]).toEqual([[], 2]);
 });
 
 test('the members of both are removed where a watch was deleted, made again and deleted', async () => {
@@ -132,16 +160,16 @@ test('the members of both are removed where a watch was deleted, made again and 
   const ending = makeWorld([twice]);
   await ending.tendWatches();
   expect(ending.removed).toEqual([watchUid({ ...twice, createdAt: '2026-11-21T10:00:00.000Z' })]);
-  expect(ending.putOff).toEqual([]);
+  expect(ending.postpone).toEqual([]);
   const ended = makeWorld([twice], { members: 0 });
   await ended.tendWatches();
   expect(ended.documents.get(watchKey(twice))?.formerCreatedAt).toBeUndefined();
-  expect(ended.putOff).toHaveLength(1);
+  expect(ended.postpone).toHaveLength(1);
 });
 
 test('a recreated watch is processed as any other, though its predecessor has ended', async () => {
   const world = makeWorld([of('w', { formerCreatedAt: '2026-11-21T10:00:00.000Z' })], { members: 0 });
   await world.tendWatches();
   expect(world.documents.get(watchKey(of('w')))?.formerCreatedAt).toBeUndefined();
-  expect(world.putOff).toEqual([]);
+  expect(world.postpone).toEqual([]);
 });

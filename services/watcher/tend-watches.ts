@@ -87,9 +87,16 @@ export function makeTendWatches(deps: Dependencies) {
     await change(watch, ({ event, ...rest }) => (event?.id === id ? rest : undefined));
   };
 
-  /** Tells the client of roles that were not held before: the document first, with the bytes, then the event. */
-  const announceHeld = async (watch: Watch, roles: readonly Held[]): Promise<void> => {
+  const isReleasedSince = ({ releasedAt }: Watch, sinceMs: number): boolean =>
+    releasedAt !== undefined && Date.parse(releasedAt) > sinceMs;
+
+  /**
+   * Tells the client of roles that were not held before: the document first, with the bytes, then the event. After a release
+   * since `sinceMs` they may be held no more.
+   */
+  const announceHeld = async (watch: Watch, roles: readonly Held[], sinceMs: number): Promise<void> => {
     const written = await change(watch, (current) => {
+      if (isReleasedSince(current, sinceMs)) return undefined;
       const news = roles.filter(({ id }) => !current.held.some((held) => held.id === id));
       if (news.length === 0 || current.event !== undefined) return undefined;
       const heldAt = new Date(deps.now()).toISOString();
@@ -104,11 +111,10 @@ export function makeTendWatches(deps: Dependencies) {
 
   /** Updates the held roles of the document from the members. */
   const tendHeld = async (watch: Watch, { held, holders }: WatchFigures): Promise<void> => {
-    const isReleasing =
-      watch.releasedAt !== undefined && deps.now() - Date.parse(watch.releasedAt) < RELEASE_MS;
-    if (isReleasing || (await deps.sweeps.read(watchUid(watch)))) return;
+    const sinceMs = deps.now() - RELEASE_MS;
+    if (isReleasedSince(watch, sinceMs) || (await deps.sweeps.read(watchUid(watch)))) return;
     const roles = [...held].map(([id, revocations]) => ({ id, revocations, holders: holders.get(id) ?? 0 }));
-    await announceHeld(watch, roles);
+    await announceHeld(watch, roles, sinceMs);
     if (watch.held.some(({ id }) => !held.has(id)))
       await change(watch, (current) => ({ ...current, held: current.held.filter(({ id }) => held.has(id)) }));
   };
@@ -185,15 +191,15 @@ export function makeTendWatches(deps: Dependencies) {
     return true;
   };
 
-  /** Nothing where the watch is gone. */
+  /** Returns undefined if the watch was deleted. */
   const tend = async (watch: Watch): Promise<Tended | undefined> => {
     if (watch.deletedAt !== undefined || (await endWithApp(watch))) {
       const isEnded = (await endFormer(watch)) && (await end(watch));
-      // A request that was under way may add members yet. A client can leave many thousand watches behind: waits double.
+      // A request in progress may still add members. The waits double, because a client can delete thousands of watches.
       if (isEnded && watch.deletedAt !== undefined) {
         const nowMs = deps.now();
         const ageMs = nowMs - Date.parse(watch.deletedAt);
-        await deps.watches.putOff(watchUid(watch), nowMs + Math.max(TEND_AGAIN_MS, ageMs));
+        await deps.watches.postpone(watchUid(watch), nowMs + Math.max(TEND_AGAIN_MS, ageMs));
       }
       return undefined;
     }
@@ -225,7 +231,7 @@ export function makeTendWatches(deps: Dependencies) {
         if (tended) own.tended.set(watchKey(watch), tended);
         else own.tended.delete(watchKey(watch));
       } catch (error) {
-        // The other watches are tended all the same.
+        // A failure does not affect the other watches.
         deps.log.warn({ watch: watchUid(watch), error: describeError(error) }, 'watch not processed');
         await deps.watches.setDue(watchUid(watch), nowMs + TEND_SOON_MS);
       }
@@ -239,7 +245,7 @@ export function makeTendWatches(deps: Dependencies) {
           ? undefined
           : { ...current, paused: { reason, at: new Date(deps.now()).toISOString() } },
       )),
-    /** Has the next round see to every watch: changes may have been missed. */
+    /** Makes the next round process every watch, because changes may have been missed. */
     tendAll(): void {
       areAllDue = true;
     },

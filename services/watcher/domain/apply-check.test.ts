@@ -126,6 +126,26 @@ test('a late answer of a dropped fork with a higher block overwrites nothing, an
   expect(again.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
 });
 
+test('the first check under another block tag counts although its block is lower, and late answers of the old tag do not', () => {
+  const latest = later(aMember(), aRead(105, 20, true));
+  const safe = { rules: 'set@1 safe' };
+  const first = applyCheck(latest, aRead(95, 30, false, safe));
+  expect(first.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
+  expect(first.member.blockNumbers).toEqual({ '1': 95 });
+  const ofOldTag = aRead(106, 35, true, { askedAt: at(25) });
+  const lower = aRead(94, 36, true, safe);
+  for (const late of [ofOldTag, lower])
+    expect(applyCheck(first.member, late)).toEqual({ member: first.member, revoked: [] });
+});
+
+test('a chain that the first check under another block tag could not read is read at a lower block later', () => {
+  const latest = later(aMember(), aRead(105, 20, true));
+  const safe = { rules: 'set@1 safe' };
+  const unread = later(latest, aRead(0, 30, undefined, { ...safe, blockNumbers: {}, headTimes: {} }));
+  expect(unread.blockNumbers).toEqual({});
+  expect(applyCheck(unread, aRead(95, 40, false, safe)).event).toBeDefined();
+});
+
 test('a late answer with a higher block and no news makes no member due again', () => {
   const newer = later(aMember(), aRead(103, 20, true));
   expect(applyCheck(newer, aRead(105, 10, true))).toEqual({ member: newer, revoked: [] });

@@ -1,5 +1,6 @@
 import type { RuleFault } from '#shared/contracts/result.ts';
 import type { CheckCause, EventCause, MemberRole, WatchMember } from '#shared/contracts/watch.ts';
+import { blockTagOf } from './checked-rules.ts';
 
 /** The findings of one check about a member. */
 export type MemberCheck = {
@@ -15,7 +16,7 @@ export type MemberCheck = {
   readonly evaluatedAt: string;
   /** When the check was requested, Redis's clock. */
   readonly askedAt: string;
-  /** The rule set and its version, such as `vip@3`. */
+  /** The rule set with its version, and the block tag; see `checkedRules`. */
   readonly rules: string;
   /** A revocation that is found waits for the end of this sweep. */
   readonly sweep?: number | undefined;
@@ -70,6 +71,8 @@ export type Applied = {
  * | --- | --- | --- |
  * | lower | stale | stale, unless a reorg dropped the blocks in between |
  * | the same or higher | contradicted | current |
+ *
+ * The first check under another block tag may read a lower block, as after a reorg.
  */
 function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' | 'contradicted' {
   if (check.askedAt < member.walletsAt) return 'stale';
@@ -80,12 +83,17 @@ function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' 
   for (const [chainId, number] of Object.entries(check.blockNumbers)) {
     const known = member.blockNumbers[chainId] ?? 0;
     const isEarlier = headTimeOf(check, chainId) < (member.headTimes?.[chainId] ?? 0);
-    const dropped = isEarlier ? Infinity : (check.reorgFrom?.[chainId] ?? Infinity);
+    const replaced = hasNewTag(member, check) ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
+    const dropped = isEarlier ? Infinity : replaced;
     if (number < Math.min(known, dropped)) return 'stale';
     isContradicted ||= isEarlier;
   }
   return isContradicted ? 'contradicted' : 'current';
 }
+
+/** Whether the member was last checked under another block tag. */
+const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =>
+  rules !== undefined && blockTagOf(rules.name) !== blockTagOf(check.rules);
 
 const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
   headTimes?.[chainId] ?? Date.parse(evaluatedAt);
@@ -128,6 +136,8 @@ export function applyCheck(
   }
   const known = isRead(member) ? member : withoutUnread(member);
   const awaitedBlocks = awaitedBlocksOf(member, check);
+  // A chain that could not be read under a new tag has no block under it yet.
+  const { blockNumbers, headTimes } = hasNewTag(member, check) ? { blockNumbers: {}, headTimes: {} } : member;
   const unreadSince = unreadSinceOf(member, check, awaitedBlocks !== undefined);
   const checked: WatchMember = {
     ...known,
@@ -135,8 +145,8 @@ export function applyCheck(
     checkedAt: check.evaluatedAt,
     ...(unreadSince === undefined ? {} : { unreadSince }),
     ...(awaitedBlocks === undefined ? {} : { awaitedBlocks }),
-    blockNumbers: { ...member.blockNumbers, ...check.blockNumbers },
-    headTimes: { ...member.headTimes, ...(check.headTimes ?? headTimesOf(check)) },
+    blockNumbers: { ...blockNumbers, ...check.blockNumbers },
+    headTimes: { ...headTimes, ...(check.headTimes ?? headTimesOf(check)) },
     errors: [...check.errors],
     rules: member.rules?.name === check.rules ? member.rules : { name: check.rules, askedAt: check.askedAt },
     ...(check.reorgFrom === undefined ? {} : { reorgedAt: check.evaluatedAt }),

@@ -1,6 +1,9 @@
 import type { Watch } from '#shared/contracts/watch.ts';
 
-/** Whether a role's revocations are held: they are more than the share of its holders, and at least `atLeast`. */
+/**
+ * Whether a role's revocations are held: they are more than the share of its holders, and at least `atLeast`. The script of
+ * `mayRevoke` has the same bound.
+ */
 export const exceedsShare = (
   { share, atLeast }: Watch['massRevocation'],
   revocations: number,
