@@ -43,7 +43,7 @@ export function makeAccountHandlers(
 
   return {
     async signUp({ body: { email, password }, address }) {
-      const draws = [{ budget: signUps, whose: address }];
+      const draws = [{ budget: signUps, owner: address }];
       await throttle.take(draws);
       const passwordHash = await passwords.hash(password, address).catch(async (error) => {
         await throttle.refund(draws);
@@ -57,8 +57,8 @@ export function makeAccountHandlers(
     },
     async signIn({ body: { email, password, code }, address, browser, token, setSessionToken }) {
       const tries = [
-        { budget: TRIES_OF_ONE, whose: `${address} ${email.toLowerCase()}` },
-        { budget: TRIES_OF_ADDRESS, whose: address },
+        { budget: TRIES_OF_ONE, owner: `${address} ${email.toLowerCase()}` },
+        { budget: TRIES_OF_ADDRESS, owner: address },
       ];
       const known = await prove(await accounts.findByEmail(email), password, address, tries);
       const account = await twoFactor.prove(known, code);
@@ -82,7 +82,7 @@ export function makeAccountHandlers(
       return undefined;
     },
     async resetPassword({ body: { token, password }, address }) {
-      const tries = [{ budget: TRIES_OF_ADDRESS, whose: address }];
+      const tries = [{ budget: TRIES_OF_ADDRESS, owner: address }];
       await throttle.take(tries);
       const account = await resetLinks.find(token);
       if (!account)
@@ -92,7 +92,7 @@ export function makeAccountHandlers(
         );
       // The attempt was right; from here on only the work counts.
       await throttle.refund(tries);
-      const work = [{ budget: WORK_OF_ADDRESS, whose: address }];
+      const work = [{ budget: WORK_OF_ADDRESS, owner: address }];
       await throttle.take(work);
       const passwordHash = await passwords.hash(password, address).catch(async (error) => {
         await throttle.refund(work);

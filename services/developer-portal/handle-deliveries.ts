@@ -92,7 +92,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async resendFailed(call) {
       const { clientId } = await ownApp(call);
-      await throttle.take([{ budget: BULK_RESENDS, whose: clientId }]);
+      await throttle.take([{ budget: BULK_RESENDS, owner: clientId }]);
       const { since } = call.body;
       const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
         at: nowIso(),
@@ -111,7 +111,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         requestOf('sendTestEvent', call, [clientId]),
         () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
         async ({ requestId, at }) => {
-          await throttle.take([{ budget: TEST_EVENTS, whose: clientId }], requestId);
+          await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
           const event = testEvent({ requestId, clientId, callbackUrl: judged.href }, at);
           const { resultJson, retainUntil } = event;
           // Stored like a result, so that it can be resent like any other delivery.

@@ -34,8 +34,8 @@ export function makeForgottenPasswordHandlers({
       if (!mail)
         throw new ServiceError('conflict', 'this portal sends no e-mail; ask an operator for a link');
       await throttle.take([
-        { budget: LINKS_OF_ONE, whose: email.toLowerCase() },
-        { budget: LINKS_OF_ADDRESS, whose: address },
+        { budget: LINKS_OF_ONE, owner: email.toLowerCase() },
+        { budget: LINKS_OF_ADDRESS, owner: address },
       ]);
       // The account is looked up after the answer, so that neither answer nor duration shows whether it exists.
       mail.mailer.send(address, async () => {

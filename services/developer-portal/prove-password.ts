@@ -48,8 +48,8 @@ export type ProvePassword = {
 export function makeProvePassword({ passwords, throttle }: Dependencies): ProvePassword {
   const prove: ProvePassword['prove'] = async (account, password, address, tries) => {
     // Charged for an unknown account too, so that the duration does not show whether the account exists.
-    const workOfAccount = [{ budget: WORK_OF_ACCOUNT, whose: account?.accountId ?? `nobody ${address}` }];
-    const draws = [...tries, { budget: WORK_OF_ADDRESS, whose: address }, ...workOfAccount];
+    const workOfAccount = [{ budget: WORK_OF_ACCOUNT, owner: account?.accountId ?? `nobody ${address}` }];
+    const draws = [...tries, { budget: WORK_OF_ADDRESS, owner: address }, ...workOfAccount];
     await throttle.take(draws);
     const isRight = await passwords.verify(password, account?.passwordHash, address).catch(async (error) => {
       // The password was not checked, so the attempt does not count.
@@ -64,6 +64,6 @@ export function makeProvePassword({ passwords, throttle }: Dependencies): ProveP
   return {
     prove,
     proveSelf: (account, password, address) =>
-      prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, whose: account.accountId }]),
+      prove(account, password, address, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]),
   };
 }

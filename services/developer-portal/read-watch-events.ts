@@ -9,7 +9,7 @@ import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 
-/** Ids that are read at a time. Of those of other webhooks nothing else is read. */
+/** Delivery ids read at a time. For other webhooks only the id is read. */
 const IDS_CHUNK = 500;
 /** Bodies that are read at a time; a body has up to 20 KB. */
 const BODIES_CHUNK = 100;

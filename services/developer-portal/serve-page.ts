@@ -19,8 +19,7 @@ const VENDOR_FILES = {
 const ASSET_CACHE = 'public, no-cache';
 
 /**
- * Serves the page: its files and those of its packages under `/assets`, and its one document wherever a person may have
- * got to within it.
+ * Serves the page: its files and those of its packages under `/assets`, and its HTML document at every path of the page.
  */
 export function servePage(app: Express): void {
   const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;

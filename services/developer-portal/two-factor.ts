@@ -84,7 +84,7 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
   const useStep = makeScript<number>(redis, 'useTwoFactorStep', USE_STEP);
 
   const withinTries = async <T>({ accountId }: Account, check: () => Promise<T | undefined>): Promise<T> => {
-    const tries = [TRIES, TRIES_OF_DAY].map((budget) => ({ budget, whose: accountId }));
+    const tries = [TRIES, TRIES_OF_DAY].map((budget) => ({ budget, owner: accountId }));
     await throttle.take(tries);
     const found = await check().catch(async (error) => {
       // The code was not checked, so the attempt does not count.

@@ -35,7 +35,7 @@ export function writeDraws(
   const kind = operation.method === 'delete' || operation.endsSomething ? 'removals' : 'writes';
   const { perMinute, perDay } = WRITE_LIMITS[tier];
   return [
-    { budget: { name: `${kind}-minute`, countMax: perMinute, windowMs: MINUTE_MS }, whose: accountId },
-    { budget: { name: `${kind}-day`, countMax: perDay, windowMs: DAY_MS }, whose: accountId },
+    { budget: { name: `${kind}-minute`, countMax: perMinute, windowMs: MINUTE_MS }, owner: accountId },
+    { budget: { name: `${kind}-day`, countMax: perDay, windowMs: DAY_MS }, owner: accountId },
   ];
 }

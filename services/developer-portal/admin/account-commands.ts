@@ -60,8 +60,8 @@ export async function makeResetLink(system: OpenSystem, email: string, { vouch }
 }
 
 /** Turns the second factor of an account off, for a user who lost it and all recovery codes; sessions end. */
-export async function resetTwoFactor(system: OpenSystem, email: string) {
-  const account = await requireAccount(system, email);
+export async function resetTwoFactor(system: OpenSystem, email: string, { vouch }: Vouch) {
+  const account = await requireVerifiedAccount(system, email, { vouch });
   await system.twoFactor.disable(ACTOR, account, 'two-factor-reset');
   return { accountId: account.accountId, email, twoFactor: false };
 }

@@ -226,7 +226,8 @@ function addAccounts(program: Command, run: Run): void {
   account
     .command('reset-two-factor <email>')
     .description('turn the second factor of an account off and end its sessions; the password stays')
-    .action((email) => run((opened) => accounts.resetTwoFactor(opened, email)));
+    .addOption(vouchOption())
+    .action((email, options) => run((opened) => accounts.resetTwoFactor(opened, email, options)));
   account
     .command('delete <email>')
     .description('delete an account and its client apps')

@@ -4,7 +4,7 @@ import type { DeadLetter } from '#shared/kafka/dead-letters.ts';
 import { listDeadLetters, redriveDeadLetter, settleDeadLetter } from '#shared/kafka/dead-letters.ts';
 import { readLag } from '#shared/kafka/lag.ts';
 import { applyTopics } from '#shared/kafka/topics-admin.ts';
-import { waitUntilWhole } from '#shared/views/keep-views.ts';
+import { waitUntilComplete } from '#shared/views/keep-views.ts';
 import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { readEndpointStates } from './endpoint-states.ts';
 import type { LocalSystem } from './local-system.ts';
@@ -26,7 +26,7 @@ export const rebuildStore: Command<[], unknown> = async (system) => {
   await system.views.invalidate();
   const counts = await rebuildViews({ ...system, now: system.clock.now });
   if (counts) return { rebuilt: counts };
-  await waitUntilWhole(system.views);
+  await waitUntilComplete(system.views);
   return { rebuilt: 'by another process' };
 };
 

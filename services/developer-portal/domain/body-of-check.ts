@@ -2,9 +2,9 @@ import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import type { Consistency } from '#shared/contracts/rule.ts';
 
 /**
- * The body of a check as a client would send it again: the wallets, rules and options of the accepted request. Members
- * that have their default are left out, and so are `name` and `description`, which do not travel. The rules of a rule set
- * stand there as they were then: the set may have changed since.
+ * The body to send a check again: the wallets, rules and options of the accepted request. Members with their default are
+ * left out, and so are `name` and `description`, which messages do not contain. The rules of a rule set are those of the
+ * version at acceptance.
  *
  * @example
  * bodyOfCheck(message); // { account: '0x…', explain: true, rules: [ … ] }

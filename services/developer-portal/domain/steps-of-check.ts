@@ -12,7 +12,7 @@ type CheckStep = {
 };
 
 /**
- * How far a check was when. A step that was not reached, or of which the time is not known, is left out.
+ * The steps that a check has reached, with their times. A step without a known time is left out.
  *
  * @example
  * stepsOfCheck({ ...check, waitedMs: 2, durationMs: 12, storedMs: 14 }, undefined);

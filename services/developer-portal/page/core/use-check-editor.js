@@ -9,7 +9,7 @@ const SAVE_AFTER_MS = 400;
 
 const textOf = (check) => JSON.stringify(check, null, 2);
 
-/** `form` is that of the last JSON which the form could show; `isShown` tells whether it is that of the present one. */
+/** `form` shows the last JSON that it can represent; `isShown` tells whether that is the current JSON. */
 const ofText = (text, last) => {
   const parsed = parseJson(text);
   const form = parsed.fault ? undefined : readCheck(parsed.value);

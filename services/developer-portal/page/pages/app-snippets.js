@@ -44,7 +44,7 @@ export function Snippets() {
         are in the <a href="/docs">API documentation</a>.</p><//>
     ${
       chosen === 'node' &&
-      html`<${Card} title="Ask, with the client library">
+      html`<${Card} title="Check with the client library">
       <p class="prose">It retries without making a second check, gates routes (<code>requireRole</code>) and verifies
         webhooks and proofs.</p>
       <${Snippet} file="check.mjs" note="npm install @rolecall/client" language=${name} />

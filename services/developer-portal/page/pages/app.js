@@ -50,7 +50,7 @@ const mayIn =
     operations?.includes(operation) ?? true;
 const isShown = ([, , , , needed], may) => needed === undefined || may(needed);
 
-/** One client app: its head, its menu, and the page of it that is looked at. */
+/** One client app: its head, its menu and the selected page. */
 export function App({ id, section = '', item }) {
   const base = `/apps/${encodeURIComponent(id)}`;
   const resource = useResource(`/api${base}`);
@@ -73,7 +73,7 @@ export function App({ id, section = '', item }) {
       html`<p class="notice bad">An operator has suspended this app: its checks are answered with 403. Please write to
         the operator of this service.</p>`
     }
-    ${app.role === 'viewer' && html`<p class="notice">You are a viewer of this app: you see everything, and change nothing.</p>`}
+    ${app.role === 'viewer' && html`<p class="notice">You are a viewer of this app: you can see everything, but change nothing.</p>`}
     <div class="app-body">
       <${Menu} label=${`Pages of ${app.name}`} base=${base} section=${section}
         entries=${SECTIONS.filter((one) => isShown(one, may))} />

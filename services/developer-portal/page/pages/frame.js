@@ -27,7 +27,7 @@ export function Frame({ path, children }) {
   </div>`;
 }
 
-/** A list whose entries were called: the first ticked. */
+/** The logo: a list whose first entry is ticked. */
 export const Mark = () => html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
   <rect width="24" height="24" rx="6.5" />
   <path d="M5.8 8.6l1.7 1.7 3-3.3M13.2 8.7h5M6 15.5h3.6M13.2 15.5h5" />

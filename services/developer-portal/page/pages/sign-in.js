@@ -55,7 +55,7 @@ export function SignIn({ isNew, account, onSignedIn }) {
       <//>
       ${!isNew && !needsCode && html`<p class="other"><a href=${withReturn('/forgotten-password', wanted)}>Forgotten your password?</a></p>`}
       <p class="other">${words.other} <a href=${words.to}>${words.go}</a></p>
-      <p class="other">Building on it? <a href="/docs">Read the API</a>, or take its <a href="/openapi.json">OpenAPI document</a>.</p>
+      <p class="other">Developer? Read the <a href="/docs">API documentation</a> or download the <a href="/openapi.json">OpenAPI document</a>.</p>
     </main>
     <aside aria-label="What Rolecall does">
       <h2>Given a wallet and a list of token rules, which roles does it have?</h2>

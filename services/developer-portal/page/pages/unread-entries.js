@@ -4,7 +4,7 @@ import { useResource } from '../core/use-resource.js';
 import { Badge, Card, Loaded } from '../parts/states.js';
 import { toast } from '../parts/toasts.js';
 
-/** The members of a batch of whom something could not be read, and why. */
+/** The entries of a batch with rules that could not be read, and the reasons. */
 export function UnreadEntries({ path }) {
   const first = useResource(`${path}/unread`);
   const [more, setMore] = useState(undefined);

@@ -45,7 +45,7 @@ const VIEWS = {
     series: [
       ['completed', 'Completed', '--chart-good'],
       ['failed', 'Failed', '--chart-bad'],
-      ['refused', 'Refused (429)', '--chart-warn'],
+      ['refused', 'Refused by a limit', '--chart-warn'],
     ],
   },
   latency: {
