@@ -11,7 +11,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const integer = ({ min, max, ...rest }: { min: number; max: number; default: number }) =>
   integerWithin({ min, max }).default(rest.default);
 
-const integerWithin = ({ min, max }: { min: number; max: number }) =>
+/** A whole number with its bounds and without a default. */
+export const integerWithin = ({ min, max }: { min: number; max: number }) =>
   z
     .string()
     .regex(/^-?[0-9]{1,15}$/, 'not a whole number')

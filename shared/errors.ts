@@ -3,6 +3,9 @@
  *
  * `retriable` says that the same work may succeed later without a change of it, so a consumer holds its
  * offset and a gateway answers 503. Everything else would fail again: a consumer dead-letters it.
+ *
+ * Clients see the messages of `overloaded`, `limit-reached`, `version-conflict`, `rule-set-unknown`, `rule-set-in-use` and
+ * `watch-not-found`.
  */
 const ERRORS = {
   /** Surely not written: the message never left this process. */
@@ -11,7 +14,6 @@ const ERRORS = {
   'publish-unknown': { retriable: true },
   'store-unavailable': { retriable: true },
   'view-rebuilding': { retriable: true },
-  /** Its message is told to clients. */
   overloaded: { retriable: true },
   'message-unreadable': { retriable: false },
   'message-too-large': { retriable: false },

@@ -30,8 +30,8 @@ export class FairShares {
 
   /** Whether the owner may take `count`, one after the other: before the last it holds fewer than are free. */
   hasRoom(owner: string, count = 1): boolean {
-    const others = count - 1;
-    return this.heldBy(owner) + others < this.#countMax - this.#count - others;
+    const earlier = count - 1;
+    return this.heldBy(owner) + earlier < this.#countMax - this.#count - earlier;
   }
 
   /** Takes slots; false, and none of them, if there is no room. */

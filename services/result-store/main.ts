@@ -54,7 +54,7 @@ await runService(
 
     const rebuild = { ...opened, kafka, now: clock.now, log: context.log };
     const keeper = scope.use(await startKeepingViews(rebuild, context.stopping));
-    context.readiness.add('views', () => keeper.areWhole() || 'the views are being rebuilt');
+    context.readiness.add('views', () => keeper.areComplete() || 'the views are being rebuilt');
     watchClock(context.metrics, clock);
     metrics.watchViews(keeper);
     metrics.watchBatches(() => batches.countUnfinished(clock.now()));

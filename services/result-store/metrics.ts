@@ -74,13 +74,13 @@ export function makeMetrics(registry: Registry) {
       countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]) => usageTotals.inc({ outcome }),
       noteComplete: (atMs: number) => usageComplete.set(atMs / 1000),
     },
-    watchViews(views: Pick<ViewKeeper, 'areWhole'>): void {
+    watchViews(views: Pick<ViewKeeper, 'areComplete'>): void {
       new Gauge({
         name: 'rolecall_views_whole',
         help: '1 while the Redis views are whole, 0 while they are rebuilt.',
         registers,
         collect() {
-          this.set(views.areWhole() ? 1 : 0);
+          this.set(views.areComplete() ? 1 : 0);
         },
       });
     },

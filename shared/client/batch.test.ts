@@ -9,8 +9,10 @@ let answers: Answers;
 afterEach(() => answers?.[Symbol.asyncDispose]());
 async function start(...steps: readonly Step[]): Promise<Rolecall> {
   answers = await startAnswers(...steps);
-  return new Rolecall({ baseUrl: answers.url, apiKey: 'rck_live_secret' });
+  return client();
 }
+const client = (timeoutMs = 30_000) =>
+  new Rolecall({ baseUrl: answers.url, apiKey: 'rck_live_secret', timeoutMs });
 const lines = (...indexes: readonly number[]): Step => ({
   do: 'answer',
   status: 200,
@@ -61,6 +63,25 @@ test('a batch is sent once as NDJSON, and its lines come in order while parts fi
       (path) => `/access-control/check-roles/batch/${id}${path}`,
     ),
   );
+});
+
+test.each([
+  ["the client's", 5_000, {}],
+  ["the batch's", 30_000, { timeoutMs: 5_000 }],
+])('a Retry-After of a batch beyond %s time limit is not waited for', async (_, timeoutMs, options) => {
+  await start({ do: 'problem', status: 503, code: 'overloaded', headers: { 'retry-after': '20' } });
+  await expect(
+    collect(client(timeoutMs).batch({ entries: ENTRIES, rules: RULES }, options)),
+  ).rejects.toMatchObject({ code: 'overloaded', retryAfterMs: 20_000 });
+  expect(answers.requests).toHaveLength(1);
+});
+
+test('the waits between attempts to start a batch have the time limit together', async () => {
+  await start({ do: 'problem', status: 503, code: 'overloaded', headers: { 'retry-after': '1' } });
+  await expect(collect(client(1_500).batch({ entries: ENTRIES, rules: RULES }))).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+  expect(answers.requests).toHaveLength(2);
 });
 
 test('a batch of an earlier process is continued from any line', async () => {

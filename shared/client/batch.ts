@@ -18,7 +18,7 @@ export type BatchLinesOptions = Omit<BatchOptions, 'onAccepted'> & {
 
 const BATCH_PATH = '/access-control/check-roles/batch';
 const IDLE_MS = 600_000;
-/** Time limit of sending the entries: up to 16 MiB. */
+/** Time limit of sending the entries: up to 16 MiB. The client's own limit bounds the waits between attempts. */
 const START_MS_MIN = 120_000;
 /** Lines of one answer, all of them in memory at once. */
 const LINES_PER_ANSWER = 1_000;
@@ -40,6 +40,7 @@ export async function* runBatch(
       headers: { 'idempotency-key': crypto.randomUUID() },
       signal: options.signal,
       timeoutMs: Math.max(START_MS_MIN, transport.timeoutMs),
+      waitsMs: Math.min(options.timeoutMs ?? IDLE_MS, transport.timeoutMs),
     }),
   );
   if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');

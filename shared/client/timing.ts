@@ -39,7 +39,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A `Retry-After` header, in seconds or as a date, in ms; `undefined` if there is none that can be read. */
+/** A `Retry-After` header, in seconds or as a date, in ms; `undefined` if it is missing or invalid. */
 export function retryAfterMsOf(header: string | null, nowMs = Date.now()): number | undefined {
   if (header === null) return undefined;
   if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1_000;

@@ -30,6 +30,8 @@ export type ApiRequest = CallOptions & {
   readonly headers?: Readonly<Record<string, string>>;
   /** Time limit of one attempt; default a share of the call's. */
   readonly attemptMs?: number;
+  /** Time limit of the waits between the attempts, all together; default the call's. */
+  readonly waitsMs?: number;
   /** Whether the request may be sent again when it is not known if it was carried out; default true. */
   readonly isRepeatable?: boolean;
 };
@@ -109,12 +111,14 @@ export function makeTransport(options: RolecallOptions): Transport {
       const callMs = request.timeoutMs ?? timeoutMs;
       const endsAt = performance.now() + callMs;
       const attemptMs = request.attemptMs ?? Math.max(ATTEMPT_MS_MIN, callMs * ATTEMPT_SHARE);
+      let leftToWaitMs = request.waitsMs ?? callMs;
       for (let attempts = 1; ; attempts++) {
         const leftMs = Math.max(1, endsAt - performance.now());
         const outcome = await tryOnce(request, Math.min(leftMs, attemptMs));
         if (!(outcome instanceof RolecallError)) return outcome;
         const waitMs = outcome.retryAfterMs ?? backoffMs(attempts);
-        const isOver = performance.now() + waitMs >= endsAt || attempts >= ATTEMPTS_MAX;
+        leftToWaitMs -= waitMs;
+        const isOver = leftToWaitMs <= 0 || performance.now() + waitMs >= endsAt || attempts >= ATTEMPTS_MAX;
         if (isOver || !mayRepeat(request, outcome)) throw outcome;
         await sleep(waitMs, request.signal);
       }

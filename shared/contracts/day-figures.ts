@@ -13,7 +13,8 @@ import { UndeterminedCode } from './result.ts';
  *   `undetermined.client`                  of these, because of the rule itself: a wrong contract, say
  *   `undetermined.service`                 of these, because an endpoint or a part of the service failed
  *   `key.<keyId>`                          checks by API key
- *   `refused`                              requests answered 429
+ *   `result-bytes`                         bytes of results that were stored
+ *   `refused`                              requests refused by a limit of the client app
  *
  * A check is counted on the day of its acceptance, once, when its first result is saved.
  */
@@ -21,6 +22,9 @@ export type DayFigures = Readonly<Record<string, number>>;
 
 export const MODES = ['sync', 'poll', 'webhook'] as const;
 export const STATUSES = ['completed', 'failed'] as const;
+
+/** The bytes of results that were stored; `admit` compares them with the app's share. */
+export const RESULT_BYTES_FIGURE = 'result-bytes';
 
 /** Before the id of an API key in the name of a figure. */
 export const KEY_FIGURE = 'key.';
@@ -77,6 +81,7 @@ export function countCheck(
       ...(granted > 0 && { granted }),
       ...(denied > 0 && { denied }),
       ...(errors.length > 0 && { undetermined: errors.length, ...causesOf(errors) }),
+      [RESULT_BYTES_FIGURE]: Buffer.byteLength(message.resultJson),
       ...(message.keyId !== undefined && { [`${KEY_FIGURE}${message.keyId}`]: 1 }),
     },
     logged: {
@@ -131,7 +136,8 @@ export function countPart({
   lineCount,
   failedCount,
   roles,
-}: Pick<BatchPartCompleted, 'acceptedAt' | 'lineCount' | 'failedCount' | 'roles'>): {
+  linesGzip,
+}: Pick<BatchPartCompleted, 'acceptedAt' | 'lineCount' | 'failedCount' | 'roles' | 'linesGzip'>): {
   readonly date: string;
   readonly figures: DayFigures;
 } {
@@ -143,6 +149,7 @@ export function countPart({
     granted: sumOf('granted'),
     denied: sumOf('denied'),
     undetermined: sumOf('undetermined'),
+    [RESULT_BYTES_FIGURE]: Buffer.byteLength(linesGzip, 'base64'),
   };
   return {
     date: acceptedAt.slice(0, 10),

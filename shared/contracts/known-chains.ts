@@ -6,8 +6,8 @@ type KnownChain = {
   readonly nativeDecimals: number;
   readonly blockTimeMs: number;
   /**
-   * Whose blocks the EVM itself counts there: on Arbitrum's chains those of the chain beneath. The evaluator finds it
-   * out by itself, also on chains that are not listed; here it is for those who read a block number in a contract.
+   * Which chain's block number the EVM returns: `parent` on Arbitrum's chains. The evaluator detects this by itself, also
+   * on chains that are not listed; it is listed for readers of block numbers in contracts.
    */
   readonly evmBlockNumber: 'own' | 'parent';
 };

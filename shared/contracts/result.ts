@@ -71,6 +71,12 @@ export const UNDETERMINED_CAUSES = {
     message:
       'The contract used up the gas of a first call, and too many reads of this check or client app waited to be read alone with more gas.',
   },
+  'too-many-reads': {
+    code: 'internal',
+    retryable: false,
+    message:
+      'The rules need more than 10,000 reads for the wallets of this member. Use fewer wallets, vaults or token ids.',
+  },
 } as const satisfies Record<string, { code: keyof typeof UNDETERMINED; retryable: boolean; message: string }>;
 export type UndeterminedCause = keyof typeof UNDETERMINED_CAUSES;
 

@@ -7,6 +7,22 @@ export const WATCHES_MAX = 10_000;
 /** Members of all the watches of one app, whatever its tier. */
 export const WATCH_MEMBERS_MAX = 10_000_000;
 
+/**
+ * Bytes of results that an app may store on one day (UTC), for each check of its quota and at least. A check that
+ * decided nothing is refunded, so the quota does not bound them. A result of three rules has 600 bytes.
+ */
+const RESULT_BYTES_PER_CHECK = 4_096;
+const RESULT_BYTES_MIN = 16 * 1024 * 1024;
+
+/**
+ * Bytes of results that an app may store on one day (UTC).
+ *
+ * @example
+ * resultBytesOf({ requestsPerMonth: 10_000 }); // 40 960 000
+ */
+export const resultBytesOf = ({ requestsPerMonth }: Pick<TierLimits, 'requestsPerMonth'>): number =>
+  Math.max(RESULT_BYTES_MIN, requestsPerMonth * RESULT_BYTES_PER_CHECK);
+
 export type TierLimits = {
   readonly requestsPerSecond: number;
   readonly requestsPerMonth: number;

@@ -76,7 +76,7 @@ export const Watch = z.object({
   releasedAt: z.iso.datetime().optional(),
   /** A `watch.held` event that may not be published yet. */
   event: WatchEvent.optional(),
-  /** The rule set and its version that the last sweep began with; see `CheckContext.rules`. */
+  /** The rule set and its version that the last sweep began with, such as `vip@3`. */
   sweptRules: z.string().optional(),
   /** Set once: the watch is gone, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),
@@ -144,7 +144,7 @@ export type EventCause = z.infer<typeof EventCause>;
 export const CheckContext = z.object({
   watchUid: z.string(),
   cause: CheckCause,
-  /** The rule set and its version, such as `vip@3`. */
+  /** The rule set with its version, and the block tag unless it is `latest`: `vip@3`, `vip@3 safe`. */
   rules: z.string(),
   /** The sweep that the part belongs to. */
   sweep: count.optional(),

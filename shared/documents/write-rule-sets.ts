@@ -6,6 +6,7 @@ import type { TierLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type RuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
 import { makeRecordAudit } from './record-audit.ts';
+import { requireVersion } from './require-version.ts';
 import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
 import { makeWriteDocument } from './write-document.ts';
@@ -47,7 +48,7 @@ export const writeOfDay = (
   count = 1,
 ) => ({
   budget: { name: 'document-writes', countMax: writesPerDay, windowMs: DAY_MS },
-  whose: clientId,
+  owner: clientId,
   count,
 });
 
@@ -71,7 +72,7 @@ export function makeRuleSetWrites(deps: Dependencies) {
     const key = ruleSetKey(clientId, id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const current = await store.read(key);
-      if (!mayWrite(liveOf(current)?.rulesVersion)) throw versionConflict(id, current);
+      requireVersion(`the rule set ${id}`, liveOf(current)?.rulesVersion, mayWrite);
       const next = by(current);
       if (!next) return liveOf(current);
       if (!liveOf(current)) await takeSlot(request);
@@ -127,12 +128,6 @@ function afterTheFact(cause: unknown): never {
 
 const liveOf = (current: RuleSet | undefined): RuleSet | undefined =>
   current?.deletedAt === undefined ? current : undefined;
-
-const versionConflict = (id: string, current: RuleSet | undefined): ServiceError => {
-  const live = liveOf(current);
-  const state = live ? `is at version ${live.rulesVersion}` : 'does not exist';
-  return new ServiceError('version-conflict', `the rule set ${id} ${state}`);
-};
 
 /** The next document, or undefined if the content is the same. A recreated rule set continues the count. */
 function nextOf(

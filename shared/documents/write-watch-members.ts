@@ -61,7 +61,7 @@ export type MembersChanged = {
   readonly members: number;
 };
 
-/** Whose members are changed, and by whom. */
+/** The watch whose members change, and the actor. */
 export type MembersWrite = {
   readonly watch: Watch;
   /** In the audit log. */
@@ -80,8 +80,8 @@ export const memberIdOfText = (text: string): string =>
   /^0x[0-9a-fA-F]{40}$/.test(text) ? text.toLowerCase() : text;
 
 /**
- * Adds, replaces and removes members of a watch. Returns once all of it is durable. The writes of one app's members come
- * one request after another, so that its limit is exact. A repetition changes nothing that was changed already.
+ * Adds, replaces and removes members of a watch. Returns once all changes are durable. One request at a time changes the
+ * members of an app, so that the limit is exact. A repetition changes nothing.
  *
  * @throws ServiceError `limit-reached`, `rate-limited`, `overloaded`, `store-unavailable`: nothing is changed.
  *   `publish-unknown`: some of it may be changed
@@ -108,7 +108,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
       const nowMs = now();
       const next = by(before, nowMs);
       if (next === undefined) {
-        // Written by a request that failed before it could publish it, perhaps.
+        // An earlier request may have written it and failed before it published it.
         if (before && isUnchecked(before)) await publishOne(before);
         return;
       }
@@ -120,7 +120,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     throw new ServiceError('overloaded', 'too many concurrent writes to this member');
   };
 
-  /** Which of these members there are. */
+  /** The ids of those members that exist. */
   const liveOf = async (uid: string, ids: readonly string[]): Promise<Set<string>> => {
     const live = new Set<string>();
     for (let at = 0; at < ids.length; at += READ_CHUNK)
@@ -157,7 +157,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
         try {
           if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
             throw new ServiceError('conflict', 'another request changes the members of this client app');
-          // If the watch was made again, no process would ever remove the members of the first.
+          // If the watch was deleted and created again, no process would ever remove these members.
           if (!(await deps.watches.readByUid(watchUid(watch))))
             throw new ServiceError('conflict', 'the watch was deleted meanwhile');
           await writeChunk(watch, ids.slice(at, at + WRITE_CHUNK), added);
@@ -168,7 +168,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
         }
   };
 
-  const carryOut = async (
+  const applyChanges = async (
     { watch, actor, limits }: MembersWrite,
     { add, remove }: MemberChanges,
     holder: string,
@@ -210,7 +210,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     const otherwise = 'another request changes the members of this client app';
     await acquireWithin({ ...LOCK_WAIT, otherwise }, () => view.lock(clientId, holder, LOCK_MS));
     try {
-      return await carryOut(write, changes, holder);
+      return await applyChanges(write, changes, holder);
     } finally {
       await view.unlock(clientId, holder);
     }
@@ -252,7 +252,7 @@ function withWallets(
   };
 }
 
-/** A checksum makes no other wallet, and the check of a replaced member would cost quota. */
+/** Ignores case: the same wallet with another checksum must not cause a check, which costs quota. */
 const textOfWallets = (wallets: readonly unknown[]): string => JSON.stringify(wallets).toLowerCase();
 
 /** Whether no check has published the member as it is now. */

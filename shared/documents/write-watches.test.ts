@@ -111,10 +111,19 @@ test('a sweep is not started where the precondition refuses it', async () => {
   const world = makeWorld({ stored: aWatch() });
   await expect(world.writes.check({ ...WRITE, mayWrite: () => false })).rejects.toMatchObject({
     code: 'version-conflict',
+    message: `the watch ${watchId} is at version 1`,
   });
   expect(world.sweeps).toBe(0);
   expect(await world.writes.check(WRITE)).toMatchObject({ watchId });
   expect(world.sweeps).toBe(1);
+});
+
+test('a conditional write of a watch that does not exist says so', async () => {
+  const world = makeWorld({ ruleSet: aRuleSet(clientId, settings.ruleSet) });
+  await expect(world.writes.put({ ...WRITE, mayWrite: () => false }, settings)).rejects.toMatchObject({
+    code: 'version-conflict',
+    message: `the watch ${watchId} does not exist`,
+  });
 });
 
 test('a release that is refused releases nothing', async () => {

@@ -17,6 +17,7 @@ import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/redis/watches.ts';
 import { acquireWithin } from './acquire-within.ts';
 import { makeRecordAudit } from './record-audit.ts';
+import { requireVersion } from './require-version.ts';
 import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
 import { makeWriteDocument } from './write-document.ts';
@@ -74,7 +75,7 @@ export function makeWatchWrites(deps: Dependencies) {
   async function change(request: WatchWrite, action: string, by: Change): Promise<Watch | undefined> {
     const { clientId, accountId, watchId, actor, limits, mayWrite = () => true } = request;
     const next: Change = (current) => {
-      if (!mayWrite(liveOf(current)?.settingsVersion)) throw versionConflict(watchId);
+      requireVersion(`the watch ${watchId}`, liveOf(current)?.settingsVersion, mayWrite);
       return by(current);
     };
     const before = await store.read(watchKey(request));
@@ -107,7 +108,7 @@ export function makeWatchWrites(deps: Dependencies) {
     return found;
   };
 
-  /** Before the rule set is read: if it is being deleted, the write waits until it is unknown. */
+  /** Must be held before the rule set is read: a write waits for a deletion in progress, and then finds no rule set. */
   const holdRuleSet = ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> =>
     acquireWithin({ ...HOLD_WAIT, otherwise: `the rule set ${id} is being deleted` }, () =>
       deps.ruleSets.hold(clientId, id),
@@ -123,19 +124,19 @@ export function makeWatchWrites(deps: Dependencies) {
     let isNew = false;
     const existing = await deps.watches.read(clientId, watchId);
     // Before the slot: a refused write must not hold it.
-    if (!mayWrite(existing?.settingsVersion)) throw versionConflict(watchId);
+    requireVersion(`the watch ${watchId}`, existing?.settingsVersion, mayWrite);
     if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
       throw new ServiceError('limit-reached', `this client app may have ${limits.watches} watches`);
     const watch = await change(request, 'watch-written', (current) => {
       isNew = liveOf(current) === undefined;
-      // It has no slot: the slot of the watch that was there is free, or another watch has it.
+      // The watch was deleted meanwhile, so this write has no slot.
       if (isNew && existing) throw deletedMeanwhile();
       return nextOf(request, settings, current, nowIso(), rules);
     });
     if (!watch) throw deletedMeanwhile();
     const contracts = watch.follow && !watch.paused ? contractsOf(ruleSet) : [];
     const { blockTag } = watch;
-    // The watcher says so too, and again: here it is for the answer.
+    // The watcher does this too; done here so that the answer has the states of the contracts.
     await deps.followed.follow(
       watchUid(watch),
       contracts.map((contract) => ({ ...contract, blockTag })),
@@ -172,17 +173,17 @@ export function makeWatchWrites(deps: Dependencies) {
     async check({ clientId, watchId, mayWrite = () => true }: WatchWrite): Promise<Watch> {
       const watch = await deps.watches.read(clientId, watchId);
       if (!watch) throw notFound(watchId);
-      if (!mayWrite(watch.settingsVersion)) throw versionConflict(watchId);
+      requireVersion(`the watch ${watchId}`, watch.settingsVersion, mayWrite);
       await sweepNow(watch);
       return watch;
     },
-    /** Has every partition send its withheld changes. Publishes the order first: a crash leaves nothing half done. */
+    /** Makes every partition send its withheld changes. The commands come first, so a crash in between loses nothing. */
     async release({ limits, mayWrite = () => true, ...request }: WatchWrite): Promise<Watch> {
       const { clientId, watchId } = request;
       const watch = await deps.watches.read(clientId, watchId);
       if (!watch) throw notFound(watchId);
-      // Before the order, which cannot be taken back.
-      if (!mayWrite(watch.settingsVersion)) throw versionConflict(watchId);
+      // Before the commands, which cannot be undone.
+      requireVersion(`the watch ${watchId}`, watch.settingsVersion, mayWrite);
       if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
       const at = nowIso();
       const command = { command: 'release', clientId, watchUid: watchUid(watch), at } as const;
@@ -228,8 +229,6 @@ export function makeWatchWrites(deps: Dependencies) {
   };
 }
 
-const versionConflict = (watchId: string) =>
-  new ServiceError('version-conflict', `the watch ${watchId} is at another version`);
 const deletedMeanwhile = () => new ServiceError('overloaded', 'the watch was deleted meanwhile');
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
 
@@ -259,7 +258,7 @@ function nextOf(
 ): Watch | undefined {
   const live = liveOf(current);
   if (!live) {
-    // A watch names one predecessor: of two deleted watches the members of one would stay.
+    // A watch names only one predecessor: with two, the members of one would never be removed.
     if (current?.formerCreatedAt !== undefined)
       throw new ServiceError('overloaded', 'the members of deleted watches with this id are being removed');
     return {

@@ -15,8 +15,8 @@ type Options = {
 type Reading = { readonly stop: (fault: BodyFault) => void };
 
 /**
- * Bounds the bodies that are being read, apart from the requests that are being answered: a body costs memory and no
- * work, and a client may send it slowly or never to the end.
+ * Bounds the bodies that are being read. Requests in flight have a separate bound, because a body costs memory but no
+ * work, and a client may send it slowly or never finish it.
  *
  * An owner may hold every free slot. When none is free, its newest body displaces its oldest: a client that shares an
  * owner with an attacker still gets through, because an honest body is complete within milliseconds.

@@ -13,13 +13,13 @@ import { FairShares } from '#shared/fair-shares.ts';
 import { addressKey } from './client-address.ts';
 
 export const HTTP_TIMEOUTS_MS = {
-  /** By then a request's headers must be there, counted from its first byte, or the connection's beginning. */
+  /** Time limit for a request's headers, from its first byte or from the start of the connection. */
   headers: 10_000,
-  /** By then all of it: however steadily a client dribbles, it gets no more time. */
+  /** Time limit for the whole request, even if the client keeps sending. */
   request: 15_000,
   /**
-   * How long a connection may rest between requests; Node waits a second more. Longer than a usual load balancer's
-   * idle timeout of 60 s, so that the server never closes a connection under a request.
+   * How long a connection may be idle between requests; Node waits a second more. Longer than the usual idle timeout of
+   * a load balancer (60 s), so that the server never closes a connection that is about to carry a request.
    */
   keepAlive: 72_000,
 } as const;
@@ -41,7 +41,7 @@ export type HttpServerOptions = {
   readonly connectionsMax: number;
   /** Default `HTTP_TIMEOUTS_MS`. */
   readonly timeoutsMs?: { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
-  /** How long readiness has to fail before the listener closes, so that no balancer sends to a closed door. */
+  /** How long readiness fails before the listener closes, so that no load balancer sends to a closed port. */
   readonly readinessLeadMs: number;
   /** The answer to bytes that are no HTTP request: its headers, and its body. */
   readonly describeClientError: (fault: ClientFault) => ClientErrorAnswer;

@@ -1,3 +1,4 @@
+import { RESULT_BYTES_FIGURE } from '#shared/contracts/day-figures.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
 /** How far back a log's clock may be, before it starts over; and how long a log outlives its last entry. */
@@ -23,7 +24,7 @@ end
 
 /** Keys and arguments of one admission; a call carries several. */
 const ADMISSION_KEYS = 5;
-const ADMISSION_ARGUMENTS = 9;
+const ADMISSION_ARGUMENTS = 10;
 
 /**
  * The one atomic step of admission, on Redis's clock, for several requests one after another: each is judged as if
@@ -40,6 +41,7 @@ const ADMISSION_ARGUMENTS = 9;
  *   4 'check', or 'count' (a claim that is there is found, and none is made)  5 seed of the id to come  6 the body's hash ('' without an idempotency key)
  *   7 seed of the claim that may be replaced ('' for none)  8 the client app's id: under it the hour's usage is counted
  *   9 checks that it costs of the month: the entries of a batch, otherwise 1. They are charged as a whole or not at all
+ *   10 bytes of results that the app may store on one day
  *
  * Answers, one text a request: outcome, now (ms), left in the window, ms until the window's oldest leaves, month's
  * counter, which month (1 or 2), claim's time, claim's seed, claim's request id, claim's month, with a blank between
@@ -62,7 +64,7 @@ local function admit(k, a)
   local logKey, totalKey, claimKey = KEYS[k + 1], KEYS[k + 2], KEYS[k + 5]
   local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
   local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
-  local cost = tonumber(ARGV[a + 9])
+  local cost, resultBytesMax = tonumber(ARGV[a + 9]), tonumber(ARGV[a + 10])
   local now = clock
 
   local total, tailMs, tailCount, oldest = tonumber(redis.call('GET', totalKey) or '0'), nil, 0, nil
@@ -112,6 +114,7 @@ local function admit(k, a)
     redis.call('SET', totalKey, total, 'PX', ${LOG_KEPT_MS})
   end
 
+  local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)
   local function countUsage(member, times)
     if quota == 0 then return end
     local hour = math.floor(now / 3600000)
@@ -127,7 +130,6 @@ local function admit(k, a)
       elseif tonumber(ms) == now then redis.call('HSET', usage, 'last', now .. ':' .. (count + times)) end
     end
     if member == 'refused' then
-      local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)
       if redis.call('HINCRBY', day, member, times) == times then redis.call('PEXPIRE', day, COUNTER_KEPT) end
       local ofHour = 'usage-hour:{' .. client .. '}:' .. hour
       if redis.call('HINCRBY', ofHour, member, times) == times then redis.call('PEXPIRE', ofHour, HOUR_KEPT) end
@@ -152,6 +154,14 @@ local function admit(k, a)
 
   if kind == 'count' then enter() return answer('counted') end
   if quota > 0 and used + cost > quota then countUsage('refused', 1) return answer('quota-exceeded') end
+  if quota > 0 then
+    local resultBytes = tonumber(redis.call('HGET', day, '${RESULT_BYTES_FIGURE}') or '0')
+    if resultBytes > resultBytesMax then
+      enter()
+      countUsage('refused', 1)
+      return answer('results-exceeded')
+    end
+  end
   enter()
   countUsage('accepted', cost)
   if quota > 0 then

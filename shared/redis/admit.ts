@@ -1,3 +1,4 @@
+import { resultBytesOf } from '../contracts/tiers.ts';
 import { ServiceError } from '../errors.ts';
 import { ADMIT_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './admit-script.ts';
 import { batchCalls } from './batch-calls.ts';
@@ -77,6 +78,7 @@ export type Claim = {
  * | outcome | meaning | in the log | charged |
  * |---|---|---|---|
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
+ * | `results-exceeded` | refused: the results of the app have used their share of the store today | yes | no |
  * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay | yes | no |
  * | `fresh` | a new check | yes | yes |
  * | `taken-over` | claimed ≥ 5 s ago and never marked published: to be published again, as it was | yes | was |
@@ -87,6 +89,7 @@ export type Claim = {
 export const ADMIT_OUTCOMES = [
   'rate-limited',
   'quota-exceeded',
+  'results-exceeded',
   'counted',
   'fresh',
   'taken-over',
@@ -213,6 +216,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
     check?.claim?.replaces ?? '',
     request.clientId,
     check?.cost ?? 1,
+    resultBytesOf(request.limits),
   ];
 }
 

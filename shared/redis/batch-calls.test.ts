@@ -11,8 +11,8 @@ function makeHeldAsk() {
 
 const aTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('calls that are gathered', () => {
-  it('go out together with all that is asked in the same turn', async () => {
+describe('batched calls', () => {
+  it('are sent together with all calls of the same event-loop tick', async () => {
     const { calls, ask } = makeHeldAsk();
     const call = batchCalls(10, ask);
     const both = Promise.all([call(1), call(2)]);

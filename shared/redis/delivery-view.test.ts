@@ -1,3 +1,4 @@
+import type { WebhookAttempted } from '#shared/contracts/webhook.ts';
 import { attemptLineOf, parseDelivery } from './delivery-view.ts';
 
 const attempted = {
@@ -29,6 +30,23 @@ test('a stored delivery and its attempts are shown with their resend counts', ()
     resendCount: 1,
     attempts: [{ attempt: 2, resendCount: 1, status: 500 }],
   });
+});
+
+test('attempts are shown oldest first, also if the log of a later one was stored first', () => {
+  const { requestId, clientId, callbackUrl, retainUntil } = attempted;
+  const line = (over: Partial<WebhookAttempted>) => JSON.stringify(attemptLineOf({ ...attempted, ...over }));
+  const attempts = [
+    line({ resendCount: 1, attempt: 1, at: '2026-11-21T10:00:00.002Z' }),
+    line({ resendCount: 0, attempt: 2, at: '2026-11-21T10:00:00.001Z' }),
+    line({ resendCount: 0, attempt: 1, at: '2026-11-21T10:00:00.001Z' }),
+  ].join('\n');
+  const stored = { clientId, callbackUrl, retainUntil, state: 'delivered', chain: '1', attempts };
+  const view = parseDelivery(requestId, stored);
+  expect(view?.attempts.map((each) => [each.resendCount, each.attempt])).toEqual([
+    [0, 1],
+    [0, 2],
+    [1, 1],
+  ]);
 });
 
 test('a hash without its required fields is no delivery', () => {

@@ -70,7 +70,7 @@ export function parseDelivery(requestId: string, stored: Stored): DeliveryView |
     acceptedAt: stored.acceptedAt,
     retainUntil,
     nextAttemptAt: stored.nextAttemptAt,
-    attempts: lines.map(parseAttemptLine),
+    attempts: lines.map(parseAttemptLine).sort(byStart),
     lastBody: stored.lastBody === '' ? undefined : stored.lastBody,
   };
 }
@@ -79,3 +79,7 @@ function parseAttemptLine(line: string): AttemptView {
   const { chain, ...attempt } = JSON.parse(line) as Omit<AttemptView, 'resendCount'> & { chain: number };
   return { ...attempt, resendCount: chain };
 }
+
+/** The log of an attempt may be stored after that of a resend that began later. */
+const byStart = (a: AttemptView, b: AttemptView): number =>
+  Date.parse(a.at) - Date.parse(b.at) || a.resendCount - b.resendCount || a.attempt - b.attempt;

@@ -14,7 +14,7 @@ export type DueMembers = {
   /** Makes members due then, unless they are due earlier. */
   readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
   /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
-  readonly putOff: (names: readonly MemberName[], atMs: number) => Promise<void>;
+  readonly postpone: (names: readonly MemberName[], atMs: number) => Promise<void>;
 };
 
 export function makeDueMembers(redis: Redis): DueMembers {
@@ -40,7 +40,7 @@ export function makeDueMembers(redis: Redis): DueMembers {
         return score === undefined ? undefined : Number(score);
       }),
     setDue: (names, atMs) => setTimes('LT', names, atMs),
-    putOff: (names, atMs) => setTimes('XX', names, atMs),
+    postpone: (names, atMs) => setTimes('XX', names, atMs),
   };
 }
 

@@ -1,16 +1,16 @@
 import { Command, type Redis } from 'ioredis';
 
-/** The number in these names is raised where the views changed their form, so that they are rebuilt. */
+/** A new version raises the number in these names if it changes the format of the views, so that they are rebuilt. */
 export const VIEW_KEYS = {
-  /** Present while the views are whole. */
+  /** Present while the views are complete. */
   marker: 'view:generation:4',
-  /** The marker of a Redis that became another one: it may have lost its last writes. */
+  /** The marker after a restart or failover of Redis, which may have lost its last writes. */
   outdated: 'view:outdated:4',
-  /** The run of the server that the marker was last looked at on. */
+  /** The server's run id when the marker was last checked. */
   run: 'view:run',
   /** Held by the one process that rebuilds. */
   lock: 'view:rebuild-lock',
-  /** When the views were last seen whole, epoch ms of Redis's clock. */
+  /** When the views were last known to be complete, epoch ms of Redis's clock. */
   seenAt: 'view:seen-at',
   /** Until when every published charge is in the counters, epoch ms of Redis's clock. */
   chargedUntil: 'view:charged-until',
@@ -29,9 +29,9 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil
  * KEYS: marker, outdated marker, run, lock, time of the last look. ARGV: '1' to note the time of this look.
  *
  * A server that was restarted, or promoted, has another run id, and may lack the last writes that were acknowledged:
- * then the marker becomes the outdated one, so that every script holds, and a rebuild that was under way ends.
+ * then the marker is renamed to the outdated one, so every script refuses to run, and a rebuild in progress ends.
  */
-export const LOOK_AT_VIEWS = `
+export const READ_VIEW_STATE = `
 ${LUA_RUN}
 local known = redis.call('GET', KEYS[3])
 if run and known ~= run then
@@ -48,10 +48,10 @@ if ARGV[1] == '1' then
   ${LUA_NOW}
   redis.call('SET', KEYS[5], now)
 end
-return 'whole'
+return 'complete'
 `;
 
-export const LOOK_KEYS = [
+export const VIEW_STATE_KEYS = [
   VIEW_KEYS.marker,
   VIEW_KEYS.outdated,
   VIEW_KEYS.run,
@@ -70,10 +70,14 @@ const FINAL_REFUSAL = /CROSSSLOT|CLUSTERDOWN|MOVED/;
  */
 export function fenceEachConnection(redis: Redis, onRefused: (error: unknown) => void): void {
   redis.on('ready', () => {
-    const look = new Command('eval', [LOOK_AT_VIEWS, `${LOOK_KEYS.length}`, ...LOOK_KEYS, ''], {
-      replyEncoding: 'utf8',
-    });
-    void (redis.sendCommand(look) as Promise<unknown>).catch((error: unknown) => {
+    const command = new Command(
+      'eval',
+      [READ_VIEW_STATE, `${VIEW_STATE_KEYS.length}`, ...VIEW_STATE_KEYS, ''],
+      {
+        replyEncoding: 'utf8',
+      },
+    );
+    void (redis.sendCommand(command) as Promise<unknown>).catch((error: unknown) => {
       if (redis.status !== 'ready') return;
       onRefused(error);
       if (!(error instanceof Error && FINAL_REFUSAL.test(error.message))) redis.disconnect(true);

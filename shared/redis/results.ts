@@ -92,7 +92,7 @@ const READ = `${REQUIRE_VIEW}
 return redis.call('MGET', unpack(KEYS, 2))
 `;
 
-/** Most ids read at once; Lua's \`unpack\` ends near 8 000. */
+/** Most ids read at once: Lua's `unpack` fails near 8 000 values. */
 const READ_MANY_MAX = 1_000;
 
 export type SaveResult = {

@@ -4,9 +4,8 @@ import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 
 /**
- * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum, its window in ms and how
- * much it grows. Nothing
- * is counted if a counter is full, or if the same charge id was counted already.
+ * KEYS: counters, then optionally the mark of a charge id. ARGV: per counter its maximum, its window in ms and its
+ * increment. Nothing is counted if a counter is full, or if the same charge id was counted already.
  */
 const TAKE = `
 local counters = #ARGV / 3
@@ -37,10 +36,10 @@ return 1
 /** At most `countMax` in a window, which begins with the first counted attempt. */
 export type Budget = { readonly name: string; readonly countMax: number; readonly windowMs: number };
 
-/** One attempt counted against the budget of `whose`: an address, an account or a client app. */
+/** One attempt counted against the budget of `owner`: an address, an account or a client app. */
 export type Draw = {
   readonly budget: Budget;
-  readonly whose: string;
+  readonly owner: string;
   /** Attempts that it counts for. Default 1. */
   readonly count?: number;
 };
@@ -59,7 +58,7 @@ export type Throttle = {
  * Counts attempts in Redis, for all processes together.
  *
  * @example
- * await throttle.take([{ budget: SIGN_UPS, whose: address }]);
+ * await throttle.take([{ budget: SIGN_UPS, owner: address }]);
  */
 export function makeThrottle(redis: Redis): Throttle {
   const take = makeScript<number>(redis, 'takeAttempt', TAKE);
@@ -83,6 +82,6 @@ export function makeThrottle(redis: Redis): Throttle {
 }
 
 /** Keys are digests, so Redis holds no e-mail address that people typed. */
-const keyOf = ({ budget, whose }: Draw): string => `throttle:${budget.name}:${digest(whose)}`;
+const keyOf = ({ budget, owner }: Draw): string => `throttle:${budget.name}:${digest(owner)}`;
 const markOf = (chargeId: string): string => `throttle-drawn:${digest(chargeId)}`;
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);

@@ -1,6 +1,6 @@
 import type { Redis } from './connect.ts';
 import { inStore } from './connect.ts';
-import { LOOK_AT_VIEWS, LOOK_KEYS, LUA_NOW, LUA_RUN, VIEW_KEYS } from './fence.ts';
+import { LUA_NOW, LUA_RUN, READ_VIEW_STATE, VIEW_KEYS, VIEW_STATE_KEYS } from './fence.ts';
 import { makeScript } from './script.ts';
 
 /** Present while the views are complete. It is missing from an empty Redis, and all processes hold their work until it is back. */
@@ -67,12 +67,12 @@ export type LastSeen = {
 };
 
 export type ViewState = {
-  readonly isWhole: () => Promise<boolean>;
+  readonly isComplete: () => Promise<boolean>;
   /**
    * `outdated` if the server's run id has changed since the views were complete. Then, and if the marker is `missing`,
-   * all processes hold their work. Stores the time of the look while the views are complete.
+   * all processes hold their work. Stores the time of the read while the views are complete.
    */
-  readonly look: () => Promise<'whole' | 'outdated' | 'missing'>;
+  readonly readState: () => Promise<'complete' | 'outdated' | 'missing'>;
   /** The recorded state of an outdated Redis, for the holder of the lock. */
   readonly readLast: (token: string) => Promise<LastSeen>;
   /** Takes the rebuild lock; undefined if another process has it. */
@@ -80,26 +80,26 @@ export type ViewState = {
   readonly renewLock: (token: string) => Promise<boolean>;
   /** Frees the lock if it still has this token: for a rebuild that failed. */
   readonly releaseLock: (token: string) => Promise<void>;
-  /** Declares the views whole up to these positions and frees the lock; false if the lock was lost. */
+  /** Declares the views complete up to these positions and frees the lock; false if the lock was lost. */
   readonly finish: (token: string, positions?: Positions) => Promise<boolean>;
   /** Removes the marker, so that all processes hold their work until a rebuild: the operator's `store rebuild`. */
   readonly invalidate: () => Promise<void>;
 };
 
-/** The state of the views as a whole: rebuilt or being rebuilt. */
+/** The state of all views together: complete, outdated or missing. */
 export function makeViewState(redis: Redis): ViewState {
   const renew = makeScript<number>(redis, 'renewRebuildLock', RENEW);
   const release = makeScript<number>(redis, 'releaseRebuildLock', RELEASE);
-  const look = makeScript<'whole' | 'outdated' | 'missing'>(redis, 'lookAtViews', LOOK_AT_VIEWS);
+  const readState = makeScript<'complete' | 'outdated' | 'missing'>(redis, 'readViewState', READ_VIEW_STATE);
   const readLast = makeScript<[string, string, string[]]>(redis, 'readLastSeen', READ_LAST);
   const finish = makeScript<number>(redis, 'finishRebuild', FINISH);
   return {
-    isWhole: () => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
+    isComplete: () => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
     lock: (token) =>
       inStore(async () => (await redis.set(VIEW_KEYS.lock, token, 'PX', REBUILD_LOCK_MS, 'NX')) === 'OK'),
     renewLock: async (token) => (await renew([VIEW_KEYS.lock], [token, REBUILD_LOCK_MS])) === 1,
     releaseLock: async (token) => void (await release([VIEW_KEYS.lock], [token])),
-    look: () => look(LOOK_KEYS, ['1']),
+    readState: () => readState(VIEW_STATE_KEYS, ['1']),
     async readLast(token) {
       const keys = [VIEW_KEYS.lock, VIEW_KEYS.seenAt, VIEW_KEYS.chargedUntil, VIEW_KEYS.positions];
       const [atMs, chargedUntilMs, flat] = await readLast(keys, [token]);

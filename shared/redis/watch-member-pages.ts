@@ -9,6 +9,21 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 
 /** The members of a partition, by id. */
 export const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
+/** The keys of the members, each once, and for each member the place of its key among them, from 1 on. */
+export function placesOf(members: readonly { readonly uid: string; readonly memberId: string }[]): {
+  readonly keys: readonly string[];
+  readonly places: readonly number[];
+} {
+  const placeOfKey = new Map<string, number>();
+  const places = members.map(({ uid, memberId }) => {
+    const key = docsKey(uid, partitionOfMember(uid, memberId));
+    const place = placeOfKey.get(key) ?? placeOfKey.size + 1;
+    placeOfKey.set(key, place);
+    return place;
+  });
+  return { keys: [...placeOfKey.keys()], places };
+}
+
 /** The ids of a watch's members, all with one score, so that Redis sorts them. */
 export const idsKey = (uid: string): string => `wm-ids:${uid}`;
 
@@ -50,10 +65,10 @@ export function makeMemberPages(redis: Redis) {
     );
   const read: ReadMemberPage = async (uid, { after, countMax }) => {
     const ids = await listIds(uid, { after, countMax: countMax + 1 });
-    const keys = [GENERATION_KEY, ...new Set(ids.map((id) => docsKey(uid, partitionOfMember(uid, id))))];
-    const placeOf = (id: string) => keys.indexOf(docsKey(uid, partitionOfMember(uid, id))) + 1;
-    const asked = ids.slice(0, countMax).flatMap((id) => [placeOf(id), id]);
-    const texts = await readTexts(keys, [EVERYDAY, PAGE_BYTES_MAX, ...asked]);
+    const asked = ids.slice(0, countMax);
+    const { keys, places } = placesOf(asked.map((memberId) => ({ uid, memberId })));
+    const args = asked.flatMap((id, i) => [(places[i] ?? 0) + 1, id]);
+    const texts = await readTexts([GENERATION_KEY, ...keys], [EVERYDAY, PAGE_BYTES_MAX, ...args]);
     const members = texts.flatMap((text, i) => (text === '' ? [] : [parseStored(uid, ids[i] ?? '', text)]));
     return { members, next: texts.length < ids.length ? ids[texts.length - 1] : undefined };
   };

@@ -1,8 +1,8 @@
 import { REQUIRE_VIEW } from './view.ts';
 import { LUA_WALLETS } from './wallet-index.ts';
 
-/** Revocations of this long count together where no sweep decides on them. */
-const REVOKED_TOGETHER_MS = 3_600_000;
+/** Revocations of this long count together. */
+export const REVOKED_TOGETHER_MS = 3_600_000;
 
 /**
  * Writes one member, if it is still at the version that the writer read; with it all that follows from it, so that
@@ -95,21 +95,21 @@ return 1
 `;
 
 /**
- * Says which of these members may be revoked a role now. KEYS: marker, revocations of the role. ARGV: access, now,
- * holders, share, least count, then member ids. A member that was let through keeps its place for the hour.
+ * Returns the members that may lose the role now. KEYS: marker, revocations of the role. ARGV: access, now,
+ * holders, held revocations, share, least count, then member ids. An allowed member stays allowed for the hour.
  */
 export const MAY_REVOKE = `${REQUIRE_VIEW}
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2] - ${REVOKED_TOGETHER_MS})
 local count = redis.call('ZCARD', KEYS[2])
 local holders = tonumber(ARGV[3]) + count
 local allowed = {}
-for i = 6, #ARGV do
+for i = 7, #ARGV do
   if redis.call('ZSCORE', KEYS[2], ARGV[i]) then allowed[#allowed + 1] = ARGV[i]
   else
-    local next = count + 1
-    if not (next >= tonumber(ARGV[5]) and next > tonumber(ARGV[4]) * holders) then
+    local total = count + tonumber(ARGV[4]) + 1
+    if not (total >= tonumber(ARGV[6]) and total > tonumber(ARGV[5]) * holders) then
       redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i])
-      count = next
+      count = count + 1
       allowed[#allowed + 1] = ARGV[i]
     end
   end

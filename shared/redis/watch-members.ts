@@ -13,9 +13,17 @@ import {
   idsKey,
   type MemberPage,
   makeMemberPages,
+  placesOf,
   type ReadMemberPage,
 } from './watch-member-pages.ts';
-import { MARK_SENT, MAY_REVOKE, READ_NEWER, REFRESH, WRITE } from './watch-member-scripts.ts';
+import {
+  MARK_SENT,
+  MAY_REVOKE,
+  READ_NEWER,
+  REFRESH,
+  REVOKED_TOGETHER_MS,
+  WRITE,
+} from './watch-member-scripts.ts';
 import { type MemberName, nameOf, parseStored, textOf, walletsOf } from './watch-member-text.ts';
 import { dueTimeOf } from './watches.ts';
 
@@ -89,8 +97,10 @@ export type WatchMembers = DueMembers &
       uid: string,
       roleId: string,
       memberIds: readonly string[],
-      bound: { nowMs: number; holders: number; share: number; atLeast: number },
+      bound: { nowMs: number; holders: number; held: number; share: number; atLeast: number },
     ) => Promise<ReadonlySet<string>>;
+    /** How many revocations of a role were sent in the last hour; released ones do not count. */
+    readonly countRevoked: (uid: string, roleId: string, nowMs: number, untilMs?: number) => Promise<number>;
     /** The members that a wallet, in lower case, belongs to. */
     readonly ofWallet: (account: string) => Promise<MemberName[]>;
     /** Takes tombstones out of the view whose time has come; how many they were. */
@@ -128,20 +138,12 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       return memberIds.map((id) => found.get(id));
     }, LISTING_TIMEOUT_MS);
 
-  const docsKeyOf = (member: WatchMember): string => {
-    const uid = uidOfMember(member);
-    return docsKey(uid, partitionOfMember(uid, member.memberId));
-  };
   const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
-    const ofMembers = members.map(docsKeyOf);
-    const keys = [...new Set(ofMembers)];
-    const places = new Map(keys.map((key, i) => [key, i + 1]));
-    const asked = members.map(({ memberId, version }, i) => [
-      places.get(ofMembers[i] ?? '') ?? 0,
-      memberId,
-      version,
-    ]);
-    return readNewer(keys, asked.flat());
+    const { keys, places } = placesOf(
+      members.map((member) => ({ uid: uidOfMember(member), memberId: member.memberId })),
+    );
+    const args = members.flatMap(({ memberId, version }, i) => [places[i] ?? 0, memberId, version]);
+    return readNewer(keys, args);
   });
 
   const writeOne: WatchMembers['write'] = async (before, after, nowMs, options = {}) => {
@@ -263,10 +265,18 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       );
       return reply === 1;
     },
-    async mayRevoke(uid, roleId, memberIds, { nowMs, holders, share, atLeast }) {
-      const args = [EVERYDAY, nowMs, holders, share, atLeast, ...memberIds];
+    async mayRevoke(uid, roleId, memberIds, { nowMs, holders, held, share, atLeast }) {
+      const args = [EVERYDAY, nowMs, holders, held, share, atLeast, ...memberIds];
       return new Set(await mayRevoke([GENERATION_KEY, revokedKey(uid, roleId)], args));
     },
+    countRevoked: (uid, roleId, nowMs, untilMs = Infinity) =>
+      inStore(() =>
+        redis.zcount(
+          revokedKey(uid, roleId),
+          `(${nowMs - REVOKED_TOGETHER_MS}`,
+          untilMs === Infinity ? '+inf' : untilMs,
+        ),
+      ),
     ofWallet: wallets.membersOf,
     async dropRemoved(nowMs, countMax) {
       const names = await inStore(() =>

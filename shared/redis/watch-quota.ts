@@ -8,18 +8,24 @@ const KEPT_MS = 40 * 86_400_000;
 const REFUNDED_KEPT_MS = 2 * 86_400_000;
 
 /**
- * KEYS: marker, the month's counter, the share of the watches. ARGV: access, checks, limit of the month, share of it.
- * Checked and charged in one step.
+ * KEYS: marker, the month's counter, the share of the watches. ARGV: access, checks, limit of the month, share of it, 1 if
+ * the rest is charged where it is too little. Checked and charged in one step.
  */
 const CHARGE = `${REQUIRE_VIEW}
 local count, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
-if tonumber(redis.call('GET', KEYS[2]) or '0') + count > limit then return 1 end
-if tonumber(redis.call('GET', KEYS[3]) or '0') + count > limit * tonumber(ARGV[4]) then return 2 end
+local left = limit - tonumber(redis.call('GET', KEYS[2]) or '0')
+local leftOfShare = math.floor(limit * tonumber(ARGV[4]) - tonumber(redis.call('GET', KEYS[3]) or '0'))
+local outcome = count > left and 1 or count > leftOfShare and 2 or 0
+if outcome > 0 then
+  if ARGV[5] ~= '1' then return outcome end
+  count = math.min(left, leftOfShare)
+  if count <= 0 then return outcome end
+end
 redis.call('INCRBY', KEYS[2], count)
 redis.call('INCRBY', KEYS[3], count)
 redis.call('PEXPIRE', KEYS[2], ${KEPT_MS})
 redis.call('PEXPIRE', KEYS[3], ${KEPT_MS})
-return 0
+return outcome
 `;
 
 /** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access, checks. Once for a part. */
@@ -34,13 +40,17 @@ return 1
 
 const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded'] as const;
 
-/** Charges the checks of watches to the quota of their app's month, up to the share that watches may use. */
+/**
+ * Charges the checks of watches to the quota of their app's month, up to the share that watches may use. Where less is left,
+ * nothing is charged, or the rest if the checks were made already.
+ */
 export type ChargeWatch = (charge: {
   readonly clientId: string;
   readonly count: number;
   readonly month: string;
   readonly requestsPerMonth: number;
   readonly quotaShare: number;
+  readonly areMade?: boolean;
 }) => Promise<(typeof OUTCOMES)[number]>;
 
 /** Refunds checks of a part that nothing was decided of, once for each part. */
@@ -62,9 +72,12 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
 
 export function makeChargeWatch(redis: Redis): ChargeWatch {
   const charge = makeScript<number>(redis, 'chargeWatch', CHARGE);
-  return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare }) {
+  return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare, areMade }) {
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`];
-    return OUTCOMES[await charge(keys, [EVERYDAY, count, requestsPerMonth, quotaShare])] ?? 'charged';
+    return (
+      OUTCOMES[await charge(keys, [EVERYDAY, count, requestsPerMonth, quotaShare, areMade ? 1 : 0])] ??
+      'charged'
+    );
   };
 }

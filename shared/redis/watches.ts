@@ -81,8 +81,8 @@ export type Watches = {
   ) => Promise<Watch[]>;
   /** Makes a watch due then, unless it is due earlier. */
   readonly setDue: (uid: string, atMs: number) => Promise<void>;
-  /** Makes a watch that is due sooner due then. */
-  readonly putOff: (uid: string, atMs: number) => Promise<void>;
+  /** Postpones the due time of a watch; a later due time stays. */
+  readonly postpone: (uid: string, atMs: number) => Promise<void>;
   /** The same as `setDue` for every watch of an app with this rule set. */
   readonly setUsersDue: (clientId: string, ruleSet: string, atMs: number) => Promise<void>;
   /** The same for every watch of a partition, or for those only that have no due time. */
@@ -132,7 +132,7 @@ export function makeWatches(redis: Redis): Watches {
       return (await claim(keys, [EVERYDAY, nowMs, againAtMs, countMax])).map(parseStored);
     },
     setDue: (uid, atMs) => setDueTime(redis, uid, atMs),
-    putOff: (uid, atMs) => setDueTime(redis, uid, atMs, 'GT'),
+    postpone: (uid, atMs) => setDueTime(redis, uid, atMs, 'GT'),
     async setUsersDue(clientId, ruleSet, atMs) {
       const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));

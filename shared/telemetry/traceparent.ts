@@ -39,7 +39,7 @@ const newSpanId = makeRandomHex(8);
  */
 export const newTraceparent = (): string => `00-${newTraceId()}-${newSpanId()}-00`;
 
-/** The trace that a record carries, or a new one where it carries none that can be read. */
+/** The trace that a record carries, or a new one if it is missing or invalid. */
 export const adoptTraceparent = (text: string | undefined): string => {
   const parsed = parseTraceparent(text);
   return parsed ? formatTraceparent(parsed) : newTraceparent();

@@ -100,7 +100,7 @@ test('a trace that the sampler leaves out is not exported, and its `traceparent`
   expect(collector.spans).toEqual([]);
 });
 
-test('an SDK that its own variables switch off leaves spans off', async () => {
+test('no spans are made if OTEL variables disable the SDK', async () => {
   const lines = `await startTracing('test', log); console.log(isTracing());`;
   expect(await runLines(lines, { OTEL_SDK_DISABLED: 'true' })).toBe('false');
 });

@@ -117,10 +117,10 @@ function spanContextOf(text: string | undefined): SpanContext | undefined {
 export async function startTracing(service: string, log: Logger): Promise<AsyncDisposable> {
   const { NodeSDK } = await import('@opentelemetry/sdk-node');
   const { envDetector, hostDetector, serviceInstanceIdDetector } = await import('@opentelemetry/resources');
-  // Metrics go by Prometheus and logs by stdout: of the SDK's three signals only spans are wanted.
+  // Only spans: Prometheus scrapes the metrics, and logs go to stdout.
   const sdk = new NodeSDK({
     serviceName: `rolecall-${service}`,
-    // Without the process's own: it would export the command line and the user's name.
+    // Without `processDetector`, which would export the command line and the user's name.
     resourceDetectors: [serviceInstanceIdDetector, hostDetector, envDetector],
     metricReaders: [],
     logRecordProcessors: [],

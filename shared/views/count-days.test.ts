@@ -35,7 +35,7 @@ test('a check whose result is published twice counts once on its day', () => {
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('a', '2026-11-21'));
   count.addResult(aResult('b', '2026-11-20'));
-  const figures = { 'poll.completed.0': 1, granted: 1 };
+  const figures = { 'poll.completed.0': 1, granted: 1, 'result-bytes': expect.any(Number) };
   expect(count.days()).toEqual([
     { clientId: 'app_1', date: '2026-11-21', figures },
     { clientId: 'app_1', date: '2026-11-20', figures },
@@ -53,7 +53,10 @@ test('a part of a batch whose results are published twice counts once on its day
     ],
   });
   for (const one of [part, part, { ...part, part: 1 }]) count.addPart(one);
-  const figures = { 'batch.completed': 2, 'batch.failed': 2, granted: 2, denied: 2, undetermined: 4 };
+  const figures = {
+    ...{ 'batch.completed': 2, 'batch.failed': 2, granted: 2, denied: 2, undetermined: 4 },
+    'result-bytes': 2 * Buffer.byteLength(part.linesGzip, 'base64'),
+  };
   expect(count.days()).toEqual([{ clientId: 'app_1', date: '2026-11-21', figures }]);
 });
 
@@ -84,7 +87,7 @@ test('the newest hours are counted by themselves, with their refusals and withou
     {
       clientId: 'app_1',
       hour: '2026-11-21T10',
-      figures: { 'poll.completed.0': 2, granted: 2, refused: 3 },
+      figures: { 'poll.completed.0': 2, granted: 2, refused: 3, 'result-bytes': expect.any(Number) },
     },
   ];
   expect(count.hours()).toEqual(hours);

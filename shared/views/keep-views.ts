@@ -6,25 +6,25 @@ import { restoreTail } from './restore-tail.ts';
 
 const LOOK_INTERVAL_MS = 500;
 
-export type ViewKeeper = AsyncDisposable & { readonly areWhole: () => boolean };
+export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
 /**
- * Makes the views whole where they are not: rebuilds them where Redis is empty, reads the topics' tails again where it
- * is another run of the server than before.
+ * Completes the views if they are incomplete: rebuilds them if Redis is empty, reads the newest records of the topics
+ * again if Redis was restarted or replaced.
  *
- * @returns false if another process is at it
+ * @returns false if another process is already doing this
  */
-export async function makeViewsWhole(rebuild: Rebuild): Promise<boolean> {
-  const state = await rebuild.views.look();
-  if (state === 'whole') return true;
+export async function completeViews(rebuild: Rebuild): Promise<boolean> {
+  const state = await rebuild.views.readState();
+  if (state === 'complete') return true;
   return (await (state === 'outdated' ? restoreTail(rebuild) : rebuildViews(rebuild))) !== undefined;
 }
 
 /**
- * Looks twice a second whether the views are whole, and makes them so where they are not: after Redis was wiped,
- * restarted or replaced, on its first start, and when an operator took the marker away.
+ * Checks twice a second whether the views are complete, and completes them if not: after Redis was wiped, restarted or
+ * replaced, on its first start, and after an operator's `store rebuild`.
  *
- * Resolves once they are whole, or when the process is asked to stop.
+ * Resolves once they are complete, or when the process stops.
  */
 export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal): Promise<ViewKeeper> {
   const ended = new AbortController();
@@ -32,7 +32,7 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
   let whole = false;
   const look = async () => {
     try {
-      whole = await makeViewsWhole(rebuild);
+      whole = await completeViews(rebuild);
     } catch (error) {
       whole = false;
       rebuild.log.warn({ error: describeError(error) }, 'views are incomplete');
@@ -50,7 +50,7 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
     }
   })();
   return {
-    areWhole: () => whole,
+    areComplete: () => whole,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await keeping;
@@ -62,8 +62,8 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
 const WHOLE_WAIT_MS_MAX = 600_000;
 
 /** Waits until the views are whole, at most 10 min. */
-export async function waitUntilWhole(views: Pick<Rebuild['views'], 'isWhole'>): Promise<void> {
-  for (const began = Date.now(); !(await views.isWhole()); await delay(LOOK_INTERVAL_MS))
+export async function waitUntilComplete(views: Pick<Rebuild['views'], 'isComplete'>): Promise<void> {
+  for (const began = Date.now(); !(await views.isComplete()); await delay(LOOK_INTERVAL_MS))
     if (Date.now() - began > WHOLE_WAIT_MS_MAX)
       throw new ServiceError('view-rebuilding', 'the views were not rebuilt in time');
 }

@@ -75,13 +75,13 @@ export type RebuildCounts = Readonly<
 >;
 
 /**
- * Makes the Redis views again from the topics and then declares them whole.
+ * Rebuilds the Redis views from the topics and then marks them as complete.
  *
- * One process at a time, by a lock that every write checks; each topic in offset order, so that "the first result"
- * is the same one as it was. Processes that need a view wait meanwhile.
+ * One process rebuilds at a time, under a lock that every write checks. Each topic is read in offset order, so that the
+ * first result of a check stays the same. Processes that need a view wait meanwhile.
  *
  * @returns the counts of applied records, or nothing if another process rebuilds
- * @throws ServiceError `view-rebuilding` when Redis was wiped again meanwhile: to be started over
+ * @throws ServiceError `view-rebuilding` if Redis was wiped again meanwhile; start over
  */
 export async function rebuildViews(rebuild: Rebuild): Promise<RebuildCounts | undefined> {
   const began = Date.now();

@@ -23,11 +23,11 @@ import { claimOf, type Rebuild, rebuildViews, registerPart } from './rebuild-vie
 import { underRebuildLock } from './under-lock.ts';
 
 /**
- * Beyond, everything is read again: an hour's figures, which tell the counted checks, would be gone. So it is where the
- * views were never seen whole.
+ * If the views were last complete longer ago than this, or never, they are rebuilt: the hourly figures, which tell the
+ * counted checks, would have expired.
  */
 const TAIL_MS_MAX = HOUR_MS;
-/** A record is stamped by the clock of the process that publishes it, and published a moment before or after it is applied. */
+/** Allows for the publisher's clock, whose time a record has, and for records that are applied before they are published. */
 const MARGIN_MS = 120_000;
 
 type TailCounts = Readonly<

@@ -93,9 +93,9 @@ function patchRequestQueue(prototype: RequestQueue): void {
 }
 
 /**
- * A fetch names the partitions that are not paused, and holds until one of them has a record or the wait is over: a
- * partition that is resumed meanwhile has to wait for the next fetch. So the wait is short while a partition is paused,
- * and otherwise as long as configured: an idle consumer asks seldom. A partition that rests is in no hurry.
+ * A fetch names the partitions that are not paused, and the broker holds it until one of them has a record or the wait is
+ * over. A partition that is resumed meanwhile must wait for the next fetch. So the wait is short while a partition is
+ * paused, and otherwise as configured, so that an idle consumer fetches rarely. Resting partitions do not shorten it.
  */
 function patchFetchWait(
   prototype: Pick<ConsumerGroup, 'groupId' | 'maxWaitTime' | 'paused' | 'fetch'>,
@@ -114,8 +114,8 @@ function patchFetchWait(
 
 /**
  * A member must join again, and the join fails for another reason than a rebalance (the coordinator is loading, the
- * connection broke). Then kafkajs continues to fetch outside of the group: the member id is lost, a heartbeat without one
- * does nothing, and no answer ever tells the member. It reads partitions of other members, and none of its commits counts.
+ * connection broke). kafkajs then continues to fetch outside of the group. It has no member id, so its heartbeats do
+ * nothing and no error is reported. It reads partitions of other members, and the broker ignores its commits.
  *
  * The patch makes a heartbeat outside of the group report that a rejoin is needed, as the coordinator would: the fetch
  * loop joins again, and after the usual number of failures the consumer crashes and restarts.

@@ -107,9 +107,10 @@ test('starts a backlog in parts, so that the event loop runs between them', asyn
   await waitUntil('all records to start', () => of.started.length === 1_000);
 });
 
-test('fetches at once while few records run, and pauses once between two fetches while many do', async () => {
+test('pauses between two fetches while many records run and arrive, and not while many only wait', async () => {
   const held = heldRecords();
-  await using of = await startConsumer({ process: held.process });
+  let nowMs = 0;
+  await using of = await startConsumer({ process: held.process, now: () => nowMs });
   const settledAtOnce = (fetched: Promise<void>) => {
     let isSettled = false;
     void fetched.then(() => {
@@ -121,6 +122,8 @@ test('fetches at once while few records run, and pauses once between two fetches
   await of.fetch(200);
   await waitUntil('all records to start', () => of.started.length === 200);
   expect(await settledAtOnce(of.fetch(200))).toBe(false);
+  nowMs += 1_000;
+  expect(await settledAtOnce(of.fetch(1))).toBe(true);
   held.releaseAll();
 });
 

@@ -2,6 +2,7 @@ import type { Consumer as KafkaConsumer, KafkaMessage } from 'kafkajs';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { within } from '#shared/wait-for.ts';
+import { ArrivalRate } from './arrival-rate.ts';
 import type { ConsumerProgress } from './check-progress.ts';
 import {
   adoptCommitted,
@@ -21,9 +22,13 @@ const LEAVE_MS_MAX = 3_000;
 const SETTLE_MS_MAX = 1_000;
 /** Fetched bytes of one partition that may wait before it is paused. */
 const BACKLOG_BYTES_MAX = 1024 * 1024;
-/** With this many records running, a fetch waits a moment so that it brings more records: that saves CPU on both sides. */
+/**
+ * With this many records running, a fetch waits a moment if it then brings so many records at least: that saves CPU on both
+ * sides. Running records alone do not show it: they may all wait for a receiver that does not answer.
+ */
 const BUSY_COUNT = 64;
 const BUSY_FETCH_PAUSE_MS = 5;
+const BUSY_FETCH_COUNT = 2;
 /** How long a partition of `readsSeldom` rests once it was read to its end. */
 const REST_MS = 2_000;
 
@@ -70,6 +75,7 @@ export class WindowConsumer<M> {
   #windows = new Map<string, PartitionWindow<M>>();
   #order: PartitionWindow<M>[] = [];
   #mayPauseFetch = true;
+  readonly #arrivals = new ArrivalRate();
   readonly #resting = new Set<PartitionWindow<M>>();
   readonly #waking: Repetition;
 
@@ -225,6 +231,7 @@ export class WindowConsumer<M> {
   }): void {
     const window = this.#windows.get(`${batch.topic}/${batch.partition}`);
     if (!window) return;
+    this.#arrivals.add(batch.messages.length, this.#options.now());
     window.accept(batch.messages, Number(batch.highWatermark));
     const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
     const isAtEnd = window.fetchedOffset >= Number(batch.highWatermark);
@@ -236,6 +243,8 @@ export class WindowConsumer<M> {
   /** Once between two fetches: a broker answers as soon as there is one record, under load a request for every few. */
   #pauseBusyFetch(): Promise<void> | undefined {
     if (!this.#mayPauseFetch || this.runningCount < BUSY_COUNT) return undefined;
+    const gathered = this.#arrivals.perMs(this.#options.now()) * BUSY_FETCH_PAUSE_MS;
+    if (gathered < BUSY_FETCH_COUNT) return undefined;
     this.#mayPauseFetch = false;
     return new Promise((resolve) => setTimeout(resolve, BUSY_FETCH_PAUSE_MS));
   }
