@@ -28,6 +28,8 @@ test('an operator searches an app, sees its checks and its account, and finds wh
 
   await operator.visit('/operator/apps');
   await page.getByLabel('Find by name').fill('house of ida');
+  // A row that moves while it is clicked is not followed.
+  await waitUntilPasses(async () => expect(await page.locator('.rows > li').count()).toBe(1));
   await page.getByRole('link', { name: 'Lighthouse of Ida' }).click();
   await page.getByRole('heading', { level: 1, name: 'Lighthouse of Ida' }).waitFor();
   // A check that a busy machine did not answer in time may count too.

@@ -41,7 +41,7 @@ const waitForJson = (isMeant: (check: Record<string, unknown>) => boolean) =>
     return text !== '' && isMeant(JSON.parse(text));
   });
 const checkOf = (url: string): string => Buffer.from(url.split('#check=')[1] ?? '', 'base64url').toString();
-/** The address is changed a moment after the check, and first holds the one that the page begins with. */
+/** The address is updated a moment after the check; until then it holds the page's first check. */
 const waitForAddress = (member: string) =>
   waitUntil('the address to follow', () => checkOf(dev.page.url()).includes(`"${member}":`));
 

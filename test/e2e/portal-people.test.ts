@@ -90,7 +90,7 @@ test('an account sees its sessions and ends the others; a link of an operator re
 test('the page leads to the documentation that the gateway serves', async () => {
   await using kim = await open();
   await kim.visit('/sign-in');
-  await kim.page.getByRole('link', { name: 'Read the API' }).click();
+  await kim.page.getByRole('link', { name: 'API documentation' }).click();
   await kim.page.getByRole('heading', { name: 'Quickstart', level: 1 }).waitFor();
   expect(new URL(kim.page.url()).origin).toBe(system.ready.gateways[0]);
 });

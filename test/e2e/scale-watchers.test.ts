@@ -1,5 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
-// The tokens of a watch's members move all the time, while two watchers join the one that runs, and leave it again: one by
+// The tokens of a watch's members move all the time, while two watchers join the running one and leave again: one by
 // SIGTERM, one by SIGKILL. Every change is sent once, in sequence, and no member is missed.
 import { AssignerProtocol } from 'kafkajs';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';

@@ -38,6 +38,7 @@ test('commands that take an address refuse a self-registered account and change 
     ['account', 'operator', email, '--withdraw'],
     ['account', 'reset-password', email],
     ['account', 'reset-link', email],
+    ['account', 'reset-two-factor', email],
     ['account', 'delete', email],
   ]) {
     const refused = await admin(...line);

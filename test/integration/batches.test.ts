@@ -107,7 +107,7 @@ test('the entries of a part are refunded to their month once, and never below ze
   expect(await connection.redis.get(counter)).toBe('0');
   // The daily totals count the same parts.
   const [day] = await makeUsageDays(connection.redis).read(APP, [dayOf(Date.parse(first.acceptedAt))]);
-  expect(day).toEqual({ 'batch.completed': 4, granted: 2, denied: 2 });
+  expect(day).toMatchObject({ 'batch.completed': 4, granted: 2, denied: 2 });
 });
 
 const slotsTaken = () => connection.redis.zrange(unfinishedBatchesKey(APP), '0', '-1');

@@ -61,7 +61,12 @@ const BY_BALANCE = {
   returns31Bytes: 'return-malformed',
   proxyToNothing: 'return-malformed',
 } as const;
-const BY_DECIMALS = ['decimalsRevert', 'decimals256', 'decimalsOf64Bytes', 'decimalsBurnGas'] as const;
+const BY_DECIMALS = {
+  decimalsRevert: 'decimals-unavailable',
+  decimals256: 'decimals-unavailable',
+  decimalsOf64Bytes: 'decimals-unavailable',
+  decimalsBurnGas: 'gas-exhausted',
+} as const;
 
 const goodRules = (): TokenRule[] => [
   rule('ERC20', demoTokens.erc20, { minToken: '1500.5' }),
@@ -93,7 +98,8 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     await using chains = await connect();
     const names = Object.keys(BY_BALANCE) as (keyof typeof BY_BALANCE)[];
     const bad = names.map((name) => rule('ERC721', hostile[name], { roleId: name }));
-    const worse = BY_DECIMALS.map((name) => rule('ERC20', hostile[name], { roleId: name }));
+    const decimalsNames = Object.keys(BY_DECIMALS) as (keyof typeof BY_DECIMALS)[];
+    const worse = decimalsNames.map((name) => rule('ERC20', hostile[name], { roleId: name }));
     const result = await chains.judge({
       account: demoTokens.holder,
       rules: [...bad, ...goodRules(), ...worse, ...goodRules()],
@@ -103,7 +109,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
       ...BY_BALANCE,
       // Without the reader nothing cuts the bomb short: its answer is endless.
       revertBomb: method === 'reader' ? 'call-reverted' : 'return-malformed',
-      ...Object.fromEntries(BY_DECIMALS.map((name) => [name, 'decimals-unavailable'])),
+      ...BY_DECIMALS,
     });
     const granted = [true, true, false, true, true];
     expect(result.roles.map((role) => role.granted)).toEqual([...granted, ...granted]);

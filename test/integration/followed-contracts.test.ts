@@ -38,7 +38,7 @@ test('one client app cannot use the places of a chain that others need', async (
   expect(await followed()).toBe(FOLLOWED_PER_APP_MAX);
   expect(await states(`greedy/w${watches - 1}/1`, [contract(FOLLOWED_PER_APP_MAX)])).toMatchObject([tooMany]);
 
-  // Another app has places of its own, and shares what is followed already.
+  // Another app has places of its own, and shares the contracts that are followed already.
   await follow('other/w/1', [contract(0), contract(9_000)]);
   expect(await followed()).toBe(FOLLOWED_PER_APP_MAX + 1);
   await follow('greedy/w0/1', []);

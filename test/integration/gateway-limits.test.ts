@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import { type Admitter, makeAdmitter } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
+import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
+import { aCheckCompleted } from '../support/a-check-completed.ts';
 import { connectTestRedis, testConfig } from '../support/connections.ts';
 import {
   A_LOCAL_CHECK,
@@ -51,7 +54,7 @@ afterAll(async () => {
 type Flood = {
   /** When each accepted request was admitted, in order: ms of the limiter's clock. */
   readonly instants: readonly number[];
-  /** Answers of 503: on a busy machine the limiter may be unreachable for a moment. They may have been charged. */
+  /** Answers of 503 and 408: on a busy machine the limiter or a body may be late. They may have been charged. */
   readonly indeterminate: number;
 };
 
@@ -70,12 +73,12 @@ async function flood(
     await delay(TICK_MS);
   }
   const done = await Promise.all(answers);
-  for (const response of done) expect([200, 202, 429, 503]).toContain(response.status);
+  for (const response of done) expect([200, 202, 408, 429, 503]).toContain(response.status);
   const instants = done
     .filter(({ ok }) => ok)
     .map(({ headers }) => Number(headers.get('rolecall-accepted-at')))
     .sort((x, y) => x - y);
-  return { instants, indeterminate: done.filter(({ status }) => status === 503).length };
+  return { instants, indeterminate: done.filter(({ status }) => status === 503 || status === 408).length };
 }
 
 /** The shortest time between two accepted requests that are `limit` apart. */
@@ -162,6 +165,35 @@ describe('the limits over two gateways', () => {
     await admitter.release({ clientId, month, count: 700 });
     expect(await monthTotal(app)).toBe(300);
     await admitter.release({ clientId, month, count: 700 });
+    expect(await monthTotal(app)).toBe(0);
+  });
+
+  it('refuse checks until midnight once results that were refunded have used the share of the store', async () => {
+    const app = await anApp({ requestsPerMonth: 1_000 });
+    const { clientId } = app.document;
+    const [gateway] = gateways;
+    expect((await gateway?.post(app, A_POLL_CHECK))?.status).toBe(202);
+    const now = new Date();
+    const error = { roleId: 'x'.repeat(1_000), code: 'rpc-timeout', retryable: true };
+    const failed = { status: 'failed', roles: [], errors: Array(8_000).fill(error), evaluatedAt: now };
+    for (let i = 0; i < 3; i++) {
+      const check = aCheckCompleted(clientId, {
+        requestId: randomUUID(),
+        chargedMonth: now.toISOString().slice(0, 7),
+        decided: false,
+        acceptedAt: now.toISOString(),
+        resultJson: JSON.stringify(failed),
+      });
+      await makeResults(connection.redis).saveIfAbsent(savingOf(check));
+    }
+    expect(await monthTotal(app)).toBe(0);
+    const refused = await gateway?.post(app, A_POLL_CHECK);
+    expect(refused?.status).toBe(503);
+    expect(await refused?.json()).toMatchObject({ code: 'overloaded' });
+    const retryAfterMs = Number(refused?.headers.get('retry-after')) * 1_000;
+    expect((Date.now() + retryAfterMs) % DAY_MS).toBeLessThan(60_000);
+    // Its refusals cost rate, so that an app cannot send them at any speed.
+    expect(refused?.headers.get('rolecall-accepted-at')).not.toBeNull();
     expect(await monthTotal(app)).toBe(0);
   });
 

@@ -17,7 +17,7 @@ import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeSavePositions } from '#shared/redis/positions.ts';
 import { savingOf } from '#shared/redis/results.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { makeViewsWhole } from '#shared/views/keep-views.ts';
+import { completeViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
 import { spawnChild } from '../../deploy/local/child.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
@@ -44,7 +44,7 @@ beforeEach(async () => {
 });
 
 const makeWhole = () =>
-  makeViewsWhole({ ...views, kafka: stores.kafka, now: Date.now, log: makeSilentLogger() });
+  completeViews({ ...views, kafka: stores.kafka, now: Date.now, log: makeSilentLogger() });
 
 /** Takes a snapshot of Redis; the returned function restores it. */
 async function remember(): Promise<() => Promise<void>> {
@@ -113,7 +113,7 @@ test('a result whose offset was committed comes back, and nothing is read or wri
   await complete(lost);
   await rewind();
   await becomeAnotherRun();
-  expect(await views.views.look()).toBe('outdated');
+  expect(await views.views.readState()).toBe('outdated');
   await expect(views.results.read(kept.requestId)).rejects.toMatchObject({ code: 'view-rebuilding' });
   await expect(accept('app_rewound')).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await makeWhole()).toBe(true);
@@ -233,18 +233,18 @@ test('lost writes behind a connection that stayed open are detected at the next 
   await save(at(20));
   await rewind();
   await expect(save(at(21))).rejects.toMatchObject({ code: 'view-rebuilding' });
-  expect(await views.views.look()).toBe('outdated');
+  expect(await views.views.readState()).toBe('outdated');
   await makeWhole();
   await save(at(21));
-  expect(await views.views.look()).toBe('whole');
+  expect(await views.views.readState()).toBe('complete');
 });
 
 test('a rebuild that began on another server does not finish on this one', async () => {
   await stores.redis.flushdb();
-  await views.views.look();
+  await views.views.readState();
   await views.views.lock('mine');
   await becomeAnotherRun();
-  await views.views.look();
+  await views.views.readState();
   expect(await views.views.finish('mine')).toBe(false);
 });
 

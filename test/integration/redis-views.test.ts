@@ -129,7 +129,7 @@ test('without the generation marker nothing is read and nothing is written', asy
   });
 });
 
-test('a call succeeds or fails alone beside a call of a rebuild or one that meets a broken key', async () => {
+test('a call is not affected by a call of a rebuild or a call with a broken key in the same batch', async () => {
   const results = makeResults(stores.redis);
   const views = makeViewState(stores.redis);
   await views.invalidate();
@@ -304,7 +304,7 @@ test('a rebuilder whose lock was wiped does not mark the views as complete', asy
   const write = makeResults(stores.redis).saveIfAbsent({ ...savingOf(aResult()), access: 'mine' });
   await expect(write).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await views.finish('mine')).toBe(false);
-  expect(await views.isWhole()).toBe(false);
+  expect(await views.isComplete()).toBe(false);
 });
 
 test("an emptied Redis gets back the state of admission: the month's counter, and claims that still replay", async () => {

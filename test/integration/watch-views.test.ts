@@ -10,18 +10,14 @@ import {
 } from '#shared/contracts/watch.ts';
 import { watchEventId } from '#shared/contracts/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
-import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { RedisConnection } from '#shared/redis/connect.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeWalletIndex } from '#shared/redis/wallet-index.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
+import { makeChargeWatch } from '#shared/redis/watch-quota.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
-import { makeSilentLogger } from '#shared/telemetry/log.ts';
-import { openViews } from '#shared/views/open-views.ts';
-import { rebuildViews } from '#shared/views/rebuild-views.ts';
 import { aMember, atSecond, aWatch } from '../support/a-watch.ts';
-import { connectTestKafka, connectTestRedis, testConfig } from '../support/connections.ts';
+import { testStores } from '../support/test-stores.ts';
 
 // Scenario: the views of watches and members are in a database of a real Redis that only this file uses, and their topics
 // are in a real Kafka. The tests check what the watcher, gateways and the reader of logs rely on.
@@ -30,13 +26,10 @@ const NOW = Date.parse(atSecond(1_000));
 const HOUR_MS = 3_600_000;
 const WALLET = `0x${'ab'.repeat(20)}`;
 
-let kafka: KafkaConnection;
-let connection: RedisConnection;
+const stores = testStores(8);
 let clientId: string;
-const members = () => makeWatchMembers(connection.redis);
-const wallets = () => makeWalletIndex(connection.redis);
-const rebuild = () =>
-  rebuildViews({ ...openViews(connection.redis), kafka, now: Date.now, log: makeSilentLogger() });
+const members = () => makeWatchMembers(stores.redis);
+const wallets = () => makeWalletIndex(stores.redis);
 
 /** A member of this test's app. */
 const member = (memberId: string, over: Partial<WatchMember> = {}): WatchMember => {
@@ -52,21 +45,10 @@ const namesOf = async (wallet: string) =>
   (await members().ofWallet(wallet)).map(({ uid, memberId }) => `${uid}/${memberId}`).sort();
 const nameOf = (one: WatchMember) => `${uidOfMember(one)}/${one.memberId}`;
 
-beforeAll(async () => {
-  const config = testConfig(8);
-  connection = await connectTestRedis(config);
-  kafka = await connectTestKafka(config);
-});
-
-afterAll(async () => {
-  await kafka[Symbol.asyncDispose]();
-  await connection[Symbol.asyncDispose]();
-});
-
 beforeEach(async () => {
   clientId = `app_${randomUUID()}`;
-  await connection.redis.flushdb();
-  await rebuild();
+  await stores.redis.flushdb();
+  await stores.rebuild();
 });
 
 describe('the members of a wallet', () => {
@@ -102,8 +84,8 @@ describe('the members of a wallet', () => {
     const wallets = Array.from({ length: 100 }, (_, i) => `0x${String(i).padStart(37, '0')}abc`);
     for (const [i, account] of wallets.entries())
       await add(member(`a-member-of-the-usual-length-${i}`, { account }));
-    expect(await connection.redis.object('ENCODING', 'wallets:abc')).toBe('listpack');
-    expect(await connection.redis.hlen('wallets:abc')).toBe(wallets.length);
+    expect(await stores.redis.object('ENCODING', 'wallets:abc')).toBe('listpack');
+    expect(await stores.redis.hlen('wallets:abc')).toBe(wallets.length);
   });
 });
 
@@ -135,7 +117,7 @@ test('of many members only the newer ones are read, however large the others are
   const newest = { ...member('m7', { roles, sequence: 1 }), version: 2 };
   await members().write(all[7], newest, NOW);
   const sentBytes = async () =>
-    Number(/total_net_output_bytes:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
+    Number(/total_net_output_bytes:(\d+)/.exec(await stores.redis.info('stats'))?.[1]);
   const before = await sentBytes();
   const { readNewer } = members();
   const read = await Promise.all([...all, member('nobody')].map(readNewer));
@@ -176,7 +158,7 @@ describe('a member that an earlier version stored', () => {
   async function storeAsBefore(one: WatchMember) {
     const { clientId: _, watchId: __, watchCreatedAt: ___, memberId, version, ...stored } = one;
     const uid = uidOfMember(one);
-    const { redis } = connection;
+    const { redis } = stores;
     await redis.hset(
       `wm:${uid}:${partitionOfMember(uid, memberId)}`,
       memberId,
@@ -208,10 +190,10 @@ describe('a member that an earlier version stored', () => {
 test('a wiped Redis gets every member back as it was, with the figures and the index', async () => {
   const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: {} }];
   const all = [member('alice', { roles, sequence: 3, checkedAt: atSecond(1) }), member('bob')];
-  await kafka.publish(watch, aWatch({ clientId }));
-  for (const one of all) await kafka.publish(watchMember, one);
-  await connection.redis.flushdb();
-  await rebuild();
+  await stores.kafka.publish(watch, aWatch({ clientId }));
+  for (const one of all) await stores.kafka.publish(watchMember, one);
+  await stores.redis.flushdb();
+  await stores.rebuild();
   const uid = uidOfMember(member('alice'));
   expect(await members().list(uid, { countMax: 10 })).toEqual(all);
   expect(await members().figures(uid)).toEqual({
@@ -234,15 +216,15 @@ test('a wiped Redis gets the bodies of events back, and those of other webhooks 
   });
   const eventId = watchEventId(clientId);
   const batchId = randomUUID();
-  for (const id of [eventId, batchId]) await kafka.publish(webhookRequested, webhook(id));
-  await connection.redis.flushdb();
-  await rebuild();
-  const results = makeResults(connection.redis);
+  for (const id of [eventId, batchId]) await stores.kafka.publish(webhookRequested, webhook(id));
+  await stores.redis.flushdb();
+  await stores.rebuild();
+  const results = makeResults(stores.redis);
   expect(await results.readMany([eventId, batchId])).toEqual([`{"id":"${eventId}"}`, undefined]);
 });
 
 test('a uid names its own watch, and not a later one with the same id', async () => {
-  const watches = makeWatches(connection.redis);
+  const watches = makeWatches(stores.redis);
   const [former, present] = [
     aWatch({ clientId }),
     aWatch({ clientId, version: 2, createdAt: atSecond(500) }),
@@ -255,7 +237,7 @@ test('a uid names its own watch, and not a later one with the same id', async ()
 });
 
 describe('a watch is due', () => {
-  const watches = () => makeWatches(connection.redis);
+  const watches = () => makeWatches(stores.redis);
   const claim = async (nowMs: number) => {
     const partition = partitionOfWatch(watchUid(aWatch({ clientId })));
     const claimed = await watches().claimDue(partition, nowMs, nowMs + 30_000, 10);
@@ -280,15 +262,15 @@ describe('a watch is due', () => {
     const one = aWatch({ clientId });
     await watches().project(one);
     await claim(NOW);
-    await watches().putOff(watchUid(one), NOW + 60_000);
-    await watches().putOff(watchUid(one), NOW + 40_000);
+    await watches().postpone(watchUid(one), NOW + 60_000);
+    await watches().postpone(watchUid(one), NOW + 40_000);
     expect(await claim(NOW + 59_999)).toBe(0);
     expect(await claim(NOW + 60_000)).toBe(1);
   });
 
   test('when its rule set changes, when a sweep is requested, and when one has ended', async () => {
     const one = aWatch({ clientId });
-    const sweeps = makeWatchSweeps(connection.redis);
+    const sweeps = makeWatchSweeps(stores.redis);
     await watches().project(one);
     await claim(NOW);
     await watches().setUsersDue(clientId, one.ruleSet, NOW + 1);
@@ -312,7 +294,7 @@ describe('a watch is due', () => {
     const one = aWatch({ clientId });
     const partition = partitionOfWatch(watchUid(one));
     await watches().project(one);
-    await connection.redis.del(`watches:due:${partition}`);
+    await stores.redis.del(`watches:due:${partition}`);
     expect(await claim(NOW)).toBe(0);
     await watches().setAllDue(partition, NOW, 'without');
     expect(await claim(NOW)).toBe(1);
@@ -324,7 +306,7 @@ describe('a watch is due', () => {
 });
 
 test('a sweep knows the holders of every role, whatever the id of the role is', async () => {
-  const sweeps = makeWatchSweeps(connection.redis);
+  const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));
   const holders = new Map([
     ['gold', 10],
@@ -335,10 +317,23 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
   expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
-describe('revocations that no sweep decides on', () => {
+test('checks beyond the quota are not charged; of checks that were made already, the rest of it is', async () => {
+  const chargeWatch = makeChargeWatch(stores.redis);
+  const charge = (count: number, areMade: boolean, quotaShare = 0.5) =>
+    chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 9, quotaShare, areMade });
+  expect(await charge(3, false)).toBe('charged');
+  // The share is 4.5 checks.
+  expect(await charge(2, false)).toBe('quota-share-exceeded');
+  expect(await charge(2, true)).toBe('quota-share-exceeded');
+  expect(await charge(1, true)).toBe('quota-share-exceeded');
+  expect(await charge(6, false, 1)).toBe('quota-exceeded');
+  expect(await charge(5, false, 1)).toBe('charged');
+});
+
+describe('revocations of a role', () => {
   const bound = { share: 0.2, atLeast: 3 };
-  const allow = (ids: readonly string[], nowMs: number, holders = 20) =>
-    members().mayRevoke('app/w/1', 'gold', ids, { nowMs, holders, ...bound });
+  const allow = (ids: readonly string[], nowMs: number, holders = 20, held = 0) =>
+    members().mayRevoke('app/w/1', 'gold', ids, { nowMs, holders, held, ...bound });
   const ids = (from: number, count: number) => Array.from({ length: count }, (_, i) => `m${from + i}`);
 
   test('count together for one sliding hour, and from the threshold on the rest is held', async () => {
@@ -349,6 +344,29 @@ describe('revocations that no sweep decides on', () => {
     // The first three are an hour old; the revocation that was allowed later still counts.
     expect(await allow(ids(4, 3), NOW + HOUR_MS + 1, 16)).toEqual(new Set(['m4', 'm5']));
     expect(await allow(ids(6, 1), NOW + HOUR_MS + 1, 14)).toEqual(new Set());
+  });
+
+  test('count together with those that are held', async () => {
+    expect(await allow(ids(0, 3), NOW, 20, 3)).toEqual(new Set(['m0']));
+    expect(await allow(ids(1, 1), NOW + HOUR_MS + 1, 19, 4)).toEqual(new Set());
+    expect(await allow(ids(1, 1), NOW + HOUR_MS + 1, 19)).toEqual(new Set(['m1']));
+  });
+
+  test('count for an hour in the decision on a sweep, unless a release has sent them', async () => {
+    const gold = { id: 'gold', since: atSecond(900) };
+    const write = async (memberId: string, countsRevoked: boolean) => {
+      const holder = member(memberId, { sequence: 1, roles: [{ ...gold, granted: true }] });
+      await add(holder);
+      const after = { ...holder, version: 2, sequence: 2, roles: [{ ...gold, granted: false }] };
+      await members().write(holder, after, NOW, { countsRevoked });
+    };
+    await write('sent', true);
+    await write('released', false);
+    const uid = watchUid(aWatch({ clientId }));
+    const atMs = Date.parse(gold.since);
+    expect(await members().countRevoked(uid, 'gold', NOW)).toBe(1);
+    expect(await members().countRevoked(uid, 'gold', NOW, atMs - 1)).toBe(0);
+    expect(await members().countRevoked(uid, 'gold', atMs + HOUR_MS)).toBe(0);
   });
 
   test('are not counted twice where a record is handled again', async () => {

@@ -191,6 +191,10 @@ test('a resend supersedes the retries that are under way', async () => {
   await publish(after);
   await receiver.waitFor(of(after));
   expect(received(check)).toHaveLength(2);
+  await waitUntil(
+    'the log of both attempts',
+    async () => (await fixture.deliveries.read(check.requestId))?.attempts.length === 2,
+  );
   const view = await fixture.deliveries.read(check.requestId);
   expect(view?.resendCount).toBe(1);
   expect(view?.attempts.map(({ resendCount }) => resendCount)).toEqual([0, 1]);

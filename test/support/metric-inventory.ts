@@ -22,7 +22,7 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   evaluator: (registry) => void makeEvaluatorMetrics(registry),
   'result-store': (registry) => {
     const metrics = makeResultStoreMetrics(registry);
-    metrics.watchViews({ areWhole: () => true });
+    metrics.watchViews({ areComplete: () => true });
     metrics.watchBatches(async () => 0);
   },
   'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
