@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Marks, writeMarked } from '../support/figures/marked-text.ts';
 import { type Results, WHOLE_PARTS } from './results.ts';
 import { cellsOf } from './table.ts';
 
@@ -18,8 +18,10 @@ const HIGHLIGHTS = [
   'CPU per 1 000 webhooks, all processes',
   'latency at 50/s, p99',
 ];
-const BEGIN = '<!-- figures: written by npm run bench -->';
-const END = '<!-- end of figures -->';
+export const FIGURES: Marks = {
+  begin: '<!-- figures: written by npm run bench -->',
+  end: '<!-- end of figures -->',
+};
 const COLUMNS = ['what', 'Rolecall', 'alternative', 'ratio', 'goal', 'result'];
 
 /** All figures, as a markdown table. */
@@ -56,27 +58,8 @@ export function formatHighlights({ parts }: Results): string {
   ].join('\n');
 }
 
-/** The text between the marks of a document. @throws Error if the document has none */
-export function readFigures(document: string): string {
-  const { from, to } = findMarks(document);
-  return document.slice(from, to);
-}
-
 /** Writes the figures between the marks of both documents. */
 export function writeFigures(results: Results): void {
-  replaceFigures(FIGURES_FILE, formatFigures(results));
-  replaceFigures(README, formatHighlights(results));
-}
-
-function replaceFigures(file: string, figures: string): void {
-  const document = readFileSync(file, 'utf8');
-  const { from, to } = findMarks(document);
-  writeFileSync(file, `${document.slice(0, from)}\n${figures.trimEnd()}\n${document.slice(to)}`);
-}
-
-function findMarks(document: string): { from: number; to: number } {
-  const from = document.indexOf(BEGIN) + BEGIN.length;
-  const to = document.indexOf(END);
-  if (from < BEGIN.length || to < from) throw new Error('the document has no marks for the figures');
-  return { from, to };
+  writeMarked(FIGURES_FILE, FIGURES, formatFigures(results).trimEnd());
+  writeMarked(README, FIGURES, formatHighlights(results));
 }

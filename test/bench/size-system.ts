@@ -1,12 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatNumber } from '../support/figures/format-number.ts';
+import { type Marks, writeMarked } from '../support/figures/marked-text.ts';
 import type { Curve } from './curve.ts';
 
 /** The document whose sizes are computed from the newest curves. */
 export const SIZING_FILE = join(import.meta.dirname, '..', '..', 'deploy', 'README.md');
-const BEGIN = '<!-- sizes: computed by npm run bench -- growth -->';
-const END = '<!-- end of sizes -->';
+export const SIZES: Marks = {
+  begin: '<!-- sizes: computed by npm run bench -- growth -->',
+  end: '<!-- end of sizes -->',
+};
 
 const CHECKS_PER_SECOND = 10_000;
 const MEMBERS = 10_000_000;
@@ -99,22 +101,5 @@ const notMeasured = (what: string, name: string): string[] => [
 ];
 const dayOf = ({ at }: { readonly at: string }): string => at.slice(0, '2026-11-22'.length);
 
-/** The text between the marks of the document. @throws Error if it has none */
-export function readSizes(document: string): string {
-  const { from, to } = findMarks(document);
-  return document.slice(from, to).trim();
-}
-
 /** Writes the sizes between the marks of the document. */
-export function writeSizes(curves: Curves): void {
-  const document = readFileSync(SIZING_FILE, 'utf8');
-  const { from, to } = findMarks(document);
-  writeFileSync(SIZING_FILE, `${document.slice(0, from)}\n${formatSizes(curves)}\n${document.slice(to)}`);
-}
-
-function findMarks(document: string): { from: number; to: number } {
-  const from = document.indexOf(BEGIN) + BEGIN.length;
-  const to = document.indexOf(END);
-  if (from < BEGIN.length || to < from) throw new Error('the document has no marks for the sizes');
-  return { from, to };
-}
+export const writeSizes = (curves: Curves): void => writeMarked(SIZING_FILE, SIZES, formatSizes(curves));

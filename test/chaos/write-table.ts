@@ -1,18 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { writeMarked } from '../support/figures/marked-text.ts';
 
 const README = fileURLToPath(new URL('./README.md', import.meta.url));
 
-/**
- * Writes a table into this folder's README, between the marks with its name.
- *
- * @throws Error if the marks are missing
- */
-export function writeTable(name: 'matrix' | 'soak', text: string): void {
-  const before = readFileSync(README, 'utf8');
-  const [begin, end] = [`<!-- ${name}: written by --write-table -->`, `<!-- end of ${name} -->`];
-  const from = before.indexOf(begin);
-  const to = before.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`test/chaos/README.md has no marks for the ${name}`);
-  writeFileSync(README, `${before.slice(0, from + begin.length)}\n${text}\n${before.slice(to)}`);
-}
+/** Writes a table into this folder's README, between the marks with its name. @throws Error if it has no such marks */
+export const writeTable = (name: 'matrix' | 'soak', text: string): void =>
+  writeMarked(
+    README,
+    { begin: `<!-- ${name}: written by --write-table -->`, end: `<!-- end of ${name} -->` },
+    text,
+  );
