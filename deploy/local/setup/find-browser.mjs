@@ -1,7 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { findOnPath, isProgram } from './find-program.mjs';
 
-const NAMES = ['chromium', 'google-chrome-stable', 'google-chrome', 'chromium-browser', 'chrome'];
+/** The headless shell needs the least CPU. */
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'google-chrome-stable',
+  'google-chrome',
+  'chromium-browser',
+  'chrome',
+];
 const MAC_PROGRAMS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   '/Applications/Chromium.app/Contents/MacOS/Chromium',

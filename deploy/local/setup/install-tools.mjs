@@ -21,7 +21,7 @@ export function aptPackages(missing) {
     java: () => chooseJavaPackage(aptPolicy(JAVA_PACKAGES)),
     maven: () => 'maven',
     redis: () => 'redis-tools',
-    browser: () => 'chromium',
+    browser: () => 'chromium-headless-shell',
   };
   return missing.map((name) => names[name]());
 }
