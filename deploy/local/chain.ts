@@ -44,7 +44,7 @@ export type RunningChain = AsyncDisposable &
  */
 export async function startChain(options: ChainOptions): Promise<RunningChain> {
   const { port, host = '127.0.0.1', signal, onSpawn, args = [] } = options;
-  await requireFreePorts([{ port, what: 'the demo chain' }]);
+  await requireFreePorts([{ port, program: 'the demo chain' }]);
   const rpc = `http://127.0.0.1:${port}`;
   const child = await spawnChild(
     findAnvil(),

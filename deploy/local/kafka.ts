@@ -55,8 +55,8 @@ export type RunningKafka = AsyncDisposable & {
 export async function startKafka(options: KafkaOptions): Promise<RunningKafka> {
   const { dir, port, controllerPort, signal, toolchain = loadToolchain() } = options;
   await requireFreePorts([
-    { port, what: 'Kafka' },
-    { port: controllerPort, what: "Kafka's controller" },
+    { port, program: 'Kafka' },
+    { port: controllerPort, program: "Kafka's controller" },
   ]);
   const clusterId = await prepareKafkaStorage(options, toolchain, signal);
   signal?.throwIfAborted();

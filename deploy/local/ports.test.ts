@@ -8,9 +8,9 @@ test('every port in use is named with its purpose', async () => {
   try {
     await Promise.all(servers.map((server) => server.listening || once(server, 'listening')));
     const wanted = [
-      { port: first, what: 'Kafka' },
-      { port: free, what: 'Redis' },
-      { port: second, what: 'gateway' },
+      { port: first, program: 'Kafka' },
+      { port: free, program: 'Redis' },
+      { port: second, program: 'gateway' },
     ];
     await expect(requireFreePorts(wanted)).rejects.toThrow(
       `ports in use by another program: ${first} (Kafka), ${second} (gateway)`,
@@ -24,7 +24,7 @@ test('a port that was looked at is free for its user', async () => {
   const [port = 0] = await findFreePorts(1);
   expect(port).toBeLessThanOrEqual(STABLE_PORT_MAX);
   expect(await isPortFree(port)).toBe(true);
-  await requireFreePorts([{ port, what: 'anything' }]);
+  await requireFreePorts([{ port, program: 'anything' }]);
 });
 
 test('gives calls at the same time different ports', async () => {

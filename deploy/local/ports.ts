@@ -33,13 +33,13 @@ export async function isPortFree(port: number): Promise<boolean> {
  * @throws Error that names every port in use and its purpose.
  *
  * @example
- * await requireFreePorts([{ port: 8082, what: 'Kafka' }]);
+ * await requireFreePorts([{ port: 8082, program: 'Kafka' }]);
  */
-export async function requireFreePorts(wanted: readonly { port: number; what: string }[]): Promise<void> {
+export async function requireFreePorts(wanted: readonly { port: number; program: string }[]): Promise<void> {
   const free = await Promise.all(wanted.map(({ port }) => isPortFree(port)));
   const taken = wanted.filter((_, index) => !free[index]);
   if (taken.length === 0) return;
-  const list = taken.map(({ port, what }) => `${port} (${what})`).join(', ');
+  const list = taken.map(({ port, program }) => `${port} (${program})`).join(', ');
   throw new Error(`${taken.length === 1 ? 'port' : 'ports'} in use by another program: ${list}`);
 }
 

@@ -40,7 +40,7 @@ type RunningRedis = AsyncDisposable & {
 export async function startRedis(options: RedisOptions): Promise<RunningRedis> {
   const { dir, port, signal, onSpawn } = options;
   const log = join(dir, 'redis.log');
-  await requireFreePorts([{ port, what: 'Redis' }]);
+  await requireFreePorts([{ port, program: 'Redis' }]);
   mkdirSync(dir, { recursive: true });
   rmSync(log, { force: true });
   // Debian ships the server under another name; it decides by argv[0] which program it is.

@@ -135,13 +135,13 @@ async function timed<M extends Member>(
 
 async function checkPorts(ports: PortPlan, hasDemoChain: boolean, lines: Lines): Promise<void> {
   const wanted = [
-    { port: ports.kafka, what: 'Kafka' },
-    { port: ports.kafkaController, what: "Kafka's controller" },
-    { port: ports.redis, what: 'Redis' },
-    ...(hasDemoChain ? [{ port: ports.chain, what: `the demo chain ${LOCAL_CHAIN_ID}` }] : []),
+    { port: ports.kafka, program: 'Kafka' },
+    { port: ports.kafkaController, program: "Kafka's controller" },
+    { port: ports.redis, program: 'Redis' },
+    ...(hasDemoChain ? [{ port: ports.chain, program: `the demo chain ${LOCAL_CHAIN_ID}` }] : []),
     ...ports.processes.flatMap(({ name, opsPort, httpPort }) => [
-      ...(httpPort === undefined ? [] : [{ port: httpPort, what: name }]),
-      { port: opsPort, what: `${name}, ops` },
+      ...(httpPort === undefined ? [] : [{ port: httpPort, program: name }]),
+      { port: opsPort, program: `${name}, ops` },
     ]),
   ];
   await requireFreePorts(wanted);

@@ -1,4 +1,5 @@
 import { type Audit, audit } from '#shared/contracts/audit.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
 
@@ -19,3 +20,7 @@ export function makeRecordAudit({ publish, auditTrail, now }: Dependencies): Rec
     await auditTrail.record(dated);
   };
 }
+
+/** The error of a change that is in effect: the answer must not deny it. */
+export const auditMissing = (change: string, cause: unknown): ServiceError =>
+  new ServiceError('publish-unknown', `${change}; the audit entry may be missing`, { cause });

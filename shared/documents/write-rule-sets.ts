@@ -1,11 +1,11 @@
-import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { OnUndetermined } from '#shared/contracts/rule.ts';
 import { type RuleSet, ruleSet, ruleSetKey, tombstoneOf } from '#shared/contracts/rule-set.ts';
 import { digestOfRules } from '#shared/contracts/rules-digest.ts';
 import type { TierLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type RuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
-import { makeRecordAudit } from './record-audit.ts';
+import { writeOfDay } from './daily-writes.ts';
+import { auditMissing, makeRecordAudit } from './record-audit.ts';
 import { requireVersion } from './require-version.ts';
 import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
@@ -41,17 +41,6 @@ export type RuleSetWrites = ReturnType<typeof makeRuleSetWrites>;
 
 type Change = (current: RuleSet | undefined) => RuleSet | undefined;
 
-/** Writes of rule sets, watches or members, of those that an app may make in a day. */
-export const writeOfDay = (
-  clientId: string,
-  { writesPerDay }: Pick<TierLimits, 'writesPerDay'>,
-  count = 1,
-) => ({
-  budget: { name: 'document-writes', countMax: writesPerDay, windowMs: DAY_MS },
-  owner: clientId,
-  count,
-});
-
 /**
  * Writes to rule sets. Each returns once it is in effect, in the topic and in the view; each that changed something costs
  * one of the day's writes and has an audit entry.
@@ -83,7 +72,9 @@ export function makeRuleSetWrites(deps: Dependencies) {
         return isJudged ? next : undefined;
       });
       if (!isJudged || !written) continue;
-      await recordAudit({ accountId, clientId, actor, action, subject: id }).catch(afterTheFact);
+      await recordAudit({ accountId, clientId, actor, action, subject: id }).catch((cause) => {
+        throw auditMissing('the rule set is written', cause);
+      });
       return written.document;
     }
     throw new ServiceError('overloaded', 'other writes to this rule set are under way');
@@ -117,13 +108,6 @@ export function makeRuleSetWrites(deps: Dependencies) {
       );
     },
   };
-}
-
-/** The rule set is written: the answer must not deny that. */
-function afterTheFact(cause: unknown): never {
-  throw new ServiceError('publish-unknown', 'the rule set is written, its audit entry may be missing', {
-    cause,
-  });
 }
 
 const liveOf = (current: RuleSet | undefined): RuleSet | undefined =>

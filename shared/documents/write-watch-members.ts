@@ -10,9 +10,9 @@ import type { Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import { acquireWithin } from './acquire-within.ts';
+import { writeOfDay } from './daily-writes.ts';
 import { publishNewer } from './publish-newer.ts';
-import { makeRecordAudit } from './record-audit.ts';
-import { writeOfDay } from './write-rule-sets.ts';
+import { auditMissing, makeRecordAudit } from './record-audit.ts';
 
 /** Renewed with every chunk of writes, and longer than one of them takes. */
 const LOCK_MS = 30_000;
@@ -198,17 +198,15 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
       await recordAudit({ accountId, clientId, actor, action: 'watch-members-changed', subject });
       return { ...counts, members: (await view.figures(uid)).members };
     } catch (cause) {
-      throw new ServiceError('publish-unknown', 'the members are changed; the audit entry may be missing', {
-        cause,
-      });
+      throw auditMissing('the members are changed', cause);
     }
   };
 
   return async function changeMembers(write, changes) {
     const { clientId } = write.watch;
     const holder = randomUUID();
-    const otherwise = 'another request changes the members of this client app';
-    await acquireWithin({ ...LOCK_WAIT, otherwise }, () => view.lock(clientId, holder, LOCK_MS));
+    const message = 'another request changes the members of this client app';
+    await acquireWithin({ ...LOCK_WAIT, message }, () => view.lock(clientId, holder, LOCK_MS));
     try {
       return await applyChanges(write, changes, holder);
     } finally {

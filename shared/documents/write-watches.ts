@@ -12,29 +12,27 @@ import { ServiceError } from '#shared/errors.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSetHold } from '#shared/redis/rule-set-users.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { type Watches, watchSlotsKey } from '#shared/redis/watches.ts';
 import { acquireWithin } from './acquire-within.ts';
-import { makeRecordAudit } from './record-audit.ts';
+import { writeOfDay } from './daily-writes.ts';
+import { makePresentWatch, type PresentWatchDependencies } from './present-watch.ts';
+import { auditMissing, makeRecordAudit } from './record-audit.ts';
 import { requireVersion } from './require-version.ts';
 import { underHold } from './under-hold.ts';
 import type { WriteDependencies } from './write-dependencies.ts';
 import { makeWriteDocument } from './write-document.ts';
-import { writeOfDay } from './write-rule-sets.ts';
 
 /** How long a watch waits for the deletion of its rule set. */
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
 
-type Dependencies = WriteDependencies & {
-  readonly watches: Pick<Watches, 'documents' | 'read'>;
-  readonly members: Pick<WatchMembers, 'figures'>;
-  readonly sweeps: Pick<WatchSweeps, 'setNext'>;
-  readonly followed: Pick<FollowedContracts, 'follow' | 'states'>;
-  readonly ruleSets: Pick<RuleSets, 'read' | 'hold'>;
-  /** Rule sets for `present`, perhaps some seconds old: a page of watches may name 200 large ones. */
-  readonly ruleSetCache?: Pick<RuleSets, 'read'>;
-};
+type Dependencies = WriteDependencies &
+  PresentWatchDependencies & {
+    readonly watches: Pick<Watches, 'documents' | 'read'>;
+    readonly sweeps: Pick<WatchSweeps, 'setNext'>;
+    readonly followed: Pick<FollowedContracts, 'follow'>;
+    readonly ruleSets: Pick<RuleSets, 'hold'>;
+  };
 
 /** Whose watch is written, and by whom. */
 export type WatchWrite = {
@@ -84,7 +82,9 @@ export function makeWatchWrites(deps: Dependencies) {
     if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
     const written = await write(store, watchKey(request), next);
     if (written?.changed)
-      await recordAudit({ accountId, clientId, actor, action, subject: watchId }).catch(afterTheFact);
+      await recordAudit({ accountId, clientId, actor, action, subject: watchId }).catch((cause) => {
+        throw auditMissing('the watch is written', cause);
+      });
     return written?.document;
   }
 
@@ -110,7 +110,7 @@ export function makeWatchWrites(deps: Dependencies) {
 
   /** Must be held before the rule set is read: a write waits for a deletion in progress, and then finds no rule set. */
   const holdRuleSet = ({ clientId }: WatchWrite, id: string): Promise<RuleSetHold> =>
-    acquireWithin({ ...HOLD_WAIT, otherwise: `the rule set ${id} is being deleted` }, () =>
+    acquireWithin({ ...HOLD_WAIT, message: `the rule set ${id} is being deleted` }, () =>
       deps.ruleSets.hold(clientId, id),
     );
 
@@ -194,56 +194,12 @@ export function makeWatchWrites(deps: Dependencies) {
       );
       return changeLive(request, 'watch-released', (current) => ({ ...current, held: [], releasedAt: at }));
     },
-    /** A watch as clients see it. */
-    async present(watch: Watch): Promise<Record<string, unknown>> {
-      const uid = watchUid(watch);
-      const { blockTag } = watch;
-      const { read } = deps.ruleSetCache ?? deps.ruleSets;
-      const ruleSet = await read(watch.clientId, watch.ruleSet);
-      const contracts =
-        watch.follow && ruleSet ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag })) : [];
-      const [{ members }, following] = await Promise.all([
-        deps.members.figures(uid),
-        watch.paused ? contracts.map(whilePaused) : deps.followed.states(uid, contracts),
-      ]);
-      const active = watch.held.length > 0 ? 'held' : 'active';
-      return {
-        watchId: watch.watchId,
-        version: watch.settingsVersion,
-        state: watch.paused ? 'paused' : active,
-        ...(watch.paused ? { reason: watch.paused.reason } : {}),
-        held: watch.held.map(({ id }) => id),
-        members,
-        following,
-        ruleSet: watch.ruleSet,
-        callbackUrl: watch.callbackUrl,
-        everySeconds: watch.everySeconds,
-        follow: watch.follow,
-        blockTag,
-        quotaShare: watch.quotaShare,
-        massRevocation: watch.massRevocation,
-        createdAt: watch.createdAt,
-        updatedAt: watch.updatedAt,
-      };
-    },
+    present: makePresentWatch(deps),
   };
 }
 
 const deletedMeanwhile = () => new ServiceError('overloaded', 'the watch was deleted meanwhile');
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
-
-/** The watch is written: the answer must not deny that. */
-function afterTheFact(cause: unknown): never {
-  throw new ServiceError('publish-unknown', 'the watch is written, its audit entry may be missing', {
-    cause,
-  });
-}
-
-const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf>[number]) => ({
-  ...{ chainId, contractAddress },
-  state: 'sweeps-only',
-  reason: 'The watch is paused.',
-});
 
 const liveOf = (current: Watch | undefined): Watch | undefined =>
   current?.deletedAt === undefined ? current : undefined;

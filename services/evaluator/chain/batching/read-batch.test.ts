@@ -9,8 +9,8 @@ import { makeBatchReader } from './read-batch.ts';
 const FIVE: Reading = { ok: true, value: 5n };
 
 /** The answers of each endpoint to a batch of two reads, one per call. */
-async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum: number) {
-  const endpoints = told.map((_, index) => ({ name: String(index) }) as Endpoint);
+async function readBatch(answers: readonly (BatchReadings | FailureKind)[], quorum: number) {
+  const endpoints = answers.map((_, index) => ({ name: String(index) }) as Endpoint);
   const perform = makeBatchReader({
     ...{ candidates: () => endpoints, quorum, agreeOn },
     hedgeAfterMs: () => undefined,
@@ -19,7 +19,7 @@ async function readBatch(told: readonly (BatchReadings | FailureKind)[], quorum:
     onHedge: () => undefined,
     onBatch: () => undefined,
     readFrom: async ({ name }) => {
-      const says = told[Number(name)] ?? [];
+      const says = answers[Number(name)] ?? [];
       if (typeof says === 'string') throw new RpcFailure(says);
       return { readings: says, isProved: true };
     },
@@ -42,12 +42,12 @@ test('a read that ran out of gas at one endpoint is retried if other reads succe
 });
 
 test('an endpoint without answers does not delay a read that the others agree on', async () => {
-  const told = [
+  const answers = [
     [undefined, undefined],
     [FIVE, FIVE],
     [FIVE, FIVE],
   ];
-  expect((await readBatch(told, 2)).observations).toEqual([
+  expect((await readBatch(answers, 2)).observations).toEqual([
     [FIVE, FIVE],
     [FIVE, FIVE],
   ]);

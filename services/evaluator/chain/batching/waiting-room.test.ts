@@ -2,17 +2,17 @@ import { type Waiter, WaitingRoom } from './waiting-room.ts';
 
 function fill(room: WaitingRoom, clientId: string, count: number) {
   const evicted: number[] = [];
-  const told: number[] = [];
+  const waited: number[] = [];
   const waiters = Array.from(
     { length: count },
     (_, index): Waiter => ({
       clientId,
-      onWait: () => void told.push(index),
+      onWait: () => void waited.push(index),
       evict: () => void evicted.push(index),
     }),
   );
   for (const waiter of waiters) room.enter(waiter);
-  return { waiters, evicted, told };
+  return { waiters, evicted, waited };
 }
 
 test('a client at its bound may not add a waiting check, and other clients may', () => {
@@ -39,10 +39,10 @@ test('checks beyond the bounds are evicted, the latest of the clients with the m
 
 test('waiting checks are notified, and checks that have left are not', () => {
   const room = new WaitingRoom({ perClientMax: 2, max: 2 });
-  const { waiters, told } = fill(room, 'one', 2);
+  const { waiters, waited } = fill(room, 'one', 2);
   for (const waiter of waiters.slice(0, 1)) room.leave(waiter);
   room.notifyAll();
-  expect(told).toEqual([1]);
+  expect(waited).toEqual([1]);
 });
 
 test('leaving twice frees one slot', () => {
