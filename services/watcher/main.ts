@@ -27,12 +27,13 @@ import { loadConfig } from './config.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
 import { makeHandleTransfer } from './handle-transfer.ts';
 import { makeMetrics } from './metrics.ts';
+import { makeProcessWatch } from './process-watch.ts';
+import { makeProcessWatches } from './process-watches.ts';
 import { makePublishChanges } from './publish-changes.ts';
 import { makeReadLimits } from './read-limits.ts';
 import { makeRemoveMembers } from './remove-members.ts';
 import { makeRunSweeps } from './run-sweeps.ts';
 import { makeSweepFollowers } from './sweep-followers.ts';
-import { makeTendWatches } from './tend-watches.ts';
 
 /** Partitions whose records are handled at once; those of one partition are handled one after another. */
 const WINDOW = MEMBER_PARTITIONS;
@@ -41,7 +42,7 @@ const DUE_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 500;
 /** How often a sweep is checked for its next step. */
 const PACE_MS = 100;
-const TEND_INTERVAL_MS = 2_000;
+const WATCHES_INTERVAL_MS = 2_000;
 const OUTBOX_INTERVAL_MS = 15_000;
 
 // Composition root: the only file that knows every part of the watcher.
@@ -75,13 +76,17 @@ await runService(
     };
 
     const publishChanges = makePublishChanges({ ...common, results: makeResults(redis) });
-    const tending = makeTendWatches({
+    const { pause, announceHeld, processWatch } = makeProcessWatch({
       ...common,
-      partitions,
       followed: makeFollowedContracts(redis),
       removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),
       writeDocument: makeWriteDocument({ publish }),
       publishEvent: publishChanges.publishEvent,
+    });
+    const { processWatches, processAllNext } = makeProcessWatches({
+      ...common,
+      partitions,
+      processWatch,
       oldestDueAt: async () => {
         const times = await Promise.all(partitions.filter(isOwned).map(members.oldestDueAt));
         return times.reduce<number | undefined>(
@@ -93,13 +98,12 @@ await runService(
     await subscribe(await subscriber(), RULE_SET_CHANGED, {
       onMessage(id) {
         const [clientId = '', ruleSet = ''] = id.split('/');
-        watches.setUsersDue(clientId, ruleSet, now()).catch(tending.tendAll);
+        watches.setUsersDue(clientId, ruleSet, now()).catch(processAllNext);
       },
-      onGap: tending.tendAll,
+      onGap: processAllNext,
     });
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
     const refund = makeRefundWatch(redis);
-    const { pause } = tending;
     const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
     const askChecks = makeAskChecks({ ...common, chargeChecks, refund });
 
@@ -137,7 +141,7 @@ await runService(
     const runSweeps = makeRunSweeps({
       ...common,
       askChecks,
-      announceHeld: tending.announceHeld,
+      announceHeld,
       partsMax: config.partsMax,
       pace: () => delay(PACE_MS),
     });
@@ -152,8 +156,8 @@ await runService(
       for (const partition of partitions.filter(isOwned)) await work(partition);
     };
     repeat('due members not checked', checkDue, DUE_INTERVAL_MS);
-    repeat('sweeps not carried on', runSweeps, SWEEP_INTERVAL_MS);
-    repeat('watches not tended', tending.tendWatches, TEND_INTERVAL_MS);
+    repeat('sweeps not continued', runSweeps, SWEEP_INTERVAL_MS);
+    repeat('watches not processed', processWatches, WATCHES_INTERVAL_MS);
     repeat('outbox not published', () => forOwned(publishChanges.publishOutbox), OUTBOX_INTERVAL_MS);
   },
 );

@@ -159,7 +159,7 @@ export function makeRunSweeps(deps: Dependencies) {
       }),
     );
     settledAt.set(uid, deps.now());
-    // After the commands, so that a release follows them in every partition. `tendHeld` repeats a lost announcement.
+    // After the commands, so that a release follows them in every partition. `updateHeld` repeats a lost announcement.
     await deps.announceHeld(watch, held, sweep);
   };
 

@@ -1,7 +1,8 @@
 import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watch.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aWatch } from '../../test/support/a-watch.ts';
-import { makeTendWatches } from './tend-watches.ts';
+import { makeProcessWatch } from './process-watch.ts';
+import { makeProcessWatches } from './process-watches.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 
@@ -19,7 +20,7 @@ function makeWorld(
     allDue: [] as string[],
     events: [] as unknown[],
   };
-  const tending = makeTendWatches({
+  const deps = {
     watches: {
       documents: {},
       claimDue: async () => [...documents.values()],
@@ -63,29 +64,30 @@ function makeWorld(
     partitions: [0],
     oldestDueAt: async () => undefined,
     now: () => NOW,
-  } as unknown as Parameters<typeof makeTendWatches>[0]);
-  return Object.assign(world, tending);
+  } as unknown as Parameters<typeof makeProcessWatch>[0] & Parameters<typeof makeProcessWatches>[0];
+  const { announceHeld, processWatch } = makeProcessWatch(deps);
+  return Object.assign(world, { announceHeld }, makeProcessWatches({ ...deps, processWatch }));
 }
 
 const of = (watchId: string, over: Partial<Watch> = {}) => aWatch({ watchId, ...over });
 
 test('a new version of the rule set starts a sweep in the next round, once', async () => {
   const world = makeWorld([of('w', { sweptRules: 'old@1' })]);
-  await world.tendWatches();
-  await world.tendWatches();
+  await world.processWatches();
+  await world.processWatches();
   expect(world.begun).toMatchObject([{ uid: watchUid(of('w')), cause: 'rule-set' }]);
 });
 
 test('a watch whose members were never swept has no sweep for its first rule set', async () => {
   const world = makeWorld([of('w')]);
-  await world.tendWatches();
+  await world.processWatches();
   expect(world.begun).toEqual([]);
 });
 
 test('a paused watch is not swept, whatever its rule set', async () => {
   const paused = { reason: 'requested', at: '2026-11-22T10:00:00.000Z' } as const;
   const world = makeWorld([of('w', { sweptRules: 'old@1', paused })]);
-  await world.tendWatches();
+  await world.processWatches();
   expect(world.begun).toEqual([]);
 });
 
@@ -94,10 +96,10 @@ const roles = [{ id: 'gold', holders: 10, revocations: 3 }];
 test('held revocations of a sweep are announced once, by its end or, after a crash there, in a later round', async () => {
   const world = makeWorld([of('w')], { held: 3 });
   await world.announceHeld(of('w'), roles, NOW);
-  await world.tendWatches();
+  await world.processWatches();
   const crashed = makeWorld([of('w')], { held: 3 });
-  await crashed.tendWatches();
-  await crashed.tendWatches();
+  await crashed.processWatches();
+  await crashed.processWatches();
   for (const { events, documents } of [world, crashed]) {
     expect(events).toEqual([{ type: 'watch.held', watchId: 'w', roles }]);
     expect(documents.get(watchKey(of('w')))?.held).toMatchObject(roles);
@@ -114,27 +116,27 @@ test('held revocations are not announced after a release that has sent them', as
 
 test('the watches of a deleted app end, and their members are removed', async () => {
   const world = makeWorld([of('w', { clientId: 'app_gone' }), of('other')], { deletedApp: 'app_gone' });
-  await world.tendWatches();
+  await world.processWatches();
   expect(world.documents.get('app_gone/w')?.deletedAt).toBeDefined();
   expect(world.removed).toEqual([watchUid(of('w', { clientId: 'app_gone' }))]);
   expect(world.documents.get(watchKey(of('other')))?.deletedAt).toBeUndefined();
 });
 
-test('a watch that cannot be tended does not keep the others from their sweeps', async () => {
+test('a watch that cannot be processed does not keep the others from their sweeps', async () => {
   const world = makeWorld([of('broken', { ruleSet: 'broken' }), of('sound', { sweptRules: 'old@1' })], {
     failing: 'broken',
   });
-  await world.tendWatches();
+  await world.processWatches();
   expect(world.begun).toMatchObject([{ uid: watchUid(of('sound')) }]);
   expect(world.due).toContainEqual([watchUid(of('broken')), NOW + 2_000]);
 });
 
 test('all watches become due if changes may have been missed, otherwise only those without a due time', async () => {
   const world = makeWorld([of('w')]);
-  await world.tendWatches();
-  world.tendAll();
-  await world.tendWatches();
-  await world.tendWatches();
+  await world.processWatches();
+  world.processAllNext();
+  await world.processWatches();
+  await world.processWatches();
   expect(world.allDue).toEqual(['without', 'all']);
 });
 
@@ -142,13 +144,13 @@ test('a deleted watch without members is processed again at doubling intervals',
   const secondsAgo = (seconds: number) => new Date(NOW - seconds * 1_000).toISOString();
   const deleted = [of('just', { deletedAt: secondsAgo(1) }), of('long', { deletedAt: secondsAgo(600) })];
   const ended = makeWorld(deleted, { members: 0 });
-  await ended.tendWatches();
+  await ended.processWatches();
   expect(ended.postpone).toEqual([
     [watchUid(of('just')), NOW + 30_000],
     [watchUid(of('long')), NOW + 600_000],
   ]);
   const ending = makeWorld(deleted);
-  await ending.tendWatches();
+  await ending.processWatches();
   expect([ending.postpone, ending.due.length]).toEqual([[], 2]);
 });
 
@@ -158,18 +160,18 @@ test('the members of both are removed where a watch was deleted, made again and 
     formerCreatedAt: '2026-11-21T10:00:00.000Z',
   });
   const ending = makeWorld([twice]);
-  await ending.tendWatches();
+  await ending.processWatches();
   expect(ending.removed).toEqual([watchUid({ ...twice, createdAt: '2026-11-21T10:00:00.000Z' })]);
   expect(ending.postpone).toEqual([]);
   const ended = makeWorld([twice], { members: 0 });
-  await ended.tendWatches();
+  await ended.processWatches();
   expect(ended.documents.get(watchKey(twice))?.formerCreatedAt).toBeUndefined();
   expect(ended.postpone).toHaveLength(1);
 });
 
 test('a recreated watch is processed as any other, though its predecessor has ended', async () => {
   const world = makeWorld([of('w', { formerCreatedAt: '2026-11-21T10:00:00.000Z' })], { members: 0 });
-  await world.tendWatches();
+  await world.processWatches();
   expect(world.documents.get(watchKey(of('w')))?.formerCreatedAt).toBeUndefined();
   expect(world.postpone).toEqual([]);
 });

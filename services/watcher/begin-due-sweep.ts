@@ -1,0 +1,42 @@
+import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import { rulesNameOf } from './ask-checks.ts';
+import type { ChangeWatch } from './change-watch.ts';
+import { nextSweepAt } from './domain/next-sweep-at.ts';
+import { beginSweep } from './run-sweeps.ts';
+
+export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
+  readonly watches: Pick<Watches, 'setDue'>;
+  readonly sweeps: Pick<WatchSweeps, 'nextAt' | 'setNext'>;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+/** Begins the sweep of a watch if it is due: because its rules have changed, or at its interval. */
+export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: ChangeWatch['change']) {
+  const { watches, sweeps } = deps;
+
+  const sweepNewRules = async (watch: Watch, ruleSet: RuleSet): Promise<void> => {
+    const isFirst = watch.sweptRules === undefined;
+    if (!isFirst && !(await beginSweep(deps, watch, ruleSet, 'rule-set'))) return;
+    await change(watch, (current) => ({ ...current, sweptRules: rulesNameOf(ruleSet) }));
+  };
+
+  /** Returns since when the sweep has been due and not begun, epoch ms. */
+  return async function beginDueSweep(watch: Watch, ruleSet: RuleSet): Promise<number | undefined> {
+    if (watch.sweptRules !== rulesNameOf(ruleSet)) return void (await sweepNewRules(watch, ruleSet));
+    const uid = watchUid(watch);
+    const nowMs = deps.now();
+    const next = await sweeps.nextAt(uid);
+    const slot = nextSweepAt(uid, watch.everySeconds, nowMs);
+    // Another interval may have brought the slot forward.
+    if (next === undefined || next > slot) return void (await sweeps.setNext(uid, slot));
+    if (next > nowMs) return void (await watches.setDue(uid, next));
+    // The end of the sweep that is running makes the watch due.
+    if (!(await beginSweep(deps, watch, ruleSet, 'schedule'))) return next;
+    await sweeps.setNext(uid, slot);
+    return undefined;
+  };
+}

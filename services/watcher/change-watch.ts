@@ -1,0 +1,37 @@
+import { type Watch, watchKey, watch as watchTopic, watchUid } from '#shared/contracts/watch.ts';
+import type { WriteDocument, Written } from '#shared/documents/write-document.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+
+export type ChangeWatchDependencies = {
+  readonly watches: Pick<Watches, 'documents'>;
+  readonly writeDocument: WriteDocument;
+  /** Epoch ms, Redis's clock. */
+  readonly now: () => number;
+};
+
+type Change = (
+  watch: Watch,
+  by: (current: Watch) => Watch | undefined,
+) => Promise<Written<Watch> | undefined>;
+
+export type ChangeWatch = ReturnType<typeof makeChangeWatch>;
+
+/** Changes stored watches. A change of a watch that was deleted never reaches a later watch with the same id. */
+export function makeChangeWatch({ watches, writeDocument, now }: ChangeWatchDependencies) {
+  const changeStored: Change = (watch, by) =>
+    writeDocument({ ...watches.documents, topic: watchTopic }, watchKey(watch), (current) =>
+      current && watchUid(current) === watchUid(watch) ? by(current) : undefined,
+    );
+  const change: Change = (watch, by) =>
+    changeStored(watch, (current) => (current.deletedAt === undefined ? by(current) : undefined));
+  return {
+    /** Changes a watch, also one that was deleted. */
+    changeStored,
+    /** Changes a watch unless it was deleted. */
+    change,
+    pause: async (watch: Watch, reason: NonNullable<Watch['paused']>['reason']): Promise<void> =>
+      void (await change(watch, (current) =>
+        current.paused ? undefined : { ...current, paused: { reason, at: new Date(now()).toISOString() } },
+      )),
+  };
+}

@@ -1,0 +1,64 @@
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { Watches } from '#shared/redis/watches.ts';
+import { type AnnounceHeldDependencies, makeAnnounceHeld } from './announce-held.ts';
+import { type BeginDueSweepDependencies, makeBeginDueSweep } from './begin-due-sweep.ts';
+import { type ChangeWatchDependencies, makeChangeWatch } from './change-watch.ts';
+import { type EndWatchDependencies, makeEndWatch } from './end-watch.ts';
+import { type FollowContractsDependencies, makeFollowContracts } from './follow-contracts.ts';
+
+/** A watch is processed at least this often, because an announcement or a due time may have been lost. */
+export const PROCESS_AGAIN_MS = 30_000;
+
+type Dependencies = ChangeWatchDependencies &
+  AnnounceHeldDependencies &
+  BeginDueSweepDependencies &
+  EndWatchDependencies &
+  FollowContractsDependencies & {
+    readonly watches: Pick<Watches, 'postpone'>;
+    readonly ruleSets: Pick<RuleSets, 'read'>;
+  };
+
+/** The figures of a watch for the metrics. */
+export type WatchStatus = {
+  /** Since when a sweep has been due and not begun, epoch ms. */
+  readonly dueSinceMs: number | undefined;
+  readonly members: number;
+  readonly isHeld: boolean;
+};
+
+/** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends it if it was deleted. */
+export function makeProcessWatch(deps: Dependencies) {
+  const { change, changeStored, pause } = makeChangeWatch(deps);
+  const { announceHeld, publishHeldEvent, updateHeld } = makeAnnounceHeld(deps, change);
+  const { follow, unfollow } = makeFollowContracts(deps);
+  const { endWatch, endFormer, deleteWithApp } = makeEndWatch(deps, { change, changeStored }, unfollow);
+  const beginDueSweep = makeBeginDueSweep(deps, change);
+
+  const processDeleted = async (watch: Watch): Promise<void> => {
+    const isEnded = (await endFormer(watch)) && (await endWatch(watch));
+    if (!isEnded || watch.deletedAt === undefined) return;
+    // A request in progress may still add members. The waits double, because a client can delete thousands of watches.
+    const nowMs = deps.now();
+    const ageMs = nowMs - Date.parse(watch.deletedAt);
+    await deps.watches.postpone(watchUid(watch), nowMs + Math.max(PROCESS_AGAIN_MS, ageMs));
+  };
+
+  return {
+    pause,
+    announceHeld,
+    /** Returns `undefined` if the watch was deleted. */
+    async processWatch(watch: Watch): Promise<WatchStatus | undefined> {
+      if (watch.deletedAt !== undefined || (await deleteWithApp(watch)))
+        return void (await processDeleted(watch));
+      await endFormer(watch);
+      await publishHeldEvent(watch);
+      const figures = await deps.members.figures(watchUid(watch));
+      await updateHeld(watch, figures);
+      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+      if (ruleSet) await follow(watch, ruleSet);
+      const dueSinceMs = ruleSet && !watch.paused ? await beginDueSweep(watch, ruleSet) : undefined;
+      return { dueSinceMs, members: figures.members, isHeld: watch.held.length > 0 };
+    },
+  };
+}
