@@ -77,8 +77,8 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
     const detail = `needs more than ${readsMax} reads after deduplication; split it into several checks`;
     faults.push({ pointer: '/rules', code: 'too-many-reads', detail });
   }
-  const told = stored ? faults.map(asFaultOfRuleSet) : faults;
-  return { ok: false, faults: told.slice(0, FAULTS_MAX).map(asSentence) };
+  const reported = stored ? faults.map(asFaultOfRuleSet) : faults;
+  return { ok: false, faults: reported.slice(0, FAULTS_MAX).map(asSentence) };
 }
 
 /**

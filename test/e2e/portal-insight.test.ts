@@ -1,6 +1,5 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 // A developer tries checks in a real browser, and sees their results and the usage of the app.
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { makeCheckClient } from '../support/check-client.ts';
 import { demoRules } from '../support/demo-rules.ts';
@@ -8,6 +7,7 @@ import { expectNoBarrier } from '../support/expect-no-barrier.ts';
 import { openBrowser, type TestBrowser, type Visitor } from '../support/open-browser.ts';
 import { approveApp, enter, enterAs, type MadeApp, makeApp } from '../support/portal-steps.ts';
 import { receiveWebhooks } from '../support/receive-webhooks.ts';
+import { sendCurl } from '../support/send-curl.ts';
 import { sharedSystem } from '../support/shared-system.ts';
 import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
@@ -155,12 +155,8 @@ test('a check shows how long its steps took, and its request to send again as cu
   await page.getByRole('button', { name: 'Show the request' }).click();
   const curl = await page.getByLabel('Request as curl').textContent();
   await expectNoBarrier(dev, 'a check with its request');
-  // A shell and curl send it unchanged.
-  const sent = spawnSync('sh', ['-c', `${curl}`], {
-    env: { ...process.env, ROLECALL_API_KEY: app.apiKey },
-    encoding: 'utf8',
-  });
-  expect(JSON.parse(sent.stdout)).toEqual({ requestId: expect.any(String) });
+  const sent = await sendCurl(`${curl}`, { ROLECALL_API_KEY: app.apiKey });
+  expect(await sent.json()).toEqual({ requestId: expect.any(String) });
   await page.getByRole('link', { name: 'Open in Try it' }).click();
   await json().waitFor();
   expect(JSON.parse(await json().inputValue())).toEqual(check);

@@ -8,7 +8,7 @@ import { AppAccess, type ClientApp } from '#shared/contracts/client-app.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { WatchWrites } from '#shared/documents/write-watches.ts';
 import type { Admission, AdmitRequest } from '#shared/redis/admit.ts';
-import type { AcceptedBatch, StoredLines } from '#shared/redis/batches.ts';
+import type { StoredLines } from '#shared/redis/batches.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 import { type Logger, makeSilentLogger } from '#shared/telemetry/log.ts';
@@ -28,6 +28,7 @@ import { makePublishCheck } from '../../services/gateway/publish-check.ts';
 import { type IssuedLane, makeRequestIds } from '../../services/gateway/request-ids.ts';
 import { makeResolveRuleSet } from '../../services/gateway/resolve-rule-set.ts';
 import type { Dependencies as WatchDependencies } from '../../services/gateway/watches/handle-watches.ts';
+import { type FakeBatchOptions, makeFakeBatches } from './fake-batches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
 import { serveOnLoopback } from './serve-on-loopback.ts';
 
@@ -63,6 +64,17 @@ export const aClientApp = (changes: Partial<ClientApp> = {}): ClientApp => ({
   ...changes,
 });
 
+const A_CHAIN = {
+  chainId: 1,
+  name: 'Ethereum',
+  nativeSymbol: 'ETH',
+  nativeDecimals: 18,
+  delegateRegistry: `0x${'0'.repeat(40)}`,
+  blockTimeMs: 12_000,
+  quorum: 1,
+  endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],
+};
+
 /** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
   outcome: request.check && !request.check.isReplayOnly ? 'fresh' : 'counted',
@@ -76,7 +88,7 @@ export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> =
   ...changes,
 });
 
-export type FakeOptions = {
+export type FakeOptions = FakeBatchOptions & {
   readonly app?: ClientApp;
   readonly admit?: (request: AdmitRequest) => Promise<Admission>;
   readonly publish?: (message: CheckRequested) => Promise<void>;
@@ -88,11 +100,6 @@ export type FakeOptions = {
   readonly bodyTimeoutMs?: number;
   readonly isOverloaded?: (lane: IssuedLane) => boolean;
   readonly publishPart?: (part: BatchPartRequested) => Promise<void>;
-  /** Slots of unfinished batches that other requests hold. */
-  readonly unfinished?: number;
-  /** Whether an abandoned batch can be charged again when it is published again. */
-  readonly isChargedAgain?: boolean;
-  readonly registerBatch?: () => Promise<void>;
   readonly bodyBounds?: BatchBodyBounds;
   readonly streamBounds?: StreamBounds;
   readonly stopping?: AbortSignal;
@@ -136,33 +143,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     waitersMax: options.waitersMax ?? 100,
   });
   const parts: BatchPartRequested[] = [];
-  const registered: AcceptedBatch[] = [];
-  const withdrawn: string[] = [];
-  const slotsTaken = new Set<string>();
-  const statuses = new Map<string, BatchStatus>();
-  const stored = new Map<string, readonly StoredLines[]>();
-  const linesOf = (requestId: string, index: number): StoredLines | undefined =>
-    stored
-      .get(requestId)
-      ?.find(({ firstIndex, lineCount }) => firstIndex <= index && index < firstIndex + lineCount);
-  const batches = {
-    begin: async () => options.isChargedAgain ?? true,
-    withdraw: async ({ requestId }: { requestId: string }) => {
-      withdrawn.push(requestId);
-      slotsTaken.delete(requestId);
-    },
-    async register(batch: AcceptedBatch, isAccepted: boolean) {
-      await options.registerBatch?.();
-      if (isAccepted) registered.push(batch);
-    },
-    readStatus: async (requestId: string) => statuses.get(requestId),
-    readPart: async (requestId: string, index: number) => linesOf(requestId, index),
-    async countFinished(requestId: string, index: number, countMax: number) {
-      let count = 0;
-      while (count < countMax && linesOf(requestId, index + count)) count += 1;
-      return count;
-    },
-  };
+  const { batches, slots, store, ...batchRecords } = makeFakeBatches(options);
   const batchWaiters = makeWaiters({
     readMany: readCompleted(batches),
     requestNotice: async () => undefined,
@@ -193,34 +174,16 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     applyLimits,
     admitCheck: makeAdmitCheck({ applyLimits, admit, readResult, ids, retentionMs, syncDeadlineMs }),
     publishCheck: makePublishCheck({
-      publish: async (_topic, message) => {
-        // The gateway does not validate its own messages, so every test does.
-        const check = CheckRequested.parse(message);
-        if (!isDeepStrictEqual(check, message)) throw new Error('the message holds more than its schema');
-        await options.publish?.(check);
-        published.push(check);
-      },
+      publish: publishTo(CheckRequested, published, options.publish),
       admitter,
       retentionMs,
       metrics,
       log: makeSilentLogger(),
     }),
     publishBatch: makePublishBatch({
-      publish: async (_topic, message) => {
-        const part = BatchPartRequested.parse(message);
-        if (!isDeepStrictEqual(part, message)) throw new Error('the message holds more than its schema');
-        await options.publishPart?.(part);
-        parts.push(part);
-      },
+      publish: publishTo(BatchPartRequested, parts, options.publishPart),
       admitter,
-      slots: {
-        async take(_set, member, countMax) {
-          if (slotsTaken.size + (options.unfinished ?? 0) >= countMax) return false;
-          slotsTaken.add(member);
-          return true;
-        },
-        give: async (_set, member) => void slotsTaken.delete(member),
-      },
+      slots,
       batches,
       retentionMs,
       metrics,
@@ -247,18 +210,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       resolveRuleSet: makeResolveRuleSet(ruleSetCache),
       signsVerdicts: options.proofKeys !== undefined,
     },
-    chains: [
-      {
-        chainId: 1,
-        name: 'Ethereum',
-        nativeSymbol: 'ETH',
-        nativeDecimals: 18,
-        delegateRegistry: `0x${'0'.repeat(40)}`,
-        blockTimeMs: 12_000,
-        quorum: 1,
-        endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],
-      },
-    ],
+    chains: [A_CHAIN],
     retentionMs,
     syncDeadlineMs,
     replyChannel: 'reply:test',
@@ -275,32 +227,14 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   });
   const server = await serveOnLoopback(listener);
   const { url } = server;
-  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    fetch(url + path, {
-      method,
-      headers: {
-        'x-api-key': API_KEY,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined
-        ? {}
-        : {
-            body:
-              typeof body === 'string' || body instanceof Uint8Array
-                ? (body as string)
-                : JSON.stringify(body),
-          }),
-    });
+  const send = makeSend(url);
   return {
     url,
     listener,
     ids,
     published,
     parts,
-    registered,
-    withdrawn,
-    slotsTaken,
+    ...batchRecords,
     admitted,
     released,
     marked,
@@ -314,8 +248,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     },
     /** Stores parts of a batch and notifies the waiters. */
     storeBatch(status: BatchStatus, lines: readonly StoredLines[]) {
-      statuses.set(status.requestId, status);
-      stored.set(status.requestId, lines);
+      store(status, lines);
       batchWaiters.notice(status.requestId);
     },
     /** Stores a result without a notice. */
@@ -333,6 +266,35 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     },
   };
 }
+
+/** The gateway does not validate its own messages, so every test does. */
+const publishTo =
+  <T>(
+    schema: { readonly parse: (message: unknown) => T },
+    published: T[],
+    beforehand?: (message: T) => Promise<void>,
+  ) =>
+  async (_topic: unknown, message: unknown): Promise<void> => {
+    const parsed = schema.parse(message);
+    if (!isDeepStrictEqual(parsed, message)) throw new Error('the message holds more than its schema');
+    await beforehand?.(parsed);
+    published.push(parsed);
+  };
+
+const makeSend =
+  (url: string) =>
+  (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(url + path, {
+      method,
+      headers: {
+        'x-api-key': API_KEY,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isText(body) ? (body as string) : JSON.stringify(body) }),
+    });
+
+const isText = (body: unknown): boolean => typeof body === 'string' || body instanceof Uint8Array;
 
 export type FakeGateway = Awaited<ReturnType<typeof startFakeGateway>>;
 

@@ -7,9 +7,9 @@ const named = (...names: string[]) => names.map((name) => ({ name }) as unknown 
 
 type Answer = string | FailureKind | Promise<string>;
 
-/** Asks endpoints that answer as told: `!kind` is a failure, and each list is gone through call by call. */
-async function ask(told: Record<string, Answer[]>, over: Partial<Question<string>> = {}) {
-  const endpoints = named(...Object.keys(told));
+/** Asks endpoints with these answers, one list per endpoint, one answer per call. `!kind` is a failure; the last answer is repeated. */
+async function ask(answersOf: Record<string, Answer[]>, over: Partial<Question<string>> = {}) {
+  const endpoints = named(...Object.keys(answersOf));
   const asked: string[] = [];
   const { answers, failure } = await askEndpoints<string>({
     candidates: () => endpoints,
@@ -18,7 +18,7 @@ async function ask(told: Record<string, Answer[]>, over: Partial<Question<string
     signal: new AbortController().signal,
     ask: async ({ name }) => {
       asked.push(name);
-      const next = told[name]?.length === 1 ? told[name][0] : told[name]?.shift();
+      const next = answersOf[name]?.length === 1 ? answersOf[name][0] : answersOf[name]?.shift();
       const answer = await next;
       if (answer?.startsWith('!')) throw new RpcFailure(answer.slice(1) as FailureKind);
       return answer ?? '';

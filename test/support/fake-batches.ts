@@ -1,0 +1,58 @@
+import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { AcceptedBatch, StoredLines } from '#shared/redis/batches.ts';
+
+export type FakeBatchOptions = {
+  /** Slots of unfinished batches that other requests hold. */
+  readonly unfinished?: number;
+  /** Whether an abandoned batch can be charged again when it is published again. */
+  readonly isChargedAgain?: boolean;
+  readonly registerBatch?: () => Promise<void>;
+};
+
+/** Batches and their slots as literals, for tests of the gateway. */
+export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registerBatch }: FakeBatchOptions) {
+  const registered: AcceptedBatch[] = [];
+  const withdrawn: string[] = [];
+  const slotsTaken = new Set<string>();
+  const statuses = new Map<string, BatchStatus>();
+  const stored = new Map<string, readonly StoredLines[]>();
+  const linesOf = (requestId: string, index: number): StoredLines | undefined =>
+    stored
+      .get(requestId)
+      ?.find(({ firstIndex, lineCount }) => firstIndex <= index && index < firstIndex + lineCount);
+  return {
+    registered,
+    withdrawn,
+    slotsTaken,
+    slots: {
+      async take(_set: string, member: string, countMax: number) {
+        if (slotsTaken.size + unfinished >= countMax) return false;
+        slotsTaken.add(member);
+        return true;
+      },
+      give: async (_set: string, member: string) => void slotsTaken.delete(member),
+    },
+    batches: {
+      begin: async () => isChargedAgain,
+      withdraw: async ({ requestId }: { requestId: string }) => {
+        withdrawn.push(requestId);
+        slotsTaken.delete(requestId);
+      },
+      async register(batch: AcceptedBatch, isAccepted: boolean) {
+        await registerBatch?.();
+        if (isAccepted) registered.push(batch);
+      },
+      readStatus: async (requestId: string) => statuses.get(requestId),
+      readPart: async (requestId: string, index: number) => linesOf(requestId, index),
+      async countFinished(requestId: string, index: number, countMax: number) {
+        let count = 0;
+        while (count < countMax && linesOf(requestId, index + count)) count += 1;
+        return count;
+      },
+    },
+    store(status: BatchStatus, lines: readonly StoredLines[]) {
+      statuses.set(status.requestId, status);
+      stored.set(status.requestId, lines);
+    },
+  };
+}
