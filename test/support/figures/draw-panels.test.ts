@@ -42,3 +42,16 @@ test('a single point and a series of zeros are drawn', () => {
   const lines = [{ series: 'all', points: [[5, 0]] as const }];
   expect(drawPanels('cost', [{ ...panel, ticks: [5], lines }])).not.toContain('NaN');
 });
+
+test('names in the legend do not overlap, however long they are', () => {
+  const long = Array.from({ length: 8 }, (_, i) => `a series with a long name ${i}`);
+  const lines = long.map((series) => ({ series, points: [[1, 1]] as const }));
+  const places = [
+    ...drawPanels('cost', [{ ...panel, lines }]).matchAll(/<text x="(\d+)" y="(\d+)" fill="[^"]+">■/g),
+  ].map(([, x, y]) => [Number(x), Number(y)] as const);
+  expect(places).toHaveLength(long.length);
+  for (const [i, [x, y]] of places.entries()) {
+    const [nextX, nextY] = places[i + 1] ?? [Infinity, y];
+    expect(nextY > y || nextX - x > 28 * 5).toBe(true);
+  }
+});

@@ -19,8 +19,12 @@ const CELL = {
   width: PANEL.width + MARGIN.left + MARGIN.right,
   height: PANEL.height + MARGIN.top + MARGIN.bottom,
 } as const;
-const LEGEND = { columns: 6, rowHeight: 20, bottom: 8 } as const;
-const COLOURS = ['#000000', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#888888'];
+const LEGEND = { rowHeight: 20, bottom: 8, letterWidth: 7, gap: 24 } as const;
+/** Okabe and Ito's, which people with any colour vision tell apart, and three more. */
+const COLOURS = [
+  ...['#000000', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#888888'],
+  ...['#6a3d9a', '#8c510a', '#a50026'],
+];
 
 /**
  * Draws panels as one SVG, two in a row, with one legend.
@@ -33,14 +37,12 @@ export function drawPanels(title: string, panels: readonly Panel[]): string {
   const series = [...new Set(panels.flatMap(({ lines }) => lines.map((line) => line.series)))];
   const colourOf = (name: string): string => COLOURS[series.indexOf(name) % COLOURS.length] ?? 'black';
   const rows = Math.ceil(panels.length / COLUMNS);
-  const legendRows = Math.ceil(series.length / LEGEND.columns);
-  const size = {
-    width: COLUMNS * CELL.width,
-    height: rows * CELL.height + legendRows * LEGEND.rowHeight + LEGEND.bottom,
-  };
-  const legend = series.map((name, i) => {
-    const x = MARGIN.left + (i % LEGEND.columns) * Math.floor((size.width - MARGIN.left) / LEGEND.columns);
-    const y = rows * CELL.height + (Math.floor(i / LEGEND.columns) + 1) * LEGEND.rowHeight;
+  const width = COLUMNS * CELL.width;
+  const entries = placeLegend(series, width);
+  const legendHeight = ((entries.at(-1)?.row ?? 0) + 1) * LEGEND.rowHeight;
+  const size = { width, height: rows * CELL.height + legendHeight + LEGEND.bottom };
+  const legend = entries.map(({ name, x, row }) => {
+    const y = rows * CELL.height + (row + 1) * LEGEND.rowHeight;
     return `<text x="${x}" y="${y}" fill="${colourOf(name)}">■ ${textOf(name)}</text>`;
   });
   return [
@@ -54,6 +56,19 @@ export function drawPanels(title: string, panels: readonly Panel[]): string {
     ...legend,
     '</svg>\n',
   ].join('\n');
+}
+
+/** Names in rows, each as wide as its text. */
+function placeLegend(names: readonly string[], width: number) {
+  let x: number = MARGIN.left;
+  let row = 0;
+  return names.map((name) => {
+    const own = (name.length + 2) * LEGEND.letterWidth;
+    if (x + own > width) [x, row] = [MARGIN.left, row + 1];
+    const entry = { name, x, row };
+    x += own + LEGEND.gap;
+    return entry;
+  });
 }
 
 function drawPanel(panel: Panel, colourOf: (series: string) => string): string {
@@ -89,7 +104,7 @@ function drawPanel(panel: Panel, colourOf: (series: string) => string): string {
 
 const shorten = (value: number): string => {
   if (value >= 1e6) return `${Number((value / 1e6).toPrecision(3))} M`;
-  if (value >= 1e4) return `${Number((value / 1e3).toPrecision(3))} k`;
+  if (value >= 1e3) return `${Number((value / 1e3).toPrecision(3))} k`;
   return String(Number(value.toPrecision(3)));
 };
 
