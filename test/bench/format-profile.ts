@@ -16,7 +16,7 @@ type Profile = Pick<Results, 'machine' | 'versions'> & {
   readonly used: CpuSeconds;
   /** Checks that were completed during the profile. */
   readonly count: number;
-  readonly hops: readonly Hop[];
+  readonly ruleCount: number;
 };
 
 const TOP = 10;
@@ -26,7 +26,7 @@ const BYTES_PER_KIB = 1_024;
 
 /** The outcome of a profile as a Markdown page. */
 export function formatProfile(profile: Profile): string {
-  const { at, machine, versions, services, used, count, hops } = profile;
+  const { at, machine, versions, services, used, count, ruleCount } = profile;
   const all = sumOf(used);
   const perCheck = (ms: number): string => `${((1_000 * ms) / count).toFixed(1)}`;
   const everywhere = services
@@ -41,7 +41,7 @@ export function formatProfile(profile: Profile): string {
     '',
     'Written by `npm run bench -- profile`. Do not edit.',
     '',
-    `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${versions['node']}: ${count} checks of 3 rules (40 % polled, 40 % by webhook,`,
+    `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${versions['node']}: ${count} checks of ${ruleCount} rules (40 % polled, 40 % by webhook,`,
     '20 % sync), RPC latency 20 ms. The shares come from a round without sampling, the costs from a sampled round after it, which makes each cost higher.',
     '',
     '## Shares of the processes',
@@ -76,7 +76,15 @@ export function formatProfile(profile: Profile): string {
     ...services
       .filter(({ service }) => ALLOCATING.includes(service))
       .flatMap(({ service, heap }) => formatAllocations(service, allocations(heap), count)),
-    '## The budget of a sync check',
+  ].join('\n');
+}
+
+/** The path of sync checks as a Markdown page. */
+export function formatHops(hops: readonly Hop[]): string {
+  return [
+    '# The budget of a sync check',
+    '',
+    'Written by `npm run bench -- profile`. Do not edit.',
     '',
     'Sync checks over an idle system, one after another, from their traces: medians, in order of their start. The time',
     'between the end of one span and the start of the next is spent in the broker, Redis or the event loop.',

@@ -13,13 +13,15 @@ import {
   usedBetween,
 } from './bench-system.ts';
 import { completeChecks } from './complete-checks.ts';
-import { formatProfile, type ServiceProfile } from './format-profile.ts';
+import { formatHops, formatProfile, type ServiceProfile } from './format-profile.ts';
 import { newPlaces } from './grow.ts';
 import { describeRun, RESULTS_DIR } from './results.ts';
 import { traceChecks } from './trace-checks.ts';
-import { makeWorkload } from './workload.ts';
+import { makeWorkload, type Workload } from './workload.ts';
 
 const PRELOAD = new URL('./profile-preload.ts', import.meta.url).href;
+/** As in the rows of the `checks` part. */
+const RULE_COUNTS = [3, 20];
 const RPC_LATENCY_MS = 20;
 /** The modes in the proportion of the fault matrix: 40 % polled, 40 % by webhook, 20 % sync. */
 const COUNTS = { poll: 2_400, webhook: 2_400, sync: 1_200 } as const;
@@ -27,18 +29,26 @@ const WARM_UP_PARTS = 2;
 const BEGIN_MS = 500;
 const SERVICES = PROCESSES.filter((name) => name !== 'kafka' && name !== 'redis');
 
-/** Profiles every process under load and follows a sync check by its trace; writes profile.md. */
+/** Profiles every process under load, by the rules of a check, and follows sync checks by their traces; writes a page for each. */
 export async function benchProfile(): Promise<void> {
-  const { services, used, count } = await profileLoad();
-  const hops = await traceChecks();
-  const text = formatProfile({ ...describeRun(), at: new Date().toISOString(), services, used, count, hops });
-  writeFileSync(join(RESULTS_DIR, 'profile.md'), text);
+  for (const ruleCount of RULE_COUNTS) {
+    const profiled = await profileLoad(ruleCount);
+    write(
+      `profile-${ruleCount}.md`,
+      formatProfile({ ...describeRun(), at: new Date().toISOString(), ruleCount, ...profiled }),
+    );
+  }
+  write('hops.md', formatHops(await traceChecks()));
+}
+
+function write(file: string, text: string): void {
+  writeFileSync(join(RESULTS_DIR, file), text);
   console.log(text);
 }
 
 type Profiled = { readonly services: ServiceProfile[]; readonly used: CpuSeconds; readonly count: number };
 
-async function profileLoad(): Promise<Profiled> {
+async function profileLoad(ruleCount: number): Promise<Profiled> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-profile-'));
   stack.defer(() => rmSync(dir, { recursive: true, force: true }));
@@ -49,11 +59,12 @@ async function profileLoad(): Promise<Profiled> {
     }),
   );
   const receiver = stack.use(await startReceiver());
+  const workload = await makeWorkload(bench.system.chain, ruleCount);
   const rounds = async (parts: number): Promise<number> => {
     let sum = 0;
     for (const mode of ['poll', 'webhook', 'sync'] as const) {
       const count = Math.round(COUNTS[mode] / parts);
-      await completeMode(bench, mode, count, receiver);
+      await completeMode(bench, { mode, count, workload }, receiver);
       sum += count;
     }
     return sum;
@@ -77,13 +88,17 @@ async function profileLoad(): Promise<Profiled> {
 
 type Receiver = AsyncDisposable & { readonly url: string; readonly arrived: () => number };
 
+type Round = {
+  readonly mode: keyof typeof COUNTS;
+  readonly count: number;
+  readonly workload: Workload;
+};
+
 async function completeMode(
   bench: BenchSystem,
-  mode: 'poll' | 'webhook' | 'sync',
-  count: number,
+  { mode, count, workload }: Round,
   receiver: Receiver,
 ): Promise<void> {
-  const workload = await makeWorkload(bench.system.chain, 3);
   const already = receiver.arrived();
   await completeChecks(bench, {
     workload,
