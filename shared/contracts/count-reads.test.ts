@@ -63,6 +63,23 @@ it('accepts a check at the bound on reads, and reports one above it', () => {
   expect(needsMoreReads({ account: ONE, accounts: [ONE, TWO] }, rules, 2_000)).toBe(true);
 });
 
+it('accepts and reports as many reads as counting finds, whatever the rules and wallets are', () => {
+  const rules = [erc20, owned, { ...owned, tokenId: '7' }, sums, { ...sums, tokenId: '7' }, counted];
+  const composed: Condition[] = [...rules, { type: 'ANY', rules: [erc20, { ...sums, tokenId: '8' }] }];
+  const groups = [
+    { account: ONE },
+    { account: ONE, accounts: [ONE, ONE] },
+    { account: ONE, vaults: [TWO] },
+    { ...OF_ALL },
+  ];
+  for (const wallets of groups)
+    for (const some of [...rules.map((rule) => [rule]), rules, composed]) {
+      const count = countReads(wallets, some);
+      expect(needsMoreReads(wallets, some, count)).toBe(false);
+      expect(needsMoreReads(wallets, some, count - 1)).toBe(true);
+    }
+});
+
 it('stops counting above the bound', () => {
   const rules = Array.from(
     { length: 1_000 },

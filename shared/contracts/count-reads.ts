@@ -151,12 +151,17 @@ const distinct = (rules: readonly SimpleCondition[]): SimpleCondition[] => [
   ).values(),
 ];
 
-/** Whether the rules need more reads than a check may plan; common checks need no counting. */
-export function needsMoreReads(wallets: WalletGroup, rules: readonly Condition[], max: number): boolean {
-  const isCommon =
-    wallets.accounts === undefined &&
-    wallets.vaults === undefined &&
-    rules.length <= max &&
-    rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && rule.tokenId !== undefined));
-  return !isCommon && makeReadCounter(rules, max)(wallets) > max;
+/** Whether the rules need more reads than a check may plan. */
+export const needsMoreReads = (wallets: WalletGroup, rules: readonly Condition[], max: number): boolean =>
+  readsAtMost(wallets, rules) > max && makeReadCounter(rules, max)(wallets) > max;
+
+/** As many reads as if no two were equal, which is quickly known; infinite if a rule has a list of ids. */
+function readsAtMost({ accounts, vaults }: WalletGroup, rules: readonly Condition[]): number {
+  const simple = rules.flatMap(simpleRulesOf);
+  if (simple.some(hasListOfIds)) return Number.POSITIVE_INFINITY;
+  const [own, others] = [accounts?.length ?? 1, vaults?.length ?? 0];
+  return simple.length * (own + others + own * others);
 }
+
+const hasListOfIds = (rule: SimpleCondition): boolean =>
+  'tokenId' in rule && rule.tokenId !== undefined && /[,-]/.test(rule.tokenId);
