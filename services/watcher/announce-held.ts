@@ -49,10 +49,9 @@ export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeW
     async updateHeld(watch: Watch, { held, holders }: WatchFigures): Promise<void> {
       const sinceMs = deps.now() - RELEASE_MS;
       if (isReleasedSince(watch, sinceMs) || (await deps.sweeps.read(watchUid(watch)))) return;
-      const roles = [...held].map(([id, revocations]) => ({
-        ...{ id, revocations },
-        holders: holders.get(id) ?? 0,
-      }));
+      const roles = [...held].map(([id, revocations]) => {
+        return { id, revocations, holders: holders.get(id) ?? 0 };
+      });
       await announceHeld(watch, roles, sinceMs);
       if (watch.held.some(({ id }) => !held.has(id)))
         await change(watch, (current) => ({
