@@ -1,5 +1,6 @@
 import { hashApiKey } from '#shared/contracts/api-key.ts';
 import type { ClientApp } from '#shared/contracts/client-app.ts';
+import { aChain } from '../../test/support/a-chain.ts';
 import type { Call } from './call.ts';
 import { makeTryHandlers } from './try-check.ts';
 
@@ -82,16 +83,7 @@ test('a missing or too long answer is a problem that names no address', async ()
 });
 
 test('the try options list chains by id, name and symbol, without their endpoints', async () => {
-  const chain = {
-    chainId: 31_337,
-    name: 'Demo chain',
-    nativeSymbol: 'ETH',
-    nativeDecimals: 18,
-    delegateRegistry: `0x${'0'.repeat(40)}`,
-    blockTimeMs: 1_000,
-    quorum: 1,
-    endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],
-  };
+  const chain = aChain({ chainId: 31_337, name: 'Demo chain' });
   const { readTryOptions } = makeTryHandlers({
     readOwn: () => Promise.reject(new Error('not asked for')),
     gatewayUrl: '',

@@ -28,6 +28,7 @@ import { makePublishCheck } from '../../services/gateway/publish-check.ts';
 import { type IssuedLane, makeRequestIds } from '../../services/gateway/request-ids.ts';
 import { makeResolveRuleSet } from '../../services/gateway/resolve-rule-set.ts';
 import type { Dependencies as WatchDependencies } from '../../services/gateway/watches/handle-watches.ts';
+import { aChain } from './a-chain.ts';
 import { type FakeBatchOptions, makeFakeBatches } from './fake-batches.ts';
 import { type FakeRuleSets, makeFakeRuleSets } from './fake-rule-sets.ts';
 import { serveOnLoopback } from './serve-on-loopback.ts';
@@ -63,17 +64,6 @@ export const aClientApp = (changes: Partial<ClientApp> = {}): ClientApp => ({
   createdAt: new Date(NOW_MS).toISOString(),
   ...changes,
 });
-
-const A_CHAIN = {
-  chainId: 1,
-  name: 'Ethereum',
-  nativeSymbol: 'ETH',
-  nativeDecimals: 18,
-  delegateRegistry: `0x${'0'.repeat(40)}`,
-  blockTimeMs: 12_000,
-  quorum: 1,
-  endpoints: [{ url: 'https://rpc.example/SECRET', headers: {} }],
-};
 
 /** An admission within all limits. */
 export const anAdmission = (request: AdmitRequest, changes: Partial<Admission> = {}): Admission => ({
@@ -210,7 +200,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
       resolveRuleSet: makeResolveRuleSet(ruleSetCache),
       signsVerdicts: options.proofKeys !== undefined,
     },
-    chains: [A_CHAIN],
+    chains: [aChain()],
     retentionMs,
     syncDeadlineMs,
     replyChannel: 'reply:test',
