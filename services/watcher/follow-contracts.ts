@@ -1,4 +1,4 @@
-import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
+import { contractsUpTo, type RuleSet } from '#shared/contracts/rule-set.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 
@@ -17,11 +17,8 @@ export function makeFollowContracts({ followed, now }: FollowContractsDependenci
   return {
     async follow(watch: Watch, ruleSet: RuleSet): Promise<void> {
       const uid = watchUid(watch);
-      const { blockTag } = watch;
       const isFollowing = watch.follow && !watch.paused;
-      const contracts = isFollowing
-        ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag }))
-        : [];
+      const contracts = isFollowing ? contractsUpTo(ruleSet, watch.blockTag) : [];
       const json = JSON.stringify(contracts);
       const last = written.get(uid);
       if (last?.contracts === json && now() - last.atMs < AGAIN_MS) return;

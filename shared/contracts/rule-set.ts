@@ -94,6 +94,10 @@ export function contractsOf(ruleSet: RuleSet): Contracts {
   return known;
 }
 
+/** The same contracts, to be followed up to a block tag. */
+export const contractsUpTo = <Tag>(ruleSet: RuleSet, blockTag: Tag) =>
+  contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag }));
+
 function findContracts(ruleSet: RuleSet): Contracts {
   const found = new Map<string, { chainId: number; contractAddress: string }>();
   for (const rule of rulesOf(ruleSet).flatMap(simpleRulesOf))

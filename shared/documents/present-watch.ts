@@ -1,4 +1,4 @@
-import { contractsOf } from '#shared/contracts/rule-set.ts';
+import { type contractsOf, contractsUpTo } from '#shared/contracts/rule-set.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
@@ -18,8 +18,7 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
     const uid = watchUid(watch);
     const { blockTag } = watch;
     const ruleSet = await (ruleSetCache ?? ruleSets).read(watch.clientId, watch.ruleSet);
-    const contracts =
-      watch.follow && ruleSet ? contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag })) : [];
+    const contracts = watch.follow && ruleSet ? contractsUpTo(ruleSet, blockTag) : [];
     const [figures, following] = await Promise.all([
       members.figures(uid),
       watch.paused ? contracts.map(whilePaused) : followed.states(uid, contracts),

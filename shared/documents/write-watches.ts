@@ -1,4 +1,4 @@
-import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
+import { contractsUpTo, type RuleSet } from '#shared/contracts/rule-set.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
 import {
   MEMBER_PARTITIONS,
@@ -134,13 +134,9 @@ export function makeWatchWrites(deps: Dependencies) {
       return nextOf(request, settings, current, nowIso(), rules);
     });
     if (!watch) throw deletedMeanwhile();
-    const contracts = watch.follow && !watch.paused ? contractsOf(ruleSet) : [];
-    const { blockTag } = watch;
+    const contracts = watch.follow && !watch.paused ? contractsUpTo(ruleSet, watch.blockTag) : [];
     // The watcher does this too; done here so that the answer has the states of the contracts.
-    await deps.followed.follow(
-      watchUid(watch),
-      contracts.map((contract) => ({ ...contract, blockTag })),
-    );
+    await deps.followed.follow(watchUid(watch), contracts);
     return { watch, isNew };
   }
 
