@@ -118,6 +118,32 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(details?.map(({ observed }) => observed)).toEqual(['500', '1000000000', 'true', '70', '0x0f']);
   });
 
+  test('a function called for many wallets at once is called with the address of each', async () => {
+    await using chains = await connect();
+    const strangers = Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(40, '0')}`);
+    const rules = [
+      call('Roles', 'function hasRole(bytes32, address) view returns (bool)', {
+        args: [ZERO_WORD, '$account'],
+      }),
+      call('Coin', 'function getVotes(address) view returns (uint256)', {
+        args: ['$account'],
+        operator: 'eq',
+        value: String(1_000n * UNITS),
+      }),
+      // The same function with another open input: whoever asks about the wallet that holds the role.
+      call('Roles', 'function hasRole(bytes32, address) view returns (bool)', { args: [ZERO_WORD, owner] }),
+    ];
+    const judged = [owner, cold, ...strangers].map(async (account) => [
+      account,
+      grantedOf(await chains.judge({ account, rules })),
+    ]);
+    expect(Object.fromEntries(await Promise.all(judged))).toEqual({
+      ...Object.fromEntries(strangers.map((stranger) => [stranger, [false, false, true]])),
+      [owner]: [true, false, true],
+      [cold]: [false, true, true],
+    });
+  });
+
   test('hostile contracts change nothing for the others', async () => {
     await using chains = await connect();
     const bad = ['answers2', 'loops', 'returnsLittle', 'reverts', 'revertsEmpty', 'revertsMuch'];

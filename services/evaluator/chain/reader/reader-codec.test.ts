@@ -1,6 +1,6 @@
 import { AbiCoder, concat, solidityPacked, toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
-import type { Read, ReadKind } from '../../domain/read.ts';
+import type { Call, Read, ReadKind } from '../../domain/read.ts';
 import { decodeAnswer, encodeReads, READER_STATUS } from './reader-codec.ts';
 
 const KINDS: readonly ReadKind[] = ['native', 'balance', 'balance-of-id', 'owner', 'decimals'];
@@ -36,7 +36,7 @@ test('calldata equals that of the packed codec of ethers', () => {
   );
 });
 
-/** The entries of 73 bytes that calldata stands for, as `reader.yul` reads it; calls excepted. */
+/** The entries that calldata stands for if each read is written out, as `reader.yul` reads it. */
 function expand(calldata: string): string[] {
   const bytes = calldata.slice(2 + 18);
   const placed: string[] = [];
@@ -44,7 +44,8 @@ function expand(calldata: string): string[] {
   for (let at = 0; at < bytes.length; ) {
     const isRepeated = bytes.startsWith('06', at);
     const above = isRepeated ? placed[Number.parseInt(bytes.slice(at + 2, at + 4), 16)] : undefined;
-    const size = isRepeated ? 44 : 146;
+    const callSize = bytes.startsWith('05', at) ? Number.parseInt(bytes.slice(at + 142, at + 146), 16) : 0;
+    const size = isRepeated ? 44 : 146 + 2 * callSize;
     const entry = bytes.slice(at, at + size);
     if (!isRepeated && placed.length < 256) placed.push(entry);
     entries.push(isRepeated ? `${above?.slice(0, 42)}${entry.slice(4)}${above?.slice(82)}` : entry);
@@ -53,12 +54,32 @@ function expand(calldata: string): string[] {
   return entries;
 }
 
+/** Two calls of one function, which differ by the inputs that are the account. */
+const CALLS: readonly Call[] = [[0], [1]].map((accountInputs) => ({
+  calldata: `12345678${'0'.repeat(128)}`,
+  accountInputs,
+  word: 2,
+  wordCount: 3,
+  id: `12345678/${accountInputs}`,
+}));
+
 test('reads that differ by their account alone are encoded in 22 bytes, and decode to the same reads', () => {
-  const aTarget = fc.record({
-    kind: fc.constantFrom(...KINDS),
-    contract: fc.constantFrom(`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`),
-    id: fc.constantFrom(0n, 1n, 2n ** 256n - 1n),
-  });
+  const contract = fc.constantFrom(`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`);
+  const aTarget = fc.oneof(
+    fc.record({
+      kind: fc.constantFrom(...KINDS),
+      contract,
+      id: fc.constantFrom(0n, 1n, 2n ** 256n - 1n),
+      call: fc.constant(undefined),
+    }),
+    // Each call is another object with the same id, as the rules of two checks have them.
+    fc.record({
+      kind: fc.constant<ReadKind>('call'),
+      contract,
+      id: fc.constant(0n),
+      call: fc.constantFrom(...CALLS).map((call) => ({ ...call })),
+    }),
+  );
   const aReadOfFew = fc.tuple(aTarget, anAddress).map(([target, account]) => ({ ...target, account }));
   fc.assert(
     fc.property(fc.array(aReadOfFew, { maxLength: 60 }), (some) => {
@@ -66,9 +87,31 @@ test('reads that differ by their account alone are encoded in 22 bytes, and deco
       const encoded = encodeReads(reads, 1, 'evm');
       const alone = reads.map((read) => encodeReads([read], 1, 'evm').slice(2 + 18));
       expect(expand(encoded)).toEqual(alone);
-      const targets = new Set(some.map(({ kind, contract, id }) => `${kind} ${contract} ${id}`));
-      expect(encoded.length).toBe(2 + 18 + 146 * targets.size + 44 * (reads.length - targets.size));
+      const written = new Map(
+        some.map(({ kind, contract, id, call }, i) => [
+          `${kind} ${contract} ${id} ${call?.id}`,
+          alone[i]?.length ?? 0,
+        ]),
+      );
+      const digits = [...written.values()].reduce((sum, length) => sum + length, 0);
+      expect(encoded.length).toBe(2 + 18 + digits + 44 * (reads.length - written.size));
     }),
+  );
+});
+
+test('a call is written with the inputs that are the account, the word, the number of words and its length', () => {
+  const contract = `0x${'a1'.repeat(20)}`;
+  const account = `0x${'c3'.repeat(20)}`;
+  const call = {
+    calldata: `12345678${'0'.repeat(64 * 31)}`,
+    accountInputs: [0, 30],
+    word: 2,
+    wordCount: 3,
+    id: '',
+  };
+  const read: Read = { chainId: 1, kind: 'call', contract, account, id: 0n, call, key: '' };
+  expect(encodeReads([read], 1, 'evm').slice(2 + 18)).toBe(
+    `05${'a1'.repeat(20)}${'c3'.repeat(20)}${'00'.repeat(24)}40000001020303e4${call.calldata}`,
   );
 });
 

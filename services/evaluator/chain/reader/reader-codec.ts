@@ -1,5 +1,4 @@
 import type { Call, Read, ReadKind } from '../../domain/read.ts';
-import { calldataOf } from './calldata.ts';
 
 /** The kinds as `reader.yul` counts them. */
 const KIND_BYTES: Readonly<Record<ReadKind, string>> = {
@@ -53,14 +52,14 @@ export function encodeReads(reads: readonly Read[], stipend: number, source: Blo
   const places = new Places();
   for (const read of reads) {
     const { kind, contract, account, id } = read;
-    const repeated = read.call === undefined ? places.find(read) : undefined;
+    const repeated = places.find(read);
     if (repeated !== undefined) {
       pieces.push(repeated, account.slice(2));
       continue;
     }
     places.add(read);
     pieces.push(KIND_BYTES[kind], contract.slice(2), account.slice(2));
-    if (read.call !== undefined) pieces.push(encodeCallEntry(read, read.call));
+    if (read.call !== undefined) pieces.push(headOf(read.call), read.call.calldata);
     else pieces.push(id === 0n ? NO_ID : id.toString(16).padStart(WORD_DIGITS, '0'));
   }
   return pieces.join('');
@@ -71,41 +70,43 @@ class Places {
   readonly #byContract = new Map<string, { readonly read: Read; readonly text: string }[]>();
   #count = 0;
 
-  /** The text that refers to the kind, contract and id of an earlier read. */
-  find({ contract, kind, id }: Read): string | undefined {
+  /** The text that refers to an earlier read of another account. */
+  find({ contract, kind, id, call }: Read): string | undefined {
     const above = this.#byContract.get(contract);
     if (above === undefined) return undefined;
-    for (const { read, text } of above) if (read.kind === kind && read.id === id) return text;
+    for (const { read, text } of above)
+      if (read.kind === kind && read.id === id && read.call?.id === call?.id) return text;
     return undefined;
   }
 
   add(read: Read): void {
-    const text = REPEATED + byteDigits(this.#count);
+    const text = REPEATED + digits(this.#count, 1);
     this.#count += 1;
-    if (this.#count > PLACES_MAX || read.call !== undefined) return;
+    if (this.#count > PLACES_MAX) return;
     const above = this.#byContract.get(read.contract);
     if (above === undefined) this.#byContract.set(read.contract, [{ read, text }]);
     else above.push({ read, text });
   }
 }
 
-/** In place of the id: word, number of words, length of the calldata, and the calldata after it. */
-const encodeCallEntry = (read: Read, call: Call): string => headOf(call) + (calldataOf(read) ?? '');
-
 const headByCall = new WeakMap<Call, string>();
 
-/** The same for all wallets. */
+/** In place of the id: the inputs that are the account, the word, the number of words, the length of the calldata. */
 function headOf(call: Call): string {
   const known = headByCall.get(call);
   if (known !== undefined) return known;
-  const { word, wordCount, calldata } = call;
-  const size = (calldata.length / 2).toString(16).padStart(4, '0');
-  const head = (byteDigits(word) + byteDigits(wordCount) + size).padStart(WORD_DIGITS, '0');
+  const { accountInputs, word, wordCount, calldata } = call;
+  const inputs = accountInputs.reduce((bits, index) => bits + 2 ** index, 0);
+  const size = calldata.length / 2;
+  const head = (digits(inputs, 4) + digits(word, 1) + digits(wordCount, 1) + digits(size, 2)).padStart(
+    WORD_DIGITS,
+    '0',
+  );
   headByCall.set(call, head);
   return head;
 }
 
-const byteDigits = (value: number): string => value.toString(16).padStart(2, '0');
+const digits = (value: number, bytes: number): string => value.toString(16).padStart(2 * bytes, '0');
 
 /** The reader's answer: the block it ran in, and a status and a value per read. */
 export type ReaderAnswer = {

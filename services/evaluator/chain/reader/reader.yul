@@ -6,14 +6,15 @@
 // Calldata   byte 0        where the block's number and parent hash come from: 0 the EVM, 1 Arbitrum's ArbSys
 //            bytes 1-8     gas stipend of each call
 //            then per read, 73 bytes: kind (1), contract (20), account (20), id (32); kind 5 has calldata after it
-//            or 22 bytes: 6 (1), place of a read above (1), account (20): kind, contract and id are those of that read.
+//            or 22 bytes: 6 (1), place of a read above (1), account (20): all else is as in that read.
 //              Places count the reads of 73 bytes, from 0; the first 256 of them have one
 // Answer     32 bytes block number, 32 bytes parent hash, then per read 33 bytes: status (1), value (32)
 //
 // kind       0 native balance of account       1 balanceOf(account)      2 balanceOf(account, id)
 //            3 ownerOf(id)                      4 decimals()
-//            5 any calldata, whose length is in the last 2 bytes of the id (at most 1024); before them are
-//              the index of the returned word that is read, and the number of words that there must be (1 each)
+//            5 any calldata. The last 8 bytes of the id: the inputs that are the account (4, bit 0 is the first input;
+//              the account is written into the calldata there), the index of the returned word that is read (1),
+//              the number of words that there must be (1), the length of the calldata (2, at most 1024)
 // status     0 ok            1 no code at the address      2 reverted with data     3 not the words asked for
 //            4 the stipend was used up          5 not tried: too little gas left    6 failed without data
 //            7 ownerOf reverted, and the contract says by ERC165 that it is an ERC721
@@ -63,6 +64,7 @@ object "Reader" {
       default {
         account := shr(96, calldataload(add(entry, 21)))
         next := add(entry, 73)
+        if eq(kind, 5) { next := add(next, and(calldataload(add(entry, 41)), 0xffff)) }
         if lt(next_place, 0x2420) {
           mstore(next_place, entry)
           next_place := add(next_place, 32)
@@ -81,36 +83,39 @@ object "Reader" {
       switch kind
       case 0 { value := balance(account) }
       default {
-        let call_size := 4
-        switch kind
-        case 1 {
-          mstore(0, shl(224, 0x70a08231))
-          mstore(4, account)
-          call_size := 36
-        }
-        case 2 {
-          mstore(0, shl(224, 0x00fdd58e))
-          mstore(4, account)
-          mstore(36, id)
-          call_size := 68
-        }
-        case 3 {
-          mstore(0, shl(224, 0x6352211e))
-          mstore(4, id)
-          call_size := 36
-        }
-        case 4 { mstore(0, shl(224, 0x313ce567)) }
-        default {
-          call_size := and(id, 0xffff)
-          calldatacopy(0, next, call_size)
-          next := add(next, call_size)
-          word_at := shl(5, and(shr(24, id), 0xff))
-          size_min := shl(5, and(shr(16, id), 0xff))
-        }
-
         switch lt(gas(), add(stipend, reserve))
         case 1 { status := 5 }
         default {
+          let call_size := 4
+          switch kind
+          case 1 {
+            mstore(0, shl(224, 0x70a08231))
+            mstore(4, account)
+            call_size := 36
+          }
+          case 2 {
+            mstore(0, shl(224, 0x00fdd58e))
+            mstore(4, account)
+            mstore(36, id)
+            call_size := 68
+          }
+          case 3 {
+            mstore(0, shl(224, 0x6352211e))
+            mstore(4, id)
+            call_size := 36
+          }
+          case 4 { mstore(0, shl(224, 0x313ce567)) }
+          default {
+            call_size := and(id, 0xffff)
+            calldatacopy(0, add(source, 73), call_size)
+            let input_at := 4
+            for { let inputs := and(shr(32, id), 0xffffffff) } inputs { inputs := shr(1, inputs) } {
+              if and(inputs, 1) { mstore(input_at, account) }
+              input_at := add(input_at, 32)
+            }
+            word_at := shl(5, and(shr(24, id), 0xff))
+            size_min := shl(5, and(shr(16, id), 0xff))
+          }
           // The reader's own code is there for this call only.
           switch mul(extcodesize(target), iszero(eq(target, address())))
           case 0 { status := 1 }
