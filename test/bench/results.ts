@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
 import { describeMachine, type Machine } from '../support/figures/describe-machine.ts';
+import { firstLineOf, readCommit } from '../support/figures/read-version.ts';
 import type { Table } from './row.ts';
 
 export const RESULTS_DIR = join(import.meta.dirname, 'results');
@@ -44,18 +44,13 @@ export function describeRun(): Pick<Results, 'machine' | 'versions'> {
   return {
     machine: describeMachine(),
     versions: {
-      commit: firstLineOf('git', ['-C', ROOT, 'rev-parse', '--short', 'HEAD']),
+      commit: readCommit(),
       node: process.version,
       kafka: toolchain.kafka.version,
       redis: /v=(\S+)/.exec(firstLineOf(toolchain.redis, ['--version'], 'redis-server'))?.[1] ?? 'unknown',
       ...Object.fromEntries(PACKAGES.map((name) => [name, known[name] ?? 'unknown'])),
     },
   };
-}
-
-function firstLineOf(command: string, args: readonly string[], argv0 = command): string {
-  const { stdout } = spawnSync(command, args, { encoding: 'utf8', argv0 });
-  return stdout?.split('\n')[0] || 'unknown';
 }
 
 export const loadResults = (): Results => JSON.parse(readFileSync(LATEST_FILE, 'utf8')) as Results;
