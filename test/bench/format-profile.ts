@@ -14,9 +14,10 @@ type Profile = Pick<Results, 'machine' | 'versions'> & {
   readonly at: string;
   readonly services: readonly ServiceProfile[];
   readonly used: CpuSeconds;
-  /** Checks that were completed during the profile. */
+  /** What the system did, in one sentence without its count; the costs are given for each `unit`. */
+  readonly work: string;
+  readonly unit: string;
   readonly count: number;
-  readonly ruleCount: number;
 };
 
 const TOP = 10;
@@ -26,40 +27,41 @@ const BYTES_PER_KIB = 1_024;
 
 /** The outcome of a profile as a Markdown page. */
 export function formatProfile(profile: Profile): string {
-  const { at, machine, versions, services, used, count, ruleCount } = profile;
+  const { at, machine, versions, services, used, work, unit, count } = profile;
   const all = sumOf(used);
-  const perCheck = (ms: number): string => `${((1_000 * ms) / count).toFixed(1)}`;
+  const costHeading = `µs a ${unit}`;
+  const perUnit = (ms: number): string => `${((1_000 * ms) / count).toFixed(1)}`;
   const everywhere = services
     .flatMap(({ service, cpu }) =>
       selfTimes(cpu, 'place').map(({ what, amount }) => ({ what: `${service}: ${what}`, amount })),
     )
     .sort((a, b) => b.amount - a.amount);
   const times = (costs: readonly Cost[], top: number): string[] =>
-    costs.slice(0, top).map(({ what, amount }) => line([what, amount.toFixed(0), perCheck(amount)]));
+    costs.slice(0, top).map(({ what, amount }) => line([what, amount.toFixed(0), perUnit(amount)]));
   return [
     '# Where the time goes',
     '',
     'Written by `npm run bench -- profile`. Do not edit.',
     '',
-    `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${versions['node']}: ${count} checks of ${ruleCount} rules (40 % polled, 40 % by webhook,`,
-    '20 % sync), RPC latency 20 ms. The shares come from a round without sampling, the costs from a sampled round after it, which makes each cost higher.',
+    `${at.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), commit ${versions['commit']}, Node ${versions['node']}: ${count} ${work}, RPC latency 20 ms.`,
+    'The shares come from a round without sampling, the costs from a sampled round after it, which makes each cost higher.',
     '',
     '## Shares of the processes',
     '',
     ...table(
-      ['process', 'CPU s', 'share', 'CPU µs a check'],
+      ['process', 'CPU s', 'share', `CPU ${costHeading}`],
       PROCESSES.map((name) => [
         name,
         used[name].toFixed(2),
         `${((100 * used[name]) / all).toFixed(0)} %`,
-        perCheck(1_000 * used[name]),
+        perUnit(1_000 * used[name]),
       ]),
     ),
     '## The ten top costs',
     '',
     'Self time by package, file or part of Node, in any service. `(program)` is native code: sockets, the kernel, TLS, hashing.',
     '',
-    ...table(['what', 'ms', 'µs a check'], []).slice(0, 2),
+    ...table(['what', 'ms', costHeading], []).slice(0, 2),
     ...times(everywhere, TOP),
     '',
     '## By service',
@@ -67,7 +69,7 @@ export function formatProfile(profile: Profile): string {
     ...services.flatMap(({ service, cpu }) => [
       `### ${service}`,
       '',
-      ...table(['function', 'ms', 'µs a check'], []).slice(0, 2),
+      ...table(['function', 'ms', costHeading], []).slice(0, 2),
       ...times(selfTimes(cpu), TOP_OF_SERVICE),
       '',
     ]),
@@ -75,7 +77,7 @@ export function formatProfile(profile: Profile): string {
     '',
     ...services
       .filter(({ service }) => ALLOCATING.includes(service))
-      .flatMap(({ service, heap }) => formatAllocations(service, allocations(heap), count)),
+      .flatMap(({ service, heap }) => formatAllocations(service, allocations(heap), { unit, count })),
   ].join('\n');
 }
 
@@ -103,13 +105,17 @@ export function formatHops(hops: readonly Hop[]): string {
   ].join('\n');
 }
 
-function formatAllocations(service: string, costs: readonly Cost[], count: number): string[] {
+function formatAllocations(
+  service: string,
+  costs: readonly Cost[],
+  { unit, count }: Pick<Profile, 'unit' | 'count'>,
+): string[] {
   const kib = (bytes: number): string => (bytes / BYTES_PER_KIB / count).toFixed(2);
   return [
-    `### ${service}: ${kib(totalOf(costs))} KiB a check`,
+    `### ${service}: ${kib(totalOf(costs))} KiB a ${unit}`,
     '',
     ...table(
-      ['function', 'KiB a check'],
+      ['function', `KiB a ${unit}`],
       costs.slice(0, TOP_OF_SERVICE).map(({ what, amount }) => [what, kib(amount)]),
     ),
   ];

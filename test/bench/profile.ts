@@ -20,23 +20,54 @@ import { traceChecks } from './trace-checks.ts';
 import { makeWorkload, type Workload } from './workload.ts';
 
 const PRELOAD = new URL('./profile-preload.ts', import.meta.url).href;
-/** As in the rows of the `checks` part. */
-const RULE_COUNTS = [3, 20];
 const RPC_LATENCY_MS = 20;
 /** The modes in the proportion of the fault matrix: 40 % polled, 40 % by webhook, 20 % sync. */
-const COUNTS = { poll: 2_400, webhook: 2_400, sync: 1_200 } as const;
+const MIXED = { poll: 2_400, webhook: 2_400, sync: 1_200 } as const;
+const WEBHOOKS = { poll: 0, webhook: 6_000, sync: 0 } as const;
+const IDLE_SECONDS = 60;
 const WARM_UP_PARTS = 2;
 const BEGIN_MS = 500;
 const SERVICES = PROCESSES.filter((name) => name !== 'kafka' && name !== 'redis');
 
-/** Profiles every process under load, by the rules of a check, and follows sync checks by their traces; writes a page for each. */
+/** What a system does while it is profiled. */
+type Load = {
+  readonly file: string;
+  readonly work: string;
+  readonly unit: string;
+  /** Prepares the load; the function that it returns works a share of it and returns how many units that was. */
+  readonly prepare: (
+    bench: BenchSystem,
+    scope: AsyncDisposableStack,
+  ) => Promise<(parts: number) => Promise<number>>;
+};
+
+const LOADS: readonly Load[] = [
+  {
+    file: 'profile-3.md',
+    work: 'checks of 3 rules (40 % polled, 40 % by webhook, 20 % sync)',
+    unit: 'check',
+    prepare: prepareChecks(3, MIXED),
+  },
+  {
+    file: 'profile-20.md',
+    work: 'checks of 20 rules (40 % polled, 40 % by webhook, 20 % sync)',
+    unit: 'check',
+    prepare: prepareChecks(20, MIXED),
+  },
+  {
+    file: 'profile-webhooks.md',
+    work: 'checks of 1 rule, each with a webhook',
+    unit: 'webhook',
+    prepare: prepareChecks(1, WEBHOOKS),
+  },
+  { file: 'profile-idle.md', work: 'seconds without requests', unit: 'second', prepare: prepareIdle },
+];
+
+/** Profiles every process under each load, and follows sync checks by their traces; writes a page for each. */
 export async function benchProfile(): Promise<void> {
-  for (const ruleCount of RULE_COUNTS) {
-    const profiled = await profileLoad(ruleCount);
-    write(
-      `profile-${ruleCount}.md`,
-      formatProfile({ ...describeRun(), at: new Date().toISOString(), ruleCount, ...profiled }),
-    );
+  for (const load of LOADS) {
+    const profiled = await profileLoad(load);
+    write(load.file, formatProfile({ ...describeRun(), at: new Date().toISOString(), ...load, ...profiled }));
   }
   write('hops.md', formatHops(await traceChecks()));
 }
@@ -48,7 +79,7 @@ function write(file: string, text: string): void {
 
 type Profiled = { readonly services: ServiceProfile[]; readonly used: CpuSeconds; readonly count: number };
 
-async function profileLoad(ruleCount: number): Promise<Profiled> {
+async function profileLoad(load: Load): Promise<Profiled> {
   await using stack = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'rolecall-profile-'));
   stack.defer(() => rmSync(dir, { recursive: true, force: true }));
@@ -58,21 +89,11 @@ async function profileLoad(ruleCount: number): Promise<Profiled> {
       env: { NODE_OPTIONS: `--import=${PRELOAD}`, BENCH_PROFILE_DIR: dir },
     }),
   );
-  const receiver = stack.use(await startReceiver());
-  const workload = await makeWorkload(bench.system.chain, ruleCount);
-  const rounds = async (parts: number): Promise<number> => {
-    let sum = 0;
-    for (const mode of ['poll', 'webhook', 'sync'] as const) {
-      const count = Math.round(COUNTS[mode] / parts);
-      await completeMode(bench, { mode, count, workload }, receiver);
-      sum += count;
-    }
-    return sum;
-  };
-  await rounds(WARM_UP_PARTS);
+  const workShare = await load.prepare(bench, stack);
+  await workShare(WARM_UP_PARTS);
   // The CPU shares come from a round without profiling.
   const before = bench.cpuSeconds();
-  const count = await rounds(1);
+  const count = await workShare(1);
   const used = usedBetween(before, bench.cpuSeconds());
   const pids = SERVICES.flatMap((name) => bench.system.pidsOf(name));
   const signal = (): void => {
@@ -80,16 +101,41 @@ async function profileLoad(ruleCount: number): Promise<Profiled> {
   };
   signal();
   await delay(BEGIN_MS);
-  await rounds(1);
+  await workShare(1);
   signal();
   await waitUntil('the profiles', () => filesOf(dir, '.done').length === pids.length);
   return { services: SERVICES.map((service) => loadProfile(dir, service)), used, count };
 }
 
+function prepareChecks(ruleCount: number, counts: Readonly<Record<Mode, number>>): Load['prepare'] {
+  return async (bench, scope) => {
+    const receiver = scope.use(await startReceiver());
+    const workload = await makeWorkload(bench.system.chain, ruleCount);
+    return async (parts) => {
+      let sum = 0;
+      for (const mode of ['poll', 'webhook', 'sync'] as const) {
+        const count = Math.round(counts[mode] / parts);
+        if (count > 0) await completeMode(bench, { mode, count, workload }, receiver);
+        sum += count;
+      }
+      return sum;
+    };
+  };
+}
+
+async function prepareIdle(): ReturnType<Load['prepare']> {
+  return async (parts) => {
+    const seconds = IDLE_SECONDS / parts;
+    await delay(seconds * 1_000);
+    return seconds;
+  };
+}
+
+type Mode = 'poll' | 'webhook' | 'sync';
 type Receiver = AsyncDisposable & { readonly url: string; readonly arrived: () => number };
 
 type Round = {
-  readonly mode: keyof typeof COUNTS;
+  readonly mode: Mode;
   readonly count: number;
   readonly workload: Workload;
 };
