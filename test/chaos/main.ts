@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
+import { readCommit } from '../support/figures/read-version.ts';
 import { ALL_FAULTS, SELECTION } from './all-faults.ts';
 import type { Fault } from './fault.ts';
 import { type ChaosOptions, parseOptions } from './options.ts';
@@ -27,6 +28,7 @@ process.exit();
 
 async function main(options: ChaosOptions): Promise<number> {
   console.log(`seed ${options.seed}, ${options.seconds} s`);
+  const commit = readCommit();
   const samples: Sample[] = [];
   const done: RowResult[] = [];
   const interruption = new AbortController();
@@ -40,7 +42,7 @@ async function main(options: ChaosOptions): Promise<number> {
       console.log(formatRow(row));
       // An interrupted run has already printed its results.
       done.push(row);
-      writeJson(options, { rows: done, broken: [], samples });
+      writeJson(options, { commit, rows: done, broken: [], samples });
     },
   };
   const rows = await runRows(chosen(options, samples), run);
@@ -50,9 +52,9 @@ async function main(options: ChaosOptions): Promise<number> {
     ...(broken.length > 0 ? [formatBroken(broken)] : []),
   ].join('\n\n');
   console.log(`\n${tables}`);
-  writeJson(options, { rows, broken, samples });
+  writeJson(options, { commit, rows, broken, samples });
   console.log(`\nwritten to ${options.json}`);
-  if (options.writeTable) writeTables(options, { rows, broken, samples }, tables);
+  if (options.writeTable) writeTables(options, { commit, rows, broken, samples }, tables);
   const isProven = rows.every(isWell) && broken.every(({ isCaught }) => isCaught);
   // A single broken variant is reported like any other run: its broken promise fails the run.
   return isProven && options.broken.length === 0 ? 0 : 1;
@@ -70,6 +72,8 @@ function chosen({ all, selection, soak, faults }: ChaosOptions, samples: Sample[
 }
 
 type Seen = {
+  /** The commit at the start of the run. */
+  readonly commit: string;
   readonly rows: readonly RowResult[];
   readonly broken: readonly BrokenResult[];
   readonly samples: readonly Sample[];
@@ -79,7 +83,10 @@ function writeJson({ json, seed, seconds }: ChaosOptions, seen: Seen): void {
   writeFileSync(json, `${JSON.stringify({ machine: describeRun(), seed, seconds, ...seen }, null, 2)}\n`);
 }
 
-function writeTables({ seed, seconds, soak }: ChaosOptions, { samples }: Seen, tables: string): void {
-  writeTable(soak ? 'soak' : 'matrix', `\n${runInWords(describeRun(), { seed, seconds })}\n\n${tables}\n`);
+function writeTables({ seed, seconds, soak }: ChaosOptions, { commit, samples }: Seen, tables: string): void {
+  writeTable(
+    soak ? 'soak' : 'matrix',
+    `\n${runInWords(describeRun(), { commit, seed, seconds })}\n\n${tables}\n`,
+  );
   if (soak) writeFileSync(SOAK_SVG, drawSoak(samples));
 }

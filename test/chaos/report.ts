@@ -1,6 +1,5 @@
 import { loadToolchain } from '../../deploy/local/toolchain.ts';
 import { describeMachine } from '../support/figures/describe-machine.ts';
-import { readCommit } from '../support/figures/read-version.ts';
 import type { RowReport } from './run-row.ts';
 import { isWell, type RowResult } from './run-rows.ts';
 
@@ -12,19 +11,21 @@ const HEADINGS = ['row', 'fault', 'lost', 'unexpected', 'wrong', 'duplicates', '
 export const describeRun = () => ({
   at: new Date().toISOString(),
   ...describeMachine(),
-  commit: readCommit(),
   node: process.version,
   kafka: loadToolchain().kafka.version,
 });
 type Run = ReturnType<typeof describeRun>;
 
 /** The run as a sentence. */
-export const runInWords = (run: Run, { seed, seconds }: { seed: number; seconds: number }): string =>
+export const runInWords = (
+  run: Run,
+  { commit, seed, seconds }: { commit: string; seed: number; seconds: number },
+): string =>
   [
     `${run.at.slice(0, 16).replace('T', ' ')} UTC`,
     `${run.cores} cores of ${run.cpu}, ${run.memoryGiB} GiB`,
     run.system,
-    `commit ${run.commit}`,
+    `commit ${commit}`,
     `Node ${run.node}`,
     `Kafka ${run.kafka}`,
     `seed ${seed}, ${seconds} s a row.`,
