@@ -41,19 +41,17 @@ type Load = {
   ) => Promise<(parts: number) => Promise<number>>;
 };
 
+const mixedChecks = (ruleCount: number): Load => ({
+  file: `profile-${ruleCount}.md`,
+  work: `checks of ${ruleCount} rules (40 % polled, 40 % by webhook, 20 % sync)`,
+  unit: 'check',
+  prepare: prepareChecks(ruleCount, MIXED),
+});
+
 const LOADS: readonly Load[] = [
-  {
-    file: 'profile-3.md',
-    work: 'checks of 3 rules (40 % polled, 40 % by webhook, 20 % sync)',
-    unit: 'check',
-    prepare: prepareChecks(3, MIXED),
-  },
-  {
-    file: 'profile-20.md',
-    work: 'checks of 20 rules (40 % polled, 40 % by webhook, 20 % sync)',
-    unit: 'check',
-    prepare: prepareChecks(20, MIXED),
-  },
+  // As in the rows of the `checks` part.
+  mixedChecks(3),
+  mixedChecks(20),
   {
     file: 'profile-webhooks.md',
     work: 'checks of 1 rule, each with a webhook',
