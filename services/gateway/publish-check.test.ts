@@ -47,6 +47,7 @@ test('fails only once the charge of a check that was surely not written is refun
   const publishCheck = makePublishCheck({
     publish: () => Promise.reject(new ServiceError('broker-unavailable', 'away')),
     admitter: {
+      dropClaim: () => Promise.reject(new Error('not called')),
       release: () => refund.promise.then(() => void order.push('refunded')),
       markPublished: () => Promise.reject(new Error('not called')),
     },

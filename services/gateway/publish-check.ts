@@ -3,7 +3,7 @@ import type { AppAccess } from '#shared/contracts/client-app.ts';
 import type { Delivery } from '#shared/contracts/delivery.ts';
 import { describeError, isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Admitter } from '#shared/redis/admit.ts';
+import type { Admitter, ClaimRef } from '#shared/redis/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { AdmittedCheck } from './admit-check.ts';
@@ -20,7 +20,7 @@ const PARTITION_SHARE = { free: 4, paid: 4, enterprise: 12 } as const;
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
-  readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
+  readonly admitter: Pick<Admitter, 'markPublished' | 'dropClaim' | 'release'>;
   readonly retentionMs: Retention;
   readonly metrics: Pick<GatewayMetrics, 'checksAccepted'>;
   readonly log: Logger;
@@ -59,8 +59,9 @@ export type PublishCheck = (toPublish: CheckToPublish) => Promise<void>;
 /**
  * Publishes a check. Resolves once all in-sync replicas have it.
  *
- * If it was surely not written, charge and claim are refunded before the error is thrown. If the outcome is unknown, both stay: the check may be
- * evaluated, and the next retry publishes it again under the same id, which is harmless.
+ * If it was surely not written, by this request or by a retry that took its claim over, the charge is refunded and the claim
+ * dropped before the error is thrown. Otherwise both stay: the check may be evaluated, and the next retry publishes it again
+ * under the same id, which is harmless.
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
  */
@@ -83,13 +84,7 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
         timeoutMs: Math.max(PUBLISH_TIMEOUT_MS_MIN, ACCEPT_TIMEOUT_MS - toPublish.elapsedMs),
       });
     } catch (error) {
-      const { month } = admitted;
-      // A claim that was taken over may have been published by its first owner: its outcome is never sure.
-      if (month && admitted.kind === 'fresh' && isSurelyUnwritten(error)) {
-        const charge = { clientId: app.clientId, month, ...(claim ? { claim } : {}) };
-        await deps.admitter.release(charge).catch(logFailure);
-        toPublish.onRefund();
-      }
+      if (isSurelyUnwritten(error)) await undo(deps, toPublish, claim).catch(logFailure);
       throw error;
     }
     deps.metrics.checksAccepted.inc({ mode: delivery.mode });
@@ -99,6 +94,27 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
       void deps.admitter.markPublished({ ...claim, requestId: admitted.requestId }).catch(logFailure);
   };
 }
+
+async function undo(
+  { admitter }: Dependencies,
+  { app: { clientId }, admitted, onRefund }: CheckToPublish,
+  claim: ClaimRef | undefined,
+): Promise<void> {
+  const { month } = admitted;
+  if (month === undefined || !(await isUnpublished(admitter, admitted, claim))) return;
+  await admitter.release({ clientId, month });
+  onRefund();
+}
+
+/**
+ * Whether a check that this request did not publish was published by no other request with its idempotency key either.
+ * Its claim is dropped then, so none will. A request that took a claim over never knows what the first one published.
+ */
+export const isUnpublished = async (
+  admitter: Pick<Admitter, 'dropClaim'>,
+  { kind }: AdmittedCheck,
+  claim: ClaimRef | undefined,
+): Promise<boolean> => kind === 'fresh' && (claim === undefined || (await admitter.dropClaim(claim)));
 
 function messageOf(
   { app, keyId, check, admitted, delivery, deadlineAtMs }: CheckToPublish,

@@ -193,10 +193,21 @@ end
 return 1
 `;
 
-/** KEYS: the month's counter, claim (or the counter again). ARGV: seed, '1' if there is a claim, checks charged. */
+/**
+ * KEYS: claim. ARGV: seed. Returns 0 if another request has taken the claim over. A claim with another seed is of another
+ * check, and one that is gone can no longer be taken over.
+ */
+export const DROP_CLAIM_LUA = `
+local seed, at, touched = unpack(redis.call('HMGET', KEYS[1], 'seed', 'at', 'touched'))
+if seed ~= ARGV[1] then return 1 end
+if touched ~= at then return 0 end
+redis.call('DEL', KEYS[1])
+return 1
+`;
+
+/** KEYS: the month's counter. ARGV: checks charged. */
 export const RELEASE_LUA = `
-local refund = math.min(tonumber(ARGV[3]), tonumber(redis.call('GET', KEYS[1]) or '0'))
+local refund = math.min(tonumber(ARGV[1]), tonumber(redis.call('GET', KEYS[1]) or '0'))
 if refund > 0 then redis.call('DECRBY', KEYS[1], refund) end
-if ARGV[2] == '1' and redis.call('HGET', KEYS[2], 'seed') == ARGV[1] then redis.call('DEL', KEYS[2]) end
 return 1
 `;

@@ -1,6 +1,6 @@
 import { resultBytesOf } from '../contracts/tiers.ts';
 import { ServiceError } from '../errors.ts';
-import { ADMIT_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './admit-script.ts';
+import { ADMIT_LUA, DROP_CLAIM_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './admit-script.ts';
 import { batchCalls } from './batch-calls.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
@@ -115,7 +115,12 @@ export type Admitter = {
   readonly admit: (request: AdmitRequest) => Promise<Admission>;
   /** Says that the broker has the check, so that a replay is answered at once. */
   readonly markPublished: (claim: ClaimRef & { readonly requestId: string }) => Promise<void>;
-  /** Gives a charge back and drops the claim: only for a check that surely was not published. */
+  /**
+   * Drops the claim of a check that was surely not published. False if a retry has taken the claim over: it may have
+   * published the check, which keeps its charge then.
+   */
+  readonly dropClaim: (claim: ClaimRef) => Promise<boolean>;
+  /** Refunds a charge. */
   readonly release: (charge: Charge) => Promise<void>;
 };
 
@@ -124,7 +129,6 @@ export type Charge = {
   readonly month: string;
   /** Checks that were charged. Default 1. */
   readonly count?: number;
-  readonly claim?: ClaimRef;
 };
 
 export type ClaimRef = { readonly clientId: string; readonly keyHash: string; readonly seed: string };
@@ -138,6 +142,7 @@ export type ClaimRef = { readonly clientId: string; readonly keyHash: string; re
 export function makeAdmitter(redis: Redis, now: () => number): Admitter {
   const run = makeScript<string[]>(redis, 'admitRequests', ADMIT_LUA);
   const mark = makeScript<number>(redis, 'markPublished', MARK_PUBLISHED_LUA);
+  const drop = makeScript<number>(redis, 'dropClaim', DROP_CLAIM_LUA);
   const release = makeScript<number>(redis, 'releaseCharge', RELEASE_LUA);
   const monthsAt = makeMonths();
   const admit = batchCalls(ADMISSIONS_MAX, async (requests: readonly AdmitRequest[]) => {
@@ -157,12 +162,10 @@ export function makeAdmitter(redis: Redis, now: () => number): Admitter {
     async markPublished({ clientId, keyHash, seed, requestId }) {
       await mark([claimKey(clientId, keyHash)], [seed, requestId]);
     },
-    async release({ clientId, month, count = 1, claim }) {
-      const counter = monthCounterKey(clientId, month);
-      await release(
-        [counter, claim ? claimKey(clientId, claim.keyHash) : counter],
-        [claim?.seed ?? '', claim ? 1 : 0, count],
-      );
+    dropClaim: async ({ clientId, keyHash, seed }) =>
+      (await drop([claimKey(clientId, keyHash)], [seed])) === 1,
+    async release({ clientId, month, count = 1 }) {
+      await release([monthCounterKey(clientId, month)], [count]);
     },
   };
 }

@@ -214,6 +214,32 @@ describe('the gateway before a real Kafka and Redis', () => {
     expect(limits.requestsPerMonth - remaining).toBe(1);
   });
 
+  it.each([
+    ['only its first owner has used is dropped, and the next request begins anew', false, 'fresh'],
+    ['a retry has taken over is kept by that retry', true, 'claimed'],
+  ] as const)('an idempotency claim that %s', async (_, isTakenOver, next) => {
+    const { document } = await anApp();
+    const { clientId, limits } = document;
+    const keyHash = randomUUID();
+    const admit = (seed: string) =>
+      admitter.admit({
+        ...{ clientId, limits, bucket: 'per-second' },
+        check: { seed, claim: { keyHash, bodyHash: 'body' } },
+      });
+    expect((await admit('first')).outcome).toBe('fresh');
+    const claim = `claim:{${clientId}}:${keyHash}`;
+    expect(await connection.redis.exists(claim)).toBe(1);
+    if (isTakenOver) {
+      await connection.redis.hset(claim, 'touched', '0');
+      expect((await admit('second')).outcome).toBe('taken-over');
+    }
+    expect(await admitter.dropClaim({ clientId, keyHash, seed: 'first' })).toBe(!isTakenOver);
+    expect((await admit('third')).outcome).toBe(next);
+    // The claim is another check's now, or still the retry's.
+    expect(await admitter.dropClaim({ clientId, keyHash, seed: 'other' })).toBe(true);
+    expect(await connection.redis.exists(claim)).toBe(1);
+  });
+
   it('answers 503 while the views are being rebuilt, and recovers by itself', async () => {
     const app = await anApp();
     expect((await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true })).status).toBe(202);

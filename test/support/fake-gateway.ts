@@ -102,6 +102,8 @@ export type FakeOptions = FakeBatchOptions & {
     Pick<WatchDependencies, 'watches' | 'watchMembers' | 'watchWrites' | 'changeMembers'>
   >;
   readonly proofKeys?: KeyRing;
+  /** Whether a claim is still its first owner's. Default true. */
+  readonly dropClaim?: boolean;
 };
 
 /** The answers of the view. */
@@ -120,6 +122,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const released: unknown[] = [];
   const marked: unknown[] = [];
   const admitter = {
+    dropClaim: async () => options.dropClaim ?? true,
     release: async (charge: unknown) => void released.push(charge),
     markPublished: async (claim: unknown) => void marked.push(claim),
   };

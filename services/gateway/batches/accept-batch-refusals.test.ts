@@ -9,7 +9,7 @@ import {
   RULES,
   sendSlowly,
 } from '../../../test/support/batch-bodies.ts';
-import { anAdmission } from '../../../test/support/fake-gateway.ts';
+import { anAdmission, type FakeGateway, NOW_MS } from '../../../test/support/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 
@@ -56,7 +56,7 @@ describe('a batch', () => {
       { 'idempotency-key': 'k' },
     );
     expect([response.status, (await problemOf(response))['code']]).toEqual([409, 'limit-reached']);
-    expect(gateway.released).toMatchObject([{ month: '2026-11', count: 3, claim: { clientId: 'app_1' } }]);
+    expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11', count: 3 }]);
     expect(gateway.parts).toEqual([]);
   });
 
@@ -65,6 +65,24 @@ describe('a batch', () => {
     const response = await gateway.postBatch({ entries: [ACCOUNT], rules: RULES });
     expect([response.status, (await problemOf(response))['code']]).toEqual([503, 'overloaded']);
     expect(response.headers.get('retry-after')).toBe('5');
+  });
+
+  it('that was accepted is replayed while its lane has too much lag, and another one with a key is refused', async () => {
+    let outcome: 'published' | 'counted' = 'published';
+    const gateway: FakeGateway = await start({
+      isOverloaded: () => true,
+      admit: async (request) => {
+        const claim = { atMs: NOW_MS, seed: gateway.ids.makeSeed(), requestId: 'req_1', month: '2026-11' };
+        return anAdmission(request, request.check ? { outcome, claim } : {});
+      },
+    });
+    const send = () => gateway.postBatch({ entries: [ACCOUNT], rules: RULES }, { 'idempotency-key': 'k' });
+    const replay = await send();
+    expect([replay.status, await replay.json()]).toEqual([202, { requestId: 'req_1', entries: 1 }]);
+    outcome = 'counted';
+    const other = await send();
+    expect([other.status, (await problemOf(other))['code']]).toEqual([503, 'overloaded']);
+    expect([gateway.parts, gateway.released]).toEqual([[], []]);
   });
 });
 

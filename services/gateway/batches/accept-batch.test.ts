@@ -120,6 +120,18 @@ describe('a batch', () => {
     expect(gateway.slotsTaken.size).toBe(0);
   });
 
+  it('of which surely no part was written stays as it is if a retry has taken it over, and may have published it', async () => {
+    const gateway = await start({
+      dropClaim: false,
+      publishPart: async () => {
+        throw new ServiceError('broker-unavailable', 'away');
+      },
+    });
+    const batch = { entries: accountsOf(3), rules: RULES };
+    expect((await gateway.postBatch(batch, { 'idempotency-key': 'k' })).status).toBe(503);
+    expect([gateway.released, gateway.withdrawn]).toEqual([[], []]);
+  });
+
   it('publishes its last part when all others are acknowledged', async () => {
     const acknowledged: number[] = [];
     const before: number[] = [];

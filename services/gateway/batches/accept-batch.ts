@@ -35,18 +35,19 @@ export type Dependencies = AdmitDependencies & {
 /**
  * Answers `POST /access-control/check-roles/batch`: key → rate → scope → body → quota and idempotency → broker → 202.
  * The rate comes before the body, whose reading may take long. 202 is sent only after the broker acknowledged all parts.
+ * If a batch was accepted, its retry is not refused because the lane is full.
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {
     const { app, admission } = await admitFirst(deps, request, response, 'per-second');
-    const overload = overloadOf(deps.isOverloaded, 'batch');
-    if (overload) throw overload;
     const format = formatOf(request);
     const { idempotencyKey, faults } = readIdempotencyKey(request);
     if (faults.length > 0) throw invalidBody(faults);
+    const overload = overloadOf(deps.isOverloaded, 'batch');
+    if (overload && idempotencyKey === undefined) throw overload;
     using body = deps.openBatchBody(request, response, app.clientId);
     const batch = await receiveBatch(format, body.chunks, collectorFor(app, deps, idempotencyKey));
-    const refusal = 'refusal' in batch ? batch.refusal : undefined;
+    const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
     deps.resumeRequest(response, app.clientId);
     const admitted = await deps.admitCheck(
       {
@@ -61,7 +62,7 @@ export function makeAcceptBatch(deps: Dependencies) {
       response,
     );
     // A refused batch is a replay, or has thrown its refusal.
-    if (admitted.kind !== 'replayed' && !('refusal' in batch))
+    if (admitted.kind !== 'replayed' && refusal === undefined && !('refusal' in batch))
       await deps.publishBatch({
         app,
         batch,

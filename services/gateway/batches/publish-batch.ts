@@ -18,7 +18,7 @@ import { quotaExceeded } from '../apply-limits.ts';
 import type { Retention } from '../domain/judge-poll.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { invalidBody, Problem } from '../problem.ts';
-import { claimOf, commonMembersOf, fairnessOf } from '../publish-check.ts';
+import { claimOf, commonMembersOf, fairnessOf, isUnpublished } from '../publish-check.ts';
 import type { CollectedBatch, Part } from './collect-batch.ts';
 
 /** For all parts of a batch; below the lease of its slot. */
@@ -29,7 +29,7 @@ const PARTS_IN_FLIGHT_MAX = 4;
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
-  readonly admitter: Pick<Admitter, 'markPublished' | 'release'>;
+  readonly admitter: Pick<Admitter, 'markPublished' | 'dropClaim' | 'release'>;
   readonly slots: LeasedSlots;
   readonly batches: Pick<Batches, 'begin' | 'withdraw' | 'register' | 'readStatus'>;
   readonly retentionMs: Retention;
@@ -53,8 +53,9 @@ export type PublishBatch = (toPublish: BatchToPublish) => Promise<void>;
  *
  *   slot of the app, batch begun ──► parts, a few at a time ──► last part ──► registered as accepted ──► claim marked
  *
- * If surely no part was written, charge and claim are refunded. If one was, or may have been, both stay: the next retry
- * with the same key publishes the same parts again under the same id, which is harmless. A batch that is not retried, or
+ * If surely no part was written, by this request or by a retry that took its claim over, the charge is refunded and the
+ * claim dropped. Otherwise both stay: the next retry with the same key publishes the same parts again under the same id,
+ * which is harmless. A batch that is not retried, or
  * whose gateway died, is abandoned by the result-store (`shared/redis/batches.ts`): its slot was only leased.
  *
  * @throws Problem `limit-reached`, `monthly-quota-exceeded`; ServiceError `broker-unavailable`, `publish-unknown`, `overloaded`
@@ -65,16 +66,14 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
     const claim = claimOf(app, admitted);
     const logFailure = (message: string) => (error: unknown) =>
       deps.log.warn({ traceId: traceIdOf(traceparent), error: describeError(error) }, message);
-    /** Withdraws first, so that the result-store does not abandon, and refund, the batch a second time. */
+    /** Withdraws before it refunds, so that the result-store does not abandon, and refund, the batch a second time. */
     const undo = async (): Promise<void> => {
-      const { kind, month, requestId } = admitted;
-      // A claim that was taken over may have been published by its first owner: its outcome is never sure.
-      if (kind !== 'fresh') return;
+      if (!(await isUnpublished(deps.admitter, admitted, claim))) return;
+      const { month, requestId } = admitted;
       const { clientId } = app;
       await deps.batches.withdraw({ clientId, requestId });
       if (month === undefined) return;
-      const charge = { clientId, month, count: batch.entryCount, ...(claim ? { claim } : {}) };
-      await deps.admitter.release(charge).catch(logFailure('the charge of a batch could not be refunded'));
+      await deps.admitter.release({ clientId, month, count: batch.entryCount });
       toPublish.onRefund();
     };
     if (admitted.kind === 'taken-over') await refuseOtherRules(deps, toPublish);
@@ -84,7 +83,8 @@ export function makePublishBatch(deps: Dependencies): PublishBatch {
       await begin(deps, toPublish, accepted);
       await publishParts(deps, toPublish, messages);
     } catch (error) {
-      if (isSurelyUnwritten(error)) await undo().catch(logFailure('a batch could not be withdrawn'));
+      if (isSurelyUnwritten(error))
+        await undo().catch(logFailure('a batch that was not published could not be withdrawn and refunded'));
       throw error;
     }
     await deps.batches.register(accepted, true).catch((error: unknown) => {
