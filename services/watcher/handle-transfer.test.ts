@@ -1,28 +1,44 @@
 import { type ChainTransferred, type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
 import type { AskedChecks } from './ask-checks.ts';
-import { makeHandleTransfer } from './handle-transfer.ts';
+import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
 
 const { account, memberId } = aMember();
 const CONTRACT = `0x${'cc'.repeat(20)}`;
 const RULES = [{ type: 'ERC20', chainId: 1, contractAddress: CONTRACT, roleId: 'gold', minToken: '1' }];
+const manyIds = Array.from({ length: MEMBERS_OF_WALLET_MAX + 1 }, (_, index) => `member-${index}`);
 const TRANSFER: ChainTransferred = {
   ...{ chainId: 1, contractAddress: CONTRACT, account, blockTag: 'latest' },
   ...{ blockNumber: 9, dropped: false, at: atSecond(1) },
 };
 
-async function handle(transfer: ChainTransferred, watch: Watch | undefined) {
+type Members = { readonly memberIds?: readonly string[]; readonly isBudgetUsed?: boolean };
+
+async function handle(
+  transfer: ChainTransferred,
+  watch: Watch | undefined,
+  { memberIds = [memberId], isBudgetUsed = false }: Members = {},
+) {
   const [due, asked, swept]: [unknown[], AskedChecks[], unknown[]] = [[], [], []];
   await makeHandleTransfer({
     watches: { readByUid: async () => watch },
     ruleSets: { read: async () => aRuleSet('app_1', 'set', { rules: RULES }) },
     members: {
-      ofWallet: async () => [{ uid: watchUid(aWatch()), memberId }],
+      async *ofWallet() {
+        yield memberIds.map((id) => ({ uid: watchUid(aWatch()), memberId: id }));
+      },
       setDue: async (names: unknown) => void due.push(names),
       readMany: async () => [aMember()],
     },
+    throttle: {
+      async take() {
+        if (isBudgetUsed) throw new ServiceError('rate-limited', 'used');
+      },
+    },
+    sweepSoon: async (one: unknown) => void swept.push(one),
     askChecks: async (checks: AskedChecks) => asked.push(checks) > 0,
     sweepFollowers: async (missed: unknown) => void swept.push(missed),
     now: () => 0,
@@ -58,6 +74,13 @@ test.each([
 test('a transfer of a contract outside of the rule set makes no member due', async () => {
   const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
   expect(await handle(spam, aWatch())).toEqual({ due: [], asked: [], swept: [] });
+});
+
+test.each([
+  ['has the wallet in more members than are checked at once', { memberIds: manyIds }],
+  ['belongs to a client app whose free checks of the hour are used', { isBudgetUsed: true }],
+])('a watch that %s is swept instead', async (_, members) => {
+  expect(await handle(TRANSFER, aWatch(), members)).toEqual({ due: [], asked: [], swept: [aWatch()] });
 });
 
 test('transfers that may have been missed make sweeps due, and no single member', async () => {

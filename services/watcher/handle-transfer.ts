@@ -1,7 +1,10 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
 import { type ChainTransferred, partitionOfMember, type Watch } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { Budget, Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { AskChecks } from './ask-checks.ts';
@@ -10,11 +13,19 @@ import { askFor, groupByWatch } from './check-due.ts';
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 30_000;
 
+/** Members of a watch with the same wallet whom its transfers have checked. If there are more, the watch is swept instead. */
+export const MEMBERS_OF_WALLET_MAX = 100;
+/** Checks of a client app that transfers ask for; they are free of charge. Beyond them, its watches are swept instead. */
+const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };
+
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readMany'>;
+  readonly throttle: Pick<Throttle, 'take'>;
   readonly askChecks: AskChecks;
+  /** Sweeps a watch soon. */
+  readonly sweepSoon: (watch: Watch) => Promise<void>;
   /** Sweeps every watch that follows the contract. */
   readonly sweepFollowers: (
     contract: Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>,
@@ -26,34 +37,58 @@ type Dependencies = {
 /** Asks for the checks that a transfer makes due: of the members whose wallet it names. */
 export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred> {
   return async function handleTransfer(transfer) {
-    const { chainId, account, blockNumber, dropped, afterReorg } = transfer;
+    const { account } = transfer;
     if (account === undefined) return deps.sweepFollowers(transfer);
-    const names = await deps.members.ofWallet(account);
-    if (names.length === 0) return;
-    const block = { [String(chainId)]: blockNumber };
-    for (const [uid, memberIds] of groupByWatch(names)) {
-      const watch = await deps.watches.readByUid(uid);
-      const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
-      // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
-      if (!watch || !ruleSet || !isAbout(ruleSet, watch, transfer)) continue;
-      // Until the answer comes: it takes the member out of those that are due.
-      await deps.members.setDue(
-        memberIds.map((memberId) => ({ uid, memberId })),
-        deps.now() + AGAIN_MS,
-      );
-      for (const ofPartition of byPartition(uid, memberIds))
-        await askFor(deps, uid, ofPartition, (members) => [
-          {
-            members,
-            cause: 'transfer',
-            isCharged: false,
-            ...(dropped ? {} : { minBlock: block }),
-            ...(dropped || afterReorg ? { reorgFrom: block } : {}),
-          },
-        ]);
-    }
+    for await (const names of deps.members.ofWallet(account, MEMBERS_OF_WALLET_MAX + 1))
+      for (const [uid, memberIds] of groupByWatch(names)) await checkMembers(deps, transfer, uid, memberIds);
   };
 }
+
+/** Asks for the checks of the members of one watch. */
+async function checkMembers(
+  deps: Dependencies,
+  transfer: ChainTransferred,
+  uid: string,
+  memberIds: readonly string[],
+): Promise<void> {
+  const { chainId, blockNumber, dropped, afterReorg } = transfer;
+  const watch = await deps.watches.readByUid(uid);
+  const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
+  // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
+  if (!watch || !ruleSet || !isAbout(ruleSet, watch, transfer)) return;
+  if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await mayAsk(deps, watch.clientId, memberIds.length)))
+    return deps.sweepSoon(watch);
+  // Until the answer comes: it takes the member out of those that are due.
+  await deps.members.setDue(
+    memberIds.map((memberId) => ({ uid, memberId })),
+    deps.now() + AGAIN_MS,
+  );
+  const block = { [String(chainId)]: blockNumber };
+  for (const ofPartition of byPartition(uid, memberIds))
+    await askFor(deps, uid, ofPartition, (members) => [
+      {
+        members,
+        cause: 'transfer',
+        isCharged: false,
+        ...(dropped ? {} : { minBlock: block }),
+        ...(dropped || afterReorg ? { reorgFrom: block } : {}),
+      },
+    ]);
+}
+
+/** Counts checks against the budget of their client app; false if it is used up. */
+const mayAsk = (
+  { throttle }: Pick<Dependencies, 'throttle'>,
+  owner: string,
+  count: number,
+): Promise<boolean> =>
+  throttle.take([{ budget: TRANSFER_CHECKS, owner, count }]).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ServiceError && error.code === 'rate-limited') return false;
+      throw error;
+    },
+  );
 
 /** Whether a rule set is about a contract. */
 export const isAbout = (

@@ -13,6 +13,7 @@ import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/redis/rule-sets.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
+import { makeThrottle } from '#shared/redis/throttle.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeChargeWatch, makeRefundWatch } from '#shared/redis/watch-quota.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
@@ -33,7 +34,7 @@ import { makePublishChanges } from './publish-changes.ts';
 import { makeReadLimits } from './read-limits.ts';
 import { makeRemoveMembers } from './remove-members.ts';
 import { makeRunSweeps } from './run-sweeps.ts';
-import { makeSweepFollowers } from './sweep-followers.ts';
+import { makeSweepFollowers, makeSweepSoon } from './sweep-followers.ts';
 
 /** Partitions whose records are handled at once; those of one partition are handled one after another. */
 const WINDOW = MEMBER_PARTITIONS;
@@ -105,6 +106,7 @@ await runService(
     const readLimits = makeReadLimits({ clientApps, accounts: makeAccounts(redis) });
     const refund = makeRefundWatch(redis);
     const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
+    const sweepSoon = makeSweepSoon(sweeps, now);
     const askChecks = makeAskChecks({ ...common, chargeChecks, refund });
 
     scope.use(
@@ -131,7 +133,9 @@ await runService(
           handle: makeHandleTransfer({
             ...common,
             askChecks,
-            sweepFollowers: makeSweepFollowers({ ...common, partitions }),
+            throttle: makeThrottle(redis),
+            sweepSoon,
+            sweepFollowers: makeSweepFollowers({ ...common, sweepSoon, partitions }),
           }),
         }),
       ]),

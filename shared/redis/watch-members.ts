@@ -101,8 +101,8 @@ export type WatchMembers = DueMembers &
     ) => Promise<ReadonlySet<string>>;
     /** How many revocations of a role were sent in the last hour; released ones do not count. */
     readonly countRevoked: (uid: string, roleId: string, nowMs: number, untilMs?: number) => Promise<number>;
-    /** The members that a wallet, in lower case, belongs to. */
-    readonly ofWallet: (account: string) => Promise<MemberName[]>;
+    /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many at most. */
+    readonly ofWallet: (account: string, ofWatchMax: number) => AsyncIterable<MemberName[]>;
     /** Takes tombstones out of the view whose time has come; how many they were. */
     readonly dropRemoved: (nowMs: number, countMax: number) => Promise<number>;
     /** Deletes the remaining keys of a watch without members. */

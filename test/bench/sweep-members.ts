@@ -202,7 +202,7 @@ export async function memberBytesOf({ open: { redis } }: BenchSystem): Promise<n
   do {
     const [next, keys] = await redis.scan(cursor, 'COUNT', 1_000);
     cursor = next;
-    const mine = keys.filter((key) => /^(wm|wallets:|members-of:)/.test(key));
+    const mine = keys.filter((key) => /^(wm|wallets:|wallet-members:)/.test(key));
     const sizes = await Promise.all(mine.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));
     bytes += sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   } while (cursor !== '0');

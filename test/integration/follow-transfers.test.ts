@@ -66,7 +66,8 @@ const contractsOf = (blockTag: FollowedContract['blockTag']): FollowedContract[]
 /** Makes a watch follow the demo's tokens, with these wallets as its members. */
 async function watch(wallets: readonly string[], blockTag: FollowedContract['blockTag'] = 'latest') {
   await makeFollowedContracts(connection.redis).follow('uid', contractsOf(blockTag));
-  for (const wallet of wallets) await connection.redis.sadd(`members-of:${wallet}`, 'uid/member');
+  for (const wallet of wallets)
+    await connection.redis.zadd(`wallet-members:${wallet}`, 0, 'app/watch/1/member');
 }
 
 const states = async (blockTag: FollowedContract['blockTag'] = 'latest') => {

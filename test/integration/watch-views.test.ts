@@ -41,8 +41,13 @@ const remove = (one: WatchMember) => {
   const gone = { ...one, version: one.version + 1, roles: [], removedAt: atSecond(2) };
   return members().write(one, gone, NOW, { isUnpublished: false });
 };
-const namesOf = async (wallet: string) =>
-  (await members().ofWallet(wallet)).map(({ uid, memberId }) => `${uid}/${memberId}`).sort();
+const namesOf = async (wallet: string, ofWatchMax = 10) => {
+  const pages = await Array.fromAsync(members().ofWallet(wallet, ofWatchMax));
+  return pages
+    .flat()
+    .map(({ uid, memberId }) => `${uid}/${memberId}`)
+    .sort();
+};
 const nameOf = (one: WatchMember) => `${uidOfMember(one)}/${one.memberId}`;
 
 beforeEach(async () => {
@@ -69,6 +74,29 @@ describe('the members of a wallet', () => {
     for (const one of all) await remove(one);
     expect(await namesOf(WALLET)).toEqual([]);
     expect(await wallets().watchedAmong([WALLET])).toEqual(new Set());
+  });
+
+  test('are found in pages, of each watch no more than asked for', async () => {
+    const [redis, watches] = [stores.redis, 700];
+    const uidOf = (index: number) => `${clientId}/watch-${index}/1`;
+    const [crowded, ...others] = Array.from({ length: watches }, (_, index) => uidOf(index)) as [string];
+    const names = [
+      ...Array.from({ length: 5_000 }, (_, index) => `${crowded}/a/member/${index}`),
+      ...others.flatMap((uid) => [`${uid}/${WALLET}`, `${uid}/b`, `${uid}~/c`]),
+    ];
+    await redis.zadd(`wallet-members:${WALLET}`, ...names.flatMap((name) => [0, name]));
+    await redis.sadd(
+      `members-of:${WALLET}`,
+      ...Array.from({ length: 2_000 }, (_, index) => `a/b/1/${index}`),
+    );
+    const pages = await Array.fromAsync(members().ofWallet(WALLET, 3));
+    const all = pages.flat().map(({ uid, memberId }) => `${uid}/${memberId}`);
+    const found = all.filter((name) => !name.startsWith('a/b/1/'));
+    expect(all.length - found.length).toBe(2_000);
+    expect(found.filter((name) => name.startsWith(`${crowded}/`))).toHaveLength(3);
+    expect(found.filter((name) => !name.startsWith(`${crowded}/`)).sort()).toEqual(names.slice(5_000).sort());
+    expect(pages.length).toBeGreaterThan(1);
+    for (const page of pages.slice(1)) expect(page.length).toBeLessThan(1_010);
   });
 
   test('are those of the new watch if a watch was deleted and created again', async () => {
