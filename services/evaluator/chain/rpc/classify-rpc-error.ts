@@ -30,6 +30,8 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     /override|too many arguments|too many params|expected (at most )?2 (params|arguments)/i,
     'override-refused',
   ],
+  // Of nodes that keep recent states only, and of providers whose plan excludes older ones.
+  [/no state (available|found)|\b(pruning|archive)\b/i, 'block-unavailable'],
   [
     /out ?of ?gas|OOG|gas uint64 overflow|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas/i,
     'gas-exhausted',
@@ -50,9 +52,10 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
 const REVERTED = 3;
 /** Execution failed, of OpenEthereum and Nethermind, whose message has no further detail. */
 const EXECUTION_FAILED = -32_015;
-/** EIP-1474: limit exceeded; resource not found. */
+/** EIP-1474: limit exceeded; resource not found; resource unavailable. */
 const LIMIT_EXCEEDED = -32_005;
 const RESOURCE_NOT_FOUND = -32_001;
+const RESOURCE_UNAVAILABLE = -32_002;
 
 /**
  * Classifies a JSON-RPC error. An unknown error is the endpoint's fault (`rpc-error`) and never decides a rule.
@@ -67,5 +70,7 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
     return known?.[1] === 'halted' || known?.[1] === 'gas-exhausted' ? known[1] : 'reverted';
   if (known !== undefined) return known[1];
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';
-  return error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
+  // go-ethereum reports its own time limit with the code of an unavailable resource.
+  const isMissing = error.code === RESOURCE_UNAVAILABLE && !/timed? ?out/i.test(error.message);
+  return isMissing || error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
 }
