@@ -5,6 +5,7 @@ import { type Entry, newIsolatedReadBudget } from './batching/entry.ts';
 import { WaitingRoom } from './batching/waiting-room.ts';
 import type { Block } from './blocks/block.ts';
 import type { HeadRequest } from './blocks/heads.ts';
+import type { GoneBlock } from './blocks/past-blocks.ts';
 import { makeChainReader } from './read-chain.ts';
 
 const READ = { key: 'decimals of a', kind: 'decimals' } as Read;
@@ -18,9 +19,15 @@ const blockOf = (number: number): Block => ({
 /** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1) {
   const asked: { block: number; reads: number }[] = [];
+  const gonePast: (readonly GoneBlock[])[] = [];
   const read = makeChainReader({
     heads: { read: async ({ gone = [] }: Partial<HeadRequest>) => blockOf(1 + gone.length) } as never,
-    pastBlocks: { read: async () => blockOf(1) },
+    pastBlocks: {
+      read: async ({ number, gone }) => {
+        gonePast.push([...gone]);
+        return blockOf(number);
+      },
+    },
     queue: {
       read: async (block: Block, reads: readonly Read[]): Promise<Entry[]> => {
         asked.push({ block: block.number, reads: reads.length });
@@ -37,15 +44,16 @@ function makeReader(observed: Observation[], quorum = 1) {
     onRead: () => undefined,
     monotonicMs: () => 0,
   });
-  const readOnce = async () => {
+  const readOnce = async (atBlock?: number) => {
     const { block, observations } = await read([READ], {
       ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
+      atBlock,
       isolatedReadBudget: newIsolatedReadBudget(),
       signal: new AbortController().signal,
     });
     return { block: block?.number, observation: observations[0] };
   };
-  return { readOnce, asked };
+  return { readOnce, asked, gonePast };
 }
 
 const SIX: Observation = [{ ok: true, value: 6n }];
@@ -58,6 +66,18 @@ test.each(['block-unavailable', 'block-mismatch'] as const)(
     expect(asked.map(({ block }) => block)).toEqual([1, 2]);
     const never = makeReader([[failed(code)], [failed(code)]]);
     expect(await never.readOnce()).toEqual({ block: undefined, observation: [failed(code)] });
+  },
+);
+
+test.each([
+  ['block-unavailable', true],
+  ['block-mismatch', false],
+] as const)(
+  'a named block that failed with %s is requested again as missing: %s',
+  async (code, isMissing) => {
+    const { readOnce, gonePast } = makeReader([[failed(code)], SIX]);
+    expect(await readOnce(7)).toEqual({ block: 7, observation: SIX });
+    expect(gonePast).toEqual([[], [{ ...blockOf(7), isMissing }]]);
   },
 );
 

@@ -13,9 +13,8 @@ import {
 import { type Entry, type IsolatedReadBudget, observationOf } from './batching/entry.ts';
 import type { ReadQueue } from './batching/read-queue.ts';
 import type { WaitingRoom } from './batching/waiting-room.ts';
-import type { Block } from './blocks/block.ts';
 import type { Heads } from './blocks/heads.ts';
-import type { PastBlocks } from './blocks/past-blocks.ts';
+import type { GoneBlock, PastBlocks } from './blocks/past-blocks.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
 /** A token does not change its decimals. */
@@ -68,8 +67,12 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const { heads, queue, quorum, room } = options;
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
-  /** Returns the observations, or the block that a reorg replaced meanwhile. */
-  async function readAtOneBlock(reads: readonly Read[], context: ChainReadContext, gone: readonly Block[]) {
+  /** Returns the observations, or the block that could not be read at, such as one that a reorg replaced meanwhile. */
+  async function readAtOneBlock(
+    reads: readonly Read[],
+    context: ChainReadContext,
+    gone: readonly GoneBlock[],
+  ) {
     const { blockTag: tag, signal, atBlock } = context;
     const head =
       atBlock === undefined
@@ -88,7 +91,9 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     });
     const entries = await queue.read(block, open, { ...context, isPast: atBlock !== undefined });
     const isLast = gone.length + 1 >= BLOCKS_MAX;
-    if (!isLast && !signal.aborted && entries.some(isBlockGone)) return { gone: block };
+    const isMissing = entries.some((entry) => hasFailedBy(entry, 'block-unavailable'));
+    const isGone = isMissing || entries.some((entry) => hasFailedBy(entry, 'block-mismatch'));
+    if (!isLast && !signal.aborted && isGone) return { gone: { ...block, isMissing } };
     let isAnswered = false;
     let proved = true;
     let index = -1;
@@ -113,7 +118,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     reads: readonly Read[],
     context: ChainReadContext,
   ): Promise<ChainObservations> {
-    for (const gone: Block[] = []; ; ) {
+    for (const gone: GoneBlock[] = []; ; ) {
       const read = await readAtOneBlock(reads, context, gone);
       if (read.observed !== undefined) return read.observed;
       gone.push(read.gone);
@@ -146,7 +151,5 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
 }
 
 /** A replaced block is unavailable by its hash; by its number another block answers. */
-const isBlockGone = (entry: Entry): boolean =>
-  entry.observation?.every(
-    (reading) => !reading.ok && (reading.code === 'block-unavailable' || reading.code === 'block-mismatch'),
-  ) ?? false;
+const hasFailedBy = (entry: Entry, code: 'block-unavailable' | 'block-mismatch'): boolean =>
+  entry.observation?.every((reading) => !reading.ok && reading.code === code) ?? false;

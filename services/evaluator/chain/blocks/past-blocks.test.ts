@@ -67,27 +67,28 @@ it('fails with block-mismatch if every endpoint answers another block than the r
 });
 
 it.each([
-  ['pruned long ago, it is unavailable for good', HEAD - 128, {}, false],
-  ['among the newest, the node is behind and asking again may help', HEAD - 127, {}, true],
-  [
-    'unavailable while the head is unknown, asking again may help',
-    7,
-    { head: new RpcFailure('timeout') },
-    true,
-  ],
-])('if the state of a block is %s', async (_, number, chain, retryable) => {
-  const failure = makePastBlocks(chain).read({ number, gone: [aBlock(number)], signal });
+  ['pruned long ago', HEAD - 128, {}],
+  ['missing although it is among the newest', HEAD - 1, {}],
+  ['missing while the head is unknown', 7, { head: new RpcFailure('timeout') }],
+])('if the state of a block is %s, asking again does not help', async (_, number, chain) => {
+  const gone = [{ ...aBlock(number), isMissing: true }];
+  const failure = makePastBlocks(chain).read({ number, gone, signal });
   expect(reasonOf(await failure.catch((error: unknown) => error))).toEqual({
     code: 'block-unavailable',
-    retryable,
+    retryable: false,
   });
+});
+
+it('returns a block again if another block answered for it', async () => {
+  const gone = [{ ...aBlock(7), isMissing: false }];
+  await expect(makePastBlocks().read({ number: 7, gone, signal })).resolves.toEqual(aBlock(7));
 });
 
 it.each([
   ['is past the head, asking again may help', HEAD + 1, true],
-  ['should be there, the node is behind and asking again may help', HEAD, true],
-  ['was never kept, it is unavailable for good', 500, false],
-])('if a block %s', async (_, number, retryable) => {
+  ['is among the newest, the node is behind and asking again may help', HEAD - 127, true],
+  ['is older, it is unavailable for good', HEAD - 128, false],
+])('if a block that no node has %s', async (_, number, retryable) => {
   const failure = makePastBlocks({ headers: 10 }).read({ number, gone: [], signal });
   expect(reasonOf(await failure.catch((error: unknown) => error))).toEqual({
     code: 'block-unavailable',

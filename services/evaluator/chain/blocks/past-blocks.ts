@@ -9,13 +9,18 @@ import type { HeadsOptions } from './heads.ts';
 const AGE_MS_MAX = 500;
 /** Numbers whose blocks are shared by checks; the least recently used is evicted first. */
 const BLOCKS_MAX = 100;
-/** Every node keeps the state of this many blocks: a node that lacks a newer block is behind, and will get it. */
-const STATES_KEPT = 128;
+/** A node that lacks one of this many newest blocks is behind, and will get it; an older block is not kept. */
+const BLOCKS_BEHIND_MAX = 128;
+
+/** A block that a check could not read at. */
+export type GoneBlock = Block & {
+  /** Whether the endpoints lack the block or its state; if not, another block answered. */
+  readonly isMissing: boolean;
+};
 
 type PastBlockRequest = {
   readonly number: number;
-  /** Blocks of this number that the check could not read at. */
-  readonly gone: readonly Block[];
+  readonly gone: readonly GoneBlock[];
   readonly signal: AbortSignal;
 };
 
@@ -44,7 +49,8 @@ export class PastBlocks {
     const fetched = known ?? this.#fetch(number);
     const block = await awaitFetch(fetched, signal);
     // The chain still has this very block, so its header is there and its state is not.
-    if (gone.some(({ hash }) => hash === block.hash)) throw await this.#whyUnavailable(number, signal);
+    if (gone.some(({ hash, isMissing }) => isMissing && hash === block.hash))
+      throw new RpcFailure('state-unavailable');
     return block;
   }
 
@@ -85,14 +91,14 @@ export class PastBlocks {
     if (block !== undefined) return block;
     if (answers.some((answer) => answer !== undefined)) throw new RpcFailure('block-mismatch');
     if (answers.length === 0) throw failure ?? new RpcFailure('unreachable');
-    throw await this.#whyUnavailable(number, signal);
+    throw await this.#whyUnknown(number, signal);
   }
 
-  /** Only a block whose state may have been pruned is permanently unavailable. */
-  async #whyUnavailable(number: number, signal: AbortSignal): Promise<RpcFailure> {
+  /** Why no endpoint knows a block. */
+  async #whyUnknown(number: number, signal: AbortSignal): Promise<RpcFailure> {
     const head = await this.#options.headNumber(signal).catch(() => undefined);
     if (head !== undefined && number > head) return new RpcFailure('block-past-head');
-    const isPruned = head !== undefined && head - number >= STATES_KEPT;
-    return new RpcFailure(isPruned ? 'state-unavailable' : 'block-unavailable');
+    const isOld = head !== undefined && head - number >= BLOCKS_BEHIND_MAX;
+    return new RpcFailure(isOld ? 'state-unavailable' : 'block-unavailable');
   }
 }
