@@ -184,10 +184,11 @@ type Outcome = Pick<CheckResult, 'status'> & { readonly errors: readonly Pick<Ru
 
 /**
  * Whether a check is refunded to the month's quota: nothing was decided, and asking again may help with every rule.
- * A check that would fail again, such as a check of a contract that does not exist, is charged.
+ * A check that would fail again, such as a check of a contract that does not exist, is charged. So is a check that failed
+ * under `onUndetermined: "fail"` although a rule was decided: its details say how.
  */
-export const isRefunded = ({ status, errors }: Outcome, ruleCount: number): boolean =>
-  (status === 'failed' || errors.length === ruleCount) && errors.every(({ retryable }) => retryable);
+export const isRefunded = ({ errors }: Pick<Outcome, 'errors'>, ruleCount: number): boolean =>
+  errors.length === ruleCount && errors.every(({ retryable }) => retryable);
 
 /**
  * Whether a check that failed may succeed when it is made again: a sync one is then answered 503 and not by its result.

@@ -81,8 +81,9 @@ test.each([
     ],
     false,
   ],
-  ['fail', [granted, unread], 'failed', [], false],
+  ['fail', [granted, unread], 'failed', [], true],
   ['fail', [granted, missing], 'failed', [], true],
+  ['fail', [unread, unread], 'failed', [], false],
   [
     'fail',
     [granted, denied],
