@@ -42,6 +42,9 @@ export function nameOfType(type: AbiType): string {
 export const isDynamic = ({ kind }: AbiType): boolean => kind === 'string' || kind === 'bytes';
 /** Whether values of the type can be compared by more than equality. */
 export const isInteger = ({ kind }: AbiType): boolean => kind === 'uint' || kind === 'int';
+/** Whether values of the type are written in hexadecimal digits, whose case does not matter. */
+export const isHexadecimal = ({ kind }: AbiType): boolean =>
+  kind === 'address' || kind === 'fixed-bytes' || kind === 'bytes';
 
 /** The least and the greatest number of an integer type. */
 function rangeOf({ kind, bits }: { readonly kind: 'uint' | 'int'; readonly bits: number }) {

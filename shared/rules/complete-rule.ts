@@ -1,4 +1,6 @@
+import { type AbiType, isHexadecimal } from '#shared/contracts/abi-type.ts';
 import type { Condition, Rule } from '#shared/contracts/rule.ts';
+import { outputOf, parseViewFunction } from '#shared/contracts/view-function.ts';
 import type { ConditionBody, RuleBody } from './rule-body.ts';
 
 /** A rule as it travels: with its defaults, and without the members that are only for the client. */
@@ -9,6 +11,7 @@ export function ruleOf(body: RuleBody): Rule {
   return { ...conditionOf(condition), roleId } as Rule;
 }
 
+type CallBody = Extract<ConditionBody, { type: 'CONTRACT' }>;
 type TokenBody = Extract<ConditionBody, { type: 'ERC20' | 'ERC721' | 'ERC1155' | 'NATIVE' }>;
 
 const isTokenBody = <Body extends ConditionBody>(body: Body): body is Extract<Body, TokenBody> =>
@@ -31,18 +34,38 @@ export function canonicalRule(body: ConditionBody): unknown {
   if ('rules' in body) return entriesOf({ ...body, rules: body.rules.map(canonicalRule) });
   if (body.type === 'CONTRACT')
     return entriesOf({
-      args: [],
-      // The defaults of the two others are those of a boolean output: no other has any.
+      // That of a boolean output: no other has a default.
       operator: 'eq',
-      value: 'true',
       onRevert: 'undetermined',
       wallets: 'any',
       ...body,
+      ...canonicalCall(body),
       contractAddress: body.contractAddress.toLowerCase(),
     });
   const contractAddress = 'contractAddress' in body ? body.contractAddress.toLowerCase() : null;
   return entriesOf({ ...body, minToken: body.minToken ?? '1', contractAddress });
 }
+
+/** The members that the types of the function decide about; they stay as they are if it cannot be parsed. */
+function canonicalCall({ function: signature, args = [], returns, value = 'true' }: CallBody) {
+  const parsed = parseViewFunction(signature);
+  if (!parsed.ok) return { args, returns, value };
+  const output = outputOf(parsed.fn, returns);
+  return {
+    args: args.map((text, index) => canonicalText(parsed.fn.inputs[index]?.type, text)),
+    returns: canonicalReturns(output?.index, returns),
+    value: canonicalText(output?.type, value),
+  };
+}
+
+/** The index of the output; nothing for the first, which is the default. */
+function canonicalReturns(index: number | undefined, returns: string | undefined): string | undefined {
+  if (index === undefined) return returns;
+  return index === 0 ? undefined : String(index);
+}
+
+const canonicalText = (type: AbiType | undefined, text: string): string =>
+  type !== undefined && isHexadecimal(type) ? text.toLowerCase() : text;
 
 const entriesOf = (values: Readonly<Record<string, unknown>>): [string, unknown][] =>
   Object.entries(values)
