@@ -19,7 +19,7 @@ test.each([
   [-32_602, 'BlockOutOfRangeError: block height is 70 but requested was 16777215', 'block-unavailable'],
   [3, 'execution reverted: ERC721: invalid token ID', 'reverted'],
   [-32_000, 'execution reverted', 'reverted'],
-  [-32_015, 'VM execution error.', 'reverted'],
+  [-32_015, 'VM execution error: revert', 'reverted'],
   [-32_603, 'VM Exception while processing transaction: revert rate limit', 'reverted'],
   [-32_000, 'invalid opcode: INVALID', 'halted'],
   [-32_003, 'EVM error InvalidFEOpcode', 'halted'],
@@ -48,4 +48,27 @@ test('distinguishes a halt from a revert if the client uses the code of a revert
   const message = 'VM Exception while processing transaction: invalid opcode';
   expect(classifyRpcError({ code: 3, message })).toBe('halted');
   expect(classifyRpcError({ code: 3, message: 'execution reverted: invalid opcode' })).toBe('reverted');
+});
+
+// OpenEthereum and Nethermind give every failed execution the same code and message; the cause is in the data.
+test.each([
+  ['Reverted 0x', 'reverted'],
+  ['Reverted 0x08c379a0', 'reverted'],
+  ['revert: SafeMath: division by zero', 'reverted'],
+  ['revert: out of gas', 'reverted'],
+  ['err: revert (supplied gas 36000000)', 'reverted'],
+  ['err: 0xdf2d9b42 (supplied gas 36000000)', 'reverted'],
+  ['0xdf2d9b42', 'reverted'],
+  ['Out of gas', 'gas-exhausted'],
+  ['err: OutOfGas (supplied gas 36000000)', 'gas-exhausted'],
+  ['gas limit below intrinsic gas', 'gas-exhausted'],
+  ['Bad instruction fe', 'halted'],
+  ['err: StackUnderflow (supplied gas 36000000)', 'halted'],
+  // A cause that is not known is no revert: a revert of ownerOf would decide a rule.
+  ['0x', 'halted'],
+  ['err: rate limit (supplied gas 36000000)', 'halted'],
+  ['something else', 'halted'],
+  [undefined, 'halted'],
+] as const)('a failed execution with the data %j is %s', (data, expected) => {
+  expect(classifyRpcError({ code: -32_015, message: 'VM execution error.', data })).toBe(expected);
 });

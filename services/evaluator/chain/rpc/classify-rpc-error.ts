@@ -1,7 +1,11 @@
-import type { FailureKind } from './rpc-failure.ts';
+import { type FailureKind, mayBeContractFault } from './rpc-failure.ts';
 
-/** A JSON-RPC error object, as far as it is looked at. */
-export type RpcErrorObject = { readonly code: number; readonly message: string };
+/** A JSON-RPC error object, as far as it is looked at. Its texts are short, because the patterns are matched with them. */
+export type RpcErrorObject = {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: string | undefined;
+};
 
 /**
  * Error messages of clients and providers for failures that need specific handling. Collected from
@@ -50,7 +54,7 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
 
 /** `execution reverted` of go-ethereum and compatible clients. */
 const REVERTED = 3;
-/** Execution failed, of OpenEthereum and Nethermind, whose message has no further detail. */
+/** Execution failed, of OpenEthereum and Nethermind, whose data tells the cause. */
 const EXECUTION_FAILED = -32_015;
 /** EIP-1474: limit exceeded; resource not found; resource unavailable. */
 const LIMIT_EXCEEDED = -32_005;
@@ -64,13 +68,26 @@ const RESOURCE_UNAVAILABLE = -32_002;
  * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
  */
 export function classifyRpcError(error: RpcErrorObject): FailureKind {
-  const known = PATTERNS.find(([pattern]) => pattern.test(error.message));
-  if (error.code === REVERTED || error.code === EXECUTION_FAILED)
-    // Hardhat 3 reports an invalid opcode with the code of a revert.
-    return known?.[1] === 'halted' || known?.[1] === 'gas-exhausted' ? known[1] : 'reverted';
-  if (known !== undefined) return known[1];
+  if (error.code === EXECUTION_FAILED) return classifyExecution(error);
+  const known = kindOf(error.message);
+  // Hardhat 3 reports an invalid opcode with the code of a revert.
+  if (error.code === REVERTED) return known === 'halted' || known === 'gas-exhausted' ? known : 'reverted';
+  if (known !== undefined) return known;
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';
   // go-ethereum reports its own time limit with the code of an unavailable resource.
   const isMissing = error.code === RESOURCE_UNAVAILABLE && !/timed? ?out/i.test(error.message);
   return isMissing || error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
 }
+
+/** A cause that is not known counts as a halt, which decides no rule: a reverted `ownerOf` may mean "not owned". */
+function classifyExecution({ message, data = '' }: RpcErrorObject): FailureKind {
+  const known = kindOf(`${message} ${data}`);
+  if (known !== undefined && mayBeContractFault(known)) return known;
+  return isRevertData(data) ? 'reverted' : 'halted';
+}
+
+const kindOf = (text: string): FailureKind | undefined =>
+  PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
+
+/** Whether the data of an error holds bytes that a contract reverted with; some clients put words around them. */
+export const isRevertData = (data: string): boolean => /^(?:Reverted |err: )?0x[0-9a-fA-F]{2}/.test(data);

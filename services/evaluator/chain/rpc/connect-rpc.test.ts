@@ -78,6 +78,26 @@ test.each<[string, (id: number) => unknown, string]>([
   expect([value, failure?.kind]).toEqual([undefined, kind]);
 });
 
+test.each<[string, unknown, string, boolean]>([
+  ['text', 'Reverted 0x08c379a0', 'reverted', true],
+  ['text of newer clients', 'err: 0xdf2d9b42 (supplied gas 36000000)', 'reverted', true],
+  ['an object', { message: 'x', data: '0x08c379a0' }, 'reverted', true],
+  ['a revert without data', 'err: revert (supplied gas 36000000)', 'reverted', false],
+  ['used-up gas', 'Out of gas', 'gas-exhausted', false],
+  ['a number', 7, 'halted', false],
+  ['nothing', undefined, 'halted', false],
+])('the cause of a failed execution is read from %s', async (_, data, kind, hasRevertData) => {
+  const error = { code: -32_015, message: 'VM execution error.', data };
+  const { failure } = await ask((response, [id = 0]) => response.end(JSON.stringify({ id, error })));
+  expect(failure).toMatchObject({ kind, hasRevertData });
+});
+
+test('only the beginning of a long error is looked at', async () => {
+  const error = { code: -32_000, message: `${'x'.repeat(2_000)} reverted` };
+  const { failure } = await ask((response, [id = 0]) => response.end(JSON.stringify({ id, error })));
+  expect(failure?.kind).toBe('rpc-error');
+});
+
 test('the answers of a batch are matched by their ids, in whatever order they come', async () => {
   const { value } = await ask(
     (response, ids) =>

@@ -1,7 +1,7 @@
 import { errors, Pool } from 'undici';
 import { z } from 'zod';
 import { classifyLogError } from './classify-log-error.ts';
-import { classifyRpcError } from './classify-rpc-error.ts';
+import { classifyRpcError, isRevertData } from './classify-rpc-error.ts';
 import { RpcFailure } from './rpc-failure.ts';
 import { startTimeLimit } from './time-limit.ts';
 
@@ -10,6 +10,8 @@ const CONNECTIONS_MAX = 16;
 /** Longest `Retry-After` that is honoured. */
 const RETRY_AFTER_MS_MAX = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
+/** Characters of an error's texts that are looked at. */
+const ERROR_LENGTH_MAX = 1_000;
 
 /** One JSON-RPC call; `params` is JSON text, because most of it is hex that needs no escaping. */
 export type RpcRequest = { readonly method: string; readonly params: string };
@@ -36,11 +38,20 @@ type RpcSettings = {
   readonly bodyBytesMax: number;
 };
 
+const ErrorText = z.string().transform((text) => text.slice(0, ERROR_LENGTH_MAX));
 const Answer = z.object({
   id: z.unknown().optional(),
   result: z.unknown().optional(),
   error: z
-    .object({ code: z.number().catch(0), message: z.string().catch(''), data: z.unknown().optional() })
+    .object({
+      code: z.number().catch(0),
+      message: ErrorText.catch(''),
+      // Some clients put an object around it.
+      data: z
+        .union([ErrorText, z.object({ data: ErrorText }).transform(({ data }) => data)])
+        .optional()
+        .catch(undefined),
+    })
     .nullish(),
 });
 
@@ -141,12 +152,6 @@ function parseRetryAfter(value: string | string[] | undefined): number | undefin
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
 }
 
-/** Whether an error holds bytes that a contract reverted with; some clients put words or an object around them. */
-function isRevertData(data: unknown): boolean {
-  const text = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
-  return typeof text === 'string' && /^(?:Reverted )?0x[0-9a-fA-F]{2}/.test(text);
-}
-
 /** An answer with another id belongs to another request and is rejected as malformed. */
 function outcomeOf(answer: unknown, id: number | undefined, classify = classifyRpcError): RpcOutcome {
   const parsed = Answer.safeParse(answer);
@@ -159,7 +164,7 @@ function outcomeOf(answer: unknown, id: number | undefined, classify = classifyR
       failure: new RpcFailure(
         kind,
         kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined,
-        kind === 'reverted' && isRevertData(error.data),
+        kind === 'reverted' && isRevertData(error.data ?? ''),
       ),
     };
   }
