@@ -20,7 +20,7 @@ const Chain = z.strictObject({
   nativeSymbol: z.string().min(1).max(20),
   nativeDecimals: z.number().int().min(0).max(255).default(18),
   blockTimeMs: z.number().int().min(1).max(3_600_000).default(12_000),
-  /** A head older than this makes every read `chain-stale`. Absent: no such check. */
+  /** A head older than this makes every read `chain-stale`; one in the future is refused. Absent: no such check. */
   maxHeadAgeMs: z.number().int().min(1).optional(),
   /** The registry that is asked whether a vault has delegated. */
   delegateRegistry: z

@@ -76,6 +76,16 @@ test('a head that is too old is not used', async () => {
   expect({ roles: result.roles, codes: codesOf(result) }).toEqual({ roles: [], codes: ['chain-stale'] });
 });
 
+test('a head in the future is not used where the age of heads is checked', async () => {
+  const judge = async (maxHeadAgeMs: number | undefined) => {
+    const settings = maxHeadAgeMs === undefined ? {} : { maxHeadAgeMs };
+    await using chains = connectTestChains([{ urls: [rpcUrl], ...settings }], { redisNowMs: () => 0 });
+    return codesOf(await chains.judge({ account, rules: [aRule()] }));
+  };
+  expect(await judge(60_000)).toEqual(['rpc-unavailable']);
+  expect(await judge(undefined)).toEqual([]);
+});
+
 test('all rules of a chain are read at the one block that the result names', async () => {
   await using chains = connectTestChains([{ urls: [rpcUrl] }]);
   const { blocks } = await chains.judge({

@@ -79,6 +79,7 @@ export function connectTestChains(
     attemptTimeoutMs = 20_000,
     evaluationMsMax = 60_000,
     waitingBounds = { perClientMax: 250, max: 500 },
+    redisNowMs = Date.now,
   } = {},
 ): TestChains {
   const calls: string[] = [];
@@ -92,7 +93,7 @@ export function connectTestChains(
     poolSize: () => 1,
     agreeOn,
     isAnswer,
-    redisNowMs: Date.now,
+    redisNowMs,
     observer: {
       onCall: (chainId, endpoint, result) => void calls.push(`${chainId}/${endpoint}/${result}`),
       onBatch: (_, readCount) => void batches.push(readCount),
@@ -126,7 +127,7 @@ export function connectTestChains(
           recordMetrics: () => undefined,
           prove: () => undefined,
           waitForTick: () => undefined,
-          redisNowMs: Date.now,
+          redisNowMs,
           evaluationMsMax,
         },
         lane,
@@ -165,7 +166,7 @@ export function connectTestChains(
           () => performance.now(),
           () => false,
         ),
-        redisNowMs: Date.now,
+        redisNowMs,
         evaluationMsMax,
       });
       await handle(

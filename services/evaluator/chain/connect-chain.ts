@@ -21,6 +21,8 @@ import { connectRpc } from './rpc/connect-rpc.ts';
 
 /** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by seconds. */
+const HEAD_AHEAD_MS_MAX = 60_000;
 
 export type ChainOptions = {
   /** Time limit of one attempt at one endpoint. */
@@ -51,6 +53,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       rpc: scope.use(connectRpc({ url, headers, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
       maxCallsPerBatch,
       rateShare: requestsPerSecond === undefined ? undefined : () => requestsPerSecond / poolSize(),
+      blockTimestampMsMax: maxHeadAgeMs === undefined ? undefined : () => redisNowMs() + HEAD_AHEAD_MS_MAX,
       observer: { onCall: (endpoint, result, ms) => observer.onCall(chainId, endpoint, result, ms) },
       monotonicMs,
     });

@@ -61,10 +61,14 @@ export function findBlock(
   });
 }
 
-/** @throws RpcFailure */
+/** @throws RpcFailure `head-in-future` if no such block can exist yet; else as `parseBlock` does */
 export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSignal): Promise<Block> {
   const request = { method: 'eth_getBlockByNumber', params: `["${tag}",false]` };
-  return endpoint.use(signal, async (rpc) => parseBlock(await rpc.call(request, signal)));
+  return endpoint.use(signal, async (rpc) => {
+    const block = parseBlock(await rpc.call(request, signal));
+    if (!endpoint.mayHave(block)) throw new RpcFailure('head-in-future');
+    return block;
+  });
 }
 
 /** Fetches the header at a number. @throws RpcFailure `block-unavailable` if the endpoint has no such block */

@@ -3,6 +3,7 @@ import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
 import { WaitingRoom } from '../batching/waiting-room.ts';
+import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { Block } from './block.ts';
@@ -20,7 +21,11 @@ const headerOf = (number: number, timestampMs: number) => ({
 /** The behaviour of an endpoint: the number of its head, a failure, or no answer ever. */
 type Shown = number | RpcFailure | 'hang';
 
-function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
+function makeHeads(
+  shown: Shown[],
+  over: Partial<HeadsOptions> & Pick<EndpointOptions, 'blockTimestampMsMax'> = {},
+) {
+  const { blockTimestampMsMax } = over;
   const clock = { ms: 10_000 };
   const state = {
     ...{ shown, tags: [] as string[], onWait: jest.fn(), heads: [] as number[], headAtMs: NOW },
@@ -36,7 +41,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
   };
   const endpoints = shown.map((_, index) => {
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
-    return anEndpoint({ call }, { name: String(index), monotonicMs });
+    return anEndpoint({ call }, { name: String(index), monotonicMs, blockTimestampMsMax });
   });
   const room = new WaitingRoom({ perClientMax: 2, max: 3 });
   const heads = new Heads({
@@ -70,7 +75,7 @@ function makeHeads(shown: Shown[], over: Partial<HeadsOptions> = {}) {
       },
       5_000,
     );
-  return { heads, read, state, clock, room, until };
+  return { heads, endpoints, read, state, clock, room, until };
 }
 
 const codeOf = (read: Promise<unknown>) =>
@@ -162,6 +167,25 @@ describe('the age of a head', () => {
     clock.ms += 1_000;
     state.headAtMs = NOW - 61_000;
     expect(await codeOf(read())).toBe('chain-stale');
+  });
+
+  test('in the future is refused, and does not make the other endpoints count as behind', async () => {
+    const { read, state, endpoints } = makeHeads([999_999_999], {
+      blockTimestampMsMax: () => NOW + 60_000,
+    });
+    state.headAtMs = NOW + 61_000;
+    expect(await codeOf(read())).toBe('rpc-unavailable');
+    expect(endpoints[0]?.headNumber).toBe(-1);
+    state.headAtMs = NOW + 60_000;
+    state.shown = [7];
+    expect((await read()).number).toBe(7);
+    expect(endpoints[0]?.headNumber).toBe(7);
+  });
+
+  test('in the future is accepted where the chain has no limit, such as a test chain whose time was moved', async () => {
+    const { read, state } = makeHeads([7]);
+    state.headAtMs = NOW + 86_400_000;
+    expect((await read()).number).toBe(7);
   });
 
   test('does not apply to a safe or finalized block, which is always old', async () => {

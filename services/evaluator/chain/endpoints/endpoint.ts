@@ -56,6 +56,8 @@ export type EndpointOptions = {
   /** Calls per second that this process may make; `undefined`: unlimited. */
   readonly rateShare: (() => number) | undefined;
   readonly observer: EndpointObserver;
+  /** No block of the chain has a later time yet, epoch ms; `undefined`: the time of its blocks is not checked. */
+  readonly blockTimestampMsMax?: (() => number) | undefined;
   /** Monotonic clock, in ms. */
   readonly monotonicMs: () => number;
 };
@@ -157,6 +159,12 @@ export class Endpoint {
 
   forget(): void {
     this.#capabilities = undefined;
+  }
+
+  /** Whether a block may exist by now. */
+  mayHave({ timestamp }: { readonly timestamp: number }): boolean {
+    const { blockTimestampMsMax } = this.#options;
+    return blockTimestampMsMax === undefined || timestamp * 1_000 <= blockTimestampMsMax();
   }
 
   recordHead(number: number): void {

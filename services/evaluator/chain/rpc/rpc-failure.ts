@@ -32,6 +32,8 @@ const FAILURES = {
   /** No endpoint has the state of the block that a check named. */
   'state-unavailable': { reason: 'state-unavailable', strikes: 0 },
   'chain-stale': { reason: 'chain-stale', strikes: 0 },
+  /** A head whose time has not come: no such block can exist. */
+  'head-in-future': { reason: 'rpc-unavailable', strikes: 1 },
   'min-block-not-reached': { reason: 'min-block-not-reached', strikes: 0 },
   /** The minimum block is so far ahead of the head that the check does not wait. */
   'block-too-far-ahead': { reason: 'block-too-far-ahead', strikes: 0 },
