@@ -7,6 +7,10 @@ const { imul } = Math;
 const SLOTS = 2 ** 18;
 const TAG_BITS = 31;
 
+type Check = Pick<CheckRequested, 'account' | 'accounts' | 'vaults' | 'consistency'>;
+/** Two hashes of 32 bits. */
+type Hashes = readonly [number, number];
+
 /** How a verdict compares with the previous verdict on the same question. */
 type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
 
@@ -25,19 +29,15 @@ type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
  */
 export class VerdictMemory {
   readonly #slots = new Uint32Array(SLOTS);
+  /** The last check and its hashes: its rules are noted one after the other, and wallets and block are the same for all. */
+  #last: { readonly check: Check; readonly hashes: Hashes } | undefined;
 
-  note(
-    check: Pick<CheckRequested, 'account' | 'accounts' | 'vaults' | 'consistency'>,
-    rule: Rule,
-    granted: boolean,
-  ): Repeat | undefined {
-    const { account, accounts = [account], vaults = [], consistency } = check;
-    const block = JSON.stringify(consistency.atBlock) ?? consistency.blockTag;
-    const question = `${accounts} ${vaults} ${block} ${textOf(rule)}`;
-    const [high, low] = hash(question.toLowerCase());
-    const slot = high & (SLOTS - 1);
+  note(check: Check, rule: Rule, granted: boolean): Repeat | undefined {
+    if (this.#last?.check !== check) this.#last = { check, hashes: hash(textOfCheck(check), OFFSETS) };
+    const [high, low] = hash(textOf(rule), this.#last.hashes);
+    const slot = mix(high) & (SLOTS - 1);
     // Never 0, which marks an empty slot.
-    const tag = low >>> (32 - TAG_BITS) || 1;
+    const tag = mix(low) >>> (32 - TAG_BITS) || 1;
     const entry = ((tag << 1) | (granted ? 1 : 0)) >>> 0;
     const known = this.#slots[slot] ?? 0;
     this.#slots[slot] = entry;
@@ -47,6 +47,11 @@ export class VerdictMemory {
   }
 }
 
+function textOfCheck({ account, accounts = [account], vaults = [], consistency }: Check): string {
+  const block = JSON.stringify(consistency.atBlock) ?? consistency.blockTag;
+  return `${accounts} ${vaults} ${block} `;
+}
+
 /** The condition of a rule, without the role that it grants. */
 function textOf(rule: Rule): string {
   if (isTokenRule(rule))
@@ -54,18 +59,22 @@ function textOf(rule: Rule): string {
   return JSON.stringify({ ...rule, roleId: undefined });
 }
 
-/** Two hashes of 32 bits: FNV-1a from two offsets, each mixed at the end as in MurmurHash3. */
-function hash(text: string): readonly [number, number] {
-  let a = 0x811c9dc5;
-  let b = 0x01000193;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
+const OFFSETS: Hashes = [0x811c9dc5, 0x01000193];
+
+/** Two FNV-1a hashes of a text without its letter case, which continue those of the text before it. */
+function hash(text: string, [first, second]: Hashes): Hashes {
+  let a = first;
+  let b = second;
+  const lowerCase = text.toLowerCase();
+  for (let i = 0; i < lowerCase.length; i++) {
+    const code = lowerCase.charCodeAt(i);
     a = imul(a ^ code, 0x01000193);
     b = imul(b ^ code, 0x85ebca6b);
   }
-  return [mix(a), mix(b)];
+  return [a, b];
 }
 
+/** Spreads a hash over all bits, as MurmurHash3 does at its end. */
 function mix(value: number): number {
   const once = imul(value ^ (value >>> 16), 0x85ebca6b);
   const twice = imul(once ^ (once >>> 13), 0xc2b2ae35);
