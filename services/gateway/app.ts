@@ -14,7 +14,13 @@ import { overloaded, Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
-type Dependencies = Omit<RouteDependencies, 'readBody' | 'openBatchBody' | 'resumeRequest'> & {
+/** What the bounds on each client app add to the handlers' dependencies. */
+type Bounds = Pick<
+  RouteDependencies,
+  'authenticate' | 'readBody' | 'openBatchBody' | 'openMembersBody' | 'resumeRequest'
+>;
+
+type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'>> & {
   readonly batchBodies: BatchBodies;
   readonly log: Logger;
   readonly metrics: Pick<GatewayMetrics, 'requestSeconds' | 'inFlight' | 'forwardedForIgnored'>;
@@ -83,7 +89,7 @@ const sendProblem = (response: Response, problem: BaseProblem<string>): void =>
 function makeBounds(
   { authenticate, applyLimits, bodyReadsMax, bodyTimeoutMs, batchBodies }: Dependencies,
   inFlight: InFlight,
-): Pick<RouteDependencies, 'authenticate' | 'readBody' | 'openBatchBody' | 'resumeRequest'> {
+): Bounds {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs, fail: bodyProblem });
   const resumeRequest = (response: Response, clientId: string): void => {
     if (!inFlight.enter(response)) throw tooManyRequests();
@@ -116,6 +122,11 @@ function makeBounds(
     openBatchBody(request, response, clientId) {
       inFlight.leave(response);
       return batchBodies.open(request, clientId);
+    },
+    async openMembersBody(request, response, clientId) {
+      const body = await batchBodies.openInTurn(request, clientId);
+      inFlight.leave(response);
+      return body;
     },
     resumeRequest,
   };

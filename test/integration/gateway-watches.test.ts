@@ -94,3 +94,19 @@ test('a change of members while another one of the app runs is 503 with the reas
   await unlock(app.document.clientId, 'another');
   expect((await add()).status).toBe(200);
 });
+
+test('changes of members that an app sends at the same time are all applied', async () => {
+  const [one, two] = gateways;
+  const app = await anApp();
+  await one.send(app, 'PUT', `${RULE_SETS}/a`, RULES);
+  await one.send(app, 'PUT', `${WATCHES}/w`, watchOf('a'));
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      (index % 2 ? two : one).send(app, 'POST', `${WATCHES}/w/members`, {
+        add: [{ account: A_LOCAL_CHECK.account, ref: `member-${index}` }],
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect(await (await one.send(app, 'GET', `${WATCHES}/w`)).json()).toMatchObject({ members: 8 });
+});

@@ -90,7 +90,7 @@ export type FakeOptions = FakeBatchOptions & {
   readonly bodyTimeoutMs?: number;
   readonly isOverloaded?: (lane: IssuedLane) => boolean;
   readonly publishPart?: (part: BatchPartRequested) => Promise<void>;
-  readonly bodyBounds?: BatchBodyBounds;
+  readonly bodyBounds?: Partial<BatchBodyBounds>;
   readonly streamBounds?: StreamBounds;
   readonly stopping?: AbortSignal;
   readonly waitersMax?: number;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { acquireWithin } from '#shared/documents/acquire-within.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
@@ -8,8 +9,18 @@ import { overloaded, Problem } from '../problem.ts';
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 /** From the beginning of a body's reading to its end. */
 const BODY_TIMEOUT_MS = 120_000;
+/** How long a request may wait until the body before it was read. */
+const WAIT_MS_MAX = 3_000;
+const WAIT_RETRY_MS = 25;
+/** Requests that wait; the apps share them. Node keeps up to 64 KiB of the body of each. */
+const WAITING_MAX = 256;
 
-export type BatchBodyBounds = { readonly bytesMax: number; readonly timeoutMs: number };
+export type BatchBodyBounds = {
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+  readonly waitMsMax: number;
+  readonly waitingMax: number;
+};
 
 export type BatchBody = Disposable & {
   /** The body as it arrives. Throws Problem `body-timeout`, `overloaded`. */
@@ -23,11 +34,17 @@ export type BatchBodies = {
    * @throws Problem `overloaded` while another such body of the app is being read
    */
   readonly open: (request: IncomingMessage, clientId: string) => BatchBody;
+  /**
+   * The same, and waits while another body of the app is being read.
+   *
+   * @throws Problem, ServiceError `overloaded` after the longest wait, or at once if too many requests wait
+   */
+  readonly openInTurn: (request: IncomingMessage, clientId: string) => Promise<BatchBody>;
 };
 
 /**
  * Bounds the bodies of batches and member changes: one per client app at a time, and their bytes over all apps. No app can leave the others
- * without any: it holds at most as many as are free.
+ * without any: it holds at most as many as are free. The same holds for requests that wait.
  *
  * @param stopping ends the bodies that are being read
  * @example
@@ -36,11 +53,17 @@ export type BatchBodies = {
  */
 export function makeBatchBodies(
   stopping: AbortSignal,
-  { bytesMax, timeoutMs }: BatchBodyBounds = { bytesMax: BODIES_BYTES_MAX, timeoutMs: BODY_TIMEOUT_MS },
+  {
+    bytesMax = BODIES_BYTES_MAX,
+    timeoutMs = BODY_TIMEOUT_MS,
+    waitMsMax = WAIT_MS_MAX,
+    waitingMax = WAITING_MAX,
+  }: Partial<BatchBodyBounds> = {},
 ): BatchBodies {
   /** The request whose body is being read, by client app. */
   const reading = new Map<string, IncomingMessage>();
   const shares = new FairShares(bytesMax);
+  const waiting = new FairShares(waitingMax);
   /** Of this request only: the app may have sent another one since. */
   const endReading = (clientId: string, request: IncomingMessage): void => {
     if (reading.get(clientId) === request) reading.delete(clientId);
@@ -54,6 +77,7 @@ export function makeBatchBodies(
     const chunks = readChunks(request);
     const timer = setTimeout(() => chunks.stop(tooSlow()), timeoutMs);
     const onStop = () => chunks.stop(overloaded('This gateway is stopping.', CLOSE));
+    if (stopping.aborted) onStop();
     stopping.addEventListener('abort', onStop);
     try {
       for await (const chunk of chunks) {
@@ -68,34 +92,56 @@ export function makeBatchBodies(
     }
   }
 
+  const begin = (request: IncomingMessage, clientId: string): BatchBody => {
+    reading.set(clientId, request);
+    setOwnDeadline(request);
+    let ownBytes = 0;
+    const hold = (bytes: number) => {
+      if (!shares.take(clientId, bytes))
+        throw overloaded('Too many batches and member changes are being received.');
+      ownBytes += bytes;
+    };
+    return {
+      chunks: bounded(request, clientId, hold),
+      [Symbol.dispose]() {
+        endReading(clientId, request);
+        shares.give(clientId, ownBytes);
+        ownBytes = 0;
+      },
+    };
+  };
+
+  const wait = async (request: IncomingMessage, clientId: string): Promise<BatchBody> => {
+    if (!waiting.take(clientId)) throw overloaded('Too many member changes of this client app are waiting.');
+    try {
+      return await acquireWithin(
+        { msMax: waitMsMax, retryMs: WAIT_RETRY_MS, message: `another ${BEING_RECEIVED}` },
+        async () => !reading.has(clientId) && begin(request, clientId),
+      );
+    } finally {
+      waiting.give(clientId);
+    }
+  };
+
   return {
     open(request, clientId) {
-      if (reading.has(clientId)) {
+      if (!reading.has(clientId)) return begin(request, clientId);
+      dropRest(request);
+      throw overloaded(`Another ${BEING_RECEIVED}; send one at a time.`);
+    },
+    async openInTurn(request, clientId) {
+      if (!reading.has(clientId)) return begin(request, clientId);
+      try {
+        return await wait(request, clientId);
+      } catch (refusal) {
         dropRest(request);
-        throw overloaded(
-          'Another batch or member change of this client app is being received; send one at a time.',
-        );
+        throw refusal;
       }
-      reading.set(clientId, request);
-      setOwnDeadline(request);
-      let ownBytes = 0;
-      const hold = (bytes: number) => {
-        if (!shares.take(clientId, bytes))
-          throw overloaded('Too many batches and member changes are being received.');
-        ownBytes += bytes;
-      };
-      return {
-        chunks: bounded(request, clientId, hold),
-        [Symbol.dispose]() {
-          endReading(clientId, request);
-          shares.give(clientId, ownBytes);
-          ownBytes = 0;
-        },
-      };
     },
   };
 }
 
+const BEING_RECEIVED = 'batch or member change of this client app is being received';
 const CLOSE = { headers: { connection: 'close' } };
 
 /** The rest of such a body is not read: its connection ends with the answer. */

@@ -37,7 +37,8 @@ const MEMBER_ID = /^[\u0021-\u007e]{1,128}$/;
 
 export type Dependencies = AdmitDependencies & {
   readonly readBody: (request: Request, response: Response, app: AppAccess) => Promise<JsonBody>;
-  readonly openBatchBody: (request: Request, response: Response, clientId: string) => BatchBody;
+  /** Waits while another body of the app is being read; then the request leaves the requests in flight until `resume`. */
+  readonly openMembersBody: (request: Request, response: Response, clientId: string) => Promise<BatchBody>;
   readonly resumeRequest: (response: Response, clientId: string) => void;
   readonly rules: { readonly callback: CallbackPolicy };
   readonly watches: Pick<Watches, 'read' | 'list'>;
@@ -120,7 +121,7 @@ const makeChange = (deps: Dependencies) =>
     const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
     const format = formatOf(request);
     const watch = await readWatch(deps, app.clientId, request);
-    using body = deps.openBatchBody(request, response, app.clientId);
+    using body = await deps.openMembersBody(request, response, app.clientId);
     const changes = await receiveMembers(format, body.chunks);
     deps.resumeRequest(response, app.clientId);
     const limits = storageLimitsOf(app.limits);

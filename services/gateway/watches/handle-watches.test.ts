@@ -1,0 +1,83 @@
+import { aWatch } from '../../../test/support/a-watch.ts';
+import { ACCOUNT, openBatchRequest } from '../../../test/support/batch-bodies.ts';
+import type { FakeGateway, FakeOptions } from '../../../test/support/fake-gateway.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+
+const start = fakeGateways();
+const MEMBERS = '/access-control/watches/w/members';
+const COUNTS = { added: 1, replaced: 0, removed: 0, members: 1 };
+
+const startWithWatch = (options: FakeOptions = {}, applied: unknown[] = []) =>
+  start({
+    ...options,
+    watches: {
+      watches: { read: async () => aWatch(), list: async () => [] },
+      changeMembers: async (_, changes) => {
+        applied.push(changes);
+        return COUNTS;
+      },
+    },
+  });
+const addMember = (gateway: FakeGateway) => gateway.send('POST', MEMBERS, { add: [ACCOUNT] });
+
+/** Begins a batch of the same client app whose body does not end. */
+async function beginSlowBatch(gateway: FakeGateway) {
+  const outgoing = openBatchRequest(gateway).on('error', () => undefined);
+  outgoing.write('{');
+  await waitUntil('the slow body to be opened', () => gateway.admitted.length === 1);
+  return outgoing;
+}
+const requestsArrived = (gateway: FakeGateway, count: number) =>
+  waitUntil('the requests to be admitted', () => gateway.admitted.length === count);
+
+describe('a change of members', () => {
+  it('waits until the body of its client app that is being read ends, as the others do', async () => {
+    const applied: unknown[] = [];
+    const gateway = await startWithWatch({}, applied);
+    const slow = await beginSlowBatch(gateway);
+    const waiting = Promise.all(Array.from({ length: 8 }, () => addMember(gateway)));
+    await requestsArrived(gateway, 9);
+    slow.destroy();
+    expect((await waiting).map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(applied).toHaveLength(8);
+  });
+
+  it('is refused with 503 when the body before it does not end in time', async () => {
+    const gateway = await startWithWatch({ bodyBounds: { waitMsMax: 50 } });
+    const slow = await beginSlowBatch(gateway);
+    const refused = await addMember(gateway);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await problemOf(refused)).toMatchObject({
+      code: 'overloaded',
+      detail:
+        'Another batch or member change of this client app is being received. Retry after the seconds in Retry-After.',
+    });
+    slow.destroy();
+  });
+
+  it('is refused with 503 at once when too many others wait', async () => {
+    const gateway = await startWithWatch({ bodyBounds: { waitingMax: 1 } });
+    const slow = await beginSlowBatch(gateway);
+    const waiting = addMember(gateway);
+    await requestsArrived(gateway, 2);
+    const refused = await addMember(gateway);
+    expect([refused.status, (await problemOf(refused))['detail']]).toEqual([
+      503,
+      'Too many member changes of this client app are waiting.',
+    ]);
+    slow.destroy();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('that waits when the gateway stops is refused with 503', async () => {
+    const stopping = new AbortController();
+    const gateway = await startWithWatch({ stopping: stopping.signal });
+    const slow = await beginSlowBatch(gateway);
+    const waiting = addMember(gateway);
+    await requestsArrived(gateway, 2);
+    stopping.abort();
+    expect((await waiting).status).toBe(503);
+    slow.destroy();
+  });
+});
