@@ -46,10 +46,15 @@ export function makeMetrics(
     labelNames: ['class'],
     registers,
   });
-  const seconds = new Histogram({
+  const firstAttemptSeconds = new Histogram({
+    name: 'rolecall_webhook_first_attempt_seconds',
+    help: 'Time from the acceptance of a check to the first attempt at its webhook.',
+    buckets: DELIVERY_BUCKETS,
+    registers,
+  });
+  const deliverySeconds = new Histogram({
     name: 'rolecall_webhook_delivery_seconds',
-    help: 'Time from the acceptance of a check to the first attempt at its webhook, and to its delivery.',
-    labelNames: ['until'],
+    help: 'Time from the acceptance of a check to the delivery of its webhook.',
     buckets: DELIVERY_BUCKETS,
     registers,
   });
@@ -78,7 +83,6 @@ export function makeMetrics(
   });
   // Export every series from the first scrape: a rate misses the event with which a series first appears.
   for (const attemptClass of AttemptClass.options) attempts.inc({ class: attemptClass }, 0);
-  for (const until of ['first-attempt', 'delivered']) seconds.zero({ until });
   for (const reason of DEFERRAL_REASONS) deferrals.inc({ reason }, 0);
   for (const reason of ['taken', 'superseded', 'finished']) dropped.inc({ reason }, 0);
   return {
@@ -86,9 +90,8 @@ export function makeMetrics(
       attempts.inc({ class: outcome.class });
       attemptSeconds.observe(outcome.durationMs / 1000);
       const ageSeconds = Math.max(0, atMs - acceptedAtMs) / 1000;
-      if (attempt === 1) seconds.observe({ until: 'first-attempt' }, ageSeconds);
-      if (state === 'delivered')
-        seconds.observe({ until: 'delivered' }, ageSeconds + outcome.durationMs / 1000);
+      if (attempt === 1) firstAttemptSeconds.observe(ageSeconds);
+      if (state === 'delivered') deliverySeconds.observe(ageSeconds + outcome.durationMs / 1000);
       if (state === 'exhausted') exhausted.inc();
     },
     countExhausted: () => exhausted.inc(),

@@ -263,6 +263,7 @@ test('the metrics cover attempts, slots, breakers and tiers, and name no client 
   const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
   for (const name of [
     'rolecall_webhook_attempts_total{class="delivered"',
+    'rolecall_webhook_first_attempt_seconds_bucket{le="+Inf"',
     'rolecall_webhook_delivery_seconds_bucket{le="+Inf"',
     'rolecall_webhook_in_flight',
     'rolecall_webhook_breakers{state="closed"',
