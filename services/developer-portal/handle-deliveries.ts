@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Batches } from '#shared/redis/batches.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
+import { FAILED_MAX } from '#shared/redis/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
@@ -15,11 +17,13 @@ import type { AuditedWrites } from './audited-writes.ts';
 import type { Call, Handlers } from './call.ts';
 import { type Idempotency, requestOf } from './idempotency.ts';
 import { presentDelivery, presentDeliverySummary } from './present.ts';
-import { invalid } from './problem.ts';
+import { invalid, Problem } from './problem.ts';
 
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
 /** A bulk resend reads and publishes up to 100 000 messages. */
 const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
+/** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
+const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
@@ -61,6 +65,15 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       at,
     });
 
+  const chargeResent = async (clientId: string, count: number): Promise<void> => {
+    try {
+      await throttle.take([{ budget: RESENT_WEBHOOKS, owner: clientId, count }]);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'rate-limited') throw tooManyResent(count, error);
+      throw error;
+    }
+  };
+
   return {
     async listDeliveries(call) {
       const { clientId } = await ownApp(call);
@@ -97,7 +110,11 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
         at: nowIso(),
       }));
-      const sent = await resends.resendFailed(clientId, Date.parse(since), Date.parse(at));
+      const charge = (count: number) => chargeResent(clientId, count);
+      const sent = await resends.resendFailed(clientId, Date.parse(since), {
+        untilMs: Date.parse(at),
+        charge,
+      });
       // A repetition finds nothing left to send, so it returns the stored count of the first request.
       const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
       await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);
@@ -124,6 +141,14 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     },
   };
 }
+
+/** None of the webhooks is sent. */
+const tooManyResent = (count: number, { retryAfterMs = 0 }: ServiceError): Problem =>
+  new Problem(
+    'rate-limited',
+    `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`,
+    { headers: retryAfter(retryAfterMs) },
+  );
 
 /** A delivery with the shape of a result without roles; its `type` distinguishes it from results. */
 function testEvent(

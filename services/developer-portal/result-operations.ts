@@ -68,7 +68,7 @@ export const RESULT_OPERATIONS = {
     method: 'post',
     path: `${APP}/deliveries/resend-failed`,
     access: 'session',
-    summary: 'Deliver all webhooks again that failed since an instant',
+    summary: 'Deliver all webhooks again that failed since an instant, at most 300 000 of an app in 24 hours',
     body: api.ResendFailedBody,
     isIdempotent: true,
     status: 202,

@@ -41,3 +41,37 @@ test.each([
   const { resend } = makeResend(found);
   await expect(resend('batch_1')).rejects.toMatchObject({ code: 'not-found' });
 });
+
+describe('a resend of all failed webhooks', () => {
+  const makeResendFailed = (failed: readonly string[]) => {
+    const published: WebhookRetry[] = [];
+    const { resendFailed } = makeResendWebhooks({
+      deliveries: { read: async () => delivery, failedSince: async () => [...failed] },
+      results: { read: async () => undefined },
+      batches: { readStatus: async () => status },
+      publish: async (message) => void published.push(message),
+      now: () => NOW,
+    });
+    return { resendFailed, published };
+  };
+
+  it('charges their number before the first is sent', async () => {
+    const { resendFailed, published } = makeResendFailed(['batch_1', 'batch_2']);
+    const charged: number[][] = [];
+    const charge = async (count: number) => void charged.push([count, published.length]);
+    expect(await resendFailed('app_1', 0, { charge })).toEqual({ count: 2 });
+    expect(charged).toEqual([[2, 0]]);
+  });
+
+  it('sends none if the charge is refused', async () => {
+    const { resendFailed, published } = makeResendFailed(['batch_1', 'batch_2']);
+    const charge = () => Promise.reject(new Error('refused'));
+    await expect(resendFailed('app_1', 0, { charge })).rejects.toThrow('refused');
+    expect(published).toEqual([]);
+  });
+
+  it('charges nothing if none has failed', async () => {
+    const charge = () => Promise.reject(new Error('refused'));
+    expect(await makeResendFailed([]).resendFailed('app_1', 0, { charge })).toEqual({ count: 0 });
+  });
+});

@@ -29,8 +29,14 @@ export type ResendWebhooks = {
   /**
    * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
    * after `untilMs`. Deliveries with an expired result are left out.
+   *
+   * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
    */
-  readonly resendFailed: (clientId: string, sinceMs: number, untilMs?: number) => Promise<{ count: number }>;
+  readonly resendFailed: (
+    clientId: string,
+    sinceMs: number,
+    options?: { readonly untilMs?: number; readonly charge?: (count: number) => Promise<void> },
+  ) => Promise<{ count: number }>;
 };
 
 /**
@@ -57,8 +63,9 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
       if (await tryResend(requestId, resendCount)) return { requestId };
       throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
     },
-    async resendFailed(clientId, sinceMs, untilMs) {
+    async resendFailed(clientId, sinceMs, { untilMs, charge } = {}) {
       const ids = await deliveries.failedSince(clientId, sinceMs, untilMs);
+      if (ids.length > 0) await charge?.(ids.length);
       let count = 0;
       for (let i = 0; i < ids.length; i += CHUNK) {
         const sent = await Promise.all(ids.slice(i, i + CHUNK).map((id) => tryResend(id)));
