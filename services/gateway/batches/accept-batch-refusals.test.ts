@@ -159,6 +159,53 @@ describe('the faults of a batch', () => {
     expect([response.status, `${fault?.pointer} ${fault?.code}`]).toEqual([422, expected]);
   });
 
+  const COSTLY_RULES = Array.from({ length: 13 }, (_, i) => ({
+    type: 'ERC20',
+    chainId: 1,
+    contractAddress: accountOf(i),
+    roleId: 'r',
+  }));
+  const COSTLY = { accounts: accountsOf(16) };
+
+  it.each([{}, { 'idempotency-key': 'k' }])(
+    'name each entry that needs too many reads %j',
+    async (headers) => {
+      const gateway = await start();
+      const entries = [COSTLY, ACCOUNT, 'vitalik.eth', COSTLY, { account: ACCOUNT, ref: 7 }, COSTLY];
+      for (const response of [
+        await gateway.postBatch({ entries, rules: COSTLY_RULES }, headers),
+        await gateway.postBatch(linesOf({ rules: COSTLY_RULES }, entries), { ...NDJSON, ...headers }),
+      ]) {
+        const problem = await problemOf(response);
+        expect([response.status, problem['code']]).toEqual([422, 'validation-failed']);
+        const faults = problem['errors'] as { pointer: string; code: string }[];
+        expect(faults.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
+          '/entries/0 too-many-reads',
+          '/entries/2 account-format-unsupported',
+          '/entries/3 too-many-reads',
+          '/entries/4/ref wrong-type',
+          '/entries/5 too-many-reads',
+        ]);
+      }
+      const many = await gateway.postBatch(
+        { entries: Array(500).fill(COSTLY), rules: COSTLY_RULES },
+        headers,
+      );
+      expect(await faultsOf(many)).toHaveLength(100);
+    },
+  );
+
+  it('tell of entries times rules once, beside the entries that need too many reads', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const rules = Array.from({ length: 150 }, (_, i) => ({ ...COSTLY_RULES[i % 13], roleId: `r${i}` }));
+    const entries = [...accountsOf(6_667), COSTLY, accountOf(0)];
+    const response = await gateway.postBatch(linesOf({ rules }, entries), NDJSON);
+    expect((await faultsOf(response)).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
+      '/entries/6667 too-many-reads',
+      '/entries batch-too-large',
+    ]);
+  });
+
   it('tell of entries times rules above a million', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const rules = Array.from({ length: 150 }, (_, index) => ({ ...RULES[0], roleId: `r${index}` }));

@@ -51,7 +51,6 @@ export type BatchCollector = {
 type Measures = {
   readonly common: ValidCheck;
   readonly ruleCount: number;
-  readonly cutter: PartCutter<string, Part>;
   readonly readsOf: ReturnType<typeof makeReadCounter>;
   readonly resultBytesOf: ReturnType<typeof boundResults>;
 };
@@ -81,37 +80,33 @@ export function collectBatch({
   readonly entriesMax: number;
 }): BatchCollector {
   const faults: Fault[] = [];
-  /** Faults by what may have changed since an earlier request. */
-  const refusals: Fault[] = [];
+  /** Whether a fault is of the body itself: then no earlier request with this body was accepted. */
+  let isInvalid = false;
   const hash = createHash('sha256').update('batch\n');
   let measures: Measures | undefined;
+  /** Undefined once there is a fault: the entries are not kept then. */
+  let cutter: PartCutter<string, Part> | undefined;
   let entryCount = 0;
 
-  const note = (found: readonly Fault[]): void => {
-    faults.push(...found);
-    measures = undefined;
-    if (faults.length >= FAULTS_MAX) throw invalidBody(faults.slice(0, FAULTS_MAX));
+  const note = (found: readonly Fault[], mayHaveChanged = false): void => {
+    faults.push(...found.slice(0, FAULTS_MAX - faults.length));
+    cutter = undefined;
+    if (!mayHaveChanged) isInvalid = true;
+    if (isInvalid && faults.length === FAULTS_MAX) throw invalidBody(faults);
   };
   /** The rules may be those of a rule set, and then others than those of an earlier request. */
-  const noteByRules = (fault: Fault): void => {
-    if (!asSent) note([fault]);
-    else refusals.push(fault);
-    measures = undefined;
-  };
+  const noteByRules = (fault: Fault): void => note([fault], asSent !== undefined);
 
   return {
     async begin(head) {
       const validation = await validateHead(head);
       const sent = validation.ok ? validation.check : asSent?.(head);
       if (sent) hash.update(sent.canonical()).update('\n');
-      if (!validation.ok) {
-        if (sent) refusals.push(...validation.faults);
-        else note(validation.faults);
-        return;
-      }
+      if (!validation.ok) return note(validation.faults, sent !== undefined);
+      measures = measure(validation.check);
       const rulesBytes = bytesOf(rulesIn(head));
       if (rulesBytes > RULES_BYTES_MAX) noteByRules(rulesTooLarge(rulesBytes));
-      else measures = measure(validation.check);
+      else cutter = cutParts(partBounds(bytesOf(measures.common.rules)), partOf);
     },
     add(value) {
       const index = entryCount;
@@ -120,30 +115,27 @@ export function collectBatch({
       const validated = validateEntry(value, ['entries', index]);
       if (!validated.ok) return note(validated.faults);
       const { entry } = validated;
-      if (faults.length === 0) hash.update(canonicalEntry(entry)).update('\n');
+      if (!isInvalid) hash.update(canonicalEntry(entry)).update('\n');
       if (!measures) return;
-      const { ruleCount } = measures;
       const reads = measures.readsOf(entry);
-      if (entryCount * ruleCount > JUDGEMENTS_MAX) noteByRules(batchTooLarge(ruleCount));
-      else if (reads > ENTRY_READS_MAX) noteByRules(tooManyReads(index));
-      else {
-        const text = JSON.stringify(entry);
-        const bytes = Buffer.byteLength(text);
-        measures.cutter.add(text, { reads, bytes, resultBytes: measures.resultBytesOf(bytes) });
-      }
+      if (reads > ENTRY_READS_MAX) noteByRules(tooManyReads(index));
+      if (!cutter) return;
+      const text = JSON.stringify(entry);
+      const bytes = Buffer.byteLength(text);
+      cutter.add(text, { reads, bytes, resultBytes: measures.resultBytesOf(bytes) });
     },
     refuse: (fault) => note([fault]),
     end() {
       if (entryCount === 0 && !faults.some(({ pointer }) => pointer === '/entries')) note([NO_ENTRIES]);
-      if (faults.length > 0) throw refusalOf([...refusals, ...faults]);
+      if (measures && entryCount * measures.ruleCount > JUDGEMENTS_MAX)
+        noteByRules(batchTooLarge(measures.ruleCount));
+      if (isInvalid) throw invalidBody(faults);
       const batch = { entryCount, bodyHash: hash.digest('hex') };
-      if (!measures) return { ...batch, refusal: refusalOf(refusals) };
-      return { ...batch, common: measures.common, parts: measures.cutter.end() };
+      if (!measures || !cutter) return { ...batch, refusal: invalidBody(faults) };
+      return { ...batch, common: measures.common, parts: cutter.end() };
     },
   };
 }
-
-const refusalOf = (faults: readonly Fault[]): Problem => invalidBody(faults.slice(0, FAULTS_MAX));
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
@@ -159,7 +151,6 @@ function measure(common: ValidCheck): Measures {
       roleIds: common.rules.map(({ roleId }) => roleId),
       hasProof: common.proof !== undefined,
     }),
-    cutter: cutParts(partBounds(bytesOf(common.rules)), partOf),
   };
 }
 
