@@ -7,7 +7,7 @@ export const PAGE_COUNT_DEFAULT = 50;
 export type Page = { readonly after?: string; readonly countMax: number };
 
 /**
- * Reads `limit` and `after` of a list's query. Other parameters are ignored.
+ * Reads `limit` and `after` of a list's query. An empty value counts as absent; other parameters are ignored.
  *
  * @param isId whether a text may be an id of the list
  * @example
@@ -17,8 +17,8 @@ export function parsePage(
   query: URLSearchParams,
   isId: (text: string) => boolean,
 ): { readonly page: Page; readonly faults: readonly Fault[] } {
-  const limit = query.get('limit') ?? String(PAGE_COUNT_DEFAULT);
-  const after = query.get('after') ?? undefined;
+  const limit = query.get('limit') || String(PAGE_COUNT_DEFAULT);
+  const after = query.get('after') || undefined;
   const countMax = /^[0-9]{1,9}$/.test(limit) ? Number(limit) : 0;
   const faults: Fault[] = [];
   if (countMax < 1 || countMax > PAGE_COUNT_MAX)
