@@ -81,3 +81,29 @@ describe('a change of members', () => {
     slow.destroy();
   });
 });
+
+describe('a watch', () => {
+  const putWatch = async (ruleSet: unknown) => {
+    const gateway = await startWithWatch();
+    const body = { ruleSet, callbackUrl: 'https://hooks.example.com/' };
+    return problemOf(await gateway.send('PUT', '/access-control/watches/w', body));
+  };
+
+  it.each(['not an id', '', 'x'.repeat(65)])(
+    'that names the unknown set %j is 422 rule-set-unknown',
+    async (ruleSet) => {
+      expect(await putWatch(ruleSet)).toMatchObject({
+        status: 422,
+        code: 'rule-set-unknown',
+        errors: [{ pointer: '/ruleSet', code: 'rule-set-unknown' }],
+      });
+    },
+  );
+
+  it('whose rule set is not a string is 422 validation-failed', async () => {
+    expect(await putWatch(7)).toMatchObject({
+      code: 'validation-failed',
+      errors: [{ pointer: '/ruleSet', code: 'wrong-type' }],
+    });
+  });
+});

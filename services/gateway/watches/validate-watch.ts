@@ -88,6 +88,9 @@ function faultOfIssue(issue: z.core.$ZodIssue, pointer: string): Fault {
     const { code } = issue.params as { readonly code: string };
     return { pointer, code, detail: issue.message };
   }
+  // As in a check: a text that cannot be an id is the id of no rule set.
+  if (pointer === '/ruleSet' && issue.code === 'invalid_format')
+    return { pointer, code: 'rule-set-unknown', detail: 'names a rule set that does not exist' };
   const code = FAULT_CODES[issue.code] ?? 'malformed';
   return { pointer, code, detail: EXPECTED[pointer] ?? 'is malformed' };
 }
