@@ -1,3 +1,6 @@
+/** The longest time of a timer, 24 days: a timer with a longer one fires after 1 ms. */
+const TIMER_MS_MAX = 2_147_483_647;
+
 /** The bounds that stop a call: the caller's signal and a time limit. */
 export function abortable(
   signal: AbortSignal | undefined,
@@ -6,10 +9,13 @@ export function abortable(
   const controller = new AbortController();
   let isTimedOut = false;
   const onAbort = () => controller.abort(signal?.reason);
-  const timer = setTimeout(() => {
-    isTimedOut = true;
-    controller.abort(new Error(`nothing came for ${Math.round(timeoutMs)} ms`));
-  }, timeoutMs);
+  const timer = setTimeout(
+    () => {
+      isTimedOut = true;
+      controller.abort(new Error(`nothing came for ${Math.round(timeoutMs)} ms`));
+    },
+    Math.min(timeoutMs, TIMER_MS_MAX),
+  );
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
   return {
@@ -31,10 +37,13 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      },
+      Math.min(ms, TIMER_MS_MAX),
+    );
     signal?.addEventListener('abort', onAbort, { once: true });
   });
 }

@@ -1,0 +1,41 @@
+import { abortable, sleep } from './timing.ts';
+
+/** A day; a timer of a runtime that is given too long a time fires after 1 ms. */
+const DAY_MS = 86_400_000;
+
+describe.each([Number.POSITIVE_INFINITY, 2 ** 31, 10 * 365 * DAY_MS])('a time of %d ms', (ms) => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  test('as the limit of a call does not end the call at once', () => {
+    const { signal, isTimedOut, end } = abortable(undefined, ms);
+    jest.advanceTimersByTime(DAY_MS);
+    expect([signal.aborted, isTimedOut()]).toEqual([false, false]);
+    end();
+  });
+
+  test('before a retry does not pass at once', async () => {
+    const gone = new AbortController();
+    let isOver = false;
+    const slept = sleep(ms, gone.signal).then(
+      () => {
+        isOver = true;
+      },
+      () => undefined,
+    );
+    await jest.advanceTimersByTimeAsync(DAY_MS);
+    expect(isOver).toBe(false);
+    gone.abort();
+    await slept;
+  });
+});
+
+test('the limit of a call ends it', () => {
+  jest.useFakeTimers();
+  const { isTimedOut } = abortable(undefined, 1_000);
+  jest.advanceTimersByTime(999);
+  expect(isTimedOut()).toBe(false);
+  jest.advanceTimersByTime(1);
+  expect(isTimedOut()).toBe(true);
+  jest.useRealTimers();
+});
