@@ -87,8 +87,7 @@ const EXTRA_MEMBERS = {
   429: {
     'violated-policies': z
       .array(z.enum(['per-second', 'per-second-poll', 'per-month', 'writes-per-day']))
-      .optional()
-      .meta({ description: 'Absent if an address has sent too many failed keys.' }),
+      .meta({ description: '`per-second` also if an address has sent too many failed keys.' }),
   },
   503: { requestId: RequestId.optional(), errors: z.array(RuleFault).optional() },
   504: { requestId: RequestId },

@@ -50,7 +50,13 @@ describe('an API key', () => {
     );
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 401)).toHaveLength(20);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(10);
+    for (const answer of refused)
+      expect(await problemOf(answer)).toMatchObject({
+        code: 'rate-limited',
+        'violated-policies': ['per-second'],
+      });
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
   });
 

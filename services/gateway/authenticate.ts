@@ -100,6 +100,7 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
           headers: CHALLENGE,
         })
       : new Problem('rate-limited', 'Too many failed keys from this address.', {
+          members: { 'violated-policies': ['per-second'] },
           headers: retryAfter(1_000),
         });
 
