@@ -174,7 +174,7 @@ test('a list is in pages by id', async () => {
   expect(await page('?limit=2&after=b')).toEqual({ ids: ['c'], next: undefined });
 });
 
-test.each(['limit=0', 'limit=201', 'limit=x', 'limit=', 'after=A'])(
+test.each(['limit=0', 'limit=201', 'limit=x', 'after=A'])(
   'a list with ?%s is 422',
   async (query) => {
     const gateway = await start();
