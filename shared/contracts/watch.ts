@@ -97,6 +97,10 @@ export const MemberRole = z.object({
 });
 export type MemberRole = z.infer<typeof MemberRole>;
 
+/** A role without its withheld revocation: dropped where it was found for other wallets, or by other rules. */
+export const withoutWithheld = (role: MemberRole): MemberRole =>
+  role.withheld === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
+
 /** A member of a watch and its last verdicts: the whole document, keyed by watch and member. */
 export const WatchMember = z.object({
   clientId: z.string(),

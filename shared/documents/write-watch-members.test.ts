@@ -28,6 +28,7 @@ const WRITE = {
   limits: storageLimitsOf({ tier: 'free', requestsPerSecond: 1, requestsPerMonth: 1 }),
 };
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
+const OTHER_ACCOUNT = '0x8617E340B3D01FA5F11F306F4090FD50E238070D';
 const entries = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ account: ACCOUNT, ref: `m${i}` }));
 
@@ -75,11 +76,40 @@ const unavailable = () => new ServiceError('store-unavailable', 'Redis did not a
 test('a change has one audit entry with its counts, however many members it names', async () => {
   const { changeMembers, audited } = aView();
   await changeMembers(WRITE, { add: entries(3), remove: [] });
-  await changeMembers(WRITE, { add: entries(2), remove: ['m2', 'nobody'] });
+  await changeMembers(WRITE, { add: [{ account: OTHER_ACCOUNT, ref: 'm0' }], remove: ['m2', 'nobody'] });
   expect(audited).toEqual([
     'key_1 watch-members-changed vip: 3 added, 0 replaced, 0 removed',
-    'key_1 watch-members-changed vip: 0 added, 2 replaced, 1 removed',
+    'key_1 watch-members-changed vip: 0 added, 1 replaced, 1 removed',
   ]);
+});
+
+test('a member that is added again with the same wallets, also in another case, is not counted as replaced', async () => {
+  const { changeMembers } = aView();
+  await changeMembers(WRITE, { add: entries(3), remove: [] });
+  const again = [
+    { account: ACCOUNT, ref: 'm0' },
+    { account: ACCOUNT.toLowerCase(), ref: 'm1' },
+    { account: OTHER_ACCOUNT, ref: 'm2' },
+  ];
+  const counts = await changeMembers(WRITE, { add: again, remove: [] });
+  expect(counts).toEqual({ added: 0, replaced: 1, removed: 0, members: 3 });
+});
+
+test('a member that gets other wallets loses its withheld revocations: they were found for the old ones', async () => {
+  const { changeMembers, stored } = aView();
+  await changeMembers(WRITE, { add: entries(2), remove: [] });
+  const since = '2026-11-22T11:30:00.000Z';
+  const roles = [
+    { id: 'held', granted: true, since, withheld: {} },
+    { id: 'swept', granted: true, since, withheld: { sweep: 7 } },
+  ];
+  for (const [id, member] of [...stored]) stored.set(id, { ...member, roles });
+  await changeMembers(WRITE, {
+    add: [{ account: OTHER_ACCOUNT, ref: 'm0' }, ...entries(2).slice(1)],
+    remove: [],
+  });
+  expect(stored.get('m0')?.roles).toEqual(roles.map(({ withheld: _, ...role }) => role));
+  expect(stored.get('m1')?.roles).toEqual(roles);
 });
 
 test('ten thousand members are written in commands of bounded size', async () => {

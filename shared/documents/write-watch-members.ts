@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchEntry } from '#shared/contracts/batch.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
-import { type Watch, type WatchMember, watchMember, watchUid } from '#shared/contracts/watch.ts';
+import {
+  type Watch,
+  type WatchMember,
+  watchMember,
+  watchUid,
+  withoutWithheld,
+} from '#shared/contracts/watch.ts';
 import { isRetriable, ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { AuditTrail } from '#shared/redis/audit-trail.ts';
@@ -120,12 +126,12 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     throw new ServiceError('overloaded', 'too many concurrent writes to this member');
   };
 
-  /** The ids of those members that exist. */
-  const liveOf = async (uid: string, ids: readonly string[]): Promise<Set<string>> => {
-    const live = new Set<string>();
+  /** The wallets of those members that exist, by the member's id. */
+  const walletsOfLive = async (uid: string, ids: readonly string[]): Promise<Map<string, string>> => {
+    const live = new Map<string, string>();
     for (let at = 0; at < ids.length; at += READ_CHUNK)
       for (const member of await view.readMany(uid, ids.slice(at, at + READ_CHUNK)))
-        if (member && member.removedAt === undefined) live.add(member.memberId);
+        if (member && member.removedAt === undefined) live.set(member.memberId, textOfWallets(member));
     return live;
   };
 
@@ -178,11 +184,11 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     const added = new Map(add.map((entry) => [memberIdOf(entry), entry]));
     const removed = remove.map(memberIdOfText);
     const ids = [...added.keys(), ...removed];
-    const live = await liveOf(uid, ids);
-    const replacedCount = [...added.keys()].filter((id) => live.has(id)).length;
+    const live = await walletsOfLive(uid, ids);
+    const known = [...added].filter(([id]) => live.has(id));
     const counts = {
-      added: added.size - replacedCount,
-      replaced: replacedCount,
+      added: added.size - known.length,
+      replaced: known.filter(([id, entry]) => live.get(id) !== textOfWallets(entry)).length,
       removed: removed.filter((id) => live.has(id)).length,
     };
     const total = (await view.countOfApp(clientId)) + counts.added - counts.removed;
@@ -229,9 +235,9 @@ function withWallets(
     ...(vaults === undefined ? {} : { vaults }),
   };
   if (before !== undefined && before.removedAt === undefined) {
-    const { account: one, accounts: many, vaults: cold, ...rest } = before;
-    const same = textOfWallets([one, many, cold]) === textOfWallets([account, accounts, vaults]);
-    return same ? undefined : { ...rest, ...wallets, walletsAt: at };
+    if (textOfWallets(before) === textOfWallets(wallets)) return undefined;
+    const { account: _, accounts: __, vaults: ___, ...rest } = before;
+    return { ...rest, ...wallets, walletsAt: at, roles: rest.roles.map(withoutWithheld) };
   }
   return {
     clientId: watch.clientId,
@@ -251,7 +257,12 @@ function withWallets(
 }
 
 /** Ignores case: the same wallet with another checksum must not cause a check, which costs quota. */
-const textOfWallets = (wallets: readonly unknown[]): string => JSON.stringify(wallets).toLowerCase();
+const textOfWallets = ({
+  account,
+  accounts,
+  vaults,
+}: Pick<BatchEntry, 'account' | 'accounts' | 'vaults'>): string =>
+  JSON.stringify([account, accounts, vaults]).toLowerCase();
 
 /** Whether no check has published the member as it is now. */
 const isUnchecked = ({ removedAt, checkedAt, walletsAt }: WatchMember): boolean =>

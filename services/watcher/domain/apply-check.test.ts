@@ -257,6 +257,23 @@ test('a revocation by a transfer is held where its role is to be held', () => {
   expect(releaseHeld(held.member, at(60)).event?.sequence).toBe(2);
 });
 
+test('a revocation that was withheld under other rules is dropped unless the new rules revoke the role too', () => {
+  const found = applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member;
+  for (const before of [found, settle(found, 7, ['gold']).member]) {
+    const newRules = { rules: 'set@2', sweep: 8 };
+    const unread = applyCheck(before, aCheck(3, { gold: undefined, vip: false }, newRules)).member;
+    expect(unread.roles).toMatchObject([{ id: 'gold', granted: true }, { id: 'vip' }]);
+    expect(unread.roles[0]?.withheld).toBeUndefined();
+    expect(settle(unread, 7).event ?? releaseHeld(unread, at(60)).event).toBeUndefined();
+    const revoked = applyCheck(before, aCheck(3, { gold: false, vip: false }, newRules)).member;
+    expect(settle(revoked, 8).event?.changes[0]).toEqual({ id: 'gold', granted: false, before: true });
+    // It counts as a new revocation, for the bound on them.
+    expect(revocationsOf(before, aCheck(3, { gold: false, vip: false }, { rules: 'set@2' }))).toEqual([
+      'gold',
+    ]);
+  }
+});
+
 /**
  * A chain that holds a balance for each block, and checks of its blocks that arrive in any order, twice, in sweeps or
  * not, with settlements and releases between them.

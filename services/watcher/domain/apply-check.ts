@@ -1,5 +1,11 @@
 import type { RuleFault } from '#shared/contracts/result.ts';
-import type { CheckCause, EventCause, MemberRole, WatchMember } from '#shared/contracts/watch.ts';
+import {
+  type CheckCause,
+  type EventCause,
+  type MemberRole,
+  type WatchMember,
+  withoutWithheld,
+} from '#shared/contracts/watch.ts';
 import { blockTagOf } from './checked-rules.ts';
 
 /** The findings of one check about a member. */
@@ -95,6 +101,10 @@ function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' 
 const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =>
   rules !== undefined && blockTagOf(rules.name) !== blockTagOf(check.rules);
 
+/** The member's roles. Revocations that other rules found are dropped: only a verdict by the new ones can revoke. */
+const rolesUnder = ({ rules, roles }: WatchMember, check: MemberCheck): readonly MemberRole[] =>
+  rules === undefined || rules.name === check.rules ? roles : roles.map(withoutWithheld);
+
 const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
   headTimes?.[chainId] ?? Date.parse(evaluatedAt);
 
@@ -107,7 +117,7 @@ const differs = ({ roles }: WatchMember, { verdicts }: MemberCheck): boolean =>
 /** Roles that the check would revoke at once: those that no sweep decides on, and that are not held already. */
 export function revocationsOf(member: WatchMember, check: MemberCheck): string[] {
   if (check.sweep !== undefined || judgeAge(member, check) !== 'current') return [];
-  return member.roles
+  return rolesUnder(member, check)
     .filter(({ id, granted, withheld }) => granted && !isHeld(withheld) && check.verdicts.get(id) === false)
     .map(({ id }) => id);
 }
@@ -128,7 +138,7 @@ export function applyCheck(
     const isToRecheck = age === 'contradicted' && differs(member, check);
     return { member, revoked: [], ...(isToRecheck ? { isToRecheck } : {}) };
   }
-  const before = new Map(member.roles.map((role) => [role.id, role]));
+  const before = new Map(rolesUnder(member, check).map((role) => [role.id, role]));
   const roles: MemberRole[] = [];
   for (const [id, verdict] of check.verdicts) {
     const role = nextRole(before.get(id), id, verdict, check, holdRoles);
@@ -202,8 +212,7 @@ function nextRole(
   if (verdict === undefined) return role;
   if (role === undefined) return { id, granted: verdict, since: evaluatedAt };
   // Granted again: the withheld revocation is dropped.
-  if (role.granted === verdict)
-    return role.withheld === undefined ? role : { id, granted: role.granted, since: role.since };
+  if (role.granted === verdict) return withoutWithheld(role);
   if (verdict) return { id, granted: true, since: evaluatedAt };
   if (isHeld(role.withheld) || isLate) return role;
   if (sweep !== undefined) return { ...role, withheld: { sweep } };
