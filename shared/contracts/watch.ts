@@ -97,6 +97,12 @@ export const MemberRole = z.object({
 });
 export type MemberRole = z.infer<typeof MemberRole>;
 
+/**
+ * A share of a count is compared with this tolerance, because binary fractions round it: `0.29 * 100` is less than 29. It is
+ * larger than the rounding of ten million members, and smaller than any difference of counts.
+ */
+export const SHARE_TOLERANCE = 1e-8;
+
 /** A role without its withheld revocation: dropped where it was found for other wallets, or by other rules. */
 export const withoutWithheld = (role: MemberRole): MemberRole =>
   role.withheld === undefined ? role : { id: role.id, granted: role.granted, since: role.since };

@@ -1,3 +1,4 @@
+import { SHARE_TOLERANCE } from '#shared/contracts/watch.ts';
 import { REQUIRE_VIEW } from './view.ts';
 import { LUA_WALLETS } from './wallet-index.ts';
 
@@ -107,7 +108,7 @@ for i = 7, #ARGV do
   if redis.call('ZSCORE', KEYS[2], ARGV[i]) then allowed[#allowed + 1] = ARGV[i]
   else
     local total = count + tonumber(ARGV[4]) + 1
-    if not (total >= tonumber(ARGV[6]) and total > tonumber(ARGV[5]) * holders) then
+    if not (total >= tonumber(ARGV[6]) and total > tonumber(ARGV[5]) * holders + ${SHARE_TOLERANCE}) then
       redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i])
       count = count + 1
       allowed[#allowed + 1] = ARGV[i]

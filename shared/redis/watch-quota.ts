@@ -1,3 +1,4 @@
+import { SHARE_TOLERANCE } from '#shared/contracts/watch.ts';
 import { monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
@@ -14,7 +15,7 @@ const REFUNDED_KEPT_MS = 2 * 86_400_000;
 const CHARGE = `${REQUIRE_VIEW}
 local count, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
 local left = limit - tonumber(redis.call('GET', KEYS[2]) or '0')
-local leftOfShare = math.floor(limit * tonumber(ARGV[4]) - tonumber(redis.call('GET', KEYS[3]) or '0'))
+local leftOfShare = math.floor(limit * tonumber(ARGV[4]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[3]) or '0'))
 local outcome = count > left and 1 or count > leftOfShare and 2 or 0
 if outcome > 0 then
   if ARGV[5] ~= '1' then return outcome end

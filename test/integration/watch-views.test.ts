@@ -358,6 +358,14 @@ test('checks beyond the quota are not charged; of checks that were made already,
   expect(await charge(5, false, 1)).toBe('charged');
 });
 
+test('a share of the quota that is a whole number of checks can be used up, although binary fractions round it', async () => {
+  const chargeWatch = makeChargeWatch(stores.redis);
+  const charge = (count: number) =>
+    chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 100, quotaShare: 0.29 });
+  expect(await charge(29)).toBe('charged');
+  expect(await charge(1)).toBe('quota-share-exceeded');
+});
+
 describe('revocations of a role', () => {
   const bound = { share: 0.2, atLeast: 3 };
   const allow = (ids: readonly string[], nowMs: number, holders = 20, held = 0) =>

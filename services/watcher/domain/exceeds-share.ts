@@ -1,4 +1,4 @@
-import type { Watch } from '#shared/contracts/watch.ts';
+import { SHARE_TOLERANCE, type Watch } from '#shared/contracts/watch.ts';
 
 /**
  * Whether a role's revocations are held: they are more than the share of its holders, and at least `atLeast`. The script of
@@ -8,4 +8,4 @@ export const exceedsShare = (
   { share, atLeast }: Watch['massRevocation'],
   revocations: number,
   holders: number,
-): boolean => revocations >= atLeast && revocations > share * holders;
+): boolean => revocations >= atLeast && revocations > share * holders + SHARE_TOLERANCE;
