@@ -257,6 +257,20 @@ test('a revocation by a transfer is held where its role is to be held', () => {
   expect(releaseHeld(held.member, at(60)).event?.sequence).toBe(2);
 });
 
+test('a member whose block is of no real head is checked again once lower heads are 10 minutes newer', () => {
+  const aheadOfAll = later(aMember(), aRead(1_000_000, 10, true));
+  const tooSoon = aRead(105, 609, false);
+  expect(applyCheck(aheadOfAll, tooSoon)).toEqual({ member: aheadOfAll, revoked: [] });
+  const inTime = aRead(106, 610, false);
+  expect(revocationsOf(aheadOfAll, inTime)).toEqual(['gold']);
+  const applied = applyCheck(aheadOfAll, inTime);
+  expect(applied.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
+  expect(applied.member.blockNumbers).toEqual({ '1': 106 });
+  // A version that did not store the heads' times.
+  const { headTimes: _, ...old } = aheadOfAll;
+  expect(applyCheck(old, inTime)).toEqual({ member: old, revoked: [] });
+});
+
 test('a revocation that was withheld under other rules is dropped unless the new rules revoke the role too', () => {
   const found = applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member;
   for (const before of [found, settle(found, 7, ['gold']).member]) {

@@ -8,6 +8,9 @@ import {
 } from '#shared/contracts/watch.ts';
 import { blockTagOf } from './checked-rules.ts';
 
+/** A block is not believed any more if the heads of the chain are below it after this time. */
+const LOWER_MS_MAX = 600_000;
+
 /** The findings of one check about a member. */
 export type MemberCheck = {
   readonly cause: CheckCause;
@@ -75,10 +78,11 @@ export type Applied = {
  *
  * | block \\ head requested | earlier | not earlier |
  * | --- | --- | --- |
- * | lower | stale | stale, unless a reorg dropped the blocks in between |
+ * | lower | stale | stale, unless a reorg dropped the blocks in between, or its head is 10 minutes newer |
  * | the same or higher | contradicted | current |
  *
- * The first check under another block tag may read a lower block, as after a reorg.
+ * The first check under another block tag may read a lower block, as after a reorg. If the blocks of a chain are still lower
+ * after 10 minutes, the known one was not of this chain: otherwise one false answer would end the member's checks.
  */
 function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' | 'contradicted' {
   if (check.askedAt < member.walletsAt) return 'stale';
@@ -88,8 +92,12 @@ function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' 
   let isContradicted = false;
   for (const [chainId, number] of Object.entries(check.blockNumbers)) {
     const known = member.blockNumbers[chainId] ?? 0;
-    const isEarlier = headTimeOf(check, chainId) < (member.headTimes?.[chainId] ?? 0);
-    const replaced = hasNewTag(member, check) ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
+    const knownAt = member.headTimes?.[chainId];
+    const laterByMs = headTimeOf(check, chainId) - (knownAt ?? 0);
+    const isEarlier = laterByMs < 0;
+    const isLowerForLong = knownAt !== undefined && laterByMs >= LOWER_MS_MAX;
+    const replaced =
+      hasNewTag(member, check) || isLowerForLong ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
     const dropped = isEarlier ? Infinity : replaced;
     if (number < Math.min(known, dropped)) return 'stale';
     isContradicted ||= isEarlier;
