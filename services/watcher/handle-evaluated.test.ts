@@ -1,6 +1,7 @@
 import {
   partitionOfMember,
   uidOfMember,
+  type Watch,
   type WatchCommand,
   type WatchEvaluated,
   type WatchMember,
@@ -19,7 +20,9 @@ const CONTEXT = { partition: PARTITION } as RecordContext;
 const NOW = Date.parse(atSecond(100));
 
 /** Redis and Kafka as far as a watcher uses them; each call is a step, at which the process may crash. */
-function makeWorld(over: { member?: Partial<WatchMember>; isSweepOpen?: boolean } = {}) {
+function makeWorld(
+  over: { member?: Partial<WatchMember>; isSweepOpen?: boolean; paused?: Watch['paused'] } = {},
+) {
   const known: { member: WatchMember; due: number | undefined } = { member: aMember(over.member), due: NOW };
   const outbox = new Set<string>();
   const topic: WatchMember[] = [known.member];
@@ -71,7 +74,7 @@ function makeWorld(over: { member?: Partial<WatchMember>; isSweepOpen?: boolean 
   };
   const dependencies = {
     members,
-    watches: { readByUid: () => step(() => aWatch()) },
+    watches: { readByUid: () => step(() => aWatch({ paused: over.paused })) },
     sweeps: { finish: () => step(() => undefined), isOpen: () => step(() => over.isSweepOpen ?? true) },
     chargeEvents: async () => undefined,
     refund: async (refund: unknown) => void refunds.push(refund),
@@ -201,6 +204,14 @@ test('a settlement leaves a member due whose wallets were replaced', async () =>
   await world.handle(settle(60));
   expect(world.events).toHaveLength(1);
   expect(world.known.due).toBe(NOW);
+});
+
+test('a paused watch sends nothing of a sweep that was decided before: the sweep after the pause decides anew', async () => {
+  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+  const world = makeWorld({ member: { ...seen, roles }, paused: { reason: 'requested', at: atSecond(2) } });
+  await world.handle(settle(3));
+  expect(world.events).toEqual([]);
+  expect(world.known.member.roles).toEqual(roles);
 });
 
 test('a revocation that a sweep finds after it was decided is left to the next sweep', async () => {

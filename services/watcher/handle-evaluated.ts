@@ -172,7 +172,9 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
     command.command === 'release'
       ? releaseHeld(member, at)
       : settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
-  const memberIds = watch ? await deps.members.withheld(uid, partition) : [];
+  // The sweep of a paused watch was given up; the one that `resume` starts decides anew.
+  const isGivenUp = command.command === 'settle' && watch?.paused !== undefined;
+  const memberIds = watch && !isGivenUp ? await deps.members.withheld(uid, partition) : [];
   for (let i = 0; watch && i < memberIds.length; i += CHUNK) {
     const members = (await deps.members.readMany(uid, memberIds.slice(i, i + CHUNK))).filter(isThere);
     await changeMembers(deps, {

@@ -1,6 +1,7 @@
 import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watch.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aWatch } from '../../test/support/a-watch.ts';
+import { rulesNameOf } from './ask-checks.ts';
 import { makeProcessWatch } from './process-watch.ts';
 import { makeProcessWatches } from './process-watches.ts';
 
@@ -8,12 +9,21 @@ const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 
 function makeWorld(
   watches: readonly Watch[],
-  over: { deletedApp?: string; failing?: string; members?: number; held?: number } = {},
+  over: {
+    deletedApp?: string;
+    failing?: string;
+    members?: number;
+    held?: number;
+    /** The rules of a running sweep. */
+    running?: string;
+    /** When a sweep is due. */
+    nextAt?: number;
+  } = {},
 ) {
   const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
   const world = {
     documents,
-    begun: [] as { uid: string; cause: string }[],
+    begun: [] as { uid: string; cause: string; nextAtMs: number | undefined }[],
     removed: [] as string[],
     due: [] as [string, number][],
     postpone: [] as [string, number][],
@@ -44,9 +54,10 @@ function makeWorld(
       forget: async () => undefined,
     },
     sweeps: {
-      read: async () => undefined,
-      begin: async (sweep: { uid: string; cause: string }) => world.begun.push(sweep) > 0,
-      nextAt: async () => undefined,
+      read: async () => over.running && { rules: over.running },
+      begin: async (sweep: { uid: string; cause: string }, nextAtMs?: number) =>
+        over.running === undefined && world.begun.push({ ...sweep, nextAtMs }) > 0,
+      nextAt: async () => over.nextAt,
       setNext: async () => undefined,
       forget: async () => undefined,
     },
@@ -76,6 +87,26 @@ test('a new version of the rule set starts a sweep in the next round, once', asy
   await world.processWatches();
   await world.processWatches();
   expect(world.begun).toMatchObject([{ uid: watchUid(of('w')), cause: 'rule-set' }]);
+});
+
+test('new rules and a sweep that is due are served by one sweep', async () => {
+  const world = makeWorld([of('w', { sweptRules: 'old@1' })], { nextAt: NOW });
+  await world.processWatches();
+  expect(world.begun).toHaveLength(1);
+  expect(world.begun[0]?.nextAtMs).toBeGreaterThan(NOW);
+  const later = makeWorld([of('w', { sweptRules: 'old@1' })], { nextAt: NOW + 1 });
+  await later.processWatches();
+  expect(later.begun).toMatchObject([{ cause: 'rule-set', nextAtMs: undefined }]);
+});
+
+test('a sweep for new rules that began before a crash is not repeated', async () => {
+  const rules = rulesNameOf(aRuleSet('app_1', of('w').ruleSet));
+  const world = makeWorld([of('w', { sweptRules: 'old@1' })], { running: rules });
+  await world.processWatches();
+  expect(world.documents.get(watchKey(of('w')))?.sweptRules).toBe(rules);
+  const other = makeWorld([of('w', { sweptRules: 'old@1' })], { running: 'old@1' });
+  await other.processWatches();
+  expect(other.documents.get(watchKey(of('w')))?.sweptRules).toBe('old@1');
 });
 
 test('a watch whose members were never swept has no sweep for its first rule set', async () => {

@@ -12,6 +12,7 @@ const BEGAN = 1_000_000;
 function makeWorld(over: Partial<Sweep> = {}) {
   const world = {
     nowMs: BEGAN,
+    rulesVersion: 1,
     watch: aWatch({ massRevocation: { share: 0.2, atLeast: 2 } }) as Watch | undefined,
     state: {
       ...{ uid: UID, sweep: BEGAN, cause: 'schedule', rules: 'set@1', holders: new Map([['gold', 10]]) },
@@ -34,7 +35,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
   };
   const dependencies = {
     watches: { readByUid: async () => world.watch },
-    ruleSets: { read: async () => ({ id: 'set', rulesVersion: 1 }) },
+    ruleSets: { read: async () => ({ id: 'set', rulesVersion: world.rulesVersion }) },
     members: {
       async *scan() {
         for (;;) yield [aMember()];
@@ -51,6 +52,9 @@ function makeWorld(over: Partial<Sweep> = {}) {
       async decide(_: string, __: number, roles: readonly string[]) {
         change(({ hold }) => ({ hold: hold ?? roles, toAsk: [], partCount: 0, toSettle: [0, 1] }));
         return world.state?.hold;
+      },
+      async end(_: string, sweep: number | undefined) {
+        if (world.state?.sweep === sweep) world.state = undefined;
       },
       forget: async () => {
         world.state = undefined;
@@ -164,6 +168,39 @@ test.each([
     expect(world.commands).toEqual([]);
   },
 );
+
+test('a sweep whose rules change requests no more checks and ends undecided: the new rules have their own', async () => {
+  const world = makeWorld({ revocations: new Map([['gold', 1]]) });
+  await world.runSweeps();
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  world.rulesVersion = 2;
+  await waitUntil('the end of the sweep', async () => {
+    await world.runSweeps();
+    return world.state === undefined;
+  });
+  expect(world.asked).toBe(3);
+  expect(world.commands).toEqual([]);
+});
+
+test('a sweep that is decided when its rules change is settled', async () => {
+  const world = makeWorld({ toAsk: [], hold: [], toSettle: [0] });
+  world.rulesVersion = 2;
+  await world.runSweeps();
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  expect(world.commands.map(({ command }) => command)).toEqual(['settle', 'settle']);
+});
+
+test('a sweep is settled at once, however soon it follows another one that was given up', async () => {
+  const world = makeWorld({ toAsk: [] });
+  await world.runSweeps();
+  await waitUntil('the first settlement', async () => world.commands.length === 2);
+  if (world.state) world.state = { ...world.state, sweep: BEGAN + 1, hold: undefined, toSettle: [] };
+  await waitUntil('the second settlement', async () => {
+    await world.runSweeps();
+    return world.commands.length > 2;
+  });
+  expect(world.commands.slice(2)).toMatchObject([{ sweep: BEGAN + 1 }, { sweep: BEGAN + 1 }]);
+});
 
 test('a sweep whose watch gets another block tag requests no more checks under the old one', async () => {
   const world = makeWorld();

@@ -49,21 +49,25 @@ type Dependencies = {
 export function makeRunSweeps(deps: Dependencies) {
   /** Partitions of sweeps for which this process is asking. */
   const asking = new Set<string>();
-  const settledAt = new Map<string, number>();
+  /** By watch, the sweep that was settled last and when, epoch ms. */
+  const settled = new Map<string, { readonly sweep: number; readonly atMs: number }>();
 
   const isTooLong = (sweep: number) => deps.now() - sweep > SWEEP_MS_MAX;
-  /** Whether the watch was paused or got another block tag: its checks must not be requested as before. */
-  const isChanged = async (uid: string, { blockTag }: Watch): Promise<boolean> => {
+  /** Whether the watch was paused, or got another block tag or other rules: its checks must not be requested as before. */
+  const isChanged = async (uid: string, { blockTag }: Watch, { rules }: Sweep): Promise<boolean> => {
     const current = await deps.watches.readByUid(uid);
-    return current !== undefined && (current.paused !== undefined || current.blockTag !== blockTag);
+    if (current === undefined) return false;
+    if (current.paused !== undefined || current.blockTag !== blockTag) return true;
+    return !isOfRules(rules, await deps.ruleSets.read(current.clientId, current.ruleSet));
   };
 
-  const ask = async (watch: Watch, ruleSet: RuleSet, { uid, sweep, cause }: Sweep, partition: number) => {
+  const ask = async (watch: Watch, ruleSet: RuleSet, begun: Sweep, partition: number) => {
+    const { uid, sweep, cause } = begun;
     const beforePart = async (requestId: string): Promise<boolean> => {
       for (;;) {
         const state = await deps.sweeps.read(uid);
         if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep)) return false;
-        if (await isChanged(uid, watch)) return false;
+        if (await isChanged(uid, watch, begun)) return false;
         if (state.partCount < deps.partsMax) break;
         await deps.pace();
       }
@@ -131,11 +135,12 @@ export function makeRunSweeps(deps: Dependencies) {
     const holdRoles = await deps.sweeps.decide(uid, sweep, decided);
     if (holdRoles === undefined) return;
     if (state.hold !== undefined && state.toSettle.length === 0) {
-      settledAt.delete(uid);
+      settled.delete(uid);
       await deps.sweeps.end(uid, sweep);
       return;
     }
-    if (deps.now() - (settledAt.get(uid) ?? 0) < SETTLE_AGAIN_MS) return;
+    const last = settled.get(uid);
+    if (last?.sweep === sweep && deps.now() - last.atMs < SETTLE_AGAIN_MS) return;
     const held = holdRoles.map((id) => ({
       id,
       holders: holders.get(id) ?? 0,
@@ -158,7 +163,7 @@ export function makeRunSweeps(deps: Dependencies) {
         return deps.publish(watchEvaluated, command);
       }),
     );
-    settledAt.set(uid, deps.now());
+    settled.set(uid, { sweep, atMs: deps.now() });
     // After the commands, so that a release follows them in every partition. `updateHeld` repeats a lost announcement.
     await deps.announceHeld(watch, held, sweep);
   };
@@ -167,15 +172,13 @@ export function makeRunSweeps(deps: Dependencies) {
     const state = await deps.sweeps.read(uid);
     const watch = await deps.watches.readByUid(uid);
     const isMine = deps.isOwned(partitionOfWatch(uid));
-    if (state === undefined || watch === undefined || watch.paused) {
-      // A watch that was paused begins a new sweep when it is resumed.
-      if (isMine) await deps.sweeps.forget(uid);
-      return;
-    }
-    if (state.hold === undefined) {
-      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-      if (ruleSet) await askAll(watch, ruleSet, state);
-    }
+    if (watch === undefined) return isMine ? deps.sweeps.forget(uid) : undefined;
+    const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+    // A watch that is resumed, or whose rules have changed, begins a new sweep.
+    const isOutdated = state?.hold === undefined && !isOfRules(state?.rules, ruleSet);
+    if (state === undefined || watch.paused || isOutdated)
+      return isMine ? deps.sweeps.end(uid, state?.sweep) : undefined;
+    if (state.hold === undefined && ruleSet) await askAll(watch, ruleSet, state);
     // The requests may have taken minutes: a release meanwhile counts.
     const [asked, current] = await Promise.all([deps.sweeps.read(uid), deps.watches.readByUid(uid)]);
     if (isMine && asked && current && !current.paused) await conclude(current, asked);
@@ -193,18 +196,26 @@ export function makeRunSweeps(deps: Dependencies) {
   };
 }
 
-/** Begins a sweep; false if one is running. */
+/** Whether a sweep checks by the rule set; a rule set that could not be found says nothing. */
+const isOfRules = (rules: string | undefined, ruleSet: RuleSet | undefined): boolean =>
+  ruleSet === undefined || rules === rulesNameOf(ruleSet);
+
+/** Begins a sweep; false if one is running. With `nextAtMs` it also sets when the next one is due, epoch ms. */
 export async function beginSweep(
   {
     sweeps,
     members,
     now,
-  }: { sweeps: WatchSweeps; members: Pick<WatchMembers, 'figures'>; now: () => number },
+  }: {
+    sweeps: Pick<WatchSweeps, 'begin'>;
+    members: Pick<WatchMembers, 'figures'>;
+    now: () => number;
+  },
   watch: Watch,
   ruleSet: RuleSet,
-  cause: 'schedule' | 'rule-set',
+  { cause, nextAtMs }: { readonly cause: 'schedule' | 'rule-set'; readonly nextAtMs?: number },
 ): Promise<boolean> {
   const uid = watchUid(watch);
   const { holders } = await members.figures(uid);
-  return sweeps.begin({ uid, sweep: now(), cause, rules: rulesNameOf(ruleSet), holders });
+  return sweeps.begin({ uid, sweep: now(), cause, rules: rulesNameOf(ruleSet), holders }, nextAtMs);
 }

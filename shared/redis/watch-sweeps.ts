@@ -17,8 +17,8 @@ const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
  */
 
 /**
- * KEYS: marker, sweep, open, running. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders (JSON). Partitions
- * without members have nothing to ask.
+ * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders
+ * (JSON), when the next sweep is due ('' where that stays). Partitions without members have nothing to ask.
  */
 const BEGIN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
@@ -28,6 +28,7 @@ for p = 0, ${MEMBER_PARTITIONS - 1} do
   if redis.call('EXISTS', 'wm:' .. ARGV[2] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
 end
 redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
 return 1
 `;
 
@@ -92,8 +93,11 @@ export type Sweep = {
 };
 
 export type WatchSweeps = {
-  /** False where a sweep of the watch is running. */
-  readonly begin: (sweep: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>) => Promise<boolean>;
+  /** False where a sweep of the watch is running. In the same step it sets when the next one is due, epoch ms. */
+  readonly begin: (
+    sweep: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
+    nextAtMs?: number,
+  ) => Promise<boolean>;
   readonly running: () => Promise<string[]>;
   readonly read: (uid: string) => Promise<Sweep | undefined>;
   /** Whether the sweep is the running one and not decided yet. */
@@ -107,7 +111,8 @@ export type WatchSweeps = {
     sweep: number,
     holdRoles: readonly string[],
   ) => Promise<string[] | undefined>;
-  readonly end: (uid: string, sweep: number) => Promise<void>;
+  /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that are being swept. */
+  readonly end: (uid: string, sweep: number | undefined) => Promise<void>;
   /** When the next sweep is due, epoch ms. */
   readonly nextAt: (uid: string) => Promise<number | undefined>;
   readonly setNext: (uid: string, atMs: number) => Promise<void>;
@@ -129,10 +134,10 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
   const end = makeScript<number>(redis, 'endSweep', END);
   const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
   return {
-    begin: async ({ uid, sweep, cause, rules, holders }) =>
+    begin: async ({ uid, sweep, cause, rules, holders }, nextAtMs) =>
       (await begin(
-        [...keysOf(uid), RUNNING_KEY],
-        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders))],
+        [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
+        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs ?? ''],
       )) === 1,
     running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     async read(uid) {
@@ -173,7 +178,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
       return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
     },
     async end(uid, sweep) {
-      await end([...keysOf(uid), RUNNING_KEY], [EVERYDAY, sweep, uid]);
+      await end([...keysOf(uid), RUNNING_KEY], [EVERYDAY, sweep ?? '', uid]);
       // Held revocations are to be announced, and the next sweep may be waiting.
       await setDueTime(redis, uid, 0);
     },

@@ -345,6 +345,17 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
   expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
+test('a sweep that begins sets when the next one is due, and one that cannot begin leaves it', async () => {
+  const sweeps = makeWatchSweeps(stores.redis);
+  const uid = watchUid(aWatch({ clientId }));
+  const begin = (sweep: number, nextAtMs?: number) =>
+    sweeps.begin({ uid, sweep, cause: 'schedule', rules: 'set@1', holders: new Map() }, nextAtMs);
+  expect([await begin(NOW, NOW + 60_000), await sweeps.nextAt(uid)]).toEqual([true, NOW + 60_000]);
+  expect([await begin(NOW + 1, NOW + 70_000), await sweeps.nextAt(uid)]).toEqual([false, NOW + 60_000]);
+  await sweeps.end(uid, NOW);
+  expect([await begin(NOW + 2), await sweeps.nextAt(uid)]).toEqual([true, NOW + 60_000]);
+});
+
 test('checks beyond the quota are not charged; of checks that were made already, the rest of it is', async () => {
   const chargeWatch = makeChargeWatch(stores.redis);
   const charge = (count: number, areMade: boolean, quotaShare = 0.5) =>
