@@ -1,5 +1,5 @@
-/** Suites wait more than they compute, so two cores carry three of them. */
-const WORKERS = 3;
+/** Suites wait about as long as they compute, so two cores carry four of them. */
+const WORKERS = 4;
 
 /** What every project shares, the container tests' too. */
 export const common = {
