@@ -86,13 +86,17 @@ function makeHandler() {
   };
 }
 
-test('a part of the watcher says when the heads were requested, and a part of a client does not', async () => {
+test('a part of the watcher says when the heads were requested and their blocks made, and a part of a client does not', async () => {
   const { handle, completed } = makeHandler();
   await handle(aPart({ delivery: { mode: 'watch', partition: 3, context: '{}' } }), aRecord());
-  expect(completed()).toMatchObject({ headTimes: { '1': NOW - 300 } });
+  expect(completed()).toMatchObject({
+    headTimes: { '1': NOW - 300 },
+    blockTimes: { '1': BLOCK.timestamp * 1_000 },
+  });
   const ofClient = makeHandler();
   await ofClient.handle(aPart(), aRecord());
   expect(ofClient.completed()).not.toHaveProperty('headTimes');
+  expect(ofClient.completed()).not.toHaveProperty('blockTimes');
 });
 
 test('a member of a watch may need as many reads as a single check', async () => {

@@ -13,7 +13,14 @@ import type { ReadBalances } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { type PartCounts, PartLines } from './domain/compose-part.ts';
-import { blocksOf, headTimesOf, isRetryable, makeOutcomes, type Outcome } from './domain/compose-result.ts';
+import {
+  blocksOf,
+  blockTimesOf,
+  headTimesOf,
+  isRetryable,
+  makeOutcomes,
+  type Outcome,
+} from './domain/compose-result.ts';
 import { judgeRules, judgeUnread, type NativeDecimals } from './domain/judge-rules.ts';
 import { makePlanner, type ReadPlan } from './domain/plan-reads.ts';
 import { failed } from './domain/read.ts';
@@ -87,8 +94,8 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the part was evaluated');
     const completed = await completePart(part, lines.text, lines.counts, evaluatedAt);
-    const headTimes = part.delivery.mode === 'watch' ? { headTimes: headTimesOf(observed) } : {};
-    await deps.publish({ ...completed, ...headTimes }, traceparent);
+    const times = { headTimes: headTimesOf(observed), blockTimes: blockTimesOf(blocks) };
+    await deps.publish({ ...completed, ...(part.delivery.mode === 'watch' ? times : {}) }, traceparent);
     deps.recordPart(part, tallies, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }

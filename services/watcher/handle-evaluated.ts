@@ -154,6 +154,7 @@ async function readChecks(
       reorgFrom,
       minBlock,
       headTimes: part.headTimes,
+      blockTimes: part.blockTimes,
       accounts: accounts.map((each) => each.toLowerCase()),
       verdicts: new Map(verdicts),
       blockNumbers: line.blockNumbers,

@@ -89,6 +89,8 @@ export const BatchPartCompleted = z.object({
   evaluatedAt: z.iso.datetime(),
   /** For the watcher. By chain id, when the head of the reads was requested, epoch ms of Redis's clock. */
   headTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
+  /** For the watcher. By chain id, the time of the block that was read, epoch ms of the chain. */
+  blockTimes: z.record(z.string(), z.number().int().nonnegative()).optional(),
   /** One line of JSON per entry, compressed by gzip, in base64: these very lines are stored and served. */
   linesGzip: z.string(),
 });

@@ -188,6 +188,10 @@ export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): R
   return times;
 }
 
+/** By chain id, the time of the block, epoch ms. */
+export const blockTimesOf = (blocks: Blocks): Record<string, number> =>
+  Object.fromEntries(Object.entries(blocks).map(([chainId, { timestamp }]) => [chainId, timestamp * 1_000]));
+
 /** Whether a retry may decide the rule. */
 export const isRetryable = (verdict: Verdict): boolean =>
   verdict.outcome === 'undetermined' && describeUndetermined(verdict).retryable;

@@ -257,11 +257,14 @@ test('a revocation by a transfer is held where its role is to be held', () => {
   expect(releaseHeld(held.member, at(60)).event?.sequence).toBe(2);
 });
 
-test('a member whose block is of no real head is checked again once lower heads are 10 minutes newer', () => {
+test('a block is false once the chain makes a lower one 10 minutes later, and checks are applied again', () => {
   const aheadOfAll = later(aMember(), aRead(1_000_000, 10, true));
-  const tooSoon = aRead(105, 609, false);
-  expect(applyCheck(aheadOfAll, tooSoon)).toEqual({ member: aheadOfAll, revoked: [] });
-  const inTime = aRead(106, 610, false);
+  const madeAt = (second: number) => ({ blockTimes: { '1': Date.parse(at(second)) } });
+  const ofStuckEndpoint = aRead(105, 3_600, false, madeAt(5));
+  const tooSoon = aRead(105, 3_600, false, madeAt(609));
+  for (const check of [ofStuckEndpoint, tooSoon, aRead(105, 3_600, false)])
+    expect(applyCheck(aheadOfAll, check)).toEqual({ member: aheadOfAll, revoked: [] });
+  const inTime = aRead(106, 612, false, madeAt(610));
   expect(revocationsOf(aheadOfAll, inTime)).toEqual(['gold']);
   const applied = applyCheck(aheadOfAll, inTime);
   expect(applied.event?.changes).toEqual([{ id: 'gold', granted: false, before: true }]);
@@ -269,6 +272,17 @@ test('a member whose block is of no real head is checked again once lower heads 
   // A version that did not store the heads' times.
   const { headTimes: _, ...old } = aheadOfAll;
   expect(applyCheck(old, inTime)).toEqual({ member: old, revoked: [] });
+});
+
+test('a held revocation stays held if a late answer finds it by the new rules', () => {
+  const held = settle(
+    applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member,
+    ...([7, ['gold']] as const),
+  ).member;
+  const late = { rules: 'set@2', sweep: 8, isLate: true };
+  expect(applyCheck(held, aCheck(3, { gold: false, vip: false }, late)).member.roles).toEqual(held.roles);
+  const unread = applyCheck(held, aCheck(3, { gold: undefined, vip: false }, late)).member;
+  expect(releaseHeld(unread, at(60)).event).toBeUndefined();
 });
 
 test('a revocation that was withheld under other rules is dropped unless the new rules revoke the role too', () => {

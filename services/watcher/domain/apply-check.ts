@@ -8,7 +8,7 @@ import {
 } from '#shared/contracts/watch.ts';
 import { blockTagOf } from './checked-rules.ts';
 
-/** A block is not believed any more if the heads of the chain are below it after this time. */
+/** A block is not believed any more if one that the chain made so long after it was read is below it. */
 const LOWER_MS_MAX = 600_000;
 
 /** The findings of one check about a member. */
@@ -21,6 +21,8 @@ export type MemberCheck = {
   readonly blockNumbers: Readonly<Record<string, number>>;
   /** By chain id, when the head of that block was requested, epoch ms; an older evaluator does not say it. */
   readonly headTimes?: Readonly<Record<string, number>> | undefined;
+  /** By chain id, the time of that block, epoch ms of the chain; an older evaluator does not say it. */
+  readonly blockTimes?: Readonly<Record<string, number>> | undefined;
   readonly errors: readonly RuleFault[];
   readonly evaluatedAt: string;
   /** When the check was requested, Redis's clock. */
@@ -78,11 +80,12 @@ export type Applied = {
  *
  * | block \\ head requested | earlier | not earlier |
  * | --- | --- | --- |
- * | lower | stale | stale, unless a reorg dropped the blocks in between, or its head is 10 minutes newer |
+ * | lower | stale | stale, unless a reorg dropped the blocks in between, or the known block was false |
  * | the same or higher | contradicted | current |
  *
- * The first check under another block tag may read a lower block, as after a reorg. If the blocks of a chain are still lower
- * after 10 minutes, the known one was not of this chain: otherwise one false answer would end the member's checks.
+ * The first check under another block tag may read a lower block, as after a reorg. A known block was false if the chain has
+ * made a lower one 10 minutes after it was read: otherwise one false answer would end the member's checks. The time of the
+ * block decides, because an endpoint that is stuck has lower blocks too, but old ones.
  */
 function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' | 'contradicted' {
   if (check.askedAt < member.walletsAt) return 'stale';
@@ -93,11 +96,10 @@ function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' 
   for (const [chainId, number] of Object.entries(check.blockNumbers)) {
     const known = member.blockNumbers[chainId] ?? 0;
     const knownAt = member.headTimes?.[chainId];
-    const laterByMs = headTimeOf(check, chainId) - (knownAt ?? 0);
-    const isEarlier = laterByMs < 0;
-    const isLowerForLong = knownAt !== undefined && laterByMs >= LOWER_MS_MAX;
-    const replaced =
-      hasNewTag(member, check) || isLowerForLong ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
+    const isEarlier = headTimeOf(check, chainId) < (knownAt ?? 0);
+    const madeAt = check.blockTimes?.[chainId] ?? 0;
+    const wasFalse = knownAt !== undefined && madeAt - knownAt >= LOWER_MS_MAX;
+    const replaced = hasNewTag(member, check) || wasFalse ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
     const dropped = isEarlier ? Infinity : replaced;
     if (number < Math.min(known, dropped)) return 'stale';
     isContradicted ||= isEarlier;
@@ -109,9 +111,9 @@ function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' 
 const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =>
   rules !== undefined && blockTagOf(rules.name) !== blockTagOf(check.rules);
 
-/** The member's roles. Revocations that other rules found are dropped: only a verdict by the new ones can revoke. */
-const rolesUnder = ({ rules, roles }: WatchMember, check: MemberCheck): readonly MemberRole[] =>
-  rules === undefined || rules.name === check.rules ? roles : roles.map(withoutWithheld);
+/** Whether the member was last checked by other rules. */
+const hasNewRules = ({ rules }: WatchMember, check: MemberCheck): boolean =>
+  rules !== undefined && rules.name !== check.rules;
 
 const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
   headTimes?.[chainId] ?? Date.parse(evaluatedAt);
@@ -125,8 +127,12 @@ const differs = ({ roles }: WatchMember, { verdicts }: MemberCheck): boolean =>
 /** Roles that the check would revoke at once: those that no sweep decides on, and that are not held already. */
 export function revocationsOf(member: WatchMember, check: MemberCheck): string[] {
   if (check.sweep !== undefined || judgeAge(member, check) !== 'current') return [];
-  return rolesUnder(member, check)
-    .filter(({ id, granted, withheld }) => granted && !isHeld(withheld) && check.verdicts.get(id) === false)
+  const areNew = hasNewRules(member, check);
+  return member.roles
+    .filter(
+      ({ id, granted, withheld }) =>
+        granted && (areNew || !isHeld(withheld)) && check.verdicts.get(id) === false,
+    )
     .map(({ id }) => id);
 }
 
@@ -146,10 +152,11 @@ export function applyCheck(
     const isToRecheck = age === 'contradicted' && differs(member, check);
     return { member, revoked: [], ...(isToRecheck ? { isToRecheck } : {}) };
   }
-  const before = new Map(rolesUnder(member, check).map((role) => [role.id, role]));
+  const before = new Map(member.roles.map((role) => [role.id, role]));
+  const areRulesNew = hasNewRules(member, check);
   const roles: MemberRole[] = [];
   for (const [id, verdict] of check.verdicts) {
-    const role = nextRole(before.get(id), id, verdict, check, holdRoles);
+    const role = nextRole(before.get(id), id, verdict, check, { holdRoles, areRulesNew });
     if (role) roles.push(role);
   }
   const known = isRead(member) ? member : withoutUnread(member);
@@ -211,18 +218,21 @@ const isOfNewTransfer = (
   (minBlock === undefined || Object.entries(minBlock).some(([id, number]) => number > (awaited[id] ?? -1)));
 
 function nextRole(
-  role: MemberRole | undefined,
+  known: MemberRole | undefined,
   id: string,
   verdict: boolean | undefined,
   { evaluatedAt, sweep, isLate }: MemberCheck,
-  holdRoles: ReadonlySet<string>,
+  { holdRoles, areRulesNew }: { holdRoles: ReadonlySet<string>; areRulesNew: boolean },
 ): MemberRole | undefined {
+  // A revocation that other rules found is dropped: only a verdict by the new ones can revoke.
+  const role = known && areRulesNew ? withoutWithheld(known) : known;
   if (verdict === undefined) return role;
   if (role === undefined) return { id, granted: verdict, since: evaluatedAt };
   // Granted again: the withheld revocation is dropped.
   if (role.granted === verdict) return withoutWithheld(role);
   if (verdict) return { id, granted: true, since: evaluatedAt };
-  if (isHeld(role.withheld) || isLate) return role;
+  if (isLate) return known;
+  if (isHeld(role.withheld)) return role;
   if (sweep !== undefined) return { ...role, withheld: { sweep } };
   if (holdRoles.has(id)) return { ...role, withheld: {} };
   return { id, granted: false, since: evaluatedAt };
