@@ -30,11 +30,11 @@ export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeW
 
   /**
    * Tells the client of roles that were not held before: the document first, with the bytes, then the event. After a release
-   * since `sinceMs` they may be held no more.
+   * since `sinceMs` they may be held no more. After a pause they may not be held at all: `updateHeld` tells of them later.
    */
   const announceHeld = async (watch: Watch, roles: readonly Held[], sinceMs: number): Promise<void> => {
     const written = await change(watch, (current) => {
-      if (isReleasedSince(current, sinceMs)) return undefined;
+      if (isReleasedSince(current, sinceMs) || current.paused) return undefined;
       const news = roles.filter(({ id }) => !current.held.some((held) => held.id === id));
       if (news.length === 0 || current.event !== undefined) return undefined;
       return withHeld(current, news, new Date(deps.now()).toISOString());

@@ -24,6 +24,8 @@ function makeWorld(over: Partial<Sweep> = {}) {
     askedTags: [] as Watch['blockTag'][],
     announced: [] as (readonly { id: string }[])[],
     steps: [] as string[],
+    /** When sweeps were made due. */
+    due: [] as number[],
     /** Held revocations of `gold`. */
     held: 0,
     /** When revocations of `gold` were sent. */
@@ -53,6 +55,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
         change(({ hold }) => ({ hold: hold ?? roles, toAsk: [], partCount: 0, toSettle: [0, 1] }));
         return world.state?.hold;
       },
+      setNext: async (_: string, atMs: number) => void world.due.push(atMs),
       async end(_: string, sweep: number | undefined) {
         if (world.state?.sweep === sweep) world.state = undefined;
       },
@@ -180,6 +183,8 @@ test('a sweep whose rules change requests no more checks and ends undecided: the
   });
   expect(world.asked).toBe(3);
   expect(world.commands).toEqual([]);
+  // Also where the rules are the former ones again by then, so that they do not start it.
+  expect(world.due).toEqual([BEGAN]);
 });
 
 test('a sweep that is decided when its rules change is settled', async () => {

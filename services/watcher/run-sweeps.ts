@@ -173,11 +173,15 @@ export function makeRunSweeps(deps: Dependencies) {
     const watch = await deps.watches.readByUid(uid);
     const isMine = deps.isOwned(partitionOfWatch(uid));
     if (watch === undefined) return isMine ? deps.sweeps.forget(uid) : undefined;
+    // A watch that is resumed begins a new sweep.
+    if (state === undefined || watch.paused) return isMine ? deps.sweeps.end(uid, state?.sweep) : undefined;
     const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-    // A watch that is resumed, or whose rules have changed, begins a new sweep.
-    const isOutdated = state?.hold === undefined && !isOfRules(state?.rules, ruleSet);
-    if (state === undefined || watch.paused || isOutdated)
-      return isMine ? deps.sweeps.end(uid, state?.sweep) : undefined;
+    if (state.hold === undefined && !isOfRules(state.rules, ruleSet)) {
+      if (!isMine) return;
+      // First, because the rules may be the former ones again before the watch is processed.
+      await deps.sweeps.setNext(uid, deps.now());
+      return deps.sweeps.end(uid, state.sweep);
+    }
     if (state.hold === undefined && ruleSet) await askAll(watch, ruleSet, state);
     // The requests may have taken minutes: a release meanwhile counts.
     const [asked, current] = await Promise.all([deps.sweeps.read(uid), deps.watches.readByUid(uid)]);

@@ -55,6 +55,7 @@ function makeWorld(
     sweeps: {
       async setNext() {
         world.sweeps += 1;
+        world.published.push('sweep');
       },
     },
     followed: { follow: async () => undefined, states: async () => [] },
@@ -147,11 +148,19 @@ test('a write that changes nothing is answered with the watch, and costs no writ
   const write = { ...WRITE, limits };
   expect(await world.writes.put(write, settings)).toEqual({ watch: aWatch(), isNew: false });
   expect(await world.writes.resume(write)).toEqual(aWatch());
-  expect(world.published).toEqual([]);
+  expect(world.published).toEqual(['sweep']);
   const changed = { ...settings, everySeconds: settings.everySeconds + 1 };
   await expect(world.writes.put(write, changed)).rejects.toMatchObject({ code: 'rate-limited' });
   const stale = { ...write, mayWrite: () => false };
   await expect(world.writes.put(stale, settings)).rejects.toMatchObject({ code: 'version-conflict' });
+});
+
+test('the sweep after a pause is due before the watch is active, so that no other one begins first', async () => {
+  const world = makeWorld({
+    stored: aWatch({ paused: { reason: 'requested', at: '2026-11-21T10:00:00.000Z' } }),
+  });
+  expect((await world.writes.resume(WRITE)).paused).toBeUndefined();
+  expect(world.published).toEqual(['sweep', 'watch.v1', 'audit.v1']);
 });
 
 test('a watch that was deleted twice is made again only once the members of the first are removed', async () => {

@@ -159,10 +159,13 @@ export function makeWatchWrites(deps: Dependencies) {
           : { ...current, paused: { reason: 'requested', at: nowIso() } },
       ),
     async resume(request: WatchWrite): Promise<Watch> {
+      const before = await deps.watches.read(request.clientId, request.watchId);
+      // Due before it is active: the watcher would begin a sweep that came due in the pause, and this one after it.
+      if (before?.paused) await sweepNow(before);
       const watch = await changeLive(request, 'watch-resumed', ({ paused, ...current }) =>
         paused === undefined ? undefined : current,
       );
-      await sweepNow(watch);
+      if (!before?.paused) await sweepNow(watch);
       return watch;
     },
     /** Starts a sweep, once a running one has ended. */
