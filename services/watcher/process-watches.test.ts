@@ -137,6 +137,17 @@ test('held revocations of a sweep are announced once, by its end or, after a cra
   }
 });
 
+test('a paused watch does not announce what is held; the first round after the pause does', async () => {
+  const paused = { reason: 'requested', at: '2026-11-22T10:00:00.000Z' } as const;
+  const world = makeWorld([of('w', { paused })], { held: 3 });
+  await world.announceHeld(of('w', { paused }), roles, NOW);
+  await world.processWatches();
+  expect(world.events).toEqual([]);
+  world.documents.set(watchKey(of('w')), of('w'));
+  await world.processWatches();
+  expect(world.events).toMatchObject([{ type: 'watch.held', roles }]);
+});
+
 test('held revocations are not announced after a release that has sent them', async () => {
   const world = makeWorld([of('w', { releasedAt: new Date(NOW).toISOString() })]);
   await world.announceHeld(of('w'), roles, NOW - 1);
