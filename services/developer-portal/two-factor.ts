@@ -99,9 +99,10 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
 
   /** Whether a code of the app is right and was not used; it is used from then on. */
   const useCode = async ({ accountId, email }: Account, secret: string, code: string): Promise<boolean> => {
-    const delta = totpOf(secret, email).validate({ token: code, timestamp: now(), window: STEPS_AROUND });
+    const timestamp = now();
+    const delta = totpOf(secret, email).validate({ token: code, timestamp, window: STEPS_AROUND });
     if (delta === null) return false;
-    const step = Math.floor(now() / 1_000 / SETTINGS.period) + delta;
+    const step = Math.floor(timestamp / 1_000 / SETTINGS.period) + delta;
     return (await useStep([`two-factor-step:${accountId}`], [step, USED_MS])) === 1;
   };
 
