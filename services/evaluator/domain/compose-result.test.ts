@@ -1,6 +1,6 @@
 import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
-import { composeFailure, composeResult, nameRule } from './compose-result.ts';
+import { blockTimesOf, composeFailure, composeResult, nameRule } from './compose-result.ts';
 import type { Verdict } from './judge-rules.ts';
 
 const AT = '2026-11-21T10:00:00.000Z';
@@ -147,4 +147,10 @@ test('the result and the failure of a check by a rule set name its version', () 
   const check = aCheck({ ruleSet });
   const { resultJson } = composeFailure({ ...check, rules: check.rules.map(nameRule) }, AT);
   expect(CheckResult.parse(JSON.parse(resultJson)).ruleSet).toEqual(ruleSet);
+});
+
+test('the times of blocks are in ms, and an absurd one of a broken endpoint is left out', () => {
+  const block = (timestamp: number) => ({ number: 1, hash: '0x', timestamp, proved: true });
+  const blocks = { '1': block(1_700_000_000), '5': block(0xfffffffffffff) };
+  expect(blockTimesOf(blocks)).toEqual({ '1': 1_700_000_000_000 });
 });

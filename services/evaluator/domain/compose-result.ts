@@ -188,9 +188,13 @@ export function headTimesOf(observed: ReadonlyMap<number, ChainObservations>): R
   return times;
 }
 
-/** By chain id, the time of the block, epoch ms. */
+/** By chain id, the time of the block, epoch ms; a time that no clock has is left out. */
 export const blockTimesOf = (blocks: Blocks): Record<string, number> =>
-  Object.fromEntries(Object.entries(blocks).map(([chainId, { timestamp }]) => [chainId, timestamp * 1_000]));
+  Object.fromEntries(
+    Object.entries(blocks)
+      .map(([chainId, { timestamp }]) => [chainId, timestamp * 1_000] as const)
+      .filter(([, atMs]) => Number.isSafeInteger(atMs)),
+  );
 
 /** Whether a retry may decide the rule. */
 export const isRetryable = (verdict: Verdict): boolean =>
