@@ -5,7 +5,7 @@ import type { Watches } from '#shared/redis/watches.ts';
 import { rulesNameOf } from './ask-checks.ts';
 import type { ChangeWatch } from './change-watch.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
-import { beginSweep } from './run-sweeps.ts';
+import { beginSweep, isSweepOf } from './run-sweeps.ts';
 
 export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
   readonly watches: Pick<Watches, 'setDue'>;
@@ -18,34 +18,26 @@ export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
 export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: ChangeWatch['change']) {
   const { watches, sweeps } = deps;
 
-  const sweepNewRules = async (
-    watch: Watch,
-    ruleSet: RuleSet,
-    next: { nextAtMs?: number },
-  ): Promise<void> => {
+  const sweepNewRules = async (watch: Watch, ruleSet: RuleSet): Promise<void> => {
     const sweptRules = rulesNameOf(ruleSet);
     const isFirst = watch.sweptRules === undefined;
-    const isBegun = isFirst || (await beginSweep(deps, watch, ruleSet, { cause: 'rule-set', ...next }));
+    const isBegun = isFirst || (await beginSweep(deps, watch, ruleSet, 'rule-set'));
     // A sweep that began before, and was not noted, must not be followed by a second one for the same rules.
-    if (isBegun || (await sweeps.read(watchUid(watch)))?.rules === sweptRules)
+    if (isBegun || isSweepOf(await sweeps.read(watchUid(watch)), watch, ruleSet))
       await change(watch, (current) => ({ ...current, sweptRules }));
   };
 
   /** Returns since when the sweep has been due and not begun, epoch ms. */
   return async function beginDueSweep(watch: Watch, ruleSet: RuleSet): Promise<number | undefined> {
+    if (watch.sweptRules !== rulesNameOf(ruleSet)) return void (await sweepNewRules(watch, ruleSet));
     const uid = watchUid(watch);
     const nowMs = deps.now();
     const next = await sweeps.nextAt(uid);
     const slot = nextSweepAt(uid, watch.everySeconds, nowMs);
-    if (watch.sweptRules !== rulesNameOf(ruleSet)) {
-      // One sweep is enough for new rules and a sweep that is due.
-      const isDue = next !== undefined && next <= nowMs;
-      return void (await sweepNewRules(watch, ruleSet, isDue ? { nextAtMs: slot } : {}));
-    }
     // Another interval may have brought the slot forward.
     if (next === undefined || next > slot) return void (await sweeps.setNext(uid, slot));
     if (next > nowMs) return void (await watches.setDue(uid, next));
     // The end of the sweep that is running makes the watch due.
-    return (await beginSweep(deps, watch, ruleSet, { cause: 'schedule', nextAtMs: slot })) ? undefined : next;
+    return (await beginSweep(deps, watch, ruleSet, 'schedule')) ? undefined : next;
   };
 }

@@ -21,7 +21,13 @@ const NOW = Date.parse(atSecond(100));
 
 /** Redis and Kafka as far as a watcher uses them; each call is a step, at which the process may crash. */
 function makeWorld(
-  over: { member?: Partial<WatchMember>; isSweepOpen?: boolean; paused?: Watch['paused'] } = {},
+  over: {
+    member?: Partial<WatchMember>;
+    isSweepOpen?: boolean;
+    paused?: Watch['paused'];
+    /** The running sweep. */
+    sweep?: number;
+  } = {},
 ) {
   const known: { member: WatchMember; due: number | undefined } = { member: aMember(over.member), due: NOW };
   const outbox = new Set<string>();
@@ -75,7 +81,11 @@ function makeWorld(
   const dependencies = {
     members,
     watches: { readByUid: () => step(() => aWatch({ paused: over.paused })) },
-    sweeps: { finish: () => step(() => undefined), isOpen: () => step(() => over.isSweepOpen ?? true) },
+    sweeps: {
+      finish: () => step(() => undefined),
+      isOpen: () => step(() => over.isSweepOpen ?? true),
+      read: () => step(() => ({ sweep: over.sweep ?? SWEEP })),
+    },
     chargeEvents: async () => undefined,
     refund: async (refund: unknown) => void refunds.push(refund),
     metrics: { countLooks: () => undefined, countEvent: () => undefined },
@@ -206,13 +216,20 @@ test('a settlement leaves a member due whose wallets were replaced', async () =>
   expect(world.known.due).toBe(NOW);
 });
 
-test('a paused watch sends nothing of a sweep that was decided before: the sweep after the pause decides anew', async () => {
-  const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
-  const world = makeWorld({ member: { ...seen, roles }, paused: { reason: 'requested', at: atSecond(2) } });
-  await world.handle(settle(3));
-  expect(world.events).toEqual([]);
-  expect(world.known.member.roles).toEqual(roles);
-});
+test.each([
+  ['while the watch is paused', { paused: { reason: 'requested', at: atSecond(2) } }],
+  ['in the sweep after the pause', { sweep: SWEEP + 1 }],
+] as const)(
+  'a settlement that a pause has overtaken changes nothing %s, which decides anew',
+  async (_, over) => {
+    const roles = [{ id: 'gold', granted: true, since: atSecond(1), withheld: { sweep: SWEEP } }];
+    const world = makeWorld({ member: { ...seen, roles }, ...over });
+    await world.handle(settle(3));
+    await world.handle({ ...settle(4), holdRoles: ['gold'] } as WatchCommand);
+    expect(world.events).toEqual([]);
+    expect(world.known.member.roles).toEqual(roles);
+  },
+);
 
 test('a revocation that a sweep finds after it was decided is left to the next sweep', async () => {
   const world = makeWorld({ member: seen, isSweepOpen: false });
@@ -247,7 +264,20 @@ test('a repeated check of a new member is refunded once the member has an answer
   expect(world.refunds).toEqual([]);
   const again = { ...anAnswer(aMember(), true, 2), ...charged };
   await world.handle(again);
-  await world.handle({ ...anAnswer(aMember(), true, 3, { sweep: SWEEP }), ...charged });
+  const { clientId, requestId } = again;
+  expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
+});
+
+test('a check that an interrupted sweep requested twice is refunded once, and one that a later sweep requests is not', async () => {
+  const world = makeWorld({ member: seen });
+  const sweep = Date.parse(atSecond(10));
+  const ofSweep = (second: number, of: number) => ({
+    ...anAnswer(aMember(), true, second, { sweep: of }),
+    ...{ chargedMonth: '2026-11', refundCount: 0 },
+  });
+  const again = ofSweep(12, sweep);
+  for (const answer of [ofSweep(11, sweep), again, ofSweep(14, Date.parse(atSecond(13)))])
+    await world.handle(answer);
   const { clientId, requestId } = again;
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });

@@ -56,7 +56,7 @@ type Dependencies = {
     WatchMembers,
     'readMany' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
   >;
-  readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen'>;
+  readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen' | 'read'>;
   readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
   readonly refund: RefundWatch;
   /** Charges the checks of transfers that led to events; a watch beyond its quota is paused. */
@@ -89,8 +89,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   const isLate = sweep !== undefined && !(await deps.sweeps.isOpen(uid, sweep));
   const checks = await readChecks(part, context, isLate);
   const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
-  const repeatCount = sweep === undefined ? countRepeats(members, checks) : 0;
-  await refundPart(deps, part, part.refundCount + repeatCount);
+  await refundPart(deps, part, part.refundCount + countRepeats(members, checks));
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
   if (watch && !watch.paused) {
     deps.metrics.countLooks(cause, checks.size);
@@ -106,14 +105,15 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
 }
 
 /**
- * The checks of new members that were requested again because the answer was slow, and have had one meanwhile. Undecided ones
- * are refunded anyway.
+ * The checks that were requested again, although the member has had an answer meanwhile: of a new member whose answer was
+ * slow, or in a sweep whose requests were interrupted. Undecided ones are refunded anyway.
  */
 const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
   members.filter((member) => {
     const check = checks.get(member.memberId);
     const isUndecided = check && [...check.verdicts.values()].every((verdict) => verdict === undefined);
-    return check && !isUndecided && !isNew(member) && member.checkedAt !== check.evaluatedAt;
+    if (!check || isUndecided || isNew(member) || member.checkedAt === check.evaluatedAt) return false;
+    return check.sweep === undefined || Date.parse(member.checkedAt ?? '') >= check.sweep;
   }).length;
 
 /**
@@ -173,8 +173,10 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
     command.command === 'release'
       ? releaseHeld(member, at)
       : settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
-  // The sweep of a paused watch was given up; the one that `resume` starts decides anew.
-  const isGivenUp = command.command === 'settle' && watch?.paused !== undefined;
+  // A pause gives the sweep up, and the one that `resume` starts decides anew.
+  const isGivenUp =
+    command.command === 'settle' &&
+    (watch?.paused !== undefined || (await deps.sweeps.read(uid))?.sweep !== command.sweep);
   const memberIds = watch && !isGivenUp ? await deps.members.withheld(uid, partition) : [];
   for (let i = 0; watch && i < memberIds.length; i += CHUNK) {
     const members = (await deps.members.readMany(uid, memberIds.slice(i, i + CHUNK))).filter(isThere);

@@ -16,14 +16,12 @@ function makeWorld(
     held?: number;
     /** The rules of a running sweep. */
     running?: string;
-    /** When a sweep is due. */
-    nextAt?: number;
   } = {},
 ) {
   const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
   const world = {
     documents,
-    begun: [] as { uid: string; cause: string; nextAtMs: number | undefined }[],
+    begun: [] as { uid: string; cause: string }[],
     removed: [] as string[],
     due: [] as [string, number][],
     postpone: [] as [string, number][],
@@ -55,9 +53,9 @@ function makeWorld(
     },
     sweeps: {
       read: async () => over.running && { rules: over.running },
-      begin: async (sweep: { uid: string; cause: string }, nextAtMs?: number) =>
-        over.running === undefined && world.begun.push({ ...sweep, nextAtMs }) > 0,
-      nextAt: async () => over.nextAt,
+      begin: async (sweep: { uid: string; cause: string }) =>
+        over.running === undefined && world.begun.push(sweep) > 0,
+      nextAt: async () => undefined,
       setNext: async () => undefined,
       forget: async () => undefined,
     },
@@ -87,16 +85,6 @@ test('a new version of the rule set starts a sweep in the next round, once', asy
   await world.processWatches();
   await world.processWatches();
   expect(world.begun).toMatchObject([{ uid: watchUid(of('w')), cause: 'rule-set' }]);
-});
-
-test('new rules and a sweep that is due are served by one sweep', async () => {
-  const world = makeWorld([of('w', { sweptRules: 'old@1' })], { nextAt: NOW });
-  await world.processWatches();
-  expect(world.begun).toHaveLength(1);
-  expect(world.begun[0]?.nextAtMs).toBeGreaterThan(NOW);
-  const later = makeWorld([of('w', { sweptRules: 'old@1' })], { nextAt: NOW + 1 });
-  await later.processWatches();
-  expect(later.begun).toMatchObject([{ cause: 'rule-set', nextAtMs: undefined }]);
 });
 
 test('a sweep for new rules that began before a crash is not repeated', async () => {

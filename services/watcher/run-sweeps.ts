@@ -15,8 +15,10 @@ import type { Sweep, WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { type AskChecks, rulesNameOf } from './ask-checks.ts';
+import { checkedRules } from './domain/checked-rules.ts';
 import { countHeld } from './domain/count-held.ts';
 import { exceedsShare } from './domain/exceeds-share.ts';
+import { nextSweepAt } from './domain/next-sweep-at.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
@@ -53,12 +55,10 @@ export function makeRunSweeps(deps: Dependencies) {
   const settled = new Map<string, { readonly sweep: number; readonly atMs: number }>();
 
   const isTooLong = (sweep: number) => deps.now() - sweep > SWEEP_MS_MAX;
-  /** Whether the watch was paused, or got another block tag or other rules: its checks must not be requested as before. */
-  const isChanged = async (uid: string, { blockTag }: Watch, { rules }: Sweep): Promise<boolean> => {
-    const current = await deps.watches.readByUid(uid);
-    if (current === undefined) return false;
-    if (current.paused !== undefined || current.blockTag !== blockTag) return true;
-    return !isOfRules(rules, await deps.ruleSets.read(current.clientId, current.ruleSet));
+  /** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not found says nothing. */
+  const isOutdated = async (watch: Watch, sweep: Sweep): Promise<boolean> => {
+    const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+    return ruleSet !== undefined && !isSweepOf(sweep, watch, ruleSet);
   };
 
   const ask = async (watch: Watch, ruleSet: RuleSet, begun: Sweep, partition: number) => {
@@ -67,7 +67,8 @@ export function makeRunSweeps(deps: Dependencies) {
       for (;;) {
         const state = await deps.sweeps.read(uid);
         if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep)) return false;
-        if (await isChanged(uid, watch, begun)) return false;
+        const current = await deps.watches.readByUid(uid);
+        if (current && (current.paused || (await isOutdated(current, begun)))) return false;
         if (state.partCount < deps.partsMax) break;
         await deps.pace();
       }
@@ -175,14 +176,16 @@ export function makeRunSweeps(deps: Dependencies) {
     if (watch === undefined) return isMine ? deps.sweeps.forget(uid) : undefined;
     // A watch that is resumed begins a new sweep.
     if (state === undefined || watch.paused) return isMine ? deps.sweeps.end(uid, state?.sweep) : undefined;
-    const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-    if (state.hold === undefined && !isOfRules(state.rules, ruleSet)) {
-      if (!isMine) return;
-      // First, because the rules may be the former ones again before the watch is processed.
-      await deps.sweeps.setNext(uid, deps.now());
-      return deps.sweeps.end(uid, state.sweep);
+    if (state.hold === undefined) {
+      if (await isOutdated(watch, state)) {
+        if (!isMine) return;
+        // First, because the rules may be the former ones again before the watch is processed.
+        await deps.sweeps.setNext(uid, deps.now());
+        return deps.sweeps.end(uid, state.sweep);
+      }
+      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+      if (ruleSet) await askAll(watch, ruleSet, state);
     }
-    if (state.hold === undefined && ruleSet) await askAll(watch, ruleSet, state);
     // The requests may have taken minutes: a release meanwhile counts.
     const [asked, current] = await Promise.all([deps.sweeps.read(uid), deps.watches.readByUid(uid)]);
     if (isMine && asked && current && !current.paused) await conclude(current, asked);
@@ -200,11 +203,14 @@ export function makeRunSweeps(deps: Dependencies) {
   };
 }
 
-/** Whether a sweep checks by the rule set; a rule set that could not be found says nothing. */
-const isOfRules = (rules: string | undefined, ruleSet: RuleSet | undefined): boolean =>
-  ruleSet === undefined || rules === rulesNameOf(ruleSet);
+/** Whether a sweep checks by the rule set, under the block tag of the watch. */
+export const isSweepOf = (
+  sweep: Pick<Sweep, 'rules'> | undefined,
+  { blockTag }: Watch,
+  ruleSet: RuleSet,
+): boolean => sweep?.rules === checkedRules(rulesNameOf(ruleSet), blockTag);
 
-/** Begins a sweep; false if one is running. With `nextAtMs` it also sets when the next one is due, epoch ms. */
+/** Begins a sweep; false if one is running. */
 export async function beginSweep(
   {
     sweeps,
@@ -217,9 +223,11 @@ export async function beginSweep(
   },
   watch: Watch,
   ruleSet: RuleSet,
-  { cause, nextAtMs }: { readonly cause: 'schedule' | 'rule-set'; readonly nextAtMs?: number },
+  cause: 'schedule' | 'rule-set',
 ): Promise<boolean> {
   const uid = watchUid(watch);
   const { holders } = await members.figures(uid);
-  return sweeps.begin({ uid, sweep: now(), cause, rules: rulesNameOf(ruleSet), holders }, nextAtMs);
+  const sweep = now();
+  const rules = checkedRules(rulesNameOf(ruleSet), watch.blockTag);
+  return sweeps.begin({ uid, sweep, cause, rules, holders }, nextSweepAt(uid, watch.everySeconds, sweep));
 }

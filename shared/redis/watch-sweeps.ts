@@ -18,7 +18,8 @@ const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
 
 /**
  * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders
- * (JSON), when the next sweep is due ('' where that stays). Partitions without members have nothing to ask.
+ * (JSON), the next due time. Partitions without members have nothing to ask. A sweep that was due is this one, whatever its
+ * cause.
  */
 const BEGIN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
@@ -28,7 +29,8 @@ for p = 0, ${MEMBER_PARTITIONS - 1} do
   if redis.call('EXISTS', 'wm:' .. ARGV[2] .. ':' .. p) == 1 then redis.call('SADD', KEYS[3], 'ask/' .. p) end
 end
 redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
-if ARGV[7] ~= '' then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
+local next = tonumber(redis.call('HGET', KEYS[5], ARGV[2]) or '') or math.huge
+if next <= tonumber(ARGV[3]) then redis.call('HSET', KEYS[5], ARGV[2], ARGV[7]) end
 return 1
 `;
 
@@ -93,10 +95,10 @@ export type Sweep = {
 };
 
 export type WatchSweeps = {
-  /** False where a sweep of the watch is running. In the same step it sets when the next one is due, epoch ms. */
+  /** False where a sweep of the watch is running. If one was due, the next one is due at `nextAtMs` (epoch ms) from then on. */
   readonly begin: (
     sweep: Pick<Sweep, 'uid' | 'sweep' | 'cause' | 'rules' | 'holders'>,
-    nextAtMs?: number,
+    nextAtMs: number,
   ) => Promise<boolean>;
   readonly running: () => Promise<string[]>;
   readonly read: (uid: string) => Promise<Sweep | undefined>;
@@ -137,7 +139,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
     begin: async ({ uid, sweep, cause, rules, holders }, nextAtMs) =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
-        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs ?? ''],
+        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
       )) === 1,
     running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     async read(uid) {

@@ -106,7 +106,7 @@ async function makeWorld() {
     /** Sweeps the watch, and returns the members that the client was told have lost the role. */
     async sweep(...lost: string[]): Promise<string[]> {
       for (const memberId of lost) world.lost.add(memberId);
-      await beginSweep(common, world.watch, aRuleSet('app_1', 'set'), { cause: 'schedule' });
+      await beginSweep(common, world.watch, aRuleSet('app_1', 'set'), 'schedule');
       await waitUntil('the end of the sweep', async () => {
         await runSweeps();
         await handleLog();

@@ -341,19 +341,22 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
     ['__proto__', 20],
     ['constructor', 30],
   ]);
-  await sweeps.begin({ uid, sweep: NOW, cause: 'schedule', rules: 'set@1', holders });
+  await sweeps.begin({ uid, sweep: NOW, cause: 'schedule', rules: 'set@1', holders }, NOW + 1);
   expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
-test('a sweep that begins sets when the next one is due, and one that cannot begin leaves it', async () => {
+test('a sweep that begins is the one that is due; one that cannot begin, or comes before that, leaves the due time', async () => {
   const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));
-  const begin = (sweep: number, nextAtMs?: number) =>
-    sweeps.begin({ uid, sweep, cause: 'schedule', rules: 'set@1', holders: new Map() }, nextAtMs);
-  expect([await begin(NOW, NOW + 60_000), await sweeps.nextAt(uid)]).toEqual([true, NOW + 60_000]);
-  expect([await begin(NOW + 1, NOW + 70_000), await sweeps.nextAt(uid)]).toEqual([false, NOW + 60_000]);
+  await sweeps.setNext(uid, NOW);
+  const begin = async (sweep: number, nextAtMs: number) => {
+    const of = { uid, sweep, cause: 'rule-set', rules: 'set@1', holders: new Map() } as const;
+    return [await sweeps.begin(of, nextAtMs), await sweeps.nextAt(uid)];
+  };
+  expect(await begin(NOW, NOW + 60_000)).toEqual([true, NOW + 60_000]);
+  expect(await begin(NOW + 60_000, NOW + 70_000)).toEqual([false, NOW + 60_000]);
   await sweeps.end(uid, NOW);
-  expect([await begin(NOW + 2), await sweeps.nextAt(uid)]).toEqual([true, NOW + 60_000]);
+  expect(await begin(NOW + 59_999, NOW + 70_000)).toEqual([true, NOW + 60_000]);
 });
 
 test('checks beyond the quota are not charged; of checks that were made already, the rest of it is', async () => {
