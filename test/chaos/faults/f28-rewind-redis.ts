@@ -18,6 +18,7 @@ export const f28RewindRedis: Fault = {
   id: 'F28',
   title: 'Redis comes back without its last second of writes, its marker still there',
   async run({ system, ledger, seconds, rest }) {
+    await stopRewrites(system);
     const log = commandLog(system);
     const keptBytes = statSync(log).size;
     await rest(LOST_MS);
@@ -49,6 +50,18 @@ export const f28RewindRedis: Fault = {
 /** Changes with every rebuild and every repair, and is restored together with the data. */
 const readWholeSince = ({ open }: ChaosSystem): Promise<string | null> =>
   open.redis.get(VIEW_KEYS.chargedUntil);
+
+/**
+ * Redis continues in another file when it rewrites its log. The cut would then leave a hole before later commands, which no
+ * restart and no replica can have.
+ */
+async function stopRewrites({ open }: ChaosSystem): Promise<void> {
+  await open.redis.config('SET', 'auto-aof-rewrite-percentage', 0);
+  await waitUntil('the end of a rewrite of the log', async () => {
+    const info = await open.redis.info('persistence');
+    return info.includes('aof_rewrite_in_progress:0') && info.includes('aof_rewrite_scheduled:0');
+  });
+}
 
 /** The file that Redis appends its commands to. */
 function commandLog({ dataDir }: ChaosSystem): string {
