@@ -20,14 +20,9 @@ import type { RefundWatch } from '#shared/redis/watch-quota.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import { isNew } from './check-due.ts';
-import {
-  type Applied,
-  applyCheck,
-  type MemberCheck,
-  releaseHeld,
-  settleSweep,
-} from './domain/apply-check.ts';
+import { type Applied, applyCheck, releaseHeld, settleSweep } from './domain/apply-check.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
+import type { MemberCheck } from './domain/judge-age.ts';
 import { holdExcess } from './hold-excess.ts';
 import type { WatcherMetrics } from './metrics.ts';
 import type { PublishChanges } from './publish-changes.ts';

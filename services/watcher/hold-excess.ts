@@ -1,7 +1,8 @@
 import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
-import { type MemberCheck, revocationsOf } from './domain/apply-check.ts';
+import { revocationsOf } from './domain/apply-check.ts';
 import { countHeld } from './domain/count-held.ts';
+import type { MemberCheck } from './domain/judge-age.ts';
 
 type Dependencies = {
   readonly members: Pick<WatchMembers, 'figures' | 'mayRevoke'>;

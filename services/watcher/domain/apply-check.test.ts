@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import type { RuleFault } from '#shared/contracts/result.ts';
 import type { WatchMember } from '#shared/contracts/watch.ts';
-import {
-  applyCheck,
-  type MemberCheck,
-  type MemberEvent,
-  releaseHeld,
-  revocationsOf,
-  settleSweep,
-} from './apply-check.ts';
+import { applyCheck, type MemberEvent, releaseHeld, revocationsOf, settleSweep } from './apply-check.ts';
+import type { MemberCheck } from './judge-age.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();
 

@@ -1,0 +1,86 @@
+import type { RuleFault } from '#shared/contracts/result.ts';
+import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
+import { blockTagOf } from './checked-rules.ts';
+
+/** A block is not believed any more if one that the chain made so long after it was read is below it. */
+const LOWER_MS_MAX = 600_000;
+
+/** The findings of one check about a member. */
+export type MemberCheck = {
+  readonly cause: CheckCause;
+  /** The accounts that were read, in lower case. */
+  readonly accounts: readonly string[];
+  /** Every role of the rule set, in its order; `undefined`: could not be read. */
+  readonly verdicts: ReadonlyMap<string, boolean | undefined>;
+  readonly blockNumbers: Readonly<Record<string, number>>;
+  /** By chain id, when the head of that block was requested, epoch ms; an older evaluator does not say it. */
+  readonly headTimes?: Readonly<Record<string, number>> | undefined;
+  /** By chain id, the time of that block, epoch ms of the chain; an older evaluator does not say it. */
+  readonly blockTimes?: Readonly<Record<string, number>> | undefined;
+  readonly errors: readonly RuleFault[];
+  readonly evaluatedAt: string;
+  /** When the check was requested, Redis's clock. */
+  readonly askedAt: string;
+  /** The rule set with its version, and the block tag; see `checkedRules`. */
+  readonly rules: string;
+  /** A revocation that is found waits for the end of this sweep. */
+  readonly sweep?: number | undefined;
+  /** The sweep was decided before the check was answered: a revocation that it finds is left to the next sweep. */
+  readonly isLate?: boolean;
+  /** By chain id, the first block that a reorg dropped. */
+  readonly reorgFrom?: Readonly<Record<string, number>> | undefined;
+  /** By chain id, the block of the transfer that caused the check. */
+  readonly minBlock?: Readonly<Record<string, number>> | undefined;
+};
+
+/**
+ * Compares a check with the last check that was applied to the member:
+ * - `stale`: it was requested for an older state of the member, or read an older block;
+ * - `contradicted`: it read a higher block than the last check, but requested its head earlier. Either that block is on a
+ *   fork that a reorg has dropped since, or the last check was answered by an endpoint that lags behind;
+ * - `current`: it is to be applied.
+ *
+ * | block \\ head requested | earlier | not earlier |
+ * | --- | --- | --- |
+ * | lower | stale | stale, unless a reorg dropped the blocks in between, or the known block was false |
+ * | the same or higher | contradicted | current |
+ *
+ * The first check under another block tag may read a lower block, as after a reorg. A known block was false if the chain has
+ * made a lower one 10 minutes after it was read: otherwise one false answer would end the member's checks. The time of the
+ * block decides, because an endpoint that is stuck has lower blocks too, but old ones.
+ */
+export function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' | 'contradicted' {
+  if (check.askedAt < member.walletsAt) return 'stale';
+  const { rules = { name: check.rules, askedAt: '' } } = member;
+  if (check.rules !== rules.name && check.askedAt < rules.askedAt) return 'stale';
+  if (!isOfAccounts(check, member)) return 'stale';
+  let isContradicted = false;
+  for (const [chainId, number] of Object.entries(check.blockNumbers)) {
+    const known = member.blockNumbers[chainId] ?? 0;
+    const knownAt = member.headTimes?.[chainId];
+    const isEarlier = headTimeOf(check, chainId) < (knownAt ?? 0);
+    const madeAt = check.blockTimes?.[chainId] ?? 0;
+    const wasFalse = knownAt !== undefined && madeAt - knownAt >= LOWER_MS_MAX;
+    const replaced = hasNewTag(member, check) || wasFalse ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
+    const dropped = isEarlier ? Infinity : replaced;
+    if (number < Math.min(known, dropped)) return 'stale';
+    isContradicted ||= isEarlier;
+  }
+  return isContradicted ? 'contradicted' : 'current';
+}
+
+/** Whether the member was last checked under another block tag. */
+export const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =>
+  rules !== undefined && blockTagOf(rules.name) !== blockTagOf(check.rules);
+
+/** When the head of a check's reads was requested, epoch ms. */
+export const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
+  headTimes?.[chainId] ?? Date.parse(evaluatedAt);
+
+const isOfAccounts = ({ accounts }: MemberCheck, member: WatchMember): boolean => {
+  const own = accountsOf(member);
+  return accounts.length === own.length && accounts.every((account, i) => account === own[i]);
+};
+
+const accountsOf = ({ account, accounts }: Pick<WatchMember, 'account' | 'accounts'>): string[] =>
+  (accounts ?? [account]).map((each) => each.toLowerCase());
