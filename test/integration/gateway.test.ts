@@ -193,6 +193,9 @@ describe('the gateway before a real Kafka and Redis', () => {
     const first = await gateways[0].post(app, { ...A_LOCAL_CHECK, async: true }, { 'idempotency-key': key });
     const requestId = await idOf(first);
     const [claim] = await connection.redis.keys(`claim:{${clientId}}:*`);
+    // The gateway marks the claim after its answer.
+    const stateOf = () => connection.redis.hget(claim ?? '', 'state');
+    await waitUntil('the mark as published', async () => (await stateOf()) === 'published');
     // The state that a gateway leaves when it dies before the broker acknowledges; it stays young for the first retry.
     const later = String(Date.now() + 3_600_000);
     await connection.redis.hset(claim ?? '', 'state', 'claimed', 'touched', later);
