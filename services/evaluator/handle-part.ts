@@ -94,8 +94,11 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
     if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the part was evaluated');
     const completed = await completePart(part, lines.text, lines.counts, evaluatedAt);
-    const times = { headTimes: headTimesOf(observed), blockTimes: blockTimesOf(blocks) };
-    await deps.publish({ ...completed, ...(part.delivery.mode === 'watch' ? times : {}) }, traceparent);
+    const times =
+      part.delivery.mode === 'watch'
+        ? { headTimes: headTimesOf(observed), blockTimes: blockTimesOf(blocks) }
+        : {};
+    await deps.publish({ ...completed, ...times }, traceparent);
     deps.recordPart(part, tallies, (deps.redisNowMs() - startedAt) / 1_000);
   };
 }

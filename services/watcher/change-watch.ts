@@ -25,7 +25,7 @@ export function makeChangeWatch({ watches, writeDocument, now }: ChangeWatchDepe
   const change: Change = (watch, by) =>
     changeStored(watch, (current) => (current.deletedAt === undefined ? by(current) : undefined));
   return {
-    /** Changes a watch, also one that was deleted. */
+    /** Changes a watch, also a deleted one. */
     changeStored,
     /** Changes a watch unless it was deleted. */
     change,

@@ -268,7 +268,7 @@ test('a repeated check of a new member is refunded once the member has an answer
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });
 
-test('a check that an interrupted sweep requested twice is refunded once, and one that a later sweep requests is not', async () => {
+test('a check that an interrupted sweep requests twice is refunded once, and the check of a later sweep is not', async () => {
   const world = makeWorld({ member: seen });
   const sweep = Date.parse(atSecond(10));
   const ofSweep = (second: number, of: number) => ({

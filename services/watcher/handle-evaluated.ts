@@ -106,9 +106,9 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
 const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
   members.filter((member) => {
     const check = checks.get(member.memberId);
-    const isUndecided = check && [...check.verdicts.values()].every((verdict) => verdict === undefined);
-    if (!check || isUndecided || isNew(member) || member.checkedAt === check.evaluatedAt) return false;
-    return check.sweep === undefined || Date.parse(member.checkedAt ?? '') >= check.sweep;
+    if (!check || isNew(member) || member.checkedAt === check.evaluatedAt) return false;
+    if (check.sweep !== undefined && Date.parse(member.checkedAt ?? '') < check.sweep) return false;
+    return [...check.verdicts.values()].some((verdict) => verdict !== undefined);
   }).length;
 
 /**
@@ -168,7 +168,7 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
     command.command === 'release'
       ? releaseHeld(member, at)
       : settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
-  // A pause gives the sweep up, and the one that `resume` starts decides anew.
+  // A pause gives the sweep up; the sweep that `resume` starts decides anew.
   const isGivenUp =
     command.command === 'settle' &&
     (watch?.paused !== undefined || (await deps.sweeps.read(uid))?.sweep !== command.sweep);

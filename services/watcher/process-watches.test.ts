@@ -125,7 +125,7 @@ test('held revocations of a sweep are announced once, by its end or, after a cra
   }
 });
 
-test('a paused watch does not announce what is held; the first round after the pause does', async () => {
+test('a paused watch does not announce held roles; the first round after the pause does', async () => {
   const paused = { reason: 'requested', at: '2026-11-22T10:00:00.000Z' } as const;
   const world = makeWorld([of('w', { paused })], { held: 3 });
   await world.announceHeld(of('w', { paused }), roles, NOW);

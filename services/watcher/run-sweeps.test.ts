@@ -198,7 +198,7 @@ test('a sweep that is decided when its rules change is settled', async () => {
   expect(world.commands.map(({ command }) => command)).toEqual(['settle', 'settle']);
 });
 
-test('a sweep is settled at once, however soon it follows another one that was given up', async () => {
+test('a sweep is settled at once, however soon it follows a sweep that was given up', async () => {
   const world = makeWorld({ toAsk: [] });
   await world.runSweeps();
   await waitUntil('the first settlement', async () => world.commands.length === 2);

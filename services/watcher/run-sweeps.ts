@@ -55,11 +55,7 @@ export function makeRunSweeps(deps: Dependencies) {
   const settled = new Map<string, { readonly sweep: number; readonly atMs: number }>();
 
   const isTooLong = (sweep: number) => deps.now() - sweep > SWEEP_MS_MAX;
-  /** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not found says nothing. */
-  const isOutdated = async (watch: Watch, sweep: Sweep): Promise<boolean> => {
-    const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-    return ruleSet !== undefined && !isSweepOf(sweep, watch, ruleSet);
-  };
+  const ruleSetOf = (watch: Watch) => deps.ruleSets.read(watch.clientId, watch.ruleSet);
 
   const ask = async (watch: Watch, ruleSet: RuleSet, begun: Sweep, partition: number) => {
     const { uid, sweep, cause } = begun;
@@ -68,7 +64,7 @@ export function makeRunSweeps(deps: Dependencies) {
         const state = await deps.sweeps.read(uid);
         if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep)) return false;
         const current = await deps.watches.readByUid(uid);
-        if (current && (current.paused || (await isOutdated(current, begun)))) return false;
+        if (current && (current.paused || isOutdated(begun, current, await ruleSetOf(current)))) return false;
         if (state.partCount < deps.partsMax) break;
         await deps.pace();
       }
@@ -177,13 +173,13 @@ export function makeRunSweeps(deps: Dependencies) {
     // A watch that is resumed begins a new sweep.
     if (state === undefined || watch.paused) return isMine ? deps.sweeps.end(uid, state?.sweep) : undefined;
     if (state.hold === undefined) {
-      if (await isOutdated(watch, state)) {
+      const ruleSet = await ruleSetOf(watch);
+      if (isOutdated(state, watch, ruleSet)) {
         if (!isMine) return;
         // First, because the rules may be the former ones again before the watch is processed.
         await deps.sweeps.setNext(uid, deps.now());
         return deps.sweeps.end(uid, state.sweep);
       }
-      const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
       if (ruleSet) await askAll(watch, ruleSet, state);
     }
     // The requests may have taken minutes: a release meanwhile counts.
@@ -209,6 +205,10 @@ export const isSweepOf = (
   { blockTag }: Watch,
   ruleSet: RuleSet,
 ): boolean => sweep?.rules === checkedRules(rulesNameOf(ruleSet), blockTag);
+
+/** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not found says nothing. */
+const isOutdated = (sweep: Sweep, watch: Watch, ruleSet: RuleSet | undefined): boolean =>
+  ruleSet !== undefined && !isSweepOf(sweep, watch, ruleSet);
 
 /** Begins a sweep; false if one is running. */
 export async function beginSweep(

@@ -22,6 +22,12 @@ const count = z.number().int().nonnegative();
 /** By chain id in decimal. */
 const BlockNumbers = z.record(z.string(), count);
 
+/**
+ * A share of a count is compared with this tolerance, because binary fractions round it: `0.29 * 100` is less than 29. It is
+ * larger than the rounding of ten million members, and smaller than any difference of counts.
+ */
+export const SHARE_TOLERANCE = 1e-8;
+
 /** A webhook with the bytes that every attempt sends. */
 export const WatchEvent = z.object({
   /** The `webhook-id` without its prefix: the same however often the event is published. */
@@ -96,12 +102,6 @@ export const MemberRole = z.object({
   withheld: z.object({ sweep: count.optional() }).optional(),
 });
 export type MemberRole = z.infer<typeof MemberRole>;
-
-/**
- * A share of a count is compared with this tolerance, because binary fractions round it: `0.29 * 100` is less than 29. It is
- * larger than the rounding of ten million members, and smaller than any difference of counts.
- */
-export const SHARE_TOLERANCE = 1e-8;
 
 /** A role without its withheld revocation: dropped where it was found for other wallets, or by other rules. */
 export const withoutWithheld = (role: MemberRole): MemberRole =>

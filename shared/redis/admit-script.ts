@@ -195,7 +195,7 @@ return 1
 
 /**
  * KEYS: claim. ARGV: seed. Returns 0 if another request has taken the claim over. A claim with another seed is of another
- * check, and one that is gone can no longer be taken over.
+ * check, and a claim that is gone can no longer be taken over.
  */
 export const DROP_CLAIM_LUA = `
 local seed, at, touched = unpack(redis.call('HMGET', KEYS[1], 'seed', 'at', 'touched'))

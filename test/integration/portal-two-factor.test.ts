@@ -38,7 +38,7 @@ type Enrolled = {
   readonly client: PortalClient;
   readonly secret: string;
   readonly recoveryCodes: string[];
-  /** Another code each time, the next one that the portal takes. */
+  /** Another code each time: the next code that the portal takes. */
   readonly nextCode: () => string;
 };
 

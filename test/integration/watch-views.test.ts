@@ -345,7 +345,7 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
   expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
-test('a sweep that begins is the one that is due; one that cannot begin, or comes before that, leaves the due time', async () => {
+test('the begin of a sweep moves the due time if a sweep was due; otherwise, or if it cannot begin, the due time stays', async () => {
   const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));
   await sweeps.setNext(uid, NOW);

@@ -67,7 +67,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const { heads, queue, quorum, room } = options;
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
-  /** Returns the observations, or the block that could not be read at, such as one that a reorg replaced meanwhile. */
+  /** Returns the observations, or the block that could not be read at, for example because a reorg has replaced it. */
   async function readAtOneBlock(
     reads: readonly Read[],
     context: ChainReadContext,

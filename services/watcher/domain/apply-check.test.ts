@@ -269,10 +269,8 @@ test('a block is false once the chain makes a lower one 10 minutes later, and ch
 });
 
 test('a held revocation stays held if a late answer finds it by the new rules', () => {
-  const held = settle(
-    applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member,
-    ...([7, ['gold']] as const),
-  ).member;
+  const found = applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member;
+  const held = settle(found, 7, ['gold']).member;
   const late = { rules: 'set@2', sweep: 8, isLate: true };
   expect(applyCheck(held, aCheck(3, { gold: false, vip: false }, late)).member.roles).toEqual(held.roles);
   const unread = applyCheck(held, aCheck(3, { gold: undefined, vip: false }, late)).member;

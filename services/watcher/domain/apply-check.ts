@@ -5,7 +5,7 @@ import {
   type WatchMember,
   withoutWithheld,
 } from '#shared/contracts/watch.ts';
-import { hasNewTag, headTimeOf, judgeAge, type MemberCheck } from './judge-age.ts';
+import { hasNewRules, hasNewTag, headTimeOf, judgeAge, type MemberCheck } from './judge-age.ts';
 
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };
@@ -39,10 +39,6 @@ export type Applied = {
  * A withheld role counts as granted in every event, because that was the last event to the client.
  */
 
-/** Whether the member was last checked by other rules. */
-const hasNewRules = ({ rules }: WatchMember, check: MemberCheck): boolean =>
-  rules !== undefined && rules.name !== check.rules;
-
 /** Whether the check decides a role in another way than the member's last verdict. */
 const differs = ({ roles }: WatchMember, { verdicts }: MemberCheck): boolean =>
   [...verdicts].some(
@@ -52,11 +48,11 @@ const differs = ({ roles }: WatchMember, { verdicts }: MemberCheck): boolean =>
 /** Roles that the check would revoke at once: those that no sweep decides on, and that are not held already. */
 export function revocationsOf(member: WatchMember, check: MemberCheck): string[] {
   if (check.sweep !== undefined || judgeAge(member, check) !== 'current') return [];
-  const areNew = hasNewRules(member, check);
+  const areRulesNew = hasNewRules(member, check);
   return member.roles
     .filter(
       ({ id, granted, withheld }) =>
-        granted && (areNew || !isHeld(withheld)) && check.verdicts.get(id) === false,
+        granted && (areRulesNew || !isHeld(withheld)) && check.verdicts.get(id) === false,
     )
     .map(({ id }) => id);
 }

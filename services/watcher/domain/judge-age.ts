@@ -2,7 +2,7 @@ import type { RuleFault } from '#shared/contracts/result.ts';
 import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
 import { blockTagOf } from './checked-rules.ts';
 
-/** A block is not believed any more if one that the chain made so long after it was read is below it. */
+/** A block is not believed any more if the chain makes a lower block this long after it was read. */
 const LOWER_MS_MAX = 600_000;
 
 /** The findings of one check about a member. */
@@ -68,6 +68,10 @@ export function judgeAge(member: WatchMember, check: MemberCheck): 'current' | '
   }
   return isContradicted ? 'contradicted' : 'current';
 }
+
+/** Whether the member was last checked by other rules. */
+export const hasNewRules = ({ rules }: WatchMember, check: MemberCheck): boolean =>
+  rules !== undefined && rules.name !== check.rules;
 
 /** Whether the member was last checked under another block tag. */
 export const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =>
