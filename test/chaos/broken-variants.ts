@@ -28,12 +28,13 @@ const DRAIN_MS = 25_000;
 
 const killOnSlowChain: Fault = {
   id: 'F2',
-  title: `kill -9 one of three evaluators every ${KILL_EVERY_S} s, on a slow chain`,
+  title: `kill -9 every evaluator every ${KILL_EVERY_S} s, on a slow chain`,
   async before(system) {
     for (const proxy of system.chains.main) await proxy.setFault({ kind: 'none', delayMs: SLOW_RPC_MS });
   },
-  async run({ system, seconds, random }) {
-    await repeatFor(seconds, KILL_EVERY_S, () => void system.signal('evaluator', 'SIGKILL', random.below(3)));
+  async run({ system, seconds }) {
+    // One of them may have no check: an idle lane's checks need not use every partition.
+    await repeatFor(seconds, KILL_EVERY_S, () => void system.signal('evaluator', 'SIGKILL'));
     return () => ({ figures: [] });
   },
 };
