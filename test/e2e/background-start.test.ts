@@ -1,11 +1,11 @@
 // `npm start` runs in the background of a shell that ends, as with `ssh host 'npm start &'` or a closed terminal.
 // The system must outlive the shell, end together with npm, and not outlive an npm that is killed.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadyLine } from '../../deploy/local/ready-line.ts';
 import { makeCheckClient } from '../support/check-client.ts';
 import { demoRules } from '../support/demo-rules.ts';
+import { makeDataDir } from '../support/make-data-dir.ts';
 import { spawnProgram } from '../support/spawn-process.ts';
 import { findPortBase } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -19,7 +19,7 @@ const BACKGROUND = `
 /** Longer than a system takes to notice that its starter is gone. */
 const LONG_POLL_S = 2;
 
-const dir = mkdtempSync(join(tmpdir(), 'rolecall-background-'));
+const dir = makeDataDir('background');
 const started = new Set<number>();
 afterAll(() => {
   for (const pid of started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');

@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findDataRoot } from '../support/make-data-dir.ts';
 import { spawnNode } from '../support/spawn-process.ts';
 import { findPortBase } from '../support/start-system.ts';
 
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const json = join(dir, 'results.json');
   const portBase = String(await findPortBase());
   const args = ['--selection', '--seed', '1', '--port-base', portBase, '--json', json];
-  await using run = spawnNode(['test/chaos/main.ts', ...args]);
+  await using run = spawnNode(['test/chaos/main.ts', ...args], { TMPDIR: findDataRoot() });
   await run.exited;
   output = `${run.stdout()}\n${run.stderr()}`;
   rows = (JSON.parse(readFileSync(json, 'utf8')) as { rows: Row[] }).rows;

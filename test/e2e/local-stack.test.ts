@@ -1,19 +1,18 @@
 // The starter itself: which starts it refuses, and that none of its processes outlives it, however and whenever it ends.
 // Each test has its own data directory and ports, or names the ones that it shares.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { isPortFree } from '../../deploy/local/ports.ts';
 import { identify, isRunning, type ProcessIdentity } from '../../deploy/local/process-identity.ts';
 import { readSystemFile } from '../../deploy/local/system-file.ts';
 import { demoRules } from '../support/demo-rules.ts';
+import { makeDataDir } from '../support/make-data-dir.ts';
 import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const directories: string[] = [];
 const newDirectory = (): string => {
-  const dir = mkdtempSync(join(tmpdir(), 'rolecall-stack-'));
+  const dir = makeDataDir('stack');
   directories.push(dir);
   return dir;
 };

@@ -1,17 +1,16 @@
 // A system is stopped in the middle of its work and started again with the same data and other processes.
 // Every accepted check is answered, whenever the processes that answer it start.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
 import { NO_FAULTS } from '../support/ledger.ts';
+import { makeDataDir } from '../support/make-data-dir.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'rolecall-restart-'));
+const dataDir = makeDataDir('restart');
 let system: StartedSystem;
 let receiver: WebhookReceiver;
 afterAll(async () => {

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { startKafka } from '../../deploy/local/kafka.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
 import { startRedis } from '../../deploy/local/redis.ts';
 import { startKafkaContainer, startRedisContainer, usesContainers } from './containers.ts';
+import { makeDataDir } from './make-data-dir.ts';
 
 /*
  * Infrastructure that a run or a test does not share: in containers if these are requested, else as processes.
@@ -29,7 +28,7 @@ type OnSpawn = (pid: number) => void;
 /** Starts an unshared broker. */
 export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
   if (await usesContainers()) return startKafkaContainer();
-  const dir = makeDir();
+  const dir = makeDataDir('test');
   const [port = 0, controllerPort = 0] = await findFreePorts(2);
   const { brokers, stop } = await startKafka({ dir, port, controllerPort, onSpawn });
   return {
@@ -44,7 +43,7 @@ export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
 /** Starts an unshared Redis, which the test may freeze and kill. */
 export async function startOwnRedis(onSpawn?: OnSpawn): Promise<OwnRedis> {
   if (await usesContainers()) return startOwnRedisContainer();
-  const dir = makeDir();
+  const dir = makeDataDir('test');
   const [port = 0] = await findFreePorts(1);
   let running = await startRedis({ dir, port, onSpawn });
   return {
@@ -76,5 +75,3 @@ async function startOwnRedisContainer(): Promise<OwnRedis> {
     [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),
   };
 }
-
-const makeDir = (): string => mkdtempSync(join(tmpdir(), 'rolecall-test-'));

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { planPorts } from '../../deploy/local/plan-ports.ts';
 import { isPortFree } from '../../deploy/local/ports.ts';
 import type { ReadyLine } from '../../deploy/local/ready-line.ts';
+import { makeDataDir } from './make-data-dir.ts';
 import { makeRunningSystem, type RunningSystem } from './running-system.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -55,7 +55,7 @@ export type StartedSystem = AsyncDisposable &
 export async function startSystem(options: SystemOptions = {}): Promise<StartedSystem> {
   const { args = [], env = {}, root = ROOT } = options;
   const portBase = options.portBase ?? (await findPortBase());
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'rolecall-e2e-'));
+  const dataDir = options.dataDir ?? makeDataDir('e2e');
   const logFile = join(dataDir, `starter-${process.pid}-${portBase}.log`);
   const output = openSync(logFile, 'a');
   const own = ['--json', '--no-demo', '--port-base', String(portBase), '--data', dataDir];
