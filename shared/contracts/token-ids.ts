@@ -15,7 +15,8 @@ type TokenIds =
  * parseTokenIds('7-8,7'); // { ok: true, ids: [7n, 8n] }
  */
 export function parseTokenIds(text: string): TokenIds {
-  const ids = new Set<bigint>();
+  // Ranges may overlap as often as a body has room for: of those with one first id, only the longest is expanded.
+  const lastOf = new Map<bigint, bigint>();
   for (const part of text.split(',')) {
     const match = PART.exec(part);
     if (!match) return { ok: false, reason: 'grammar' };
@@ -24,8 +25,14 @@ export function parseTokenIds(text: string): TokenIds {
     if (last > UINT256_MAX || first > UINT256_MAX) return { ok: false, reason: 'too-large' };
     if (last < first) return { ok: false, reason: 'reversed' };
     if (last - first >= BigInt(TOKEN_IDS_MAX)) return { ok: false, reason: 'too-many' };
-    for (let id = first; id <= last; id++) ids.add(id);
-    if (ids.size > TOKEN_IDS_MAX) return { ok: false, reason: 'too-many' };
+    if (last > (lastOf.get(first) ?? -1n)) lastOf.set(first, last);
+    if (lastOf.size > TOKEN_IDS_MAX) return { ok: false, reason: 'too-many' };
   }
-  return { ok: true, ids: [...ids].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)) };
+  const ids: bigint[] = [];
+  let next = 0n;
+  for (const [first, last] of [...lastOf].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (next = first > next ? first : next; next <= last; next++) ids.push(next);
+    if (ids.length > TOKEN_IDS_MAX) return { ok: false, reason: 'too-many' };
+  }
+  return { ok: true, ids };
 }
