@@ -1,3 +1,4 @@
+import { ZERO_ADDRESS } from './address.ts';
 import { countReads, makeReadCounter, needsMoreReads } from './count-reads.ts';
 import type { Condition } from './rule.ts';
 
@@ -15,6 +16,10 @@ const call = (input: string, arg: string): Condition => ({
   function: `function f(${input} x) view returns (bool)`,
   args: [arg],
 });
+const callOfTwo: Condition = {
+  ...{ type: 'CONTRACT', chainId: 1, contractAddress: TOKEN },
+  function: 'function f(address a, address b) view returns (bool)',
+};
 const OF_ALL = { account: ONE, accounts: [ONE, TWO], vaults: [address(3), address(4), address(5)] };
 
 it.each<[string, number, number, Condition[]]>([
@@ -30,6 +35,15 @@ it.each<[string, number, number, Condition[]]>([
   ['a call for each wallet that it names', 1, 5 + 6, [call('address', '$account')]],
   ['a call that names none once', 1, 1 + 6, [call('address', TWO)]],
   ['a call with a text that only looks like the wallet once', 1, 1 + 6, [call('string', '$account')]],
+  [
+    'calls that differ only in which input is the wallet and which the zero address',
+    2,
+    10 + 6,
+    [
+      { ...callOfTwo, args: ['$account', ZERO_ADDRESS] },
+      { ...callOfTwo, args: [ZERO_ADDRESS, '$account'] },
+    ],
+  ],
   ['equal reads of several rules once', 1, 5 + 6, [erc20, { ...erc20, minToken: '7' }]],
   [
     'rules inside of rules like any other',

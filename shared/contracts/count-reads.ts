@@ -76,7 +76,7 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
 }
 
 /**
- * A call is known by its calldata, its outputs and the output that is compared; a malformed one by its text. It is made
+ * A call is known by its calldata, the inputs that are the wallet, its outputs and the output that is compared; a malformed one by its text. It is made
  * for each wallet if an address among its arguments is the wallet's.
  */
 function callOf(rule: ContractCondition): [key: string, times: Times] {
@@ -85,9 +85,12 @@ function callOf(rule: ContractCondition): [key: string, times: Times] {
   const call = parsed.ok ? encodeCall(parsed.fn, args, ZERO_ADDRESS) : parsed;
   if (!parsed.ok || !call.ok) return [JSON.stringify([rule.function, args, returns]), 'wallet'];
   const { inputs, outputs } = parsed.fn;
-  const isOfWallet = inputs.some(({ type }, index) => type.kind === 'address' && args[index] === ACCOUNT);
-  const key = `${call.calldata}/${outputs.length}/${outputOf(parsed.fn, returns)?.index}`;
-  return [key, isOfWallet ? 'wallet' : 'once'];
+  // The calldata has zeros for the wallet, which another call may have as a literal.
+  const ofWallet = inputs.flatMap(({ type }, index) =>
+    type.kind === 'address' && args[index] === ACCOUNT ? [index] : [],
+  );
+  const key = `${call.calldata}/${ofWallet.join()}/${outputs.length}/${outputOf(parsed.fn, returns)?.index}`;
+  return [key, ofWallet.length > 0 ? 'wallet' : 'once'];
 }
 
 /**
