@@ -1,5 +1,5 @@
 import { needsMoreReads, READS_MAX } from '#shared/contracts/count-reads.ts';
-import { type Fault, pointerOf } from '#shared/contracts/fault.ts';
+import { BODY_FAULTS_MAX, type Fault, pointerOf } from '#shared/contracts/fault.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { Rule, RuleSetReference } from '#shared/contracts/rule.ts';
 import { type RuleSet, referenceOf } from '#shared/contracts/rule-set.ts';
@@ -13,8 +13,6 @@ import { CheckBody } from './api.ts';
 import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
 import { isCommonBody } from './validate-fast-path.ts';
 
-/** Faults that one answer lists; a body of 256 KiB could hold tens of thousands. */
-const FAULTS_MAX = 1_000;
 /** A check that is valid, with every default filled in. */
 export type ValidCheck = {
   /** The only wallet, or the first of `accounts`. */
@@ -78,7 +76,7 @@ export function validateCheck(body: unknown, rules: ValidationRules): Validation
     faults.push({ pointer: '/rules', code: 'too-many-reads', detail });
   }
   const reported = stored ? faults.map(asFaultOfRuleSet) : faults;
-  return { ok: false, faults: reported.slice(0, FAULTS_MAX).map(asSentence) };
+  return { ok: false, faults: reported.slice(0, BODY_FAULTS_MAX).map(asSentence) };
 }
 
 /**
@@ -104,16 +102,19 @@ function judgeBody(body: unknown, rules: ValidationRules) {
   const isFromSet = membersOf(body)['rules'] === undefined;
   const stored = isFromSet && rules.stored !== 'unread' ? rules.stored : undefined;
   // A stored rule set replaces the rules here, so that both are validated by the same bounds.
-  const full = stored ? { ...membersOf(body), rules: stored.rules } : body;
+  const withRules = stored ? { ...membersOf(body), rules: stored.rules } : body;
+  const tooLong = faultsOfLongBlocks(body);
+  const full = tooLong.length > 0 ? { ...membersOf(withRules), consistency: {} } : withRules;
   const bounds = { rulesMax: rulesMaxOf(body, rules), chainIds: rules.chainIds };
   const { faults: found, broken, placed, parsed } = validateBody(CheckBody, full, bounds, isCommonBody);
   const callback = callbackOf(body, broken, rules.callback);
   const faults = [
+    ...tooLong,
     ...found,
     ...faultsOfWallets(body, broken),
     ...faultsOfRuleSource(body, rules),
     ...(callback && 'fault' in callback ? [callback.fault] : []),
-    ...faultsOfBlocks(body, isFromSet && !stored ? undefined : placed, broken),
+    ...faultsOfBlocks(full, isFromSet && !stored ? undefined : placed, broken),
     ...faultsOfProof(body, rules),
   ];
   return { faults, parsed, href: callback && 'href' in callback ? callback.href : undefined, stored };
@@ -199,6 +200,20 @@ function faultsOfRuleSource(body: unknown, { stored }: Pick<ValidationRules, 'st
     : [{ pointer: '/ruleSet', code: 'rule-set-unknown', detail: 'names a rule set that does not exist' }];
 }
 
+const BLOCK_MEMBERS = ['minBlock', 'atBlock'] as const;
+
+/** More chains than a check has rules: nothing else is said of `consistency` then, whatever it holds. */
+function faultsOfLongBlocks(body: unknown): Fault[] {
+  const consistency = membersOf(membersOf(body)['consistency']);
+  return BLOCK_MEMBERS.filter(
+    (member) => Object.keys(membersOf(consistency[member])).length > RULES_MAX_ENTERPRISE,
+  ).map((member) => ({
+    pointer: pointerOf(['consistency', member]),
+    code: 'too-many',
+    detail: `must name at most ${RULES_MAX_ENTERPRISE} chains`,
+  }));
+}
+
 /**
  * `minBlock` and `atBlock` may name only chains that a rule names, and not the same one. (This also finds `__proto__`,
  * which a zod record ignores.)
@@ -212,7 +227,7 @@ function faultsOfBlocks(
   // Rules beyond the bounds are not looked at: their chains are not known.
   const chains = placed && !placed.hasTooMany && placed.tooDeep.length === 0 ? chainsOf(placed) : undefined;
   const { blockTag, minBlock, atBlock } = consistency;
-  const unnamed = (['minBlock', 'atBlock'] as const).flatMap((member) =>
+  const unnamed = BLOCK_MEMBERS.flatMap((member) =>
     Object.keys(membersOf(consistency[member]))
       .map((chainId) => ({ chainId, pointer: pointerOf(['consistency', member, chainId]) }))
       .filter(({ chainId, pointer }) => chains?.has(chainId) === false && !broken.has(pointer))

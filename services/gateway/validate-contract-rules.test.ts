@@ -82,6 +82,7 @@ it.each<[string, object, string[]]>([
   ['no arguments', { ...TIER, args: undefined }, ['/rules/0/args required']],
   ['too few arguments', { ...TIER, args: ['$account'] }, ['/rules/0/args too-short']],
   ['too many arguments', { ...TIER, args: ['$account', '7', '8'] }, ['/rules/0/args too-many']],
+  ['nine wrong arguments', { ...TIER, args: Array(9).fill(7) }, ['/rules/0/args too-many']],
   ['arguments that are no list', { ...TIER, args: '$account' }, ['/rules/0/args wrong-type']],
   ['a number as an argument', { ...TIER, args: ['$account', 7] }, ['/rules/0/args/1 wrong-type']],
   ['a leading zero', { ...TIER, args: ['$account', '07'] }, ['/rules/0/args/1 malformed']],

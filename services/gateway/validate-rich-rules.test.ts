@@ -255,6 +255,11 @@ describe('an invalid check', () => {
     ['too long a validity', check({ proof: true, proofSeconds: 86_401 }), ['/proofSeconds out-of-range']],
     ['a proof as text', check({ proof: 'yes' }), ['/proof wrong-type']],
     [
+      'more minimum blocks than a check can have chains',
+      check({ consistency: { minBlock: Object.fromEntries(Array(1_001).fill(1).entries()) } }),
+      ['/consistency/minBlock too-many'],
+    ],
+    [
       'a snapshot of an unnamed chain',
       check({ consistency: { atBlock: { '10': 1 } } }),
       ['/consistency/atBlock/10 chain-not-in-rules'],

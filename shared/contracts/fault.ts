@@ -9,6 +9,9 @@ export type Fault = {
   readonly detail: string;
 };
 
+/** Faults of one body that are listed: a body of 256 KiB could hold tens of thousands. */
+export const BODY_FAULTS_MAX = 1_000;
+
 /**
  * A JSON pointer of a path.
  *
@@ -41,7 +44,8 @@ const MEMBER_FAULTS: MemberFaults = {
 };
 
 /**
- * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for every other issue.
+ * The faults of a schema's issues: one per unknown member and per missing one, and `faultOf` for every other issue. At most
+ * `BODY_FAULTS_MAX`, since each costs more than the member that it is about.
  *
  * @param body the value that the schema refused
  */
@@ -51,16 +55,23 @@ export function faultsOfIssues(
   faultOf: (issue: z.core.$ZodIssue, pointer: string) => Fault,
   memberFaults: MemberFaults = MEMBER_FAULTS,
 ): Fault[] {
-  return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => {
+  const faults: Fault[] = [];
+  for (const issue of issues) {
+    const left = BODY_FAULTS_MAX - faults.length;
+    if (left === 0) break;
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys.slice(0, left)) {
         const path = [...issue.path, key];
-        return memberFaults.unknown(pointerOf(path), path);
-      });
+        faults.push(memberFaults.unknown(pointerOf(path), path));
+      }
+      continue;
+    }
     const pointer = pointerOf(issue.path);
-    if (isAbsent(body, issue.path)) return [memberFaults.missing(pointer, issue.path)];
-    return [faultOf(issue, pointer)];
-  });
+    faults.push(
+      isAbsent(body, issue.path) ? memberFaults.missing(pointer, issue.path) : faultOf(issue, pointer),
+    );
+  }
+  return faults;
 }
 
 /** Whether the member itself is missing while the object that would hold it is there. */

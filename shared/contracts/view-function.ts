@@ -14,7 +14,7 @@ import {
 
 /** Bounds of the API's section 1.8. */
 const SIGNATURE_LENGTH_MAX = 512;
-const INPUTS_MAX = 8;
+export const INPUTS_MAX = 8;
 const OUTPUTS_MAX = 16;
 const CALLDATA_BYTES_MAX = 1_024;
 

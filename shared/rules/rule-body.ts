@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Operator } from '#shared/contracts/rule.ts';
+import { INPUTS_MAX } from '#shared/contracts/view-function.ts';
 import { Address, Amount, Label, RoleId, WholeAmount } from './body-texts.ts';
 
 export const RULES_MAX = 100;
@@ -66,6 +67,7 @@ const Contract = z.strictObject({
   }),
   args: z
     .array(z.string())
+    .max(INPUTS_MAX)
     .optional()
     .meta({
       description: 'One text per input. `$account` stands for the account being checked.',

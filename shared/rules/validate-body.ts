@@ -123,7 +123,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
 };
 
 /** The entries of lists. */
-const ENTRIES: Readonly<Record<string, string>> = { rules: 'rule', accounts: 'wallet', vaults: 'wallet' };
+const ENTRIES: Readonly<Record<string, string>> = {
+  rules: 'rule',
+  accounts: 'wallet',
+  vaults: 'wallet',
+  args: 'text',
+};
 
 /** Members that every rule has. */
 const COMMON_MEMBERS: ReadonlySet<PropertyKey | undefined> = new Set(['type', 'chainId', 'roleId']);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ZERO_ADDRESS } from '#shared/contracts/address.ts';
 import { needsMoreReads, READS_MAX } from '#shared/contracts/count-reads.ts';
-import type { Fault } from '#shared/contracts/fault.ts';
+import { BODY_FAULTS_MAX, type Fault } from '#shared/contracts/fault.ts';
 import { OnUndetermined } from '#shared/contracts/rule.ts';
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
 import type { RuleSetContent } from '#shared/documents/write-rule-sets.ts';
@@ -10,8 +10,6 @@ import { ruleOf } from './complete-rule.ts';
 import { RULES_MAX, RULES_MAX_ENTERPRISE, RuleBodies } from './rule-body.ts';
 import { asSentence, validateBody } from './validate-body.ts';
 import { chainsOf, placeRules } from './validate-rules.ts';
-
-const FAULTS_MAX = 1_000;
 
 /** The body of a stored rule set. */
 export const RuleSetBody = z
@@ -58,5 +56,5 @@ export function validateRuleSet(body: unknown, bounds: Bounds): RuleSetValidatio
 
 const refused = (faults: readonly Fault[]): RuleSetValidation => ({
   ok: false,
-  faults: faults.slice(0, FAULTS_MAX).map(asSentence),
+  faults: faults.slice(0, BODY_FAULTS_MAX).map(asSentence),
 });

@@ -105,6 +105,7 @@ const soundMembers = (rule: Members, isBroken: (...path: readonly PropertyKey[])
   Object.fromEntries(
     Object.entries(rule).filter(
       ([member, value]) =>
+        RULE_MEMBERS.has(member) &&
         !isBroken(member) &&
         (member === 'rules' || !Array.isArray(value) || !value.some((_, index) => isBroken(member, index))),
     ),

@@ -233,6 +233,21 @@ describe('the faults of a batch', () => {
     }
   });
 
+  it('say nothing else of rules that are larger', async () => {
+    const gateway = await start();
+    const response = await gateway.postBatch({ rules: Array(150_000).fill(1), entries: [ACCOUNT] });
+    expect((await faultsOf(response)).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
+      '/rules batch-too-large',
+    ]);
+  });
+
+  it('list the first hundred of a body full of unknown members', async () => {
+    const gateway = await start();
+    const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`m${i}`, 0]));
+    const faults = await faultsOf(await gateway.postBatch({ ...unknown, rules: RULES, entries: [ACCOUNT] }));
+    expect([faults.length, faults[0]?.pointer, faults[99]?.pointer]).toEqual([100, '/m0', '/m99']);
+  });
+
   it('count the rules inside of composed ones for that', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const inside = Array.from({ length: 99 }, () => ({ type: 'NATIVE', chainId: 1 }));

@@ -79,7 +79,7 @@ describe('a batch', () => {
     const entries = [
       ACCOUNT,
       { account: accountOf(7), ref: 'é "quoted"' },
-      { accounts: accountsOf(2), vaults: [accountOf(9)] },
+      { accounts: accountsOf(2), vaults: [accountOf(9), accountOf(9)] },
     ];
     const headers = { 'idempotency-key': 'a' };
     await gateway.postBatch({ ...head, entries }, headers);

@@ -14,7 +14,7 @@ import { invalidBody } from '../problem.ts';
 import { rateHeadersAfterRefund } from '../rate-headers.ts';
 import { asSent, type Validation } from '../validate-check.ts';
 import type { BatchBody } from './batch-bodies.ts';
-import { type CollectedBatch, collectBatch } from './collect-batch.ts';
+import { type CollectedBatch, collectBatch, FAULTS_MAX } from './collect-batch.ts';
 import type { PublishBatch } from './publish-batch.ts';
 import { receiveBatch } from './receive-batch.ts';
 import { formatOf } from './receive-values.ts';
@@ -109,19 +109,19 @@ const headAsSent = (head: unknown, rules: RequestRules) =>
 /** Validates the members that all entries of a batch share, as an asynchronous check. */
 async function validateHead(app: AppAccess, head: unknown, rules: RequestRules): Promise<Validation> {
   if (!isHead(head)) return validateFor(app, head, rules);
-  const foreign = Object.keys(head).filter((name) => !BATCH_MEMBERS.has(name));
-  const validation = await validateFor(app, checkOf(without(head, foreign)), rules);
+  const members = Object.entries(head);
+  const known = Object.fromEntries(members.filter(([name]) => BATCH_MEMBERS.has(name)));
+  const validation = await validateFor(app, checkOf(known), rules);
   // Entries in the first line of NDJSON have a fault of their own.
-  const unknown = foreign.filter((name) => name !== 'entries');
+  const unknown = members
+    .flatMap(([name]) => (BATCH_MEMBERS.has(name) || name === 'entries' ? [] : [name]))
+    .slice(0, FAULTS_MAX);
   if (unknown.length === 0) return validation;
   const faults = unknown.map((name) =>
     asSentence(unknownMember(pointerOf([name]), ['entries', ...BATCH_MEMBERS])),
   );
   return { ok: false, faults: [...faults, ...(validation.ok ? [] : validation.faults)] };
 }
-
-const without = (members: object, names: readonly string[]): object =>
-  Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 
 function answerAccepted(
   response: Response,

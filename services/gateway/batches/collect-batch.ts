@@ -10,7 +10,7 @@ import type { SentCheck, Validation, ValidCheck } from '../validate-check.ts';
 import { canonicalEntry, validateEntry } from './validate-entry.ts';
 
 /** Faults that one answer lists. */
-const FAULTS_MAX = 100;
+export const FAULTS_MAX = 100;
 /** The rules of a batch as JSON, as they were sent, without blanks. */
 const RULES_BYTES_MAX = 256 * 1024;
 /** Entries times rules, those inside of composed rules counted too: the largest cost of judging a batch. */
@@ -99,14 +99,15 @@ export function collectBatch({
 
   return {
     async begin(head) {
+      // First, so that rules beyond the bound cost no validation.
+      const rulesBytes = bytesOf(rulesIn(head));
+      if (rulesBytes > RULES_BYTES_MAX) return note([rulesTooLarge(rulesBytes)]);
       const validation = await validateHead(head);
       const sent = validation.ok ? validation.check : asSent?.(head);
       if (sent) hash.update(sent.canonical()).update('\n');
       if (!validation.ok) return note(validation.faults, sent !== undefined);
       measures = measure(validation.check);
-      const rulesBytes = bytesOf(rulesIn(head));
-      if (rulesBytes > RULES_BYTES_MAX) noteByRules(rulesTooLarge(rulesBytes));
-      else cutter = cutParts(partBounds(bytesOf(measures.common.rules)), partOf);
+      cutter = cutParts(partBounds(bytesOf(measures.common.rules)), partOf);
     },
     add(value) {
       const index = entryCount;
@@ -139,8 +140,8 @@ export function collectBatch({
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The rules of a valid head; none if it names a rule set, whose bytes are bounded when it is stored. */
-const rulesIn = (head: unknown): unknown => (head as { readonly rules?: unknown }).rules ?? [];
+/** The rules in the head; none if it names a rule set, whose bytes are bounded when it is stored. */
+const rulesIn = (head: unknown): unknown => (head as { readonly rules?: unknown } | null)?.rules ?? [];
 
 function measure(common: ValidCheck): Measures {
   return {

@@ -37,7 +37,7 @@ export function validateEntry(value: unknown, path: Path): ValidatedEntry {
       .filter((name) => !MEMBERS.has(name))
       .map((name) => asSentence(unknownMember(pointerOf([...path, name]), MEMBERS))),
     ...faultsOfAccounts(members, path),
-    ...('vaults' in members ? faultsOfWallets(members['vaults'], [...path, 'vaults'], [0, VAULTS_MAX]) : []),
+    ...('vaults' in members ? faultsOfWallets(members['vaults'], [...path, 'vaults'], VAULTS) : []),
     ...('ref' in members ? faultsOfRef(members['ref'], [...path, 'ref']) : []),
   ];
   return faults.length === 0 ? { ok: true, entry: entryOf(members as SoundEntry) } : { ok: false, faults };
@@ -92,15 +92,21 @@ function faultsOfAccounts(members: Members, path: Path): Fault[] {
   return [
     ...(hasOne && hasMany ? [faultAt([...path, 'accounts'], 'not-allowed', both)] : []),
     ...(hasOne ? faultsOfAddress(members['account'], [...path, 'account']) : []),
-    ...(hasMany ? faultsOfWallets(members['accounts'], [...path, 'accounts'], [1, ACCOUNTS_MAX]) : []),
+    ...(hasMany ? faultsOfWallets(members['accounts'], [...path, 'accounts'], ACCOUNTS) : []),
   ];
 }
 
-/** A list of distinct addresses, of bounded length. */
+type ListBounds = { readonly countMin: number; readonly countMax: number; readonly isDistinct: boolean };
+
+const ACCOUNTS: ListBounds = { countMin: 1, countMax: ACCOUNTS_MAX, isDistinct: true };
+/** A repeated vault counts once. */
+const VAULTS: ListBounds = { countMin: 0, countMax: VAULTS_MAX, isDistinct: false };
+
+/** A list of addresses. */
 function faultsOfWallets(
   value: unknown,
   path: Path,
-  [countMin, countMax]: readonly [number, number],
+  { countMin, countMax, isDistinct }: ListBounds,
 ): Fault[] {
   if (!Array.isArray(value)) return [faultAt(path, 'wrong-type', 'must be a list of addresses')];
   if (value.length < countMin) return [faultAt(path, 'too-short', 'must have at least one wallet')];
@@ -109,7 +115,7 @@ function faultsOfWallets(
   return value.flatMap((wallet: unknown, index) => {
     const at = [...path, index];
     const faults = faultsOfAddress(wallet, at);
-    if (faults.length > 0) return faults;
+    if (faults.length > 0 || !isDistinct) return faults;
     const key = (wallet as string).toLowerCase();
     const earlier = firstAt.get(key);
     if (earlier !== undefined)
