@@ -154,7 +154,8 @@ await runService(
       await clientApps.dropEnded(clock.now(), DROP_COUNT_MAX, endRuleSets);
       await ruleSets.dropEnded(clock.now(), DROP_COUNT_MAX);
       await watches.dropEnded(clock.now(), DROP_COUNT_MAX);
-      await watchMembers.dropRemoved(clock.now(), DROP_COUNT_MAX);
+      // Until none is left: an app may remove thousands of members a minute.
+      while ((await watchMembers.dropRemoved(clock.now(), DROP_COUNT_MAX)) === DROP_COUNT_MAX);
       const abandoned = await batches.abandon(DROP_COUNT_MAX);
       if (abandoned > 0) context.log.warn({ batches: abandoned }, 'incompletely published batches abandoned');
     };

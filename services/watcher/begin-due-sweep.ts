@@ -9,7 +9,7 @@ import { beginSweep, isSweepOf } from './run-sweeps.ts';
 
 export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
   readonly watches: Pick<Watches, 'setDue'>;
-  readonly sweeps: Pick<WatchSweeps, 'nextAt' | 'setNext' | 'read'>;
+  readonly sweeps: Pick<WatchSweeps, 'nextAt' | 'bringForward' | 'read'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -35,7 +35,7 @@ export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: Chang
     const next = await sweeps.nextAt(uid);
     const slot = nextSweepAt(uid, watch.everySeconds, nowMs);
     // Another interval may have brought the slot forward.
-    if (next === undefined || next > slot) return void (await sweeps.setNext(uid, slot));
+    if (next === undefined || next > slot) return void (await sweeps.bringForward(uid, slot));
     if (next > nowMs) return void (await watches.setDue(uid, next));
     // The end of the sweep that is running makes the watch due.
     return (await beginSweep(deps, watch, ruleSet, 'schedule')) ? undefined : next;

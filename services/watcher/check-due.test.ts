@@ -1,4 +1,4 @@
-import type { WatchMember } from '#shared/contracts/watch.ts';
+import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
 import type { AskedChecks } from './ask-checks.ts';
@@ -7,22 +7,28 @@ import { makeCheckDue } from './check-due.ts';
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
   aMember({ memberId, checkedAt: atSecond(1), unreadSince: atSecond(1), ...over });
 
-async function askedFor(
-  members: readonly WatchMember[],
-  postpone: (memberIds: string[], atMs: number) => void = () => undefined,
-): Promise<AskedChecks[]> {
+type World = {
+  readonly postpone?: (memberIds: string[], atMs: number) => void;
+  readonly dropDue?: (memberIds: string[], atMs: number) => void;
+  readonly watch?: Watch | undefined;
+  /** Those that are due; by default the members. */
+  readonly dueIds?: readonly string[];
+};
+
+async function askedFor(members: readonly WatchMember[], world: World = {}): Promise<AskedChecks[]> {
+  const { postpone, dropDue, dueIds = members.map(({ memberId }) => memberId) } = world;
+  const watch = 'watch' in world ? world.watch : aWatch();
+  const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
   const asked: AskedChecks[] = [];
   await makeCheckDue({
-    watches: { readByUid: async () => aWatch() },
+    watches: { readByUid: async () => watch },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
     members: {
       oldestDueAt: async () => 0,
-      due: async () => members.map(({ memberId }) => ({ uid: 'app_1/w/1', memberId })),
-      postpone: async (names: { memberId: string }[], atMs: number) =>
-        postpone(
-          names.map(({ memberId }) => memberId),
-          atMs,
-        ),
+      due: async () => dueIds.map((memberId) => ({ uid: 'app_1/w/1', memberId })),
+      postpone: async (names: { memberId: string }[], atMs: number) => postpone?.(idsIn(names), atMs),
+      dropDue: async (_: number, names: { memberId: string }[], atMs: number) =>
+        dropDue?.(idsIn(names), atMs),
       readMany: async () => [...members],
     },
     askChecks: async (checks: AskedChecks) => asked.push(checks) > 0,
@@ -56,9 +62,20 @@ test('a check of a new member is requested again at doubling intervals while its
     aMember({ memberId: 'waiting', walletsAt: atSecond(20) }),
     seen('unread', { walletsAt: atSecond(0) }),
   ];
-  await askedFor(members, (memberIds, atMs) => calls.push([memberIds, atMs]));
+  await askedFor(members, { postpone: (memberIds, atMs) => calls.push([memberIds, atMs]) });
   expect(calls).toEqual([
     [['recent', 'waiting', 'unread'], Date.parse(atSecond(160))],
     [['waiting'], Date.parse(atSecond(180))],
   ]);
+});
+
+test.each<[string, Watch | undefined, string[]]>([
+  ['a watch that is gone', undefined, ['alice', 'bob']],
+  ['a paused watch', aWatch({ paused: { reason: 'requested', at: atSecond(1) } }), ['alice', 'bob']],
+  ['an active watch, if they were removed', aWatch(), ['bob']],
+])('members of %s are not due any more', async (_, watch, dropped) => {
+  const calls: [string[], number][] = [];
+  const dropDue = (memberIds: string[], atMs: number) => void calls.push([memberIds, atMs]);
+  await askedFor([aMember({ memberId: 'alice' })], { watch, dueIds: ['alice', 'bob'], dropDue });
+  expect(calls).toEqual([[dropped, Date.parse(atSecond(160))]]);
 });

@@ -1,4 +1,4 @@
-import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
+import { type CheckCause, isNewMember, type WatchMember } from '#shared/contracts/watch.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { MemberName } from '#shared/redis/watch-member-text.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
@@ -13,7 +13,7 @@ const AGAIN_MS = 60_000;
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'readMany'>;
+  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readMany'>;
   readonly askChecks: AskChecks;
   readonly partitions: readonly number[];
   readonly isOwned: (partition: number) => boolean;
@@ -32,7 +32,11 @@ export function groupByWatch(names: readonly MemberName[]): Map<string, string[]
   return groups;
 }
 
-/** Asks for checks of some members of a watch, unless it is gone or paused. */
+/**
+ * Asks for checks of some members of a watch, unless it is gone or paused.
+ *
+ * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the watch is paused
+ */
 export async function askFor(
   {
     watches,
@@ -43,15 +47,17 @@ export async function askFor(
   uid: string,
   memberIds: readonly string[],
   optionsOf: (members: readonly WatchMember[]) => readonly Omit<AskedChecks, 'watch' | 'ruleSet'>[],
-): Promise<void> {
+): Promise<readonly string[]> {
   const watch = await watches.readByUid(uid);
-  if (watch === undefined || watch.paused) return;
+  if (watch === undefined || watch.paused) return memberIds;
   const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
-  if (ruleSet === undefined) return;
+  if (ruleSet === undefined) return [];
   const found = await view.readMany(uid, memberIds);
   const members = found.flatMap((member) => (member && member.removedAt === undefined ? [member] : []));
   for (const asked of optionsOf(members))
     if (asked.members.length > 0) await askChecks({ watch, ruleSet, ...asked });
+  const present = new Set(members.map(({ memberId }) => memberId));
+  return memberIds.filter((memberId) => !present.has(memberId));
 }
 
 /** Asks for the checks of members that are due by themselves: new ones, and those that could not be read. */
@@ -59,18 +65,24 @@ export function makeCheckDue(deps: Dependencies) {
   const cause: CheckCause = 'schedule';
   const checkPartition = async (partition: number, nowMs: number): Promise<void> => {
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
-    await deps.members.postpone(due, nowMs + AGAIN_MS);
+    const againAtMs = nowMs + AGAIN_MS;
+    await deps.members.postpone(due, againAtMs);
     for (const [uid, memberIds] of groupByWatch(due)) {
       let waiting: readonly WatchMember[] = [];
-      await askFor(deps, uid, memberIds, (members) => {
-        waiting = members.filter((member) => isNew(member) && ageOf(member, nowMs) > AGAIN_MS);
+      const idle = await askFor(deps, uid, memberIds, (members) => {
+        waiting = members.filter((member) => isNewMember(member) && ageOf(member, nowMs) > AGAIN_MS);
         return [
-          { members: members.filter(isNew), cause, isCharged: true },
-          ...unreadChecks(members.filter((member) => !isNew(member))),
+          { members: members.filter(isNewMember), cause, isCharged: true },
+          ...unreadChecks(members.filter((member) => !isNewMember(member))),
         ];
       });
+      // The sweep that `resume` starts checks every member. Until then they would be in the way of those that are due.
+      if (idle.length > 0) await deps.members.dropDue(partition, namesOf(uid, idle), againAtMs);
       // Where checks wait long for their turn, asking again every minute would only add to the queue: waits double.
-      const names = waiting.map(({ memberId }) => ({ uid, memberId }));
+      const names = namesOf(
+        uid,
+        waiting.map(({ memberId }) => memberId),
+      );
       const agesMs = waiting.map((member) => ageOf(member, nowMs));
       if (names.length > 0) await deps.members.postpone(names, nowMs + Math.min(...agesMs));
     }
@@ -78,14 +90,14 @@ export function makeCheckDue(deps: Dependencies) {
   return async function checkDue(): Promise<void> {
     const nowMs = deps.now();
     const own = deps.partitions.filter(deps.isOwned);
-    // One command for all of them: mostly no member is due.
+    // All are asked at once; mostly no member is due.
     const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
     for (const [index, partition] of own.entries())
       if ((dueAtMs[index] ?? Infinity) <= nowMs) await checkPartition(partition, nowMs);
   };
 }
 
-/** The checks of members that could not be read: not below the block of a transfer that none of them has read yet. */
+/** The checks of members that could not be read; after a transfer, at its block or a later one. */
 function unreadChecks(members: readonly WatchMember[]) {
   const awaiting = members.filter(({ awaitedBlocks }) => awaitedBlocks !== undefined);
   const minBlock: Record<string, number> = {};
@@ -99,9 +111,8 @@ function unreadChecks(members: readonly WatchMember[]) {
   ] as const;
 }
 
+const namesOf = (uid: string, memberIds: readonly string[]): MemberName[] =>
+  memberIds.map((memberId) => ({ uid, memberId }));
+
 /** How long the member has had its wallets, ms. */
 const ageOf = ({ walletsAt }: WatchMember, nowMs: number): number => nowMs - Date.parse(walletsAt);
-
-/** Whether its wallets were not checked yet. */
-export const isNew = ({ checkedAt, walletsAt }: WatchMember): boolean =>
-  checkedAt === undefined || checkedAt < walletsAt;

@@ -6,6 +6,7 @@ import { foldRoles } from '#shared/contracts/fold-roles.ts';
 import { RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
 import {
   CheckContext,
+  isNewMember,
   type Watch,
   type WatchCommand,
   type WatchEvaluated,
@@ -19,7 +20,6 @@ import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { RefundWatch } from '#shared/redis/watch-quota.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
-import { isNew } from './check-due.ts';
 import { type Applied, applyCheck, releaseHeld, settleSweep } from './domain/apply-check.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
 import type { MemberCheck } from './domain/judge-age.ts';
@@ -61,7 +61,7 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** How a member changes; called again with the member as it is where another writer came first. */
+/** How a member changes; called again with the stored member if another writer changed it first. */
 type Change = (member: WatchMember) => Applied;
 
 /**
@@ -106,7 +106,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
 const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<string, MemberCheck>): number =>
   members.filter((member) => {
     const check = checks.get(member.memberId);
-    if (!check || isNew(member) || member.checkedAt === check.evaluatedAt) return false;
+    if (!check || isNewMember(member) || member.checkedAt === check.evaluatedAt) return false;
     if (check.sweep !== undefined && Date.parse(member.checkedAt ?? '') < check.sweep) return false;
     return [...check.verdicts.values()].some((verdict) => verdict !== undefined);
   }).length;
@@ -198,20 +198,24 @@ type Changes = {
 /** Changes members and publishes their changes; returns the number of events. */
 async function changeMembers(deps: Dependencies, changes: Changes): Promise<number> {
   const { watch, partition, members } = changes;
-  const unchanged: WatchMember[] = [];
+  const unchanged: Written[] = [];
   const changed = (
     await Promise.all(
       members.map(async (member) => {
         const next = await writeChange(deps, changes, member);
-        if (next?.isChanged === false) unchanged.push(next.member);
+        if (next?.isChanged === false) unchanged.push(next);
         return next?.isChanged ? next.member : undefined;
       }),
     )
   ).filter((member) => member !== undefined);
-  await deps.members.refresh(watchUid(watch), partition, unchanged);
+  await deps.members.refresh(
+    watchUid(watch),
+    partition,
+    unchanged.map(({ member }) => member),
+  );
   await Promise.all(
-    unchanged.map(async (member) => {
-      const dueAtMs = dueAfter(member, watch, deps.now());
+    unchanged.map(async ({ member, isToRecheck }) => {
+      const dueAtMs = isToRecheck ? deps.now() : dueAfter(member, watch, deps.now());
       const { memberId } = member;
       if (dueAtMs !== undefined) await deps.members.setDue([{ uid: watchUid(watch), memberId }], dueAtMs);
     }),
@@ -220,18 +224,22 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   return changed.filter(({ event }) => event !== undefined).length;
 }
 
+/** A member after a change; if it has not changed for the topic, the view alone is to be refreshed. */
+type Written = { readonly member: WatchMember; readonly isChanged: boolean; readonly isToRecheck?: true };
+
 /** Undefined if nothing changed: the member is gone, the check is stale, or the decision does not concern the member. */
 async function writeChange(
   { members: view, now, metrics }: Dependencies,
   { watch, change, decision }: Changes,
   read: WatchMember,
-): Promise<{ readonly member: WatchMember; readonly isChanged: boolean } | undefined> {
+): Promise<Written | undefined> {
   const uid = watchUid(watch);
-  for (let [tries, before]: [number, WatchMember | undefined] = [0, read]; tries < TRIES_MAX; tries++) {
+  let before: WatchMember | undefined = read;
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (!isThere(before)) return undefined;
     const nowMs = now();
     const { member, event, isToRecheck } = change(before);
-    if (isToRecheck) await view.setDue([{ uid, memberId: member.memberId }], nowMs);
+    if (isToRecheck) return { member, isChanged: false, isToRecheck };
     if (!isToPublish(before, member))
       return member === before || decision ? undefined : { member, isChanged: false };
     const { event: _, ...rest } = member;
@@ -243,7 +251,7 @@ async function writeChange(
       ...(composed === undefined ? {} : { event: composed }),
     };
     // A decision leaves a member due whose new wallets were not checked yet.
-    const dueAtMs = decision && isNew(member) ? nowMs : dueAfter(member, watch, nowMs);
+    const dueAtMs = decision && isNewMember(member) ? nowMs : dueAfter(member, watch, nowMs);
     if (await view.write(before, after, nowMs, { dueAtMs, countsRevoked: decision !== 'release' })) {
       if (event) metrics.countEvent(event.cause);
       return { member: after, isChanged: true };
@@ -264,8 +272,9 @@ const isThere = (member: WatchMember | undefined): member is WatchMember =>
 
 /** Whether the topic needs the new state: only the view holds when and at which block a member was checked last. */
 const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
-  // `applyCheck` and its like leave equal roles and rules as they are.
+  // Compared by identity: equal roles and rules are the same objects.
   before.roles !== after.roles ||
   before.rules !== after.rules ||
   before.reorgedAt !== after.reorgedAt ||
-  (before.checkedAt === undefined) !== (after.checkedAt === undefined);
+  // Otherwise a rebuild of the view would have the member checked again.
+  isNewMember(before) !== isNewMember(after);

@@ -56,7 +56,7 @@ function makeWorld(
       begin: async (sweep: { uid: string; cause: string }) =>
         over.running === undefined && world.begun.push(sweep) > 0,
       nextAt: async () => undefined,
-      setNext: async () => undefined,
+      bringForward: async () => undefined,
       forget: async () => undefined,
     },
     followed: { follow: async () => undefined },

@@ -53,7 +53,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
         change(({ hold }) => ({ hold: hold ?? roles, toAsk: [], partCount: 0, toSettle: [0, 1] }));
         return world.state?.hold;
       },
-      setNext: async (_: string, atMs: number) => void world.due.push(atMs),
+      bringForward: async (_: string, atMs: number) => void world.due.push(atMs),
       async end(_: string, sweep: number | undefined) {
         if (world.state?.sweep === sweep) world.state = undefined;
       },

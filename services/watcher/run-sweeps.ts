@@ -177,7 +177,7 @@ export function makeRunSweeps(deps: Dependencies) {
       if (isOutdated(state, watch, ruleSet)) {
         if (!isMine) return;
         // First, because the rules may be the former ones again before the watch is processed.
-        await deps.sweeps.setNext(uid, deps.now());
+        await deps.sweeps.bringForward(uid, deps.now());
         return deps.sweeps.end(uid, state.sweep);
       }
       if (ruleSet) await askAll(watch, ruleSet, state);

@@ -222,6 +222,10 @@ export type ChainTransferred = z.infer<typeof ChainTransferred>;
 
 type WatchName = { readonly clientId: string; readonly watchId: string };
 
+/** Whether a member's wallets were not checked yet. */
+export const isNewMember = ({ checkedAt, walletsAt }: WatchMember): boolean =>
+  checkedAt === undefined || checkedAt < walletsAt;
+
 export const watchKey = ({ clientId, watchId }: WatchName): string => `${clientId}/${watchId}`;
 
 /** A name of one making of a watch: its members belong to it, and not to a later watch with the same id. */

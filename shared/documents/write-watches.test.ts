@@ -53,7 +53,7 @@ function makeWorld(
     },
     members: { figures: async () => ({ members: 0, holders: new Map(), held: new Map() }) },
     sweeps: {
-      async setNext() {
+      async bringForward() {
         world.sweeps += 1;
         world.published.push('sweep');
       },

@@ -29,7 +29,7 @@ const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
 type Dependencies = WriteDependencies &
   PresentWatchDependencies & {
     readonly watches: Pick<Watches, 'documents' | 'read'>;
-    readonly sweeps: Pick<WatchSweeps, 'setNext'>;
+    readonly sweeps: Pick<WatchSweeps, 'bringForward'>;
     readonly followed: Pick<FollowedContracts, 'follow'>;
     readonly ruleSets: Pick<RuleSets, 'hold'>;
   };
@@ -140,7 +140,7 @@ export function makeWatchWrites(deps: Dependencies) {
     return { watch, isNew };
   }
 
-  const sweepNow = (watch: Watch) => deps.sweeps.setNext(watchUid(watch), deps.now());
+  const sweepNow = (watch: Watch) => deps.sweeps.bringForward(watchUid(watch), deps.now());
 
   return {
     put: async (request: WatchWrite, settings: WatchSettings) =>

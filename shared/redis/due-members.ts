@@ -1,5 +1,7 @@
 import { partitionOfMember } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
+import { makeScript } from './script.ts';
+import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
 import { type MemberName, nameOf, textOfName } from './watch-member-text.ts';
 
 /** The members of a partition that are due, by when. */
@@ -13,11 +15,22 @@ export type DueMembers = {
   readonly oldestDueAt: (partition: number) => Promise<number | undefined>;
   /** Makes members due then, unless they are due earlier. */
   readonly setDue: (names: readonly MemberName[], atMs: number) => Promise<void>;
+  /** Takes members of a partition out of those that are due, if their due time is still this one. */
+  readonly dropDue: (partition: number, names: readonly MemberName[], atMs: number) => Promise<void>;
   /** Defers the due time: the check was requested, and is requested again at the new time if no answer came. */
   readonly postpone: (names: readonly MemberName[], atMs: number) => Promise<void>;
 };
 
+/** KEYS: marker, due members. ARGV: access, due time, names. */
+const DROP_DUE = `${REQUIRE_VIEW}
+for i = 3, #ARGV do
+  if tonumber(redis.call('ZSCORE', KEYS[2], ARGV[i]) or '') == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[2], ARGV[i]) end
+end
+return 1
+`;
+
 export function makeDueMembers(redis: Redis): DueMembers {
+  const dropDue = makeScript<number>(redis, 'dropDueWatchMembers', DROP_DUE);
   /** One command for each partition. */
   const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
     inStore(async () => {
@@ -39,6 +52,9 @@ export function makeDueMembers(redis: Redis): DueMembers {
         const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
         return score === undefined ? undefined : Number(score);
       }),
+    async dropDue(partition, names, atMs) {
+      await dropDue([GENERATION_KEY, dueKey(partition)], [EVERYDAY, atMs, ...names.map(textOfName)]);
+    },
     setDue: (names, atMs) => setTimes('LT', names, atMs),
     postpone: (names, atMs) => setTimes('XX', names, atMs),
   };

@@ -1,9 +1,10 @@
-import { partitionOfMember, uidOfMember, type WatchMember } from '#shared/contracts/watch.ts';
+import { isNewMember, partitionOfMember, uidOfMember, type WatchMember } from '#shared/contracts/watch.ts';
 import { batchCalls } from './batch-calls.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { type DueMembers, dueKey, makeDueMembers } from './due-members.ts';
 import { type MembersLock, makeMembersLock } from './members-lock.ts';
+import { makeRemovedMembers, REMOVED_KEY, type RemovedMembers, TOMBSTONE_MS } from './removed-members.ts';
 import { makeScript } from './script.ts';
 import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 import { makeWalletIndex } from './wallet-index.ts';
@@ -27,8 +28,6 @@ import {
 import { type MemberName, nameOf, parseStored, textOf, walletsOf } from './watch-member-text.ts';
 import { dueTimeOf } from './watches.ts';
 
-/** How long a tombstone is kept: longer than a record may be on its way. */
-const TOMBSTONE_MS = 3_600_000;
 /** A rebuild publishes the events of this long again: the dispatcher drops those that it has delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
 /** Members read or written at once. */
@@ -41,7 +40,6 @@ export const sweepKey = (uid: string): string => `wm-sweep:${uid}`;
 const revokedKey = (uid: string, roleId: string): string => `wm-revoked:${uid}/${roleId}`;
 const outboxKey = (partition: number): string => `wm-outbox:${partition}`;
 const APP_MEMBERS_KEY = 'wm-app-members';
-const REMOVED_KEY = 'wm-removed';
 
 /** Figures over all members of a watch. */
 export type WatchFigures = {
@@ -63,6 +61,7 @@ export type WriteOptions = {
 };
 
 export type WatchMembers = DueMembers &
+  RemovedMembers &
   MembersLock & {
     /** Tombstones included. In the order of the ids. */
     readonly readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
@@ -103,8 +102,6 @@ export type WatchMembers = DueMembers &
     readonly countRevoked: (uid: string, roleId: string, nowMs: number, untilMs?: number) => Promise<number>;
     /** The members that a wallet, in lower case, belongs to, in pages; of each watch about so many at most. */
     readonly ofWallet: (account: string, ofWatchMax: number) => AsyncIterable<MemberName[]>;
-    /** Takes tombstones out of the view whose time has come; how many they were. */
-    readonly dropRemoved: (nowMs: number, countMax: number) => Promise<number>;
     /** Deletes the remaining keys of a watch without members. */
     readonly forget: (uid: string) => Promise<void>;
   };
@@ -194,6 +191,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
 
   return {
     ...makeDueMembers(redis),
+    ...makeRemovedMembers(redis),
     ...makeMembersLock(redis),
     readMany,
     async readNewer(member) {
@@ -209,7 +207,9 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
         const { event, ...rest } = member;
         const isSure = event === undefined || Date.parse(event.at) < nowMs - UNSURE_EVENT_MS;
         const after = isSure ? rest : member;
-        const dueAtMs = member.checkedAt === undefined && member.removedAt === undefined ? nowMs : undefined;
+        // An old tombstone of a member that the view does not have would only be dropped again.
+        if (before === undefined && Date.parse(member.removedAt ?? '') < nowMs - TOMBSTONE_MS) return true;
+        const dueAtMs = isNewMember(member) && member.removedAt === undefined ? nowMs : undefined;
         const options = { dueAtMs, isUnpublished: !isSure, ...(access === undefined ? {} : { access }) };
         if (await writeOne(before, after, nowMs, options)) return true;
       }
@@ -278,17 +278,6 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
         ),
       ),
     ofWallet: wallets.membersOf,
-    async dropRemoved(nowMs, countMax) {
-      const names = await inStore(() =>
-        redis.zrangebyscore(REMOVED_KEY, '-inf', nowMs - TOMBSTONE_MS, 'LIMIT', 0, countMax),
-      );
-      for (const text of names) {
-        const { uid, memberId } = nameOf(text);
-        await inStore(() => redis.hdel(docsKey(uid, partitionOfMember(uid, memberId)), memberId));
-        await inStore(() => redis.zrem(REMOVED_KEY, text));
-      }
-      return names.length;
-    },
     async forget(uid) {
       await inStore(() => redis.unlink(figuresKey(uid), sweepKey(uid)));
       await wallets.forget(uid);

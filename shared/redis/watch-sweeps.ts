@@ -69,6 +69,13 @@ redis.call('HSET', KEYS[3], ARGV[2], string.format('%.0f', at))
 return 1
 `;
 
+/** KEYS: marker, next sweeps. ARGV: access, uid, time. */
+const BRING_FORWARD = `${REQUIRE_VIEW}
+local next = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '') or math.huge
+if next > tonumber(ARGV[3]) then redis.call('HSET', KEYS[2], ARGV[2], ARGV[3]) end
+return 1
+`;
+
 /** KEYS: marker, sweep, open, running. ARGV: access, sweep, uid. */
 const END = `${REQUIRE_VIEW}
 if redis.call('HGET', KEYS[2], 'sweep') == ARGV[2] then redis.call('DEL', KEYS[2], KEYS[3]) end
@@ -117,7 +124,8 @@ export type WatchSweeps = {
   readonly end: (uid: string, sweep: number | undefined) => Promise<void>;
   /** When the next sweep is due, epoch ms. */
   readonly nextAt: (uid: string) => Promise<number | undefined>;
-  readonly setNext: (uid: string, atMs: number) => Promise<void>;
+  /** Makes the next sweep due then, unless it is due earlier. */
+  readonly bringForward: (uid: string, atMs: number) => Promise<void>;
   /** Makes a sweep due because transfers were missed; at least `everyMs` after the last one for that reason. */
   readonly setNextAfterGap: (uid: string, nowMs: number, everyMs: number) => Promise<void>;
   readonly forget: (uid: string) => Promise<void>;
@@ -132,6 +140,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
   const begin = makeScript<number>(redis, 'beginSweep', BEGIN);
   const changeOpen = makeScript<number>(redis, 'changeOpenOfSweep', CHANGE_OPEN);
   const decide = makeScript<string | null>(redis, 'decideSweep', DECIDE);
+  const bringForward = makeScript<number>(redis, 'bringSweepForward', BRING_FORWARD);
   const setNextAfterGap = makeScript<number>(redis, 'setNextSweepAfterGap', SET_NEXT_AFTER_GAP);
   const end = makeScript<number>(redis, 'endSweep', END);
   const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
@@ -189,8 +198,8 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         const at = await redis.hget(NEXT_KEY, uid);
         return at === null ? undefined : Number(at);
       }),
-    async setNext(uid, atMs) {
-      await inStore(() => redis.hset(NEXT_KEY, uid, atMs));
+    async bringForward(uid, atMs) {
+      await bringForward([GENERATION_KEY, NEXT_KEY], [EVERYDAY, uid, atMs]);
       await setDueTime(redis, uid, atMs);
     },
     async setNextAfterGap(uid, nowMs, everyMs) {

@@ -303,7 +303,7 @@ describe('a watch is due', () => {
     await claim(NOW);
     await watches().setUsersDue(clientId, one.ruleSet, NOW + 1);
     expect(await claim(NOW + 1)).toBe(1);
-    await sweeps.setNext(watchUid(one), NOW + 2);
+    await sweeps.bringForward(watchUid(one), NOW + 2);
     expect(await claim(NOW + 2)).toBe(1);
     await sweeps.end(watchUid(one), 7);
     expect(await claim(NOW + 3)).toBe(1);
@@ -348,7 +348,7 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
 test('the begin of a sweep moves the due time if a sweep was due; otherwise, or if it cannot begin, the due time stays', async () => {
   const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));
-  await sweeps.setNext(uid, NOW);
+  await sweeps.bringForward(uid, NOW);
   const begin = async (sweep: number, nextAtMs: number) => {
     const of = { uid, sweep, cause: 'rule-set', rules: 'set@1', holders: new Map() } as const;
     return [await sweeps.begin(of, nextAtMs), await sweeps.nextAt(uid)];

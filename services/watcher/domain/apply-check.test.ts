@@ -140,6 +140,68 @@ test('a chain that the first check under another block tag could not read is rea
   expect(applyCheck(unread, aRead(95, 40, false, safe)).event).toBeDefined();
 });
 
+describe('a check that an endpoint answered at a lower block of one chain', () => {
+  const known = () => later(aMember(), aRead(104, 20, true, { blockNumbers: { '1': 104, '10': 2_000 } }));
+  const behind = (gold: boolean | undefined, over: Partial<MemberCheck> = {}) =>
+    aRead(0, 30, gold, { blockNumbers: { '1': 105, '10': 1_999 }, ...over });
+  const TRANSFER = { cause: 'transfer', minBlock: { '1': 105 } } as const;
+
+  test('has the member checked again for the transfer that no check has read, at its block or later', () => {
+    const { member, event, isToRecheck } = applyCheck(known(), behind(false, TRANSFER));
+    expect([event, isToRecheck, member.awaitedBlocks, member.unreadSince]).toEqual([
+      undefined,
+      true,
+      { '1': 105 },
+      at(30),
+    ]);
+    const read = applyCheck(
+      member,
+      aRead(0, 40, false, { ...TRANSFER, blockNumbers: { '1': 106, '10': 2_001 } }),
+    );
+    expect([read.event?.cause, read.member.awaitedBlocks, read.member.unreadSince]).toEqual([
+      'transfer',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('has the member checked at once only the first time, while the endpoint lags behind', () => {
+    const { member } = applyCheck(known(), behind(false, TRANSFER));
+    const again = applyCheck(member, behind(false, TRANSFER));
+    expect([again.isToRecheck, again.member.unreadSince, again.member.awaitedBlocks]).toEqual([
+      undefined,
+      at(30),
+      { '1': 105 },
+    ]);
+  });
+
+  test('has the member checked again by new rules, and for a role that the later check could not read', () => {
+    const { isToRecheck } = applyCheck(known(), behind(false, { rules: 'set@2' }));
+    const unread = later(
+      known(),
+      aRead(0, 25, undefined, { blockNumbers: { '1': 106 }, errors: [UNREAD], sweep: 1 }),
+    );
+    expect([isToRecheck, applyCheck(unread, behind(false)).isToRecheck]).toEqual([true, true]);
+  });
+
+  test('changes nothing if a later check has read what it was requested for, or if it says nothing new', () => {
+    const member = known();
+    for (const check of [
+      behind(false),
+      behind(false, { ...TRANSFER, minBlock: { '1': 104 } }),
+      behind(true, TRANSFER),
+      behind(false, { ...TRANSFER, askedAt: at(-1) }),
+    ])
+      expect(applyCheck(member, check)).toEqual({ member, revoked: [] });
+  });
+});
+
+test('a contradicted check of a transfer has the member checked again at the block of the transfer or later', () => {
+  const newer = later(aMember(), aRead(103, 20, true));
+  const late = aRead(105, 10, false, { cause: 'transfer', minBlock: { '1': 105 } });
+  expect(applyCheck(newer, late).member.awaitedBlocks).toEqual({ '1': 105 });
+});
+
 test('a late answer with a higher block and no news makes no member due again', () => {
   const newer = later(aMember(), aRead(103, 20, true));
   expect(applyCheck(newer, aRead(105, 10, true))).toEqual({ member: newer, revoked: [] });

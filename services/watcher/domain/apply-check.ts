@@ -59,7 +59,8 @@ export function revocationsOf(member: WatchMember, check: MemberCheck): string[]
 
 /**
  * Applies a check to a member. A role that could not be read keeps its last verdict; a role that the rule set lost is
- * dropped. A stale check changes nothing; a contradicted one has the member checked again if it says anything new.
+ * dropped. A check that is not current changes no role. If it may have found something that no later check has read, the
+ * member is checked again.
  *
  * @param holdRoles revocations of these roles are held back
  */
@@ -69,10 +70,8 @@ export function applyCheck(
   holdRoles: ReadonlySet<string> = new Set(),
 ): Applied {
   const age = judgeAge(member, check);
-  if (age !== 'current') {
-    const isToRecheck = age === 'contradicted' && differs(member, check);
-    return { member, revoked: [], ...(isToRecheck ? { isToRecheck } : {}) };
-  }
+  if (age === 'stale') return { member, revoked: [] };
+  if (age !== 'current') return recheckIfNeeded(member, check, age);
   const before = new Map(member.roles.map((role) => [role.id, role]));
   const areRulesNew = hasNewRules(member, check);
   const roles: MemberRole[] = [];
@@ -98,6 +97,34 @@ export function applyCheck(
     ...(check.reorgFrom === undefined ? {} : { reorgedAt: check.evaluatedAt }),
   };
   return withEvent(member, checked, check.cause);
+}
+
+/**
+ * Whatever an endpoint that lags behind answers for one chain must not cost the member the transfer, the new rules or the
+ * unread role that the check was requested for: the check of the highest known blocks did not serve these.
+ */
+function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' | 'contradicted'): Applied {
+  const unchanged: Applied = { member, revoked: [] };
+  if (!differs(member, check) && !isUnread(check)) return unchanged;
+  const missed = Object.entries(check.minBlock ?? {}).filter(
+    ([id, number]) => number > (member.blockNumbers[id] ?? 0),
+  );
+  if (age === 'contradicted' && missed.length === 0)
+    return differs(member, check) ? { ...unchanged, isToRecheck: true } : unchanged;
+  if (missed.length === 0 && !hasNewRules(member, check) && !isUnread(member)) return unchanged;
+  const awaitedBlocks = { ...member.awaitedBlocks };
+  for (const [id, number] of missed) awaitedBlocks[id] = Math.max(number, awaitedBlocks[id] ?? 0);
+  const { unreadSince } = member;
+  return {
+    member: {
+      ...member,
+      ...(missed.length > 0 ? { awaitedBlocks } : {}),
+      unreadSince: unreadSince ?? check.evaluatedAt,
+    },
+    revoked: [],
+    // Once, and then at doubling intervals: an endpoint may lag behind for long.
+    ...(unreadSince === undefined ? { isToRecheck: true } : {}),
+  };
 }
 
 const isUnread = ({ errors }: Pick<MemberCheck, 'errors'>): boolean =>

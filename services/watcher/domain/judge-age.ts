@@ -35,21 +35,25 @@ export type MemberCheck = {
 
 /**
  * Compares a check with the last check that was applied to the member:
- * - `stale`: it was requested for an older state of the member, or read an older block;
+ * - `stale`: it was requested for an older state of the member;
+ * - `behind`: it read an older block;
  * - `contradicted`: it read a higher block than the last check, but requested its head earlier. Either that block is on a
  *   fork that a reorg has dropped since, or the last check was answered by an endpoint that lags behind;
  * - `current`: it is to be applied.
  *
  * | block \\ head requested | earlier | not earlier |
  * | --- | --- | --- |
- * | lower | stale | stale, unless a reorg dropped the blocks in between, or the known block was false |
+ * | lower | behind | behind, unless a reorg dropped the blocks in between, or the known block was false |
  * | the same or higher | contradicted | current |
  *
  * The first check under another block tag may read a lower block, as after a reorg. A known block was false if the chain has
  * made a lower one 10 minutes after it was read: otherwise one false answer would end the member's checks. The time of the
  * block decides, because an endpoint that is stuck has lower blocks too, but old ones.
  */
-export function judgeAge(member: WatchMember, check: MemberCheck): 'current' | 'stale' | 'contradicted' {
+export function judgeAge(
+  member: WatchMember,
+  check: MemberCheck,
+): 'current' | 'stale' | 'behind' | 'contradicted' {
   if (check.askedAt < member.walletsAt) return 'stale';
   const { rules = { name: check.rules, askedAt: '' } } = member;
   if (check.rules !== rules.name && check.askedAt < rules.askedAt) return 'stale';
@@ -63,7 +67,7 @@ export function judgeAge(member: WatchMember, check: MemberCheck): 'current' | '
     const wasFalse = knownAt !== undefined && madeAt - knownAt >= LOWER_MS_MAX;
     const replaced = hasNewTag(member, check) || wasFalse ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
     const dropped = isEarlier ? Infinity : replaced;
-    if (number < Math.min(known, dropped)) return 'stale';
+    if (number < Math.min(known, dropped)) return 'behind';
     isContradicted ||= isEarlier;
   }
   return isContradicted ? 'contradicted' : 'current';
