@@ -77,7 +77,7 @@ return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or 
 export function makeClientApps(redis: Redis): ClientApps {
   const findKey = makeScript<[string, string, string] | null>(redis, 'findKey', FIND_KEY);
   const { index, summaries } = keysOf(CLIENT_APPS_KEY);
-  const { read, lease, project, remove, list, listSet, scan } = makeVersionedDocuments(redis, {
+  const { read, lease, project, removeEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
     parse: (json) => ClientApp.parse(json),
     idOf: ({ clientId }) => clientId,
@@ -119,7 +119,7 @@ export function makeClientApps(redis: Redis): ClientApps {
         await endOwned?.(clientId);
         await inStore(() => redis.del(appTrailKey(clientId), keyUseKey(clientId)));
         // Last, so that a failure before it has everything tried again.
-        await remove(clientId, [ENDED_APPS_KEY]);
+        await removeEnded(clientId, nowMs, ENDED_APPS_KEY);
       }
       return ids.length;
     },

@@ -66,7 +66,7 @@ export type RuleSets = RuleSetUsers & {
  */
 export function makeRuleSets(redis: Redis): RuleSets {
   const list = makeScript<string[]>(redis, 'listRuleSets', LIST);
-  const { read, lease, project, remove } = makeVersionedDocuments(redis, {
+  const { read, lease, project, removeEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
     parse: (json) => RuleSet.parse(json),
     idOf: ({ clientId, id }) => ruleSetKey(clientId, id),
@@ -91,7 +91,7 @@ export function makeRuleSets(redis: Redis): RuleSets {
     },
     async dropEnded(nowMs, countMax) {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
-      for (const key of keys) await remove(key, [ENDED_KEY]);
+      for (const key of keys) await removeEnded(key, nowMs, ENDED_KEY);
       return keys.length;
     },
   };

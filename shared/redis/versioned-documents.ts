@@ -50,12 +50,14 @@ return 1
 `;
 
 /**
- * KEYS: marker, documents, index, index entries by id, summaries, sets to leave. ARGV: access, id, channel, member of
- * each of the sets.
+ * KEYS: marker, documents, index, index entries by id, summaries, ended documents, further sets to leave. ARGV: access, id,
+ * channel, now. A document that was written again meanwhile is no ended one, and stays.
  */
-const REMOVE = `${REQUIRE_VIEW}${SET_INDEX_LUA}
+const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
+local endedAt = redis.call('ZSCORE', KEYS[6], ARGV[2])
+if not endedAt or tonumber(endedAt) > tonumber(ARGV[4]) then return 0 end
 setIndex(KEYS[3], KEYS[4], ARGV[2], '{}')
-for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[i - 2]) end
+for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[2]) end
 redis.call('HDEL', KEYS[5], ARGV[2])
 local removed = redis.call('HDEL', KEYS[2], ARGV[2])
 if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], ARGV[2]) end
@@ -158,8 +160,16 @@ export type VersionedDocuments<D> = {
   readonly find: (indexEntry: string) => Promise<D | undefined>;
   /** Puts a document in; false if the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
-  /** Takes a document out of the view with all that leads to it; false if there was none. */
-  readonly remove: (id: string, sets: readonly string[], access?: ViewAccess) => Promise<boolean>;
+  /**
+   * Takes a document out of the view with all that leads to it; false if there was none, or if it is not in `endedSet` with a
+   * time of `nowMs` or earlier.
+   */
+  readonly removeEnded: (
+    id: string,
+    nowMs: number,
+    endedSet: string,
+    otherSets?: readonly string[],
+  ) => Promise<boolean>;
   /**
    * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`; undefined if another
    * writer has it, or has written it already.
@@ -207,7 +217,7 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const lease = makeScript<number>(redis, 'leaseDocument', LEASE);
   const release = makeScript<number>(redis, 'releaseDocument', RELEASE);
   const readSet = makeScript<string[]>(redis, 'readDocumentSet', READ_SET);
-  const remove = makeScript<number>(redis, 'removeDocument', REMOVE);
+  const removeEnded = makeScript<number>(redis, 'removeEndedDocument', REMOVE_ENDED);
   const { documents, index, entries, summaries } = keysOf(key);
   const keys = [GENERATION_KEY, documents, index, entries, summaries];
   const open = (stored: string | null): D | undefined =>
@@ -223,8 +233,8 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       const places = [...keys, ...sets.map(({ set }) => set)];
       return (await project(places, [access, ...stored, channel, ...found, ...members])) === 1;
     },
-    remove: async (id, sets, access = EVERYDAY) =>
-      (await remove([...keys, ...sets], [access, id, channel, ...sets.map(() => id)])) === 1,
+    removeEnded: async (id, nowMs, endedSet, otherSets = []) =>
+      (await removeEnded([...keys, endedSet, ...otherSets], [EVERYDAY, id, channel, nowMs])) === 1,
     async lease(id, before, leaseMs) {
       const leaseKey = `lease:${key}:${id}:${before + 1}`;
       const holder = randomUUID();

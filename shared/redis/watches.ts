@@ -99,7 +99,7 @@ export function makeWatches(redis: Redis): Watches {
   const list = makeScript<string[]>(redis, 'listWatches', LIST);
   const claim = makeScript<string[]>(redis, 'claimDueWatches', CLAIM);
   const fill = makeScript<number>(redis, 'fillDueWatches', FILL);
-  const { read, lease, project, remove, listSet } = makeVersionedDocuments(redis, {
+  const { read, lease, project, removeEnded, listSet } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
     idOf: watchKey,
@@ -145,7 +145,7 @@ export function makeWatches(redis: Redis): Watches {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));
       for (const key of keys) {
         const partition = partitionOfWatch(key);
-        await remove(key, [ENDED_KEY, ofPartitionKey(partition), dueKey(partition)]);
+        await removeEnded(key, nowMs, ENDED_KEY, [ofPartitionKey(partition), dueKey(partition)]);
       }
       return keys.length;
     },
