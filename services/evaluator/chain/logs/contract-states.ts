@@ -26,16 +26,31 @@ export const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-o
 export const stateOfFailure = (error: unknown): ContractState =>
   sweepsOnly(error instanceof RpcFailure ? (REASONS[error.kind] ?? REASON) : NOT_RPC);
 
-/** The contracts' states as they were last written; only changes are written. */
+/**
+ * A state is written again after this time: a contract that no watch followed for a moment has lost its state, and the
+ * reader may not have seen that moment.
+ */
+const WRITTEN_MS_MAX = 20_000;
+
+/** The contracts' states as they were last written; mostly changes alone are written. */
 export class ContractStates {
   readonly #write: (contract: string, state: ContractState) => Promise<void>;
+  /** The monotonic clock, ms. */
+  readonly #now: () => number;
   readonly #written = new Map<string, string>();
+  #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(write: (contract: string, state: ContractState) => Promise<void>) {
+  constructor(write: (contract: string, state: ContractState) => Promise<void>, now: () => number) {
     this.#write = write;
+    this.#now = now;
   }
 
   async set(contracts: readonly string[], state: ContractState): Promise<void> {
+    const nowMs = this.#now();
+    if (nowMs - this.#forgottenAtMs >= WRITTEN_MS_MAX) {
+      this.#written.clear();
+      this.#forgottenAtMs = nowMs;
+    }
     const text = JSON.stringify(state);
     const changed = contracts.filter((contract) => this.#written.get(contract) !== text);
     await Promise.all(changed.map((contract) => this.#write(contract, state)));

@@ -97,7 +97,7 @@ export class ChainFollower {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#saved = new SavedWindow(options);
-    this.#states = new ContractStates(options.setState);
+    this.#states = new ContractStates(options.setState, () => performance.now());
   }
 
   /**
