@@ -127,7 +127,7 @@ export function requireLivenessBeyond(stallMs: number, workMsMax: number, workNa
   if (stallMs < workMsMax + LIVENESS_STALL_MS_MIN)
     throw new ServiceError(
       'config-invalid',
-      `LIVENESS_STALL_MS must be at least ${workName} + ${LIVENESS_STALL_MS_MIN}: slow work is no standstill`,
+      `LIVENESS_STALL_MS must be at least ${workName} + ${LIVENESS_STALL_MS_MIN}: otherwise slow work would fail /livez`,
     );
 }
 

@@ -37,5 +37,5 @@ test('a key that is not yet active decrypts secrets that other processes encrypt
 
 test.each(['', 'x', '1:abc', `300:${'A'.repeat(43)}=`, `${first},${first}`, first.replace(':', '?:')])(
   'a malformed key ring is refused without telling any of it',
-  (text) => expect(() => parseKeyRing(text)).toThrow(/^a key ring (is|needs a key in use)/),
+  (text) => expect(() => parseKeyRing(text)).toThrow(/^a key ring (is|needs at least one active key)/),
 );

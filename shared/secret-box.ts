@@ -32,7 +32,11 @@ export function parseKeyRing(text: string): KeyRing {
   }
   const number = Math.max(...inUse);
   const key = byNumber.get(number);
-  if (!key) throw new ServiceError('config-invalid', 'a key ring needs a key in use');
+  if (!key)
+    throw new ServiceError(
+      'config-invalid',
+      'a key ring needs at least one active key, written without a question mark',
+    );
   return { current: { number, key }, byNumber };
 }
 
@@ -61,7 +65,11 @@ export function makeSecretBox(keys: KeyRing): SecretBox {
     open(sealed, associated) {
       const [number = '', text = ''] = sealed.split('.');
       const key = keys.byNumber.get(Number(number));
-      if (!key) throw new ServiceError('config-invalid', `there is no secret key number ${Number(number)}`);
+      if (!key)
+        throw new ServiceError(
+          'config-invalid',
+          `ROLECALL_SECRET_KEYS lacks key ${Number(number)}, which encrypted this secret`,
+        );
       const bytes = Buffer.from(text, 'base64url');
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
         .setAAD(Buffer.from(associated))

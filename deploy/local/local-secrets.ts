@@ -23,7 +23,7 @@ export type LocalSecrets = z.infer<typeof LocalSecrets>;
  * The demo app, the operator's login and the keys of a data directory: made on the first start, the same ever
  * after, readable by their owner alone.
  *
- * @throws Error if the file is there and is not whole.
+ * @throws Error if the file exists and is incomplete.
  */
 export function loadLocalSecrets(dir: string): LocalSecrets {
   const file = join(dir, 'local-secrets.json');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** A process id is given again to others: with its start, counted in ticks since the boot, it is one process. */
+/** The system reuses process ids, so a process is identified by its id and its start time (ticks since boot). */
 export const ProcessIdentity = z.object({
   pid: z.number().int().positive(),
   startTicks: z.string().nullable(),

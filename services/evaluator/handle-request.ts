@@ -4,7 +4,6 @@ import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Handler, positionOf } from '#shared/kafka/consumer/record.ts';
 import type { ReadBalances } from './chain/connect-chains.ts';
-
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { blocksOf, composeResult, isRetryable } from './domain/compose-result.ts';

@@ -18,7 +18,7 @@ export type AnnounceHeldDependencies = {
 
 type Held = Omit<HeldRole, 'heldAt'>;
 
-/** Keeps a watch's list of held roles as its members are, and tells the client of new ones. */
+/** Updates a watch's held roles from its members, and notifies the client of new ones. */
 export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeWatch['change']) {
   /** Publishes the event that the document contains, then removes it from the document. */
   const publishHeldEvent = async (watch: Watch): Promise<void> => {
@@ -29,8 +29,9 @@ export function makeAnnounceHeld(deps: AnnounceHeldDependencies, change: ChangeW
   };
 
   /**
-   * Tells the client of roles that were not held before: the document first, with the bytes, then the event. After a release
-   * since `sinceMs` they may be held no more. After a pause they may not be held at all: `updateHeld` tells of them later.
+   * Adds newly held roles to the watch and publishes `watch.held`: writes the document with the event's bytes first, then
+   * publishes the event. Does nothing if the client has released since `sinceMs`, or while the watch is paused: `updateHeld`
+   * announces them after the pause.
    */
   const announceHeld = async (watch: Watch, roles: readonly Held[], sinceMs: number): Promise<void> => {
     const written = await change(watch, (current) => {

@@ -47,7 +47,11 @@ export type AskedChecks = {
   readonly afterLostPart?: (requestId: string) => Promise<void>;
 };
 
-/** Asks for checks; false where not all were requested: the app is gone, or the quota is used and the watch was paused. */
+/**
+ * Requests checks.
+ *
+ * @returns false if not all were requested: the app was deleted, or the quota is used up and the watch was paused
+ */
 export type AskChecks = (asked: AskedChecks) => Promise<boolean>;
 
 export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;

@@ -10,7 +10,7 @@ test('a watch whose sent events exceed the quota is charged the rest of it, and 
     chargeWatch: async (charge) => outcomes[charges.push(charge) - 1] ?? 'charged',
     pause: async (_, reason) => void paused.push(reason),
   });
-  const events = { count: 3, month: '2026-11', areMade: true };
+  const events = { count: 3, month: '2026-11', areEvaluated: true };
   expect(await chargeChecks(aWatch(), events)).toBe(true);
   expect(charges).toEqual([{ clientId: 'app_1', quotaShare: 0.5, requestsPerMonth: 1_000, ...events }]);
   expect(paused).toEqual([]);

@@ -13,11 +13,15 @@ type Charge = {
   readonly count: number;
   /** Such as `2026-11`. */
   readonly month: string;
-  /** They were made already: the rest of the quota is charged. */
-  readonly areMade?: boolean;
+  /** The checks were already evaluated, so as many as the quota still allows are charged. */
+  readonly areEvaluated?: boolean;
 };
 
-/** Charges checks of a watch; false where not all were charged: the app is gone, or the quota is used and the watch was paused. */
+/**
+ * Charges checks of a watch.
+ *
+ * @returns false if not all were charged: the app was deleted, or the quota is used up and the watch was paused
+ */
 export const makeChargeChecks =
   ({ chargeWatch, readLimits, pause }: Dependencies) =>
   async (watch: Watch, charge: Charge): Promise<boolean> => {

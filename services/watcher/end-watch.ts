@@ -25,7 +25,11 @@ export function makeEndWatch(
   { change, changeStored }: Pick<ChangeWatch, 'change' | 'changeStored'>,
   unfollow: (watch: Watch) => Promise<void>,
 ) {
-  /** Removes the data of a watch that was deleted, some at a time; whether all of it is gone. */
+  /**
+   * Removes the data of a watch that was deleted, some members at a time.
+   *
+   * @returns whether no data is left
+   */
   const endWatch = async (watch: Watch): Promise<boolean> => {
     const uid = watchUid(watch);
     const { members } = await deps.members.figures(uid);
@@ -42,14 +46,22 @@ export function makeEndWatch(
 
   return {
     endWatch,
-    /** Removes the data of a deleted watch with the same id; whether all of it is gone. */
+    /**
+     * Removes the data of a deleted watch with the same id.
+     *
+     * @returns whether no data is left
+     */
     async endFormer({ formerCreatedAt, ...watch }: Watch): Promise<boolean> {
       if (formerCreatedAt === undefined) return true;
       if (!(await endWatch({ ...watch, createdAt: formerCreatedAt }))) return false;
       await changeStored(watch, ({ formerCreatedAt: _, ...rest }) => rest);
       return true;
     },
-    /** Deletes a watch whose app was deleted; whether it was. */
+    /**
+     * Deletes a watch if its app was deleted.
+     *
+     * @returns whether this call deleted the watch
+     */
     async deleteWithApp(watch: Watch): Promise<boolean> {
       const app = await deps.clientApps.read(watch.clientId);
       if (app && app.deletedAt === undefined) return false;

@@ -77,7 +77,11 @@ export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated>
 }
 
 async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition: number): Promise<void> {
-  if (part.delivery.mode !== 'watch') throw new ServiceError('message-unreadable', 'the part is of no watch');
+  if (part.delivery.mode !== 'watch')
+    throw new ServiceError(
+      'message-unreadable',
+      `delivery.mode must be "watch", not "${part.delivery.mode}"`,
+    );
   const context = CheckContext.parse(JSON.parse(part.delivery.context));
   const { watchUid: uid, cause, sweep } = context;
   const watch = await deps.watches.readByUid(uid);

@@ -120,7 +120,11 @@ await runService(
             publishChanges,
             refund,
             chargeEvents: (watch, count) =>
-              chargeChecks(watch, { count, month: new Date(now()).toISOString().slice(0, 7), areMade: true }),
+              chargeChecks(watch, {
+                count,
+                month: new Date(now()).toISOString().slice(0, 7),
+                areEvaluated: true,
+              }),
           }),
           onAssignment: (assigned) => {
             owned = new Set(assigned);

@@ -184,7 +184,7 @@ test('a deleted watch without members is processed again at doubling intervals',
   expect([ending.postpone, ending.due.length]).toEqual([[], 2]);
 });
 
-test('the members of both are removed where a watch was deleted, made again and deleted', async () => {
+test('the members of a deleted watch, and of its deleted successor with the same id, are removed', async () => {
   const twice = of('w', {
     deletedAt: new Date(NOW).toISOString(),
     formerCreatedAt: '2026-11-21T10:00:00.000Z',

@@ -95,7 +95,10 @@ export function parseCidrs(text: string): Cidr[] {
     if (entry === '') return [];
     const cidr = parseCidr(entry);
     if (cidr !== undefined) return [cidr];
-    throw new ServiceError('config-invalid', `entry ${index + 1} of the list is not a CIDR block`);
+    throw new ServiceError(
+      'config-invalid',
+      `entry ${index + 1} of the list is not a CIDR block such as 192.0.2.0/24`,
+    );
   });
   if (cidrs.length > CIDRS_MAX) {
     throw new ServiceError('config-invalid', `the list holds more than ${CIDRS_MAX} CIDR blocks`);

@@ -82,7 +82,10 @@ export function makeRuleSetWrites(deps: Dependencies) {
 
   async function takeSlot({ clientId, id, limits }: RuleSetWrite): Promise<void> {
     if (!(await deps.slots.take(ruleSetSlotsKey(clientId), id, limits.ruleSets)))
-      throw new ServiceError('limit-reached', `this client app may have ${limits.ruleSets} rule sets`);
+      throw new ServiceError(
+        'limit-reached',
+        `this client app has reached its limit of ${limits.ruleSets} rule sets; delete one first`,
+      );
   }
 
   return {

@@ -195,7 +195,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     if (counts.added > 0 && total > limits.watchMembers)
       throw new ServiceError(
         'limit-reached',
-        `this client app may have ${limits.watchMembers} members in all its watches; nothing was added`,
+        `the limit of this client app is ${limits.watchMembers} members in all its watches; nothing was added`,
       );
     await deps.throttle.take([writeOfDay(clientId, limits, Math.max(1, ids.length))]);
     await writeAll(watch, holder, ids, added);

@@ -119,7 +119,7 @@ test('a sweep is not started where the precondition refuses it', async () => {
   expect(world.sweeps).toBe(1);
 });
 
-test('a conditional write of a watch that does not exist says so', async () => {
+test('a conditional write of a watch that does not exist is refused with version-conflict', async () => {
   const world = makeWorld({ ruleSet: aRuleSet(clientId, settings.ruleSet) });
   await expect(world.writes.put({ ...WRITE, mayWrite: () => false }, settings)).rejects.toMatchObject({
     code: 'version-conflict',

@@ -126,7 +126,10 @@ export function makeWatchWrites(deps: Dependencies) {
     // Before the slot: a refused write must not hold it.
     requireVersion(`the watch ${watchId}`, existing?.settingsVersion, mayWrite);
     if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
-      throw new ServiceError('limit-reached', `this client app may have ${limits.watches} watches`);
+      throw new ServiceError(
+        'limit-reached',
+        `this client app has reached its limit of ${limits.watches} watches; delete one first`,
+      );
     const watch = await change(request, 'watch-written', (current) => {
       isNew = liveOf(current) === undefined;
       // The watch was deleted meanwhile, so this write has no slot.

@@ -37,7 +37,7 @@ export class InFlight {
     return true;
   }
 
-  /** Says whose a request is; false where its owner has as many in flight as are free. */
+  /** Assigns a request to its owner; false if the owner has as many in flight as are free. */
   assign(response: ServerResponse, owner: string): boolean {
     if (!this.#owners.has(response)) return true;
     if (!this.#shares.take(owner)) return false;

@@ -1,9 +1,9 @@
-/** True while the part makes progress, otherwise the fault. */
+/** True, or the fault as text. */
 type LiveCheck = () => true | string;
 
 /**
- * The conditions of liveness: only faults that a restart repairs. A dependency that is away is
- * never among it, for it would still be away after the restart.
+ * The checks of `/livez`: only faults that a restart fixes. An unavailable dependency is no such fault, because it is still
+ * unavailable after the restart.
  */
 export class Liveness {
   readonly #checks = new Map<string, LiveCheck>();

@@ -36,7 +36,7 @@ const SECURE_CONNECT_TIMEOUT_MS = 5_000;
 const COORDINATOR_WAIT_MS_MAX = 10_000;
 const COORDINATOR_POLL_MS = 50;
 
-/** How brokers are reached: where they are, and how one shows oneself. */
+/** The connection to the brokers: addresses, timeouts, TLS and login. */
 function reach({ brokers, tls, sasl }: KafkaConfig) {
   return {
     brokers: [...brokers],
@@ -77,7 +77,7 @@ async function askQuietly<T>(config: KafkaConfig, ask: (admin: Admin) => Promise
 }
 
 /**
- * Looks once whether a broker answers.
+ * Tries once to reach a broker.
  *
  * It uses a separate client, because the normal client retries for half a minute without logging.
  *

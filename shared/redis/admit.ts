@@ -226,7 +226,7 @@ function argumentsOf(request: AdmitRequest): (string | number)[] {
 const FAILED = 'failed';
 
 function readReply(request: AdmitRequest, months: Months, reply: string): Admission | ServiceError {
-  if (reply === FAILED) return new ServiceError('store-unavailable', 'Redis did not carry the admission out');
+  if (reply === FAILED) return new ServiceError('store-unavailable', 'Redis rejected the admission script');
   const [outcome, nowMs, remaining, resetMs, used, whichMonth, at, seed, id, month] = reply.split(' ');
   const current = months[Number(whichMonth) === 2 ? 1 : 0];
   const quota = quotaOf(request);

@@ -72,7 +72,8 @@ export function batchCalls<Q, A>(
       const answers = await ask(batch.calls.map(({ question }) => question));
       for (const [index, { resolve, reject }] of batch.calls.entries()) {
         const answer = answers[index];
-        if (answer === undefined) reject(new ServiceError('store-unavailable', 'Redis left a question open'));
+        if (answer === undefined)
+          reject(new ServiceError('store-unavailable', 'Redis returned fewer replies than commands'));
         else if (answer instanceof ServiceError) reject(answer);
         else resolve(answer);
       }

@@ -156,5 +156,5 @@ export function storeErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (describeError(error).message.includes('VIEW_REBUILDING'))
     return new ServiceError('view-rebuilding', 'the views are being rebuilt', { cause: error });
-  return new ServiceError('store-unavailable', 'Redis did not carry the command out', { cause: error });
+  return new ServiceError('store-unavailable', 'Redis rejected the command', { cause: error });
 }

@@ -42,8 +42,8 @@ return 1
 const OUTCOMES = ['charged', 'quota-exceeded', 'quota-share-exceeded'] as const;
 
 /**
- * Charges the checks of watches to the quota of their app's month, up to the share that watches may use. Where less is left,
- * nothing is charged, or the rest if the checks were made already.
+ * Charges the checks of watches to the quota of their app's month, up to the share that watches may use. If less is left,
+ * nothing is charged; of checks that were already evaluated, as many are charged as are left.
  */
 export type ChargeWatch = (charge: {
   readonly clientId: string;
@@ -51,7 +51,7 @@ export type ChargeWatch = (charge: {
   readonly month: string;
   readonly requestsPerMonth: number;
   readonly quotaShare: number;
-  readonly areMade?: boolean;
+  readonly areEvaluated?: boolean;
 }) => Promise<(typeof OUTCOMES)[number]>;
 
 /** Refunds checks of a part that nothing was decided of, once for each part. */
@@ -73,11 +73,11 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
 
 export function makeChargeWatch(redis: Redis): ChargeWatch {
   const charge = makeScript<number>(redis, 'chargeWatch', CHARGE);
-  return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare, areMade }) {
+  return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare, areEvaluated }) {
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`];
     return (
-      OUTCOMES[await charge(keys, [EVERYDAY, count, requestsPerMonth, quotaShare, areMade ? 1 : 0])] ??
+      OUTCOMES[await charge(keys, [EVERYDAY, count, requestsPerMonth, quotaShare, areEvaluated ? 1 : 0])] ??
       'charged'
     );
   };

@@ -52,7 +52,7 @@ type Case = {
   readonly ownDelayMs: number;
 };
 
-/** Waits until everything acknowledged is finished, and checks I1 to I7. */
+/** Waits until everything acknowledged is finished, and checks the promises of README.md. */
 export async function reconcile(it: Case): Promise<Judgement> {
   const { system, ledger, client } = it;
   const began = performance.now();
@@ -126,7 +126,7 @@ async function findLeaks(stranger: BalancedClient, ids: readonly string[]): Prom
   return leaked;
 }
 
-/** I6: acknowledged − refunded (at most those without a decision) ≤ the month's counter ≤ acknowledged + indeterminate. */
+/** `miscounted`: acknowledged − refunded (at most those without a decision) ≤ the month's counter ≤ acknowledged + indeterminate. */
 async function judgeCounter(it: Case, { counts, polled }: Outcome): Promise<string[]> {
   const undecided = [...polled.values()].filter(
     (text) => CheckResult.parse(JSON.parse(text)).roles.length === 0,

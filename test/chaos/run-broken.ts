@@ -1,8 +1,9 @@
 import { BROKEN_VARIANTS, type BrokenVariant } from './broken-variants.ts';
 import { type RowResult, runRows } from './run-rows.ts';
 
-/** Long enough for a row to break something, and for late but not lost results to arrive. */
+/** Long enough for a row to break the promise. */
 const SECONDS_MAX = 12;
+/** Long enough for late results to arrive, so that only lost ones are missing. */
 const DRAIN_MS = 25_000;
 
 export type BrokenResult = {
@@ -17,7 +18,7 @@ type Options = Parameters<typeof runRows>[1];
 /**
  * Runs broken variants, each on a system of its own.
  *
- * A variant is caught if exactly the invariant that it breaks is reported.
+ * A variant is caught if its row reports the promise that the variant breaks; the row may report others too.
  */
 export async function runBroken(names: readonly string[], options: Options): Promise<BrokenResult[]> {
   const results: BrokenResult[] = [];

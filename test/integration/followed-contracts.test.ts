@@ -25,7 +25,7 @@ const contract = (place: number) => ({
 const contracts = (from: number, count: number) =>
   Array.from({ length: count }, (_, i) => contract(from + i));
 
-test('one client app cannot use the places of a chain that others need', async () => {
+test('one client app cannot take the contract slots of a chain that other apps need', async () => {
   const { follow, list, states } = makeFollowedContracts(connection.redis);
   const followed = async () => (await list(CHAIN_ID)).length;
   const tooMany = {

@@ -359,10 +359,10 @@ test('the begin of a sweep moves the due time if a sweep was due; otherwise, or 
   expect(await begin(NOW + 59_999, NOW + 70_000)).toEqual([true, NOW + 60_000]);
 });
 
-test('checks beyond the quota are not charged; of checks that were made already, the rest of it is', async () => {
+test('checks beyond the quota are not charged; already evaluated checks are charged up to the quota', async () => {
   const chargeWatch = makeChargeWatch(stores.redis);
-  const charge = (count: number, areMade: boolean, quotaShare = 0.5) =>
-    chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 9, quotaShare, areMade });
+  const charge = (count: number, areEvaluated: boolean, quotaShare = 0.5) =>
+    chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 9, quotaShare, areEvaluated });
   expect(await charge(3, false)).toBe('charged');
   // The share is 4.5 checks.
   expect(await charge(2, false)).toBe('quota-share-exceeded');

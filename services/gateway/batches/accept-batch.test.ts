@@ -120,7 +120,7 @@ describe('a batch', () => {
     expect(gateway.slotsTaken.size).toBe(0);
   });
 
-  it('of which surely no part was written stays as it is if a retry has taken it over, and may have published it', async () => {
+  it('keeps its charge and its slot if a retry has taken it over, although its own first request wrote no part', async () => {
     const gateway = await start({
       dropClaim: false,
       publishPart: async () => {

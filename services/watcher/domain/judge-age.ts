@@ -2,8 +2,8 @@ import type { RuleFault } from '#shared/contracts/result.ts';
 import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
 import { blockTagOf } from './checked-rules.ts';
 
-/** A block is not believed any more if the chain makes a lower block this long after it was read. */
-const LOWER_MS_MAX = 600_000;
+/** A block number counts as false if the chain produces a lower block at least this long after the number was read. */
+const FALSE_BLOCK_MS_MIN = 600_000;
 
 /** The findings of one check about a member. */
 export type MemberCheck = {
@@ -64,7 +64,7 @@ export function judgeAge(
     const knownAt = member.headTimes?.[chainId];
     const isEarlier = headTimeOf(check, chainId) < (knownAt ?? 0);
     const madeAt = check.blockTimes?.[chainId] ?? 0;
-    const wasFalse = knownAt !== undefined && madeAt - knownAt >= LOWER_MS_MAX;
+    const wasFalse = knownAt !== undefined && madeAt - knownAt >= FALSE_BLOCK_MS_MIN;
     const replaced = hasNewTag(member, check) || wasFalse ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
     const dropped = isEarlier ? Infinity : replaced;
     if (number < Math.min(known, dropped)) return 'behind';

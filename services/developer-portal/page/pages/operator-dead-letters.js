@@ -14,7 +14,7 @@ export function DeadLetters() {
     <${Loaded} resource=${letters}>${(list) => html`<${Card}>${
       list.every(({ count }) => count === 0) &&
       html`<p class="notice good">No topic has dead-lettered records.</p>`
-    }<div class="scroll" tabindex="0" role="region" aria-label="Dead letters by topic"><table>
+    }<div class="scroll" tabindex="0" role="region" aria-label="Dead-lettered records by topic"><table>
       <thead><tr><th scope="col">Topic</th><th scope="col" class="number">Waiting</th></tr></thead>
       <tbody>${list.map(({ topic, count }) => html`<tr key=${topic}><th scope="row"><code>${topic}</code></th><td class="number">${formatCount(count)}</td></tr>`)}</tbody>
     </table></div><//>`}<//>

@@ -10,7 +10,8 @@ const REASONS: Partial<Record<FailureKind, string>> = {
   'too-many-logs': 'No endpoint of the chain returns the logs of a single block.',
   'chain-stale': 'The newest block of the chain is too old.',
   'rate-limited': 'The endpoints of the chain are rate-limited.',
-  'over-rate': 'The endpoints of the chain are rate-limited.',
+  'over-rate':
+    'The endpoints of the chain are rate-limited, or the range has more logs than one read may return.',
   timeout: 'No endpoint of the chain answered eth_getLogs in time.',
   malformed: 'No endpoint of the chain gave a correct answer to eth_getLogs.',
   'block-mismatch': 'The endpoints of the chain are on different forks.',

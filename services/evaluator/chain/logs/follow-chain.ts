@@ -196,7 +196,7 @@ export class ChainFollower {
       this.#options.observer.onRead('ok', logs.length);
       return applied;
     } catch (error) {
-      // Either the chain changed between the header and the logs, or a reorg went unnoticed: look at the window again.
+      // Either the chain changed between the two requests, or a reorg was missed: the next step reads the whole window again.
       this.#mustReread = true;
       throw error;
     }
