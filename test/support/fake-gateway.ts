@@ -274,10 +274,16 @@ const publishTo =
     published.push(parsed);
   };
 
+/** Sends requests and reads each answer to its end: an unread body keeps its connection open. */
 const makeSend =
   (url: string) =>
-  (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> =>
-    fetch(url + path, {
+  async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> => {
+    const answer = await fetch(url + path, {
       method,
       headers: {
         'x-api-key': API_KEY,
@@ -286,6 +292,9 @@ const makeSend =
       },
       ...(body === undefined ? {} : { body: isText(body) ? (body as string) : JSON.stringify(body) }),
     });
+    const bytes = await answer.arrayBuffer();
+    return new Response(bytes.byteLength === 0 ? null : bytes, answer);
+  };
 
 const isText = (body: unknown): boolean => typeof body === 'string' || body instanceof Uint8Array;
 
