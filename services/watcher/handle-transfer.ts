@@ -91,7 +91,7 @@ const mayAsk = (
   );
 
 /** Whether a rule set is about a contract. */
-export const isAbout = (
+const isAbout = (
   ruleSet: RuleSet,
   watch: Watch,
   { chainId, contractAddress, blockTag }: Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>,

@@ -68,6 +68,7 @@ await runService(
       members,
       sweeps,
       ruleSets,
+      followed: makeFollowedContracts(redis),
       clientApps,
       publish,
       isOwned,
@@ -79,7 +80,6 @@ await runService(
     const publishChanges = makePublishChanges({ ...common, results: makeResults(redis) });
     const { pause, announceHeld, processWatch } = makeProcessWatch({
       ...common,
-      followed: makeFollowedContracts(redis),
       removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),
       writeDocument: makeWriteDocument({ publish }),
       publishEvent: publishChanges.publishEvent,

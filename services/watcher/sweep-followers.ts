@@ -1,12 +1,11 @@
 import { type ChainTransferred, type Watch, watchUid } from '#shared/contracts/watch.ts';
-import type { RuleSets } from '#shared/redis/rule-sets.ts';
+import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
-import { isAbout } from './handle-transfer.ts';
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'inPartition'>;
-  readonly ruleSets: Pick<RuleSets, 'read'>;
+  readonly followed: Pick<FollowedContracts, 'isFollowedBy'>;
   readonly sweepSoon: SweepSoon;
   readonly partitions: readonly number[];
 };
@@ -25,14 +24,21 @@ export const makeSweepSoon =
   (watch) =>
     sweeps.setNextAfterGap(watchUid(watch), now(), watch.everySeconds * 1_000);
 
-/** If transfers of a contract may have been missed, makes a sweep of every watch that follows the contract due. */
+/**
+ * If transfers of a contract may have been missed, makes a sweep of every watch that follows the contract due. A reader that
+ * fell behind tells this of each of its contracts, so the rule sets of all watches are not read for it.
+ */
 export const makeSweepFollowers =
-  ({ watches, ruleSets, sweepSoon, partitions }: Dependencies) =>
+  ({ watches, followed, sweepSoon, partitions }: Dependencies) =>
   async (missed: Missed): Promise<void> => {
-    for (const partition of partitions)
-      for (const watch of await watches.inPartition(partition)) {
-        if (watch.deletedAt !== undefined || watch.paused) continue;
-        const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
-        if (ruleSet && isAbout(ruleSet, watch, missed)) await sweepSoon(watch);
-      }
+    for (const partition of partitions) {
+      const active = (await watches.inPartition(partition)).filter(
+        ({ deletedAt, paused, follow, blockTag }) =>
+          deletedAt === undefined && !paused && follow && blockTag === missed.blockTag,
+      );
+      const areFollowers = await Promise.all(
+        active.map((watch) => followed.isFollowedBy(watchUid(watch), missed)),
+      );
+      for (const [index, watch] of active.entries()) if (areFollowers[index]) await sweepSoon(watch);
+    }
   };

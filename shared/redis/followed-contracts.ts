@@ -76,6 +76,8 @@ export type FollowedContracts = {
     contracts: readonly FollowedContract[],
     access?: ViewAccess,
   ) => Promise<void>;
+  /** Whether a contract is followed for a watch. */
+  readonly isFollowedBy: (uid: string, contract: FollowedContract) => Promise<boolean>;
   /** Every followed contract of a chain, once for each block tag. */
   readonly list: (chainId: number) => Promise<FollowedContract[]>;
   /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
@@ -100,6 +102,8 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
       await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
     },
+    isFollowedBy: (uid, contract) =>
+      inStore(async () => (await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1),
     list: (chainId) =>
       inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
     watchedAmong: makeWalletIndex(redis).watchedAmong,

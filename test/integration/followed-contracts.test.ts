@@ -74,3 +74,17 @@ test('the states of many contracts cost as few commands as those of one', async 
   ]);
   await follow('app/w/1', []);
 });
+
+test('a contract is followed for a watch under one block tag, until the watch is about others', async () => {
+  const { follow, isFollowedBy } = makeFollowedContracts(connection.redis);
+  await follow('app/w/1', [contract(0)]);
+  const areFollowed = () =>
+    Promise.all(
+      [contract(0), { ...contract(0), blockTag: 'safe' as const }, contract(1)].map((one) =>
+        isFollowedBy('app/w/1', one),
+      ),
+    );
+  expect(await areFollowed()).toEqual([true, false, false]);
+  await follow('app/w/1', []);
+  expect(await areFollowed()).toEqual([false, false, false]);
+});
