@@ -281,3 +281,16 @@ test('a check that an interrupted sweep requests twice is refunded once, and the
   const { clientId, requestId } = again;
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });
+
+test('a transfer whose check was answered by an endpoint that lags behind is checked again at once, and then at doubling intervals', async () => {
+  const world = makeWorld({ member: { blockNumbers: { '1': 60 }, checkedAt: atSecond(60) } });
+  const behind = (second: number) =>
+    anAnswer(aMember(), true, second, { cause: 'transfer', minBlock: { '10': 5 } });
+  await world.handle(behind(50));
+  expect(world.known).toMatchObject({
+    due: NOW + (NOW - Date.parse(atSecond(50))),
+    member: { awaitedBlocks: { '10': 5 }, unreadSince: atSecond(50), roles: [] },
+  });
+  await world.handle(behind(55));
+  expect(world.known.due).toBe(NOW + (NOW - Date.parse(atSecond(50))));
+});

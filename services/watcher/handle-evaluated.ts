@@ -219,7 +219,7 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   );
   await Promise.all(
     unchanged.map(async ({ member, isToRecheck }) => {
-      const dueAtMs = isToRecheck ? deps.now() : dueAfter(member, watch, deps.now());
+      const dueAtMs = (isToRecheck ? recheckAt : dueAfter)(member, watch, deps.now());
       const { memberId } = member;
       if (dueAtMs !== undefined) await deps.members.setDue([{ uid: watchUid(watch), memberId }], dueAtMs);
     }),
@@ -270,6 +270,10 @@ function dueAfter({ unreadSince }: WatchMember, { everySeconds }: Watch, nowMs: 
   if (unreadSince === undefined) return undefined;
   return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), RETRY_MS), everySeconds * 1_000);
 }
+
+/** When to check a member again whose check an endpoint answered that lags behind: at once, and then at doubling intervals. */
+const recheckAt = ({ unreadSince }: WatchMember, { everySeconds }: Watch, nowMs: number): number =>
+  nowMs + Math.min(nowMs - Date.parse(unreadSince ?? new Date(nowMs).toISOString()), everySeconds * 1_000);
 
 const isThere = (member: WatchMember | undefined): member is WatchMember =>
   member !== undefined && member.removedAt === undefined;

@@ -76,8 +76,8 @@ function readsOf(rule: SimpleCondition): [key: string, times: Times][] {
 }
 
 /**
- * A call is known by its calldata, the inputs that are the wallet, its outputs and the output that is compared; a malformed one by its text. It is made
- * for each wallet if an address among its arguments is the wallet's.
+ * A call is known by its calldata, the inputs that are the wallet, its outputs and the output that is compared; a malformed
+ * one by its text. It is made for each wallet if an address among its arguments is the wallet's.
  */
 function callOf(rule: ContractCondition): [key: string, times: Times] {
   const { args = [], returns } = rule;

@@ -165,13 +165,13 @@ describe('a check that an endpoint answered at a lower block of one chain', () =
     ]);
   });
 
-  test('has the member checked at once only the first time, while the endpoint lags behind', () => {
+  test('keeps the time since when the endpoint has lagged behind, until another transfer comes', () => {
     const { member } = applyCheck(known(), behind(false, TRANSFER));
-    const again = applyCheck(member, behind(false, TRANSFER));
-    expect([again.isToRecheck, again.member.unreadSince, again.member.awaitedBlocks]).toEqual([
-      undefined,
-      at(30),
-      { '1': 105 },
+    const again = applyCheck(member, behind(false, { ...TRANSFER, evaluatedAt: at(35) }));
+    const next = behind(false, { cause: 'transfer', minBlock: { '1': 106 }, evaluatedAt: at(40) });
+    expect([again, applyCheck(again.member, next)]).toMatchObject([
+      { isToRecheck: true, member: { unreadSince: at(30), awaitedBlocks: { '1': 105 } } },
+      { isToRecheck: true, member: { unreadSince: at(40), awaitedBlocks: { '1': 106 } } },
     ]);
   });
 

@@ -114,16 +114,15 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
   if (missed.length === 0 && !hasNewRules(member, check) && !isUnread(member)) return unchanged;
   const awaitedBlocks = { ...member.awaitedBlocks };
   for (const [id, number] of missed) awaitedBlocks[id] = Math.max(number, awaitedBlocks[id] ?? 0);
-  const { unreadSince } = member;
+  const isNew = member.unreadSince === undefined || isOfNewTransfer(member.awaitedBlocks, check);
   return {
     member: {
       ...member,
       ...(missed.length > 0 ? { awaitedBlocks } : {}),
-      unreadSince: unreadSince ?? check.evaluatedAt,
+      ...(isNew ? { unreadSince: check.evaluatedAt } : {}),
     },
     revoked: [],
-    // Once, and then at doubling intervals: an endpoint may lag behind for long.
-    ...(unreadSince === undefined ? { isToRecheck: true } : {}),
+    isToRecheck: true,
   };
 }
 
