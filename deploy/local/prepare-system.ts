@@ -16,7 +16,7 @@ const DEMO_LIMITS = {
 } as const;
 
 /**
- * Brings the broker and the store to where the services can start: topics as declared, views whole, the demo
+ * Brings the broker and the store to where the services can start: topics as declared, views complete, the demo
  * app and the operator's account there. Every start repeats this; it changes nothing if nothing is missing.
  */
 export async function prepareSystem(environment: LocalEnvironment, secrets: LocalSecrets): Promise<void> {

@@ -77,7 +77,7 @@ export function makeMetrics(registry: Registry) {
     watchViews(views: Pick<ViewKeeper, 'areComplete'>): void {
       new Gauge({
         name: 'rolecall_views_whole',
-        help: '1 while the Redis views are whole, 0 while they are rebuilt.',
+        help: '1 while the Redis views are complete, 0 while they are rebuilt.',
         registers,
         collect() {
           this.set(views.areComplete() ? 1 : 0);

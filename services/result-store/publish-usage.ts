@@ -44,13 +44,13 @@ export function makePublishUsage({
   const publishOne = async (appHour: AppHour): Promise<'published' | 'unchanged'> => {
     const usage = await figures.read(appHour);
     const { asOf: _, ...totals } = usage;
-    const place = `${usage.clientId}/${usage.hour}`;
+    const key = `${usage.clientId}/${usage.hour}`;
     const text = JSON.stringify(totals);
-    if (published.get(place) === text) return 'unchanged';
+    if (published.get(key) === text) return 'unchanged';
     await publish(usage);
     // A failure counts as one of the total: the next run tries both again.
     await alertQuota(usage);
-    published.set(place, text);
+    published.set(key, text);
     return 'published';
   };
   return async function publishUsage() {

@@ -1,8 +1,8 @@
 import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
-import type { AskedChecks } from './ask-checks.ts';
 import { makeCheckDue } from './check-due.ts';
+import type { ChecksToRequest } from './request-checks.ts';
 
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>
   aMember({ memberId, checkedAt: atSecond(1), unreadSince: atSecond(1), ...over });
@@ -15,11 +15,11 @@ type World = {
   readonly dueIds?: readonly string[];
 };
 
-async function askedFor(members: readonly WatchMember[], world: World = {}): Promise<AskedChecks[]> {
+async function askedFor(members: readonly WatchMember[], world: World = {}): Promise<ChecksToRequest[]> {
   const { postpone, dropDue, dueIds = members.map(({ memberId }) => memberId) } = world;
   const watch = 'watch' in world ? world.watch : aWatch();
   const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
-  const asked: AskedChecks[] = [];
+  const asked: ChecksToRequest[] = [];
   await makeCheckDue({
     watches: { readByUid: async () => watch },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
@@ -31,7 +31,7 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
         dropDue?.(idsIn(names), atMs),
       readMany: async () => [...members],
     },
-    askChecks: async (checks: AskedChecks) => asked.push(checks) > 0,
+    requestChecks: async (checks: ChecksToRequest) => asked.push(checks) > 0,
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
     now: () => Date.parse(atSecond(100)),
@@ -39,7 +39,7 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
   return asked;
 }
 
-const idsOf = ({ members }: AskedChecks) => members.map(({ memberId }) => memberId);
+const idsOf = ({ members }: ChecksToRequest) => members.map(({ memberId }) => memberId);
 
 test('the retry of a transfer that could not be read asks for its block or a later one, and is charged for an event alone', async () => {
   const asked = await askedFor([

@@ -3,7 +3,7 @@ import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { MemberName } from '#shared/redis/watch-member-text.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
-import type { AskChecks, AskedChecks } from './ask-checks.ts';
+import type { ChecksToRequest, RequestChecks } from './request-checks.ts';
 
 /** Due members of a partition that are checked at a time. */
 const DUE_MAX = 1_000;
@@ -14,7 +14,7 @@ type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readMany'>;
-  readonly askChecks: AskChecks;
+  readonly requestChecks: RequestChecks;
   readonly partitions: readonly number[];
   readonly isOwned: (partition: number) => boolean;
   /** Epoch ms, Redis's clock. */
@@ -33,20 +33,22 @@ export function groupByWatch(names: readonly MemberName[]): Map<string, string[]
 }
 
 /**
- * Asks for checks of some members of a watch, unless it is gone or paused.
+ * Requests checks of some members of a watch, unless it is gone or paused.
  *
  * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the watch is paused
  */
-export async function askFor(
+export async function requestChecksOf(
   {
     watches,
     ruleSets,
     members: view,
-    askChecks,
-  }: Pick<Dependencies, 'watches' | 'ruleSets' | 'askChecks'> & { members: Pick<WatchMembers, 'readMany'> },
+    requestChecks,
+  }: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks'> & {
+    members: Pick<WatchMembers, 'readMany'>;
+  },
   uid: string,
   memberIds: readonly string[],
-  optionsOf: (members: readonly WatchMember[]) => readonly Omit<AskedChecks, 'watch' | 'ruleSet'>[],
+  optionsOf: (members: readonly WatchMember[]) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet'>[],
 ): Promise<readonly string[]> {
   const watch = await watches.readByUid(uid);
   if (watch === undefined || watch.paused) return memberIds;
@@ -54,13 +56,13 @@ export async function askFor(
   if (ruleSet === undefined) return [];
   const found = await view.readMany(uid, memberIds);
   const members = found.flatMap((member) => (member && member.removedAt === undefined ? [member] : []));
-  for (const asked of optionsOf(members))
-    if (asked.members.length > 0) await askChecks({ watch, ruleSet, ...asked });
+  for (const checks of optionsOf(members))
+    if (checks.members.length > 0) await requestChecks({ watch, ruleSet, ...checks });
   const present = new Set(members.map(({ memberId }) => memberId));
   return memberIds.filter((memberId) => !present.has(memberId));
 }
 
-/** Asks for the checks of members that are due by themselves: new ones, and those that could not be read. */
+/** Requests the checks of members that are due by themselves: new ones, and those that could not be read. */
 export function makeCheckDue(deps: Dependencies) {
   const cause: CheckCause = 'schedule';
   const checkPartition = async (partition: number, nowMs: number): Promise<void> => {
@@ -69,7 +71,7 @@ export function makeCheckDue(deps: Dependencies) {
     await deps.members.postpone(due, againAtMs);
     for (const [uid, memberIds] of groupByWatch(due)) {
       let waiting: readonly WatchMember[] = [];
-      const idle = await askFor(deps, uid, memberIds, (members) => {
+      const idle = await requestChecksOf(deps, uid, memberIds, (members) => {
         waiting = members.filter((member) => isNewMember(member) && ageOf(member, nowMs) > AGAIN_MS);
         return [
           { members: members.filter(isNewMember), cause, isCharged: true },

@@ -3,8 +3,8 @@ import { ServiceError } from '#shared/errors.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
-import type { AskedChecks } from './ask-checks.ts';
 import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
+import type { ChecksToRequest } from './request-checks.ts';
 
 const { account, memberId } = aMember();
 const CONTRACT = `0x${'cc'.repeat(20)}`;
@@ -22,7 +22,7 @@ async function handle(
   watch: Watch | undefined,
   { memberIds = [memberId], isBudgetUsed = false }: Members = {},
 ) {
-  const [due, asked, swept]: [unknown[], AskedChecks[], unknown[]] = [[], [], []];
+  const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
   await makeHandleTransfer({
     watches: { readByUid: async () => watch },
     ruleSets: { read: async () => aRuleSet('app_1', 'set', { rules: RULES }) },
@@ -39,7 +39,7 @@ async function handle(
       },
     },
     sweepSoon: async (one: unknown) => void swept.push(one),
-    askChecks: async (checks: AskedChecks) => asked.push(checks) > 0,
+    requestChecks: async (checks: ChecksToRequest) => asked.push(checks) > 0,
     sweepFollowers: async (missed: unknown) => void swept.push(missed),
     now: () => 0,
   } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext);

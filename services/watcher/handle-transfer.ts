@@ -7,8 +7,8 @@ import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { Budget, Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
-import type { AskChecks } from './ask-checks.ts';
-import { askFor, groupByWatch } from './check-due.ts';
+import { groupByWatch, requestChecksOf } from './check-due.ts';
+import type { RequestChecks } from './request-checks.ts';
 
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 30_000;
@@ -23,7 +23,7 @@ type Dependencies = {
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readMany'>;
   readonly throttle: Pick<Throttle, 'take'>;
-  readonly askChecks: AskChecks;
+  readonly requestChecks: RequestChecks;
   /** Sweeps a watch soon. */
   readonly sweepSoon: (watch: Watch) => Promise<void>;
   /** Sweeps every watch that follows the contract. */
@@ -34,7 +34,7 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** Asks for the checks that a transfer makes due: of the members whose wallet it names. */
+/** Requests the checks that a transfer makes due: of the members whose wallet it names. */
 export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred> {
   return async function handleTransfer(transfer) {
     const { account } = transfer;
@@ -44,7 +44,7 @@ export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred
   };
 }
 
-/** Asks for the checks of the members of one watch. */
+/** Requests the checks of the members of one watch. */
 async function checkMembers(
   deps: Dependencies,
   transfer: ChainTransferred,
@@ -56,7 +56,10 @@ async function checkMembers(
   const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
   // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
   if (!watch || !ruleSet || !isAbout(ruleSet, watch, transfer)) return;
-  if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await mayAsk(deps, watch.clientId, memberIds.length)))
+  if (
+    memberIds.length > MEMBERS_OF_WALLET_MAX ||
+    !(await isWithinBudget(deps, watch.clientId, memberIds.length))
+  )
     return deps.sweepSoon(watch);
   // Until the answer comes: it takes the member out of those that are due.
   await deps.members.setDue(
@@ -65,7 +68,7 @@ async function checkMembers(
   );
   const block = { [String(chainId)]: blockNumber };
   for (const ofPartition of byPartition(uid, memberIds))
-    await askFor(deps, uid, ofPartition, (members) => [
+    await requestChecksOf(deps, uid, ofPartition, (members) => [
       {
         members,
         cause: 'transfer',
@@ -77,7 +80,7 @@ async function checkMembers(
 }
 
 /** Counts checks against the budget of their client app; false if it is used up. */
-const mayAsk = (
+const isWithinBudget = (
   { throttle }: Pick<Dependencies, 'throttle'>,
   owner: string,
   count: number,

@@ -21,7 +21,6 @@ import { makeWatches } from '#shared/redis/watches.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
-import { makeAskChecks } from './ask-checks.ts';
 import { makeChargeChecks } from './charge-checks.ts';
 import { makeCheckDue } from './check-due.ts';
 import { loadConfig } from './config.ts';
@@ -33,6 +32,7 @@ import { makeProcessWatches } from './process-watches.ts';
 import { makePublishChanges } from './publish-changes.ts';
 import { makeReadLimits } from './read-limits.ts';
 import { makeRemoveMembers } from './remove-members.ts';
+import { makeRequestChecks } from './request-checks.ts';
 import { makeRunSweeps } from './run-sweeps.ts';
 import { makeSweepFollowers, makeSweepSoon } from './sweep-followers.ts';
 
@@ -107,7 +107,7 @@ await runService(
     const refund = makeRefundWatch(redis);
     const chargeChecks = makeChargeChecks({ chargeWatch: makeChargeWatch(redis), readLimits, pause });
     const sweepSoon = makeSweepSoon(sweeps, now);
-    const askChecks = makeAskChecks({ ...common, chargeChecks, refund });
+    const requestChecks = makeRequestChecks({ ...common, chargeChecks, refund });
 
     scope.use(
       await startTogether([
@@ -136,7 +136,7 @@ await runService(
           topics: [chainTransferred],
           handle: makeHandleTransfer({
             ...common,
-            askChecks,
+            requestChecks,
             throttle: makeThrottle(redis),
             sweepSoon,
             sweepFollowers: makeSweepFollowers({ ...common, sweepSoon, partitions }),
@@ -145,10 +145,10 @@ await runService(
       ]),
     );
 
-    const checkDue = makeCheckDue({ ...common, askChecks, partitions });
+    const checkDue = makeCheckDue({ ...common, requestChecks, partitions });
     const runSweeps = makeRunSweeps({
       ...common,
-      askChecks,
+      requestChecks,
       announceHeld,
       partsMax: config.partsMax,
       pace: () => delay(PACE_MS),

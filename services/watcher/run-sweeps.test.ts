@@ -2,7 +2,7 @@ import { partitionOfWatch, type Watch, type WatchCommand, watchUid } from '#shar
 import type { Sweep } from '#shared/redis/watch-sweeps.ts';
 import { aMember, aWatch } from '../../test/support/a-watch.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
-import type { AskedChecks } from './ask-checks.ts';
+import type { ChecksToRequest } from './request-checks.ts';
 import { makeRunSweeps, SWEEP_MS_MAX } from './run-sweeps.ts';
 
 const UID = watchUid(aWatch());
@@ -61,7 +61,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
         world.state = undefined;
       },
     },
-    async askChecks({ beforePart }: AskedChecks) {
+    async requestChecks({ beforePart }: ChecksToRequest) {
       if (!(await beforePart?.('part'))) return false;
       world.asked += 1;
       return true;

@@ -14,11 +14,11 @@ import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Sweep, WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { type AskChecks, rulesNameOf } from './ask-checks.ts';
 import { checkedRules } from './domain/checked-rules.ts';
 import { countHeld } from './domain/count-held.ts';
 import { exceedsShare } from './domain/exceeds-share.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
+import { type RequestChecks, rulesNameOf } from './request-checks.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
@@ -30,7 +30,7 @@ type Dependencies = {
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'scan' | 'figures' | 'countRevoked'>;
   readonly sweeps: WatchSweeps;
-  readonly askChecks: AskChecks;
+  readonly requestChecks: RequestChecks;
   /** Tells the client which roles are held from now on, unless it has released them since. */
   readonly announceHeld: (
     watch: Watch,
@@ -73,7 +73,7 @@ export function makeRunSweeps(deps: Dependencies) {
     };
     for await (const members of deps.members.scan(uid, partition))
       if (members.length > 0) {
-        const isAllowed = await deps.askChecks({
+        const isAllowed = await deps.requestChecks({
           watch,
           ruleSet,
           members,
@@ -89,7 +89,7 @@ export function makeRunSweeps(deps: Dependencies) {
     return true;
   };
 
-  const askAll = async (watch: Watch, ruleSet: RuleSet, state: Sweep): Promise<void> => {
+  const requestAll = async (watch: Watch, ruleSet: RuleSet, state: Sweep): Promise<void> => {
     for (const partition of state.toAsk.filter(deps.isOwned)) {
       const name = `${state.uid}/${state.sweep}/${partition}`;
       if (asking.has(name)) continue;
@@ -180,7 +180,7 @@ export function makeRunSweeps(deps: Dependencies) {
         await deps.sweeps.bringForward(uid, deps.now());
         return deps.sweeps.end(uid, state.sweep);
       }
-      if (ruleSet) await askAll(watch, ruleSet, state);
+      if (ruleSet) await requestAll(watch, ruleSet, state);
     }
     // The requests may have taken minutes: a release meanwhile counts.
     const [asked, current] = await Promise.all([deps.sweeps.read(uid), deps.watches.readByUid(uid)]);

@@ -23,7 +23,7 @@ import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
 
 /** The compressed lines of each stored part, by the part's number. */
 const linesKey = (requestId: string): string => `batch:${requestId}:lines`;
-/** The stored parts in the order of their entries: `<part>:<line count>`, scored by the place of the first entry. */
+/** The stored parts in the order of their entries: `<part>:<line count>`, scored by the index of the first entry. */
 const indexKey = (requestId: string): string => `batch:${requestId}:index`;
 /** A client app's unfinished batches, each scored by when it no longer counts (epoch ms). */
 export const unfinishedBatchesKey = (clientId: string): string => `places:batches:{${clientId}}`;
@@ -104,9 +104,9 @@ export type Batches = {
   readonly readStatus: (requestId: string) => Promise<StoredBatchStatus | undefined>;
   /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
   readonly readProgress: (requestId: string) => Promise<BatchProgress | undefined>;
-  /** The stored part that holds the entry at this place; nothing while it is not finished. */
+  /** The stored part that holds the entry at this index; nothing while it is not finished. */
   readonly readPart: (requestId: string, index: number) => Promise<StoredLines | undefined>;
-  /** How many entries from this place on are finished without a gap, up to `countMax`. */
+  /** How many entries from this index on are finished without a gap, up to `countMax`. */
   readonly countFinished: (requestId: string, index: number, countMax: number) => Promise<number>;
   /** How many batches are unfinished, over all client apps. */
   readonly countUnfinished: (nowMs: number) => Promise<number>;

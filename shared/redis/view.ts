@@ -11,7 +11,7 @@ const REBUILD_LOCK_MS = 30_000;
  * The line every script that reads or writes a view begins with. The marker is its first key.
  *
  * A rebuilder passes its lock's token as the first argument instead: it may write while there is no marker, and
- * only while it holds the lock, so that a Redis wiped again in mid-rebuild is not declared whole.
+ * only while it holds the lock, so that a Redis wiped again in mid-rebuild is not declared complete.
  */
 export const REQUIRE_VIEW = `
 if ARGV[1] == '' then
@@ -59,7 +59,7 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 export type Positions = ReadonlyMap<string, number>;
 
 export type LastSeen = {
-  /** Epoch ms of Redis's clock; undefined if the views were never whole. */
+  /** Epoch ms of Redis's clock; undefined if the views were never complete. */
   readonly atMs: number | undefined;
   /** Charges of checks that were accepted until then are in the counters. */
   readonly chargedUntilMs: number;

@@ -15,7 +15,7 @@ export async function applyRecords<M>(
   topic: Topic<M>,
   partition: number,
   records: readonly TopicRecord[],
-  apply: (message: M, publishedAtMs: number, place: string) => Promise<unknown>,
+  apply: (message: M, publishedAtMs: number, position: string) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {
   for (let next = 0; next < records.length; ) {
@@ -33,7 +33,7 @@ export async function applyRecords<M>(
   }
 }
 
-/** The place behind the records that are applied together: at least one. */
+/** The index after the last record that is applied together with the first. */
 function endOfBatch(records: readonly TopicRecord[], first: number): number {
   let bytes = 0;
   for (let end = first; end < records.length; end++) {

@@ -43,13 +43,13 @@ export class DayCount {
 
   /** Takes the published counters of an hour; a later record of the same hour replaces an earlier one. */
   addTotal({ clientId, hour, refused, day, asOf }: Usage): void {
-    const place = placeOf(clientId, hour.slice(0, 10));
+    const key = keyOf(clientId, hour.slice(0, 10));
     const asOfMs = Date.parse(asOf);
-    const hours = this.#refused.get(place) ?? new Map<string, { asOfMs: number; count: number }>();
-    this.#refused.set(place, hours);
+    const hours = this.#refused.get(key) ?? new Map<string, { asOfMs: number; count: number }>();
+    this.#refused.set(key, hours);
     if (asOfMs >= (hours.get(hour)?.asOfMs ?? 0)) hours.set(hour, { asOfMs, count: refused });
-    if (day && asOfMs >= (this.#published.get(place)?.asOfMs ?? 0))
-      this.#published.set(place, { asOfMs, figures: day });
+    if (day && asOfMs >= (this.#published.get(key)?.asOfMs ?? 0))
+      this.#published.set(key, { asOfMs, figures: day });
   }
 
   /** Takes a result, in the order of its partition: the first one of a check counts. */
@@ -71,37 +71,37 @@ export class DayCount {
     if (this.#counted.size < IDS_MAX) this.#counted.add(id);
     const counted = figuresOf(message);
     if (!counted) return;
-    addTo(this.#recounted, placeOf(message.clientId, counted.date), counted.figures);
+    addTo(this.#recounted, keyOf(message.clientId, counted.date), counted.figures);
     const hour = message.acceptedAt.slice(0, 13);
     if (hour < this.#hoursFrom) return;
     const withoutKeys = Object.entries(counted.figures).filter(([name]) => !name.startsWith(KEY_FIGURE));
-    addTo(this.#hours, placeOf(message.clientId, hour), Object.fromEntries(withoutKeys));
+    addTo(this.#hours, keyOf(message.clientId, hour), Object.fromEntries(withoutKeys));
   }
 
   /** The newest hours as they are to be put back. */
   hours(): CountedHour[] {
-    const all = new Map([...this.#hours].map(([place, figures]) => [place, new Map(figures)]));
-    for (const [place, hours] of this.#refused) {
-      const [clientId = ''] = place.split(' ');
+    const all = new Map([...this.#hours].map(([key, figures]) => [key, new Map(figures)]));
+    for (const [key, hours] of this.#refused) {
+      const [clientId = ''] = key.split(' ');
       for (const [hour, { count }] of hours)
-        if (hour >= this.#hoursFrom && count > 0) addTo(all, placeOf(clientId, hour), { refused: count });
+        if (hour >= this.#hoursFrom && count > 0) addTo(all, keyOf(clientId, hour), { refused: count });
     }
-    return [...all].map(([place, figures]) => {
-      const [clientId = '', hour = ''] = place.split(' ');
+    return [...all].map(([key, figures]) => {
+      const [clientId = '', hour = ''] = key.split(' ');
       return { clientId, hour, figures: Object.fromEntries(figures) };
     });
   }
 
   /** The days as they are to be put back. */
   days(): CountedDay[] {
-    const places = new Set([...this.#recounted.keys(), ...this.#published.keys(), ...this.#refused.keys()]);
-    return [...places].map((place) => {
-      const [clientId = '', date = ''] = place.split(' ');
+    const keys = new Set([...this.#recounted.keys(), ...this.#published.keys(), ...this.#refused.keys()]);
+    return [...keys].map((key) => {
+      const [clientId = '', date = ''] = key.split(' ');
       const isRecounted = date >= this.#recountedFrom;
       const { refused: _, ...checks } = isRecounted
-        ? Object.fromEntries(this.#recounted.get(place) ?? [])
-        : (this.#published.get(place)?.figures ?? {});
-      const refused = [...(this.#refused.get(place)?.values() ?? [])].reduce(
+        ? Object.fromEntries(this.#recounted.get(key) ?? [])
+        : (this.#published.get(key)?.figures ?? {});
+      const refused = [...(this.#refused.get(key)?.values() ?? [])].reduce(
         (sum, { count }) => sum + count,
         0,
       );
@@ -110,12 +110,12 @@ export class DayCount {
   }
 }
 
-const placeOf = (clientId: string, date: string): string => `${clientId} ${date}`;
+const keyOf = (clientId: string, date: string): string => `${clientId} ${date}`;
 
-/** Adds figures to those of a place, with the bound that a stored day has. */
-function addTo(places: Map<string, Map<string, number>>, place: string, added: DayFigures): void {
-  const figures = places.get(place) ?? new Map<string, number>();
-  places.set(place, figures);
+/** Adds figures to those of a key, with the bound that a stored day has. */
+function addTo(keys: Map<string, Map<string, number>>, key: string, added: DayFigures): void {
+  const figures = keys.get(key) ?? new Map<string, number>();
+  keys.set(key, figures);
   for (const [given, count] of Object.entries(added)) {
     const isBeyond = given.startsWith(KEY_FIGURE) && figures.size >= DAY_FIGURES_MAX && !figures.has(given);
     const name = isBeyond ? OTHER_KEYS_FIGURE : given;

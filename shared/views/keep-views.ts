@@ -4,7 +4,7 @@ import { pause } from '#shared/wait-for.ts';
 import { type Rebuild, rebuildViews } from './rebuild-views.ts';
 import { restoreTail } from './restore-tail.ts';
 
-const LOOK_INTERVAL_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
@@ -29,28 +29,28 @@ export async function completeViews(rebuild: Rebuild): Promise<boolean> {
 export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal): Promise<ViewKeeper> {
   const ended = new AbortController();
   const signal = AbortSignal.any([stopping, ended.signal]);
-  let whole = false;
-  const look = async () => {
+  let areComplete = false;
+  const checkViews = async () => {
     try {
-      whole = await completeViews(rebuild);
+      areComplete = await completeViews(rebuild);
     } catch (error) {
-      whole = false;
+      areComplete = false;
       rebuild.log.warn({ error: describeError(error) }, 'views are incomplete');
     }
   };
-  await look();
-  while (!whole && !signal.aborted) {
-    await pause(LOOK_INTERVAL_MS, signal);
-    await look();
+  await checkViews();
+  while (!areComplete && !signal.aborted) {
+    await pause(CHECK_INTERVAL_MS, signal);
+    await checkViews();
   }
   const keeping = (async () => {
     while (!signal.aborted) {
-      await pause(LOOK_INTERVAL_MS, signal);
-      if (!signal.aborted) await look();
+      await pause(CHECK_INTERVAL_MS, signal);
+      if (!signal.aborted) await checkViews();
     }
   })();
   return {
-    areComplete: () => whole,
+    areComplete: () => areComplete,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await keeping;
@@ -59,11 +59,11 @@ export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal)
 }
 
 /** Most a command waits for views that another process rebuilds. */
-const WHOLE_WAIT_MS_MAX = 600_000;
+const COMPLETE_WAIT_MS_MAX = 600_000;
 
-/** Waits until the views are whole, at most 10 min. */
+/** Waits until the views are complete, at most 10 min. */
 export async function waitUntilComplete(views: Pick<Rebuild['views'], 'isComplete'>): Promise<void> {
-  for (const began = Date.now(); !(await views.isComplete()); await delay(LOOK_INTERVAL_MS))
-    if (Date.now() - began > WHOLE_WAIT_MS_MAX)
+  for (const began = Date.now(); !(await views.isComplete()); await delay(CHECK_INTERVAL_MS))
+    if (Date.now() - began > COMPLETE_WAIT_MS_MAX)
       throw new ServiceError('view-rebuilding', 'the views were not rebuilt in time');
 }

@@ -35,11 +35,11 @@ type TailCounts = Readonly<
 >;
 
 /**
- * Makes the views whole again on a Redis that was restarted or replaced, and may lack the last writes that were
- * acknowledged: reads the topics from where that Redis is, and declares the views whole.
+ * Completes the views on a Redis that was restarted or replaced, and may lack the last writes that were
+ * acknowledged: reads the topics from where that Redis is, and declares the views complete.
  *
  * Views that the result-store writes are read from the position that is stored with them; those that a gateway or a
- * dispatcher writes, from a margin before the views were last seen whole. Applying a record again changes nothing.
+ * dispatcher writes, from a margin before the views were last seen complete. Applying a record again changes nothing.
  *
  * | view | read from | data that is in no topic |
  * | --- | --- | --- |
@@ -86,7 +86,7 @@ export async function restoreTail(rebuild: Rebuild): Promise<TailCounts | undefi
 type Tail = {
   /** Reads from where this Redis is. */
   readonly fromPosition: <M>(topic: Topic<M>, apply: Apply<M>) => Promise<void>;
-  /** Reads from a margin before the views were last seen whole. */
+  /** Reads from a margin before the views were last seen complete. */
   readonly fromLastSeen: <M>(topic: Topic<M>, apply: Apply<M>) => Promise<void>;
 };
 type Apply<M> = (message: M, publishedAtMs: number, place: string) => Promise<unknown>;

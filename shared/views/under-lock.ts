@@ -4,7 +4,7 @@ import { type Positions, REBUILD_LOCK_RENEW_MS, type ViewState } from '#shared/r
 import { startRepeating } from '#shared/repeat.ts';
 
 /**
- * Does work on the views under the rebuild lock, which every write checks, and declares them whole up to the positions
+ * Does work on the views under the rebuild lock, which every write checks, and declares them complete up to the positions
  * that it returns.
  *
  * @returns the result of the work, or nothing if another process holds the lock

@@ -44,13 +44,13 @@ export const atLeast = (what: string, measured: number, bound: number, unit = ''
 /** The p99 of a duration during a fault, compared with that of the same run without one. */
 export function timesBaseline(
   what: string,
-  under: readonly number[],
-  peace: readonly number[],
+  underFault: readonly number[],
+  baseline: readonly number[],
   bound: number,
 ): Figure {
-  const [hot, cold] = [p99(under), p99(peace)];
-  const ratio = cold > 0 ? hot / cold : Number.POSITIVE_INFINITY;
-  const measured = `${formatNumber(ratio)} × (${formatNumber(hot)} ms against ${formatNumber(cold)} ms)`;
+  const [faultMs, baselineMs] = [p99(underFault), p99(baseline)];
+  const ratio = baselineMs > 0 ? faultMs / baselineMs : Number.POSITIVE_INFINITY;
+  const measured = `${formatNumber(ratio)} × (${formatNumber(faultMs)} ms against ${formatNumber(baselineMs)} ms)`;
   return { what, measured, goal: `≤ ${bound} ×`, met: ratio <= bound };
 }
 

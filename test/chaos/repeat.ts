@@ -7,12 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function repeatFor(
   seconds: number,
   everySeconds: number,
-  harm: (round: number) => unknown,
+  injectFault: (round: number) => unknown,
 ): Promise<void> {
   const everyMs = Math.min(everySeconds, seconds / 2) * 1_000;
   const endAt = performance.now() + seconds * 1_000;
   for (let round = 0; performance.now() + everyMs / 2 < endAt; round++) {
-    await harm(round);
+    await injectFault(round);
     await delay(Math.min(everyMs, Math.max(0, endAt - performance.now())));
   }
   await delay(Math.max(0, endAt - performance.now()));

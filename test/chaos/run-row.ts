@@ -61,12 +61,12 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
   const receivers: Awaited<ReturnType<typeof receiveWebhooks>>[] = [];
   // Polls a gateway directly: a delivered result must be there by then. The receiver's answer does not wait for it.
   const probe = system.gateways.map(({ url }) => makeCheckClient({ url, apiKey: app.apiKey }));
-  const look = async (requestId: string, place: number): Promise<void> => {
+  const pollAtDelivery = async (requestId: string, place: number): Promise<void> => {
     const polled = await probe[place % probe.length]?.poll(requestId).catch(() => undefined);
     if (polled?.status === 202 || polled?.status === 404) early.push(requestId);
   };
   const answer: Answer = ({ requestId }, _, place) => {
-    void look(requestId, place);
+    void pollAtDelivery(requestId, place);
     return 204;
   };
   const receive = async () => {

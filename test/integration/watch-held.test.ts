@@ -60,11 +60,11 @@ async function makeWorld() {
   const runSweeps = makeRunSweeps({
     ...common,
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
-    async askChecks({
+    async requestChecks({
       members: asked,
       sweep,
       beforePart,
-    }: Parameters<Parameters<typeof makeRunSweeps>[0]['askChecks']>[0]) {
+    }: Parameters<Parameters<typeof makeRunSweeps>[0]['requestChecks']>[0]) {
       for (const member of asked) {
         const answer = anAnswer(member, !world.lost.has(member.memberId), ++second, {
           ...(sweep === undefined ? {} : { sweep }),

@@ -114,8 +114,8 @@ function writeChains({ chains }: SystemOptions, portBase: number, dataDir: strin
 export async function findPortBase(worker = process.env['JEST_WORKER_ID'] ?? '1'): Promise<number> {
   const range = Number(worker) % WORKERS_MAX;
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
-    const place = range * BASES_PER_WORKER + Math.floor(Math.random() * BASES_PER_WORKER);
-    const base = BASE_MIN + BASE_STEP * place;
+    const slot = range * BASES_PER_WORKER + Math.floor(Math.random() * BASES_PER_WORKER);
+    const base = BASE_MIN + BASE_STEP * slot;
     const needed = portsOf(base);
     const free = await Promise.all(needed.map(isPortFree));
     if (free.every(Boolean)) return base;

@@ -33,7 +33,7 @@ export class PartLines {
     this.#blockNumbers = JSON.stringify(Object.fromEntries(numbers));
   }
 
-  /** The place in the batch of the next line's entry. */
+  /** The index in the batch of the next line's entry. */
   get nextIndex(): number {
     return this.#firstIndex + this.#lineCount;
   }

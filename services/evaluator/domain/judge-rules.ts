@@ -93,13 +93,13 @@ function judgeComposed(
   for (const [index, verdict] of verdicts.entries()) {
     const each = rule.rules[index];
     if (verdict.outcome !== 'undetermined' || each === undefined) continue;
-    const place = `/rules/${index}`;
+    const pointer = `/rules/${index}`;
     if (verdict.open !== undefined)
-      return { ...verdict, open: { ...verdict.open, path: place + verdict.open.path } };
+      return { ...verdict, open: { ...verdict.open, path: pointer + verdict.open.path } };
     if (!isComposedRule(each))
       return {
         ...verdict,
-        open: { path: place, chainId: each.chainId, contractAddress: each.contractAddress },
+        open: { path: pointer, chainId: each.chainId, contractAddress: each.contractAddress },
       };
   }
   return undetermined(failed('internal'));

@@ -33,7 +33,7 @@ export const f14BadRpc: Fault = {
       startProbe(scene, CHAINS.other, PROBES_PER_SECOND),
       startProbe(scene, CHAINS.quorum, PROBES_PER_SECOND),
     ];
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     await quorum[0]?.setFault('altered-balance');
     const fromMs = Date.now();
     await main[0]?.setFault('hang');
@@ -44,15 +44,15 @@ export const f14BadRpc: Fault = {
         for (const endpoint of endpoints) await endpoint.setFault(fault);
         await delay(eachMs);
       }
-    const fire = { fromMs, toMs: Date.now() };
+    const underFault = { fromMs, toMs: Date.now() };
     for (const endpoint of [...main, ...quorum]) await endpoint.setFault('none');
     await Promise.all([other.stop(), careful.stop()]);
     return () => {
-      const timesIn = (span: typeof peace) => resultTimes(begunIn(other.attempts, span));
+      const timesIn = (span: typeof baseline) => resultTimes(begunIn(other.attempts, span));
       return {
         figures: [
           atMost('breaker open', breakerMs / 1_000, 10, 's'),
-          timesBaseline("other chains' p99", timesIn(fire), timesIn(peace), 1.5),
+          timesBaseline("other chains' p99", timesIn(underFault), timesIn(baseline), 1.5),
         ],
         broken: careful.attempts.some(({ status }) => status === 200) ? [] : ['the quorum decided nothing'],
       };

@@ -9,15 +9,15 @@ export const f15HangingReceivers: Fault = {
     const [healthy, other, ...hanging] = [await receive(), await receive(), await receive(), await receive()];
     const all = [healthy, other, ...hanging].filter((one) => one !== undefined);
     sendTo(all.map(({ url }) => url));
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     for (const receiver of hanging) receiver.setAnswer(() => undefined);
-    const fire = await rest(seconds * 1_000);
+    const underFault = await rest(seconds * 1_000);
     for (const receiver of hanging) receiver.setAnswer(204);
     return () => {
       const seen = [healthy, other].flatMap((one) => one?.deliveries ?? []);
-      const times = ({ fromMs, toMs }: typeof peace) =>
+      const times = ({ fromMs, toMs }: typeof baseline) =>
         latenessOf(seen.filter(({ atMs }) => atMs >= fromMs && atMs < toMs));
-      return { figures: [timesBaseline("healthy receivers' p99", times(fire), times(peace), 1.5)] };
+      return { figures: [timesBaseline("healthy receivers' p99", times(underFault), times(baseline), 1.5)] };
     };
   },
 };

@@ -36,7 +36,7 @@ export const f17Poison: Fault = {
   async run(scene) {
     const { system, ledger, seconds, rest, timesDecide } = scene;
     const before = await deadLetters(system);
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     let poisonCount = 0;
     for (const { topic } of WORK)
       for (const [i, value] of POISON.entries()) {
@@ -45,7 +45,7 @@ export const f17Poison: Fault = {
         poisonCount += topic === checkCompleted ? 2 : 1;
       }
     const bug = await meetBug(scene);
-    const fire = await rest(seconds * 1_000);
+    const underFault = await rest(seconds * 1_000);
     await waitUntil('the lag to fall', async () => {
       const lags = await Promise.all(WORK.map(({ groupId, topic }) => lagOf(system, groupId, topic.name)));
       return lags.every((lag) => lag < CAUGHT_UP_LAG);
@@ -53,11 +53,11 @@ export const f17Poison: Fault = {
     const letters = (await deadLetters(system)) - before;
     // A consumer that the group expelled while it wrote a dead letter leaves the record to another, which writes it again.
     const areRight = timesDecide ? letters === poisonCount + 1 : letters > poisonCount;
-    const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
+    const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
     const tries = triesOf(system, bug.requestId);
     return () => ({
       figures: [
-        timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.2),
+        timesBaseline("others' p99", timesIn(underFault), timesIn(baseline), 1.2),
         atMost('attempts at the message that triggers a bug', tries, TRIES_MAX),
       ],
       broken: [

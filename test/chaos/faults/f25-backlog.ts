@@ -18,17 +18,22 @@ export const f25Backlog: Fault = {
   spoils: true,
   async run(scene) {
     const { system, ledger, seconds, rest } = scene;
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     await writeBacklog(scene);
-    const fire = await rest(seconds * 1_000);
+    const underFault = await rest(seconds * 1_000);
     const left = await lagOf(system, CONSUMER_GROUPS.lanes.bulk, checkRequestedBulk.name);
     return () => {
-      const timesIn = (span: typeof peace, mode: string) =>
+      const timesIn = (span: typeof baseline, mode: string) =>
         resultTimes(begunIn(ledger.attempts, span).filter((attempt) => attempt.mode === mode));
       return {
         figures: [
-          timesBaseline("others' poll result p99", timesIn(fire, 'poll'), timesIn(peace, 'poll'), 1.5),
-          timesBaseline("others' sync p99", timesIn(fire, 'sync'), timesIn(peace, 'sync'), 1.5),
+          timesBaseline(
+            "others' poll result p99",
+            timesIn(underFault, 'poll'),
+            timesIn(baseline, 'poll'),
+            1.5,
+          ),
+          timesBaseline("others' sync p99", timesIn(underFault, 'sync'), timesIn(baseline, 'sync'), 1.5),
           { what: 'backlog left at the end', measured: String(left), goal: '> 0', met: left > 0 },
         ],
       };

@@ -27,7 +27,7 @@ export const f26HostileToken: Fault = {
     const addresses = await deployHostileContracts(system.chain.rpc);
     const { erc20, erc721 } = demoRules(system.chain);
     const client = scope.use(balance(system.gateways, (await createApp(system, 'Hostile')).apiKey));
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     const wrong: string[] = [];
     const send = async (count: number): Promise<void> => {
       const name = HOSTILE[count % HOSTILE.length] ?? 'infiniteLoop';
@@ -47,16 +47,19 @@ export const f26HostileToken: Fault = {
         ]);
       if (!isRight || !codes?.startsWith('1 ')) wrong.push(`${name}: ${answer.status} ${said} ${codes}`);
     };
-    const fire = { fromMs: Date.now(), toMs: Date.now() + seconds * 1_000 };
+    const underFault = { fromMs: Date.now(), toMs: Date.now() + seconds * 1_000 };
     const underWay: Promise<void>[] = [];
     for await (const _ of every(1_000 / PER_SECOND)) {
-      if (Date.now() >= fire.toMs) break;
+      if (Date.now() >= underFault.toMs) break;
       underWay.push(send(underWay.length));
     }
     await Promise.all(underWay);
     return () => {
-      const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
-      return { figures: [timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.5)], broken: wrong };
+      const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
+      return {
+        figures: [timesBaseline("others' p99", timesIn(underFault), timesIn(baseline), 1.5)],
+        broken: wrong,
+      };
     };
   },
 };

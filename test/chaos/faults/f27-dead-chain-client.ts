@@ -21,7 +21,7 @@ export const f27DeadChainClient: Fault = {
   async run(scene) {
     const { system, ledger, seconds, rest } = scene;
     const { chain } = system;
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     const head = Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
     const dead = demoRules({ ...chain, chainId: CHAINS.dead }).native();
     const ahead = { minBlock: { [chain.chainId]: head + BLOCKS_AHEAD } };
@@ -29,14 +29,14 @@ export const f27DeadChainClient: Fault = {
       account: chain.holder,
       ...(count % 2 === 0 ? { rules: [dead] } : { rules: [demoRules(chain).native()], consistency: ahead }),
     }));
-    const fire = await rest(seconds * 1_000);
+    const underFault = await rest(seconds * 1_000);
     await endFlood();
     // The next row must not meet these checks.
     const lag = () => lagOf(system, CONSUMER_GROUPS.lanes.bulk, LANES.bulk.name);
     await waitUntil('the flood to be over', async () => (await lag()) < CAUGHT_UP_LAG);
     return () => {
-      const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
-      return { figures: [timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.5)] };
+      const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
+      return { figures: [timesBaseline("others' p99", timesIn(underFault), timesIn(baseline), 1.5)] };
     };
   },
 };

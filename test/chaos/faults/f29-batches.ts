@@ -30,7 +30,7 @@ export const f29Batches: Fault = {
     const app = await createApp(system, 'Batches');
     const receiver = scope.use(await receiveWebhooks({ secret: app.webhookSecret }));
     const client = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey: app.apiKey });
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     const broken: string[] = [];
     const fires: Span[] = [];
     const finished: BatchStatus[] = [];
@@ -71,7 +71,7 @@ export const f29Batches: Fault = {
     return () => ({
       figures: [
         ...entryFigures(counted),
-        timesBaseline("others' sync p99", fires.flatMap(syncTimes), syncTimes(peace), 2),
+        timesBaseline("others' sync p99", fires.flatMap(syncTimes), syncTimes(baseline), 2),
         atMost('slowest batch, the fault included', slowestS, 60, 's'),
       ],
       broken,

@@ -23,27 +23,27 @@ export const f35HostileClient: Fault = {
     const { system, ledger, receiver, seconds, rest } = scene;
     const hostile = await makeHostileClient(system);
     const visitor = await signUp(system.ready.portal);
-    const peace = await rest(seconds * 500);
+    const baseline = await rest(seconds * 500);
     const before = await memoryOf(system);
     const visits = startVisits(visitor);
     const attack = await startAttack(scene, hostile);
-    const fire = await rest(seconds * 1_000);
+    const underFault = await rest(seconds * 1_000);
     const after = await memoryOf(system);
     const statuses = await visits.end();
     await attack.end();
     const { keysUsed, appsMade, hanging } = attack.counts();
     return () => {
-      const timesIn = (span: typeof peace) => resultTimes(begunIn(ledger.attempts, span));
-      const latenessIn = ({ fromMs, toMs }: typeof peace) =>
+      const timesIn = (span: typeof baseline) => resultTimes(begunIn(ledger.attempts, span));
+      const latenessIn = ({ fromMs, toMs }: typeof baseline) =>
         latenessOf(receiver.deliveries.filter(({ atMs }) => atMs >= fromMs && atMs < toMs));
-      const turnedAway = begunIn(ledger.attempts, fire).flatMap(({ code = '' }) =>
+      const turnedAway = begunIn(ledger.attempts, underFault).flatMap(({ code = '' }) =>
         TURNED_AWAY.has(code) ? [`another client's check was answered ${code}`] : [],
       );
       const unserved = statuses.filter((status) => status !== 200);
       return {
         figures: [
-          timesBaseline("others' p99", timesIn(fire), timesIn(peace), 1.5),
-          timesBaseline("others' webhooks p99", latenessIn(fire), latenessIn(peace), 1.5),
+          timesBaseline("others' p99", timesIn(underFault), timesIn(baseline), 1.5),
+          timesBaseline("others' webhooks p99", latenessIn(underFault), latenessIn(baseline), 1.5),
           atMost("gateways' memory", after.gateway / before.gateway, 1.5, '×'),
           atMost("portal's memory", after.portal / before.portal, 1.5, '×'),
           atMost("Redis's growth", after.redisMib - before.redisMib, 64, 'MiB'),

@@ -43,13 +43,13 @@ export async function runBatch({
     place % HOLDER_EVERY === 0 ? chain.holder : `0x${randomBytes(20).toString('hex')}`,
   );
   const key = randomUUID();
-  const accepted = insist(() => client.post({ rules, callbackUrl }, accounts, key));
+  const accepted = retryUntilAnswered(() => client.post({ rules, callbackUrl }, accounts, key));
   await harm?.(accepted);
   const requestId = await accepted;
-  const status = await insist(() => client.wait(requestId, BATCH_MS_MAX));
-  const lines = await insist(() => client.lines(requestId));
+  const status = await retryUntilAnswered(() => client.wait(requestId, BATCH_MS_MAX));
+  const lines = await retryUntilAnswered(() => client.lines(requestId));
   // A line never changes between reads.
-  const again = await insist(() => client.lines(requestId));
+  const again = await retryUntilAnswered(() => client.lines(requestId));
   const counts = countEntries(lines, accounts, chain.holder);
   const faults = judgeBatch(status, lines, counts);
   if (JSON.stringify(again) !== JSON.stringify(lines)) faults.push('lines differ between two reads');
@@ -57,7 +57,7 @@ export async function runBatch({
 }
 
 /** Repeats a request that fails while a process is away. */
-const insist = <T>(work: () => Promise<T>): Promise<T> =>
+const retryUntilAnswered = <T>(work: () => Promise<T>): Promise<T> =>
   waitUntil(
     'a batch to succeed despite the fault',
     () =>

@@ -4,8 +4,8 @@ import { PART_ENTRIES_MAX, PART_RESULT_BYTES_MAX } from '#shared/contracts/batch
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, aWatch } from '../../test/support/a-watch.ts';
-import { makeAskChecks } from './ask-checks.ts';
 import { makeChargeChecks } from './charge-checks.ts';
+import { makeRequestChecks } from './request-checks.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const LIMITS = { requestsPerMonth: 1_000, requestsPerSecond: 10 };
@@ -18,7 +18,7 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
     paused: [] as string[],
   };
   const outcomes = over.outcomes ?? [];
-  const askChecks = makeAskChecks({
+  const requestChecks = makeRequestChecks({
     async publish(_: unknown, part: BatchPartRequested) {
       if (over.failure) throw over.failure;
       world.published.push(part);
@@ -33,8 +33,8 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
       pause: async (_: unknown, reason: string) => void world.paused.push(reason),
     } as unknown as Parameters<typeof makeChargeChecks>[0]),
     now: () => NOW,
-  } as unknown as Parameters<typeof makeAskChecks>[0]);
-  return Object.assign(world, { askChecks });
+  } as unknown as Parameters<typeof makeRequestChecks>[0]);
+  return Object.assign(world, { requestChecks });
 }
 
 const members = (count: number) =>
@@ -51,18 +51,18 @@ const asked = (count: number) => ({
 
 test('a watch without quota is paused with the reason, and no more checks are requested', async () => {
   const world = makeWorld({ outcomes: ['charged', 'quota-share-exceeded'] });
-  expect(await world.askChecks(asked(3 * PART_ENTRIES_MAX))).toBe(false);
+  expect(await world.requestChecks(asked(3 * PART_ENTRIES_MAX))).toBe(false);
   expect(world.paused).toEqual(['quota-share-exceeded']);
   expect(world.published.map(({ entries }) => entries.length)).toEqual([PART_ENTRIES_MAX]);
   // With quota again it continues.
-  expect(await world.askChecks(asked(1))).toBe(true);
+  expect(await world.requestChecks(asked(1))).toBe(true);
   expect(world.published).toHaveLength(2);
 });
 
 test('a check names its block tag, so that its answer is not taken for one of another tag', async () => {
   const world = makeWorld();
-  await world.askChecks(asked(1));
-  await world.askChecks({ ...asked(1), watch: aWatch({ blockTag: 'safe' }) });
+  await world.requestChecks(asked(1));
+  await world.requestChecks({ ...asked(1), watch: aWatch({ blockTag: 'safe' }) });
   expect(
     world.published.map(({ delivery }) => delivery.mode === 'watch' && JSON.parse(delivery.context).rules),
   ).toEqual(['set@1', 'set@1 safe']);
@@ -70,13 +70,13 @@ test('a check names its block tag, so that its answer is not taken for one of an
 
 test('no check is requested for a deleted app, and its error stops no other app', async () => {
   const world = makeWorld({ isAppGone: true });
-  expect(await world.askChecks(asked(1))).toBe(false);
+  expect(await world.requestChecks(asked(1))).toBe(false);
   expect(world.published).toEqual([]);
 });
 
 test('a sweep that may not continue is not charged', async () => {
   const world = makeWorld();
-  expect(await world.askChecks({ ...asked(1), beforePart: async () => false })).toBe(false);
+  expect(await world.requestChecks({ ...asked(1), beforePart: async () => false })).toBe(false);
   expect([world.charged, world.published]).toEqual([[], []]);
 });
 
@@ -84,7 +84,7 @@ test('checks that surely could not be published are refunded, and the sweep does
   const asking: string[] = [];
   const lost: string[] = [];
   const ask = (world: ReturnType<typeof makeWorld>) =>
-    world.askChecks({
+    world.requestChecks({
       ...asked(3),
       beforePart: async (requestId) => asking.push(requestId) > 0,
       afterLostPart: async (requestId) => void lost.push(requestId),
@@ -105,7 +105,7 @@ test('a part of a watch is bounded in the bytes of its result, as one of a batch
     roleId: `role ${i}`,
   }));
   const ruleSet = aRuleSet('app_1', 'set', { rules });
-  await world.askChecks({ ...asked(PART_ENTRIES_MAX), ruleSet });
+  await world.requestChecks({ ...asked(PART_ENTRIES_MAX), ruleSet });
   const boundOf = boundResults({ roleIds: rules.map(({ roleId }) => roleId), hasProof: false });
   expect(world.published.length).toBeGreaterThan(1);
   expect(world.published.flatMap(({ entries }) => entries)).toHaveLength(PART_ENTRIES_MAX);

@@ -32,7 +32,7 @@ type Dependencies = {
 };
 
 /** Checks of members of one partition. */
-export type AskedChecks = {
+export type ChecksToRequest = {
   readonly watch: Watch;
   readonly ruleSet: RuleSet;
   readonly members: readonly WatchMember[];
@@ -41,7 +41,7 @@ export type AskedChecks = {
   readonly minBlock?: Readonly<Record<string, number>>;
   readonly reorgFrom?: Readonly<Record<string, number>>;
   readonly isCharged: boolean;
-  /** Called with the id of each part before it is charged and published; false ends the asking. */
+  /** Called with the id of each part before it is charged and published; false ends the requests. */
   readonly beforePart?: (requestId: string) => Promise<boolean>;
   /** Called with the id of a part that surely could not be published. */
   readonly afterLostPart?: (requestId: string) => Promise<void>;
@@ -52,7 +52,7 @@ export type AskedChecks = {
  *
  * @returns false if not all were requested: the app was deleted, or the quota is used up and the watch was paused
  */
-export type AskChecks = (asked: AskedChecks) => Promise<boolean>;
+export type RequestChecks = (checks: ChecksToRequest) => Promise<boolean>;
 
 export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;
 
@@ -62,14 +62,14 @@ export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${r
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */
-export function makeAskChecks(deps: Dependencies): AskChecks {
-  return async function askChecks(asked) {
-    const { watch, ruleSet, members, isCharged } = asked;
+export function makeRequestChecks(deps: Dependencies): RequestChecks {
+  return async function requestChecks(checks) {
+    const { watch, ruleSet, members, isCharged } = checks;
     const { clientId } = watch;
     for (const part of partsOf(members, rulesOf(ruleSet))) {
       const requestId = `watch_${randomUUID()}`;
-      if (asked.beforePart && !(await asked.beforePart(requestId))) return false;
-      const message = messageOf(asked, part, requestId, deps.now());
+      if (checks.beforePart && !(await checks.beforePart(requestId))) return false;
+      const message = messageOf(checks, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
       if (isCharged && !(await deps.chargeChecks(watch, { count: part.length, month }))) return false;
       try {
@@ -79,7 +79,7 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
       } catch (error) {
         if (isSurelyUnwritten(error)) {
           if (isCharged) await deps.refund({ clientId, month, count: part.length, requestId });
-          await asked.afterLostPart?.(requestId);
+          await checks.afterLostPart?.(requestId);
         }
         throw error;
       }
@@ -89,7 +89,7 @@ export function makeAskChecks(deps: Dependencies): AskChecks {
 }
 
 function messageOf(
-  { watch, ruleSet, cause, sweep, reorgFrom, minBlock }: AskedChecks,
+  { watch, ruleSet, cause, sweep, reorgFrom, minBlock }: ChecksToRequest,
   part: readonly WatchMember[],
   requestId: string,
   nowMs: number,
