@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { type Codes, describeCodes, problemSchema } from './api-answers.ts';
+import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
 import { WAIT_SECONDS_MAX } from './domain/parse-prefer.ts';
 
 // Parts that the operations of the OpenAPI document share.
@@ -102,3 +103,16 @@ export const acceptedHeaders = (location: string) => ({
   Location: header(location),
   'Idempotency-Replayed': REPLAYED,
 });
+
+/** The query of a list. An empty value counts as absent. */
+export const pageOf = (after: z.ZodType) =>
+  z.object({
+    limit: z
+      .union([z.number().int().min(1).max(PAGE_COUNT_MAX), z.literal('')])
+      .default(PAGE_COUNT_DEFAULT)
+      .meta({ description: 'How many entries at most; an empty value counts as absent.' }),
+    after: z
+      .union([after, z.literal('')])
+      .optional()
+      .meta({ description: 'The `next` of the page before; an empty value counts as absent.' }),
+  });

@@ -4,9 +4,8 @@ import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { RULE_SET_ID } from '#shared/contracts/rule-set.ts';
 import { RuleSetBody } from '#shared/rules/validate-rule-set.ts';
 import { OPERATION_CODES, RuleSetAnswer, RuleSetList } from './api-answers.ts';
-import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from './openapi-examples.ts';
-import { ETAG, header, PRECONDITIONS, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
+import { ETAG, header, PRECONDITIONS, pageOf, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
 
 const RuleSetId = z.string().meta({ pattern: RULE_SET_ID.source, example: 'holders' });
 const path = z.object({ id: RuleSetId });
@@ -22,12 +21,7 @@ const listRuleSets: ZodOpenApiOperationObject = {
   operationId: 'listRuleSets',
   summary: 'List the rule sets, ordered by id',
   description: 'A page with large rule sets is shorter; `next` is present if there are more.',
-  requestParams: {
-    query: z.object({
-      limit: z.number().int().min(1).max(PAGE_COUNT_MAX).default(PAGE_COUNT_DEFAULT),
-      after: RuleSetId.optional(),
-    }),
-  },
+  requestParams: { query: pageOf(RuleSetId) },
   responses: {
     200: {
       description: 'A page of the list.',

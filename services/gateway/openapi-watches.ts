@@ -3,10 +3,9 @@ import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watch.ts';
 import { WATCH_CODES } from './api-answers.ts';
-import { PAGE_COUNT_DEFAULT, PAGE_COUNT_MAX } from './domain/parse-page.ts';
 import { BatchEntry } from './openapi-batches.ts';
 import { MEMBER_CHANGES_EXAMPLE, WATCH_EXAMPLE, WATCH_EXAMPLES } from './openapi-examples.ts';
-import { ETAG, header, PRECONDITIONS, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
+import { ETAG, header, PRECONDITIONS, pageOf, problems, SUCCESS_HEADERS } from './openapi-parts.ts';
 import {
   Id,
   MemberChanges,
@@ -23,11 +22,6 @@ const path = z.object({ id: Id.meta({ example: 'members' }) });
 const memberPath = path.extend({
   member: z.string().meta({ description: 'Its ref, or its account if it has none.', example: 'discord:42' }),
 });
-const pageOf = (after: z.ZodType) =>
-  z.object({
-    limit: z.number().int().min(1).max(PAGE_COUNT_MAX).default(PAGE_COUNT_DEFAULT),
-    after: after.optional(),
-  });
 const MemberId = z.string().meta({ description: 'The `next` of the page before.' });
 
 const answer = (description: string, headers = {}) => ({
