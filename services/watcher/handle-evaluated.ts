@@ -219,7 +219,11 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   );
   await Promise.all(
     unchanged.map(async ({ member, isToRecheck }) => {
-      const dueAtMs = (isToRecheck ? recheckAt : dueAfter)(member, watch, deps.now());
+      const nowMs = deps.now();
+      // An endpoint that lags behind answered: at once, and then at doubling intervals.
+      const dueAtMs = isToRecheck
+        ? (dueAfter(member, watch, nowMs, 0) ?? nowMs)
+        : dueAfter(member, watch, nowMs);
       const { memberId } = member;
       if (dueAtMs !== undefined) await deps.members.setDue([{ uid: watchUid(watch), memberId }], dueAtMs);
     }),
@@ -266,14 +270,15 @@ async function writeChange(
 }
 
 /** When to check an unread member again: after as long as it has been unread, so that the waits double. */
-function dueAfter({ unreadSince }: WatchMember, { everySeconds }: Watch, nowMs: number): number | undefined {
+function dueAfter(
+  { unreadSince }: WatchMember,
+  { everySeconds }: Watch,
+  nowMs: number,
+  waitMsMin = RETRY_MS,
+): number | undefined {
   if (unreadSince === undefined) return undefined;
-  return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), RETRY_MS), everySeconds * 1_000);
+  return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), waitMsMin), everySeconds * 1_000);
 }
-
-/** When to check a member again whose check an endpoint answered that lags behind: at once, and then at doubling intervals. */
-const recheckAt = ({ unreadSince }: WatchMember, { everySeconds }: Watch, nowMs: number): number =>
-  nowMs + Math.min(nowMs - Date.parse(unreadSince ?? new Date(nowMs).toISOString()), everySeconds * 1_000);
 
 const isThere = (member: WatchMember | undefined): member is WatchMember =>
   member !== undefined && member.removedAt === undefined;
