@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kafka, KafkaJSError, logLevel } from 'kafkajs';
+import { Kafka, KafkaJSConnectionError, KafkaJSError, logLevel } from 'kafkajs';
 import type { z } from 'zod';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { usage } from '#shared/contracts/usage.ts';
@@ -17,6 +17,7 @@ import { waitUntil } from '../support/wait-until.ts';
 
 /** The class of kafkajs through which its consumers send requests. */
 type Broker = {
+  findGroupCoordinator: (options: { readonly groupId: string }) => Promise<unknown>;
   joinGroup: (options: { readonly groupId: string }) => Promise<unknown>;
   heartbeat: (options: { readonly groupId: string; readonly memberId: string }) => Promise<unknown>;
 };
@@ -87,8 +88,10 @@ test('a member whose rejoin is refused retries until it joins, and processes the
   const groupId = `test.${randomUUID()}`;
   const seen = new Set<string>();
   const handle = async ({ requestId }: CheckCompleted) => void seen.add(requestId);
-  await using _ = await consume({ groupId, handle });
-  const other = await consume({ groupId, handle });
+  // A member that lost its id is a new one, and the broker waits for the old one until its session ends.
+  await using brief = await connectTestKafka(testConfig(2, 3_000));
+  await using _ = await consume({ groupId, handle }, brief);
+  const other = await consume({ groupId, handle }, brief);
   const { joinGroup } = Broker.prototype;
   const refusals = ['UNKNOWN_MEMBER_ID', 'GROUP_LOAD_IN_PROGRESS', 'GROUP_LOAD_IN_PROGRESS'];
   const refuse = jest.spyOn(Broker.prototype, 'joinGroup').mockImplementation(function (
@@ -106,6 +109,32 @@ test('a member whose rejoin is refused retries until it joins, and processes the
   await Promise.all(many.map((message) => kafka.publish(checkCompleted, message)));
   await waitUntil('all records', () => many.every(({ requestId }) => seen.has(requestId)));
   refuse.mockRestore();
+});
+
+test('a member whose broker closes the connection while it looks for its coordinator joins again', async () => {
+  const groupId = `test.${randomUUID()}`;
+  const seen = new Set<string>();
+  const handle = async ({ requestId }: CheckCompleted) => void seen.add(requestId);
+  await using _ = await consume({ groupId, handle });
+  const other = await consume({ groupId, handle });
+  const { findGroupCoordinator } = Broker.prototype;
+  let closedCount = 0;
+  const close = jest.spyOn(Broker.prototype, 'findGroupCoordinator').mockImplementation(async function (
+    this: Broker,
+    options,
+  ) {
+    const isClosed = options.groupId === groupId && closedCount < 3;
+    if (!isClosed) return findGroupCoordinator.call(this, options);
+    closedCount++;
+    throw new KafkaJSConnectionError('Closed connection');
+  });
+  // One leaves, so the other must join again.
+  await other[Symbol.asyncDispose]();
+  await waitUntil('the searches to fail', () => closedCount === 3);
+  const message = aResult('afterwards');
+  await kafka.publish(checkCompleted, message);
+  await waitUntil('the record', () => seen.has(message.requestId));
+  close.mockRestore();
 });
 
 test('records in progress are finished and committed once before a joining member gets their partition', async () => {

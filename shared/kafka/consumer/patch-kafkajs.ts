@@ -21,11 +21,16 @@ type BrokerPool = {
   connectBroker: (broker: unknown) => Promise<unknown>;
   findConnectedBroker: () => Promise<unknown>;
 };
-type Cluster = { readonly brokerPool: BrokerPool; connect: () => Promise<void> };
+type Cluster = {
+  readonly brokerPool: BrokerPool;
+  connect: () => Promise<void>;
+  findGroupCoordinatorMetadata: (group: { readonly groupId: string }) => Promise<unknown>;
+};
 
 const errors = load('kafkajs/src/errors') as {
   readonly KafkaJSError: typeof KafkaJSError;
   readonly KafkaJSNonRetriableError: typeof KafkaJSNonRetriableError;
+  readonly KafkaJSGroupCoordinatorNotFound: typeof KafkaJSNonRetriableError;
 };
 /** How long the broker may wait for data of the other partitions while one is paused. */
 const PAUSED_WAIT_MS = 100;
@@ -41,10 +46,9 @@ export function patchKafkajs(): void {
   const { prototype } = load('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup };
   patchMembership(prototype);
   patchFetchWait(prototype);
-  patchReconnect(
-    (load('kafkajs/src/cluster') as { prototype: Cluster }).prototype,
-    (load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool }).prototype,
-  );
+  const { prototype: cluster } = load('kafkajs/src/cluster') as { prototype: Cluster };
+  patchReconnect(cluster, (load('kafkajs/src/cluster/brokerPool') as { prototype: BrokerPool }).prototype);
+  patchCoordinatorSearch(cluster);
   patchProtocol();
 }
 
@@ -74,6 +78,23 @@ function patchReconnect(cluster: Cluster, pool: BrokerPool): void {
   pool.findConnectedBroker = async function findUnlessDisconnected() {
     refuse(this);
     return findConnectedBroker.call(this);
+  };
+}
+
+/**
+ * kafkajs asks every connected broker for the coordinator of a group and ignores how that failed. If none answers, for
+ * example because a broker that starts closes the connection, it reports an error that is not retriable, and the consumer
+ * ends for good (tulios/kafkajs #1630). With the patch the error is retriable, so the consumer restarts.
+ */
+function patchCoordinatorSearch(cluster: Pick<Cluster, 'findGroupCoordinatorMetadata'>): void {
+  const { findGroupCoordinatorMetadata } = cluster;
+  cluster.findGroupCoordinatorMetadata = async function findRetriably(group) {
+    try {
+      return await findGroupCoordinatorMetadata.call(this, group);
+    } catch (error) {
+      if (!(error instanceof errors.KafkaJSGroupCoordinatorNotFound)) throw error;
+      throw new errors.KafkaJSError(error.message, { retriable: true });
+    }
   };
 }
 
