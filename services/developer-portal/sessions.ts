@@ -120,14 +120,10 @@ export const sessionIdOf = (token: string): string => sha256(token).slice(0, ID_
  * const account = await sessions.find(token);
  */
 export function makeSessions({ redis, readAccount, idleMs, lifeMsMax }: Options): Sessions {
-  const touch = makeScript<[string, string] | null>(redis, 'touchSession', TOUCH);
-  const openSession = makeScript<number>(redis, 'openSession', OPEN);
-  const listSessions = makeScript<[string, string, string, string, string, string][]>(
-    redis,
-    'listSessions',
-    LIST,
-  );
-  const endSessions = makeScript<number>(redis, 'endSessions', END);
+  const touch = makeScript<[string, string] | null>(redis, TOUCH);
+  const openSession = makeScript<number>(redis, OPEN);
+  const listSessions = makeScript<[string, string, string, string, string, string][]>(redis, LIST);
+  const endSessions = makeScript<number>(redis, END);
   return {
     async open(account, { browser, address }) {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');

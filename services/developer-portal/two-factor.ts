@@ -81,7 +81,7 @@ type Dependencies = {
  * const { recoveryCodes } = await twoFactor.enable(account, '123456');
  */
 export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Dependencies): TwoFactorWork {
-  const useStep = makeScript<number>(redis, 'useTwoFactorStep', USE_STEP);
+  const useStep = makeScript<number>(redis, USE_STEP);
 
   const withinTries = async <T>({ accountId }: Account, check: () => Promise<T | undefined>): Promise<T> => {
     const tries = [TRIES, TRIES_OF_DAY].map((budget) => ({ budget, owner: accountId }));

@@ -140,10 +140,10 @@ export type ClaimRef = { readonly clientId: string; readonly keyHash: string; re
  * const { outcome } = await admit({ clientId, limits, bucket: 'per-second', check: { seed } });
  */
 export function makeAdmitter(redis: Redis, now: () => number): Admitter {
-  const run = makeScript<string[]>(redis, 'admitRequests', ADMIT_LUA);
-  const mark = makeScript<number>(redis, 'markPublished', MARK_PUBLISHED_LUA);
-  const drop = makeScript<number>(redis, 'dropClaim', DROP_CLAIM_LUA);
-  const release = makeScript<number>(redis, 'releaseCharge', RELEASE_LUA);
+  const run = makeScript<string[]>(redis, ADMIT_LUA);
+  const mark = makeScript<number>(redis, MARK_PUBLISHED_LUA);
+  const drop = makeScript<number>(redis, DROP_CLAIM_LUA);
+  const release = makeScript<number>(redis, RELEASE_LUA);
   const monthsAt = makeMonths();
   const admit = batchCalls(ADMISSIONS_MAX, async (requests: readonly AdmitRequest[]) => {
     const months = monthsAt(now() - MONTH_EDGE_MS);

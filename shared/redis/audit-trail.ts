@@ -72,9 +72,9 @@ export type AuditTrail = {
  * const entries = await makeAuditTrail(redis).ofApp('app_1', 100);
  */
 export function makeAuditTrail(redis: Redis): AuditTrail {
-  const record = makeScript<number>(redis, 'recordAudit', RECORD);
-  const readTrail = makeScript<string[]>(redis, 'readAudit', READ);
-  const readRange = makeScript<string[]>(redis, 'readAuditRange', READ_RANGE);
+  const record = makeScript<number>(redis, RECORD);
+  const readTrail = makeScript<string[]>(redis, READ);
+  const readRange = makeScript<string[]>(redis, READ_RANGE);
   const read = async (trail: string, countMax: number): Promise<Audit[]> =>
     (await readTrail([GENERATION_KEY, trail], [EVERYDAY, countMax])).map((line) =>
       Audit.parse(JSON.parse(line)),

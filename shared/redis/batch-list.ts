@@ -68,7 +68,7 @@ export type BatchList = {
  * const [newest] = await makeBatchList(redis).list('app_1', { countMax: 25 });
  */
 export function makeBatchList(redis: Redis): BatchList {
-  const read = makeScript<[string, ...(string | null)[]][]>(redis, 'readBatchList', READ_LIST);
+  const read = makeScript<[string, ...(string | null)[]][]>(redis, READ_LIST);
   return {
     async list(clientId, { countMax, before = '' }) {
       const found = await read(

@@ -39,11 +39,11 @@ const sizeOf = ({ args }: Call): number =>
  * a command.
  *
  * @example
- * const add = makeBatchedScript<number>(redis, 'add', `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
+ * const add = makeBatchedScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await Promise.all([add(['a'], [1]), add(['b'], [2])]); // one command
  */
-export function makeBatchedScript<T>(redis: Redis, name: string, lua: string): Script<T> {
-  const runBatch = makeScript<(T | Error)[]>(redis, name, runMany(lua));
+export function makeBatchedScript<T>(redis: Redis, lua: string): Script<T> {
+  const runBatch = makeScript<(T | Error)[]>(redis, runMany(lua));
   const runCalls = async (calls: readonly Call[]) => {
     const answers = await runBatch(
       calls.flatMap(({ keys }) => keys),

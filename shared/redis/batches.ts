@@ -119,14 +119,14 @@ export type Batches = {
  * const lines = await batches.readPart(requestId, 500); // the part of entry 500
  */
 export function makeBatches(redis: Redis): Batches {
-  const begin = makeScript<number>(redis, 'beginBatch', BEGIN);
-  const withdraw = makeScript<number>(redis, 'withdrawBatch', WITHDRAW);
-  const register = makeScript<number>(redis, 'registerBatch', REGISTER);
-  const abandon = makeScript<number>(redis, 'abandonBatches', ABANDON);
-  const save = makeScript<[number, number]>(redis, 'saveBatchPart', SAVE_PART);
-  const countFinished = makeScript<number>(redis, 'countFinishedEntries', COUNT_FINISHED);
-  const readStatus = makeScript<string[]>(redis, 'readBatchStatus', READ_STATUS);
-  const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, 'readBatchPart', READ_PART);
+  const begin = makeScript<number>(redis, BEGIN);
+  const withdraw = makeScript<number>(redis, WITHDRAW);
+  const register = makeScript<number>(redis, REGISTER);
+  const abandon = makeScript<number>(redis, ABANDON);
+  const save = makeScript<[number, number]>(redis, SAVE_PART);
+  const countFinished = makeScript<number>(redis, COUNT_FINISHED);
+  const readStatus = makeScript<string[]>(redis, READ_STATUS);
+  const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, READ_PART);
   return {
     async begin(batch, charge) {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';

@@ -75,7 +75,7 @@ return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or 
  * const holder = await makeClientApps(redis).findKey(hashApiKey(key));
  */
 export function makeClientApps(redis: Redis): ClientApps {
-  const findKey = makeScript<[string, string, string] | null>(redis, 'findKey', FIND_KEY);
+  const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
   const { index, summaries } = keysOf(CLIENT_APPS_KEY);
   const { read, lease, project, removeEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,

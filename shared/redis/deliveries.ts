@@ -102,15 +102,11 @@ export type Deliveries = {
  * if ((await makeDeliveries(redis).claim(delivery, 'check.completed.v1/3/42', clock.now())) !== 'claimed') return;
  */
 export function makeDeliveries(redis: Redis): Deliveries {
-  const claim = makeBatchedScript<ClaimOutcome>(redis, 'claimDeliveries', CLAIM);
-  const saveAndClaim = makeBatchedScript<[ClaimOutcome, string | null]>(
-    redis,
-    'saveAndClaimDeliveries',
-    SAVE_AND_CLAIM,
-  );
-  const releaseClaim = makeBatchedScript<number>(redis, 'releaseClaims', RELEASE_CLAIM);
-  const freeStep = makeBatchedScript<number>(redis, 'freeSteps', FREE_STEP);
-  const record = makeBatchedScript<number>(redis, 'recordDeliveries', RECORD);
+  const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
+  const saveAndClaim = makeBatchedScript<[ClaimOutcome, string | null]>(redis, SAVE_AND_CLAIM);
+  const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);
+  const freeStep = makeBatchedScript<number>(redis, FREE_STEP);
+  const record = makeBatchedScript<number>(redis, RECORD);
 
   const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
     const views = await Promise.all(

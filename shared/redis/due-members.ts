@@ -30,7 +30,7 @@ return 1
 `;
 
 export function makeDueMembers(redis: Redis): DueMembers {
-  const dropDue = makeScript<number>(redis, 'dropDueWatchMembers', DROP_DUE);
+  const dropDue = makeScript<number>(redis, DROP_DUE);
   /** One command for each partition. */
   const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
     inStore(async () => {

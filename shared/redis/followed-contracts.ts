@@ -96,7 +96,7 @@ export type FollowedContracts = {
  * await makeFollowedContracts(redis).list(31337); // [{ chainId: 31337, contractAddress: '0x…', blockTag: 'latest' }]
  */
 export function makeFollowedContracts(redis: Redis): FollowedContracts {
-  const follow = makeScript<number>(redis, 'followContracts', FOLLOW);
+  const follow = makeScript<number>(redis, FOLLOW);
   return {
     async follow(uid, contracts, access = EVERYDAY) {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);

@@ -29,7 +29,7 @@ export type KeyUse = {
  * (await makeKeyUse(redis).read('app_1'))['key_1']; // '2026-11-21T10:00:00.000Z', or undefined
  */
 export function makeKeyUse(redis: Redis): KeyUse {
-  const note = makeScript<number>(redis, 'noteKeyUse', NOTE);
+  const note = makeScript<number>(redis, NOTE);
   return {
     async note(clientId, keyId, usedAtMs) {
       await note([keyUseKey(clientId)], [keyId, new Date(usedAtMs).toISOString()]);

@@ -42,7 +42,7 @@ export type LeasedSlots = {
  * if (!(await makeLeasedSlots(redis).take(ownedAppsKey('acc_1'), 'app_1', 5))) throw limitReached();
  */
 export function makeLeasedSlots(redis: Redis): LeasedSlots {
-  const take = makeScript<number>(redis, 'takeLeasedSlot', TAKE);
+  const take = makeScript<number>(redis, TAKE);
   return {
     take: async (set, member, countMax) =>
       (await take([GENERATION_KEY, set], [EVERYDAY, member, countMax, LEASE_MS])) === 1,

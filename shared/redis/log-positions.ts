@@ -80,10 +80,10 @@ return 1
  * if (await positions.lease(1, token)) await positions.load(1, 'latest');
  */
 export function makeLogPositions(redis: Redis): LogPositions {
-  const lease = makeScript<number>(redis, 'leaseLogs', LEASE);
-  const release = makeScript<number>(redis, 'releaseLogs', RELEASE);
-  const load = makeScript<string[]>(redis, 'loadLogPosition', LOAD);
-  const save = makeScript<number>(redis, 'saveLogPosition', SAVE);
+  const lease = makeScript<number>(redis, LEASE);
+  const release = makeScript<number>(redis, RELEASE);
+  const load = makeScript<string[]>(redis, LOAD);
+  const save = makeScript<number>(redis, SAVE);
   return {
     lease: async (chainId, token) =>
       (await lease([GENERATION_KEY, logLeaseKey(chainId)], [EVERYDAY, token, LOG_LEASE_MS])) === 1,

@@ -25,8 +25,8 @@ export type MembersLock = {
 };
 
 export function makeMembersLock(redis: Redis): MembersLock {
-  const keepLock = makeScript<number>(redis, 'keepWatchMembersLocked', KEEP_LOCK);
-  const unlock = makeScript<number>(redis, 'unlockWatchMembers', UNLOCK);
+  const keepLock = makeScript<number>(redis, KEEP_LOCK);
+  const unlock = makeScript<number>(redis, UNLOCK);
   return {
     lock: (clientId, holder, forMs) =>
       inStore(async () => (await redis.set(lockKey(clientId), holder, 'PX', forMs, 'NX')) === 'OK'),

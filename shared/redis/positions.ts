@@ -41,7 +41,7 @@ export const positionName = (topic: string, partition: number): string => `${top
  * await savePositions([{ topic: 'check.completed.v1', partition: 3, offset: 42 }]);
  */
 export function makeSavePositions(redis: Redis): (positions: readonly PartitionOffset[]) => Promise<void> {
-  const save = makeScript<number>(redis, 'savePositions', SAVE);
+  const save = makeScript<number>(redis, SAVE);
   const acknowledged = new Map<string, number>();
   return async function savePositions(positions) {
     const named = positions.map(({ topic, partition, offset }) => ({

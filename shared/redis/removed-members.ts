@@ -29,7 +29,7 @@ export type RemovedMembers = {
 };
 
 export function makeRemovedMembers(redis: Redis): RemovedMembers {
-  const drop = makeBatchedScript<number>(redis, 'dropRemovedWatchMembers', DROP_REMOVED);
+  const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
   return {
     async dropRemoved(nowMs, countMax) {
       const untilMs = nowMs - TOMBSTONE_MS;

@@ -86,10 +86,10 @@ export type RestoreAdmission = {
 };
 
 export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
-  const restoreClaim = makeScript<number>(redis, 'restoreClaim', RESTORE_CLAIM);
-  const readAdmitted = makeScript<string>(redis, 'readLastAdmitted', READ_ADMITTED);
-  const addCharges = makeScript<number>(redis, 'addCharges', ADD_CHARGES);
-  const restoreCounter = makeScript<number>(redis, 'restoreCounter', RESTORE_COUNTER);
+  const restoreClaim = makeScript<number>(redis, RESTORE_CLAIM);
+  const readAdmitted = makeScript<string>(redis, READ_ADMITTED);
+  const addCharges = makeScript<number>(redis, ADD_CHARGES);
+  const restoreCounter = makeScript<number>(redis, RESTORE_COUNTER);
   return {
     async claim({ clientId, keyHash, bodyHash, requestId, acceptedAtMs, month }, nowMs, access) {
       const endsAtMs = acceptedAtMs + CLAIM_KEPT_MS;

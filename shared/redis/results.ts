@@ -129,8 +129,8 @@ export type Results = {
  * const stored = await results.saveIfAbsent({ requestId, resultJson, retainUntil: clock.now() + 3_600_000 });
  */
 export function makeResults(redis: Redis): Results {
-  const save = makeBatchedScript<string | null>(redis, 'saveResults', SAVE_IF_ABSENT);
-  const readKeys = makeScript<(string | null)[]>(redis, 'readResults', READ);
+  const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
+  const readKeys = makeScript<(string | null)[]>(redis, READ);
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
     for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {

@@ -52,9 +52,9 @@ export type RuleSetUsers = {
 };
 
 export function makeRuleSetUsers(redis: Redis): RuleSetUsers {
-  const hold = makeScript<number>(redis, 'holdRuleSet', HOLD);
-  const beginDeletion = makeScript<number>(redis, 'beginRuleSetDeletion', BEGIN_DELETION);
-  const endDeletion = makeScript<number>(redis, 'endRuleSetDeletion', END_DELETION);
+  const hold = makeScript<number>(redis, HOLD);
+  const beginDeletion = makeScript<number>(redis, BEGIN_DELETION);
+  const endDeletion = makeScript<number>(redis, END_DELETION);
   return {
     async hold(clientId, id) {
       const holder = randomUUID();

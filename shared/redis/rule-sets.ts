@@ -65,7 +65,7 @@ export type RuleSets = RuleSetUsers & {
  * const holders = await makeRuleSets(redis).read('app_1', 'holders');
  */
 export function makeRuleSets(redis: Redis): RuleSets {
-  const list = makeScript<string[]>(redis, 'listRuleSets', LIST);
+  const list = makeScript<string[]>(redis, LIST);
   const { read, lease, project, removeEnded } = makeVersionedDocuments(redis, {
     key: RULE_SETS_KEY,
     parse: (json) => RuleSet.parse(json),

@@ -1,36 +1,40 @@
 import { COMMAND_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 
+const LUA = `return redis.call('INCRBY', KEYS[1], ARGV[1])`;
+
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** A Redis whose scripts return `answer`. */
-function fakeRedis(answer: () => Promise<number>): Redis {
-  const redis: Record<string, unknown> = {
-    defineCommand: (name: string) => {
-      redis[name] = answer;
-    },
-  };
-  return redis as unknown as Redis;
-}
+/** A Redis that answers each command by its name. */
+const fakeRedis = (answers: Record<string, (...args: unknown[]) => Promise<number>>): Redis =>
+  answers as unknown as Redis;
 
 it('fails a call that is still waiting to be sent when its time is up', async () => {
-  const script = makeScript<number>(
-    fakeRedis(() => new Promise(() => undefined)),
-    'increment',
-    '',
-  );
+  const script = makeScript<number>(fakeRedis({ evalsha: () => new Promise(() => undefined) }), LUA);
   const call = expect(script(['counter'], [1])).rejects.toMatchObject({ code: 'store-unavailable' });
   await jest.advanceTimersByTimeAsync(COMMAND_TIMEOUT_MS);
   await call;
 });
 
 it('leaves no timer behind an answer', async () => {
-  const script = makeScript<number>(
-    fakeRedis(async () => 2),
-    'increment',
-    '',
-  );
+  const script = makeScript<number>(fakeRedis({ evalsha: async () => 2 }), LUA);
   expect(await script(['counter'], [1])).toBe(2);
   expect(jest.getTimerCount()).toBe(0);
+});
+
+it('sends the whole script where Redis does not know it', async () => {
+  const evalsha = jest.fn().mockRejectedValue(new Error('NOSCRIPT No matching script.'));
+  const whole = jest.fn().mockResolvedValue(2);
+  const script = makeScript<number>(fakeRedis({ evalsha, eval: whole }), LUA);
+  expect(await script(['counter'], [1])).toBe(2);
+  expect(whole).toHaveBeenCalledWith(LUA, 1, 'counter', 1);
+});
+
+it('does not run a script again that failed', async () => {
+  const whole = jest.fn();
+  const evalsha = jest.fn().mockRejectedValue(new Error('ERR wrong type'));
+  const script = makeScript<number>(fakeRedis({ evalsha, eval: whole }), LUA);
+  await expect(script(['counter'], [1])).rejects.toMatchObject({ code: 'store-unavailable' });
+  expect(whole).not.toHaveBeenCalled();
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { inStore, type Redis } from './connect.ts';
 
 /** A script with its keys and arguments; every failure is one of the store's errors. */
@@ -8,19 +9,34 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  *
  * A call ends within `COMMAND_TIMEOUT_MS`; a call that has failed by then may still be carried out.
  *
+ * ioredis's `defineCommand` is not used: each pipeline copies every command defined on its client, and an automatic
+ * pipeline is made in every turn of the event loop. That was a tenth to a quarter of the CPU time of a small call.
+ *
  * @example
- * const increment = makeScript<number>(redis, 'incrementBy', `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
+ * const increment = makeScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await increment(['counter'], [5]);
  */
-export const makeScript = <T>(redis: Redis, name: string, lua: string): Script<T> =>
-  defineScript(redis, name, lua, name);
+export const makeScript = <T>(redis: Redis, lua: string): Script<T> =>
+  prepareScript(redis, lua, 'evalsha', 'eval');
 
 /** As `makeScript`, for a script that answers bytes: every text of its answer is a `Buffer`. */
-export const makeBinaryScript = <T>(redis: Redis, name: string, lua: string): Script<T> =>
-  defineScript(redis, name, lua, `${name}Buffer`);
+export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
+  prepareScript(redis, lua, 'evalshaBuffer', 'evalBuffer');
 
-function defineScript<T>(redis: Redis, name: string, lua: string, method: string): Script<T> {
-  redis.defineCommand(name, { lua });
-  const command = Reflect.get(redis, method) as (...args: (string | number | Buffer)[]) => Promise<T>;
-  return (keys, args) => inStore(() => command.call(redis, keys.length, ...keys, ...args));
+function prepareScript<T>(redis: Redis, lua: string, byHash: string, whole: string): Script<T> {
+  const hash = createHash('sha1').update(lua).digest('hex');
+  return (keys, args) => {
+    // ioredis's types lack the commands that answer bytes.
+    const send = (command: string, script: string): Promise<T> =>
+      Reflect.get(redis, command).call(redis, script, keys.length, ...keys, ...args);
+    return inStore(() =>
+      send(byHash, hash).catch((error: unknown) => {
+        if (!isUnknownScript(error)) throw error;
+        return send(whole, lua);
+      }),
+    );
+  };
 }
+
+const isUnknownScript = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('NOSCRIPT');

@@ -61,8 +61,8 @@ export type Throttle = {
  * await throttle.take([{ budget: SIGN_UPS, owner: address }]);
  */
 export function makeThrottle(redis: Redis): Throttle {
-  const take = makeScript<number>(redis, 'takeAttempt', TAKE);
-  const refund = makeScript<number>(redis, 'refundAttempt', REFUND);
+  const take = makeScript<number>(redis, TAKE);
+  const refund = makeScript<number>(redis, REFUND);
   return {
     async take(draws, chargeId) {
       const limits = draws.flatMap(({ budget, count = 1 }) => [budget.countMax, budget.windowMs, count]);

@@ -87,7 +87,7 @@ export type UsageDays = {
  * const [today] = await makeUsageDays(redis).read('app_1', [dayOf(clock.now())]);
  */
 export function makeUsageDays(redis: Redis): UsageDays {
-  const replace = makeScript<number>(redis, 'restoreUsageDay', RESTORE);
+  const replace = makeScript<number>(redis, RESTORE);
   const restore = async (key: string, keptMs: number, figures: DayFigures, access: ViewAccess) => {
     const flat = Object.entries(figures).flat();
     if (flat.length > 0) await replace([GENERATION_KEY, key], [access, keptMs, ...flat]);

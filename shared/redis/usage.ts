@@ -56,8 +56,8 @@ export type UsageFigures = {
  * for (const appHour of await figures.listRecent(clock.now())) await publish(await figures.read(appHour));
  */
 export function makeUsageFigures(redis: Redis): UsageFigures {
-  const read = makeScript<[number, string, string, string, string[]]>(redis, 'readUsage', READ);
-  const restore = makeScript<number>(redis, 'restoreUsage', RESTORE);
+  const read = makeScript<[number, string, string, string, string[]]>(redis, READ);
+  const restore = makeScript<number>(redis, RESTORE);
   const readOne = async ({ clientId, hour }: AppHour): Promise<Usage> => {
     const startsAt = new Date(hour * HOUR_MS).toISOString();
     const month = startsAt.slice(0, 7);

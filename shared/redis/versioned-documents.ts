@@ -211,13 +211,13 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
     startsAtClock = false,
   }: Options<D>,
 ): VersionedDocuments<D> {
-  const project = makeScript<number>(redis, 'projectDocument', PROJECT);
-  const read = makeScript<string | null>(redis, 'readDocument', READ);
-  const find = makeScript<string | null>(redis, 'findDocument', FIND);
-  const lease = makeScript<number>(redis, 'leaseDocument', LEASE);
-  const release = makeScript<number>(redis, 'releaseDocument', RELEASE);
-  const readSet = makeScript<string[]>(redis, 'readDocumentSet', READ_SET);
-  const removeEnded = makeScript<number>(redis, 'removeEndedDocument', REMOVE_ENDED);
+  const project = makeScript<number>(redis, PROJECT);
+  const read = makeScript<string | null>(redis, READ);
+  const find = makeScript<string | null>(redis, FIND);
+  const lease = makeScript<number>(redis, LEASE);
+  const release = makeScript<number>(redis, RELEASE);
+  const readSet = makeScript<string[]>(redis, READ_SET);
+  const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
   const { documents, index, entries, summaries } = keysOf(key);
   const keys = [GENERATION_KEY, documents, index, entries, summaries];
   const open = (stored: string | null): D | undefined =>

@@ -88,11 +88,11 @@ export type ViewState = {
 
 /** The state of all views together: complete, outdated or missing. */
 export function makeViewState(redis: Redis): ViewState {
-  const renew = makeScript<number>(redis, 'renewRebuildLock', RENEW);
-  const release = makeScript<number>(redis, 'releaseRebuildLock', RELEASE);
-  const readState = makeScript<'complete' | 'outdated' | 'missing'>(redis, 'readViewState', READ_VIEW_STATE);
-  const readLast = makeScript<[string, string, string[]]>(redis, 'readLastSeen', READ_LAST);
-  const finish = makeScript<number>(redis, 'finishRebuild', FINISH);
+  const renew = makeScript<number>(redis, RENEW);
+  const release = makeScript<number>(redis, RELEASE);
+  const readState = makeScript<'complete' | 'outdated' | 'missing'>(redis, READ_VIEW_STATE);
+  const readLast = makeScript<[string, string, string[]]>(redis, READ_LAST);
+  const finish = makeScript<number>(redis, FINISH);
   return {
     isComplete: () => inStore(async () => (await redis.exists(GENERATION_KEY)) === 1),
     lock: (token) =>

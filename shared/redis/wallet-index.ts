@@ -96,7 +96,7 @@ type WalletIndex = {
 };
 
 export function makeWalletIndex(redis: Redis): WalletIndex {
-  const ofWallet = makeScript<[string, string[]]>(redis, 'membersOfWallet', OF_WALLET);
+  const ofWallet = makeScript<[string, string[]]>(redis, OF_WALLET);
   return {
     async *membersOf(wallet, ofWatchMax) {
       const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet), formerSetOf(wallet)];

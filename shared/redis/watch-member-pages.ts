@@ -58,7 +58,7 @@ export type ReadMemberPage = (
 ) => Promise<{ readonly members: readonly WatchMember[]; readonly next: string | undefined }>;
 
 export function makeMemberPages(redis: Redis) {
-  const readTexts = makeScript<string[]>(redis, 'readWatchMemberPage', READ_PAGE);
+  const readTexts = makeScript<string[]>(redis, READ_PAGE);
   const listIds = (uid: string, { after, countMax }: MemberPage): Promise<string[]> =>
     inStore(() =>
       redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),

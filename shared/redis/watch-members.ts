@@ -110,11 +110,11 @@ export type WatchMembers = DueMembers &
 export function makeWatchMembers(redis: Redis): WatchMembers {
   const wallets = makeWalletIndex(redis);
   const pages = makeMemberPages(redis);
-  const write = makeBatchedScript<number>(redis, 'writeWatchMembers', WRITE);
-  const refresh = makeScript<number>(redis, 'refreshWatchMembers', REFRESH);
-  const markSent = makeBatchedScript<number>(redis, 'markWatchEventsSent', MARK_SENT);
-  const readNewer = makeScript<string[]>(redis, 'readNewerWatchMembers', READ_NEWER);
-  const mayRevoke = makeScript<string[]>(redis, 'mayRevoke', MAY_REVOKE);
+  const write = makeBatchedScript<number>(redis, WRITE);
+  const refresh = makeScript<number>(redis, REFRESH);
+  const markSent = makeBatchedScript<number>(redis, MARK_SENT);
+  const readNewer = makeScript<string[]>(redis, READ_NEWER);
+  const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
 
   const readMany: WatchMembers['readMany'] = (uid, memberIds) =>
     inStore(async () => {

@@ -63,7 +63,7 @@ export type RefundWatch = (refund: {
 }) => Promise<void>;
 
 export function makeRefundWatch(redis: Redis): RefundWatch {
-  const refund = makeScript<number>(redis, 'refundWatch', REFUND);
+  const refund = makeScript<number>(redis, REFUND);
   return async function refundWatch({ clientId, month, count, requestId }) {
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`, `wm-refunded:${requestId}`];
@@ -72,7 +72,7 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
 }
 
 export function makeChargeWatch(redis: Redis): ChargeWatch {
-  const charge = makeScript<number>(redis, 'chargeWatch', CHARGE);
+  const charge = makeScript<number>(redis, CHARGE);
   return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare, areEvaluated }) {
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`];

@@ -137,12 +137,12 @@ const parseHolders = (json: string): Sweep['holders'] =>
 
 /** The sweeps of the watches: which are running, and the remaining tasks of each. */
 export function makeWatchSweeps(redis: Redis): WatchSweeps {
-  const begin = makeScript<number>(redis, 'beginSweep', BEGIN);
-  const changeOpen = makeScript<number>(redis, 'changeOpenOfSweep', CHANGE_OPEN);
-  const decide = makeScript<string | null>(redis, 'decideSweep', DECIDE);
-  const bringForward = makeScript<number>(redis, 'bringSweepForward', BRING_FORWARD);
-  const setNextAfterGap = makeScript<number>(redis, 'setNextSweepAfterGap', SET_NEXT_AFTER_GAP);
-  const end = makeScript<number>(redis, 'endSweep', END);
+  const begin = makeScript<number>(redis, BEGIN);
+  const changeOpen = makeScript<number>(redis, CHANGE_OPEN);
+  const decide = makeScript<string | null>(redis, DECIDE);
+  const bringForward = makeScript<number>(redis, BRING_FORWARD);
+  const setNextAfterGap = makeScript<number>(redis, SET_NEXT_AFTER_GAP);
+  const end = makeScript<number>(redis, END);
   const keysOf = (uid: string) => [GENERATION_KEY, sweepKey(uid), openKey(uid)];
   return {
     begin: async ({ uid, sweep, cause, rules, holders }, nextAtMs) =>

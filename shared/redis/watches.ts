@@ -96,9 +96,9 @@ export type Watches = {
  * const members = await makeWatches(redis).read('app_1', 'members');
  */
 export function makeWatches(redis: Redis): Watches {
-  const list = makeScript<string[]>(redis, 'listWatches', LIST);
-  const claim = makeScript<string[]>(redis, 'claimDueWatches', CLAIM);
-  const fill = makeScript<number>(redis, 'fillDueWatches', FILL);
+  const list = makeScript<string[]>(redis, LIST);
+  const claim = makeScript<string[]>(redis, CLAIM);
+  const fill = makeScript<number>(redis, FILL);
   const { read, lease, project, removeEnded, listSet } = makeVersionedDocuments(redis, {
     key: WATCHES_KEY,
     parse: (json) => Watch.parse(json),
