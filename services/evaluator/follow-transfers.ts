@@ -1,10 +1,9 @@
 import { type ChainTransferred, chainTransferred } from '#shared/contracts/watch.ts';
-import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type FollowedContracts, makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeLogPositions } from '#shared/redis/log-positions.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
+import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import type { Chains } from './chain/connect-chains.ts';
 import type { Transferred } from './chain/logs/follow-chain.ts';
 import { startFollowing } from './chain/logs/follow-chains.ts';
@@ -37,11 +36,7 @@ export function startFollowingTransfers({
   backOffMsMin,
 }: Dependencies): AsyncDisposable {
   const followed: FollowedContracts = makeFollowedContracts(redis);
-  const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
-  const onError = (error: unknown): void => {
-    const others = suppressedCount();
-    if (others !== undefined) log.warn({ error: describeError(error), others }, 'following transfers failed');
-  };
+  const onError = makeThrottledWarning(log, 'following transfers failed', LOG_INTERVAL_MS);
   const publishAll = async (messages: readonly ChainTransferred[]): Promise<void> => {
     for (let at = 0; at < messages.length; at += PUBLISH_MAX)
       await Promise.all(

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { chainTransferred, MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
 import { makeWriteDocument } from '#shared/documents/write-document.ts';
-import { describeError } from '#shared/errors.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
 import { makeAccounts } from '#shared/redis/accounts.ts';
@@ -20,6 +19,7 @@ import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
+import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeChargeChecks } from './charge-checks.ts';
 import { makeCheckDue } from './check-due.ts';
@@ -45,6 +45,8 @@ const SWEEP_INTERVAL_MS = 500;
 const PACE_MS = 100;
 const WATCHES_INTERVAL_MS = 2_000;
 const OUTBOX_INTERVAL_MS = 15_000;
+/** While Redis is away, two of the loops fail twice a second. */
+const FAILURE_LOG_INTERVAL_MS = 10_000;
 
 // Composition root: the only file that knows every part of the watcher.
 await runService(
@@ -157,7 +159,7 @@ await runService(
       scope.use(
         startRepeating(async () => void (await work()), {
           intervalMs,
-          onError: (error) => context.log.warn({ error: describeError(error) }, failure),
+          onError: makeThrottledWarning(context.log, failure, FAILURE_LOG_INTERVAL_MS),
         }),
       );
     const forOwned = async (work: (partition: number) => Promise<void>) => {

@@ -1,3 +1,6 @@
+import { describeError } from '#shared/errors.ts';
+import type { Logger } from './log.ts';
+
 /**
  * Limits a log line to one per interval, and counts the suppressed ones.
  *
@@ -25,5 +28,24 @@ export function makeLogThrottle(
     count = 0;
     nextAt = monotonicMs() + intervalMs;
     return others;
+  };
+}
+
+/**
+ * Makes a handler that warns of repeated failures, once per interval, with the number of suppressed warnings as `others`.
+ *
+ * @example
+ * const onError = makeThrottledWarning(log, 'sweeps not continued', 10_000);
+ * startRepeating(runSweeps, { intervalMs: 500, onError });
+ */
+export function makeThrottledWarning(
+  log: Pick<Logger, 'warn'>,
+  message: string,
+  intervalMs: number,
+): (error: unknown) => void {
+  const suppressedCount = makeLogThrottle(intervalMs);
+  return (error) => {
+    const others = suppressedCount();
+    if (others !== undefined) log.warn({ error: describeError(error), others }, message);
   };
 }

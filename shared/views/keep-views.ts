@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeError, ServiceError } from '#shared/errors.ts';
+import { ServiceError } from '#shared/errors.ts';
+import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { pause } from '#shared/wait-for.ts';
 import { type Rebuild, rebuildViews } from './rebuild-views.ts';
 import { restoreTail } from './restore-tail.ts';
 
 const CHECK_INTERVAL_MS = 500;
+const LOG_INTERVAL_MS = 10_000;
 
 export type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
@@ -29,13 +31,14 @@ export async function completeViews(rebuild: Rebuild): Promise<boolean> {
 export async function startKeepingViews(rebuild: Rebuild, stopping: AbortSignal): Promise<ViewKeeper> {
   const ended = new AbortController();
   const signal = AbortSignal.any([stopping, ended.signal]);
+  const warn = makeThrottledWarning(rebuild.log, 'views are incomplete', LOG_INTERVAL_MS);
   let areComplete = false;
   const checkViews = async () => {
     try {
       areComplete = await completeViews(rebuild);
     } catch (error) {
       areComplete = false;
-      rebuild.log.warn({ error: describeError(error) }, 'views are incomplete');
+      warn(error);
     }
   };
   await checkViews();
