@@ -46,7 +46,8 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
 }
 
 const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf>[number]) => ({
-  ...{ chainId, contractAddress },
+  chainId,
+  contractAddress,
   state: 'sweeps-only',
   reason: 'The watch is paused.',
 });

@@ -13,7 +13,7 @@ import { startFollowingTransfers } from '../../services/evaluator/follow-transfe
 import { makeFollowingMetrics } from '../../services/evaluator/following-metrics.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { testContext } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-parts.ts';
+import { startDedicatedRedis } from '../support/dedicated-infrastructure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import type { Row } from './row.ts';
 
@@ -28,7 +28,7 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
   await using stack = new AsyncDisposableStack();
   const [port = 0] = await findFreePorts(1);
   const chain = stack.use(await startChain({ port }));
-  const ownRedis = stack.use(await startOwnRedis());
+  const ownRedis = stack.use(await startDedicatedRedis());
   const config = commonConfig(
     loadEnvironment(z.object(commonEnvironment), { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: ownRedis.url }),
   );

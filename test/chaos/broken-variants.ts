@@ -62,7 +62,7 @@ const killWatcher: Fault = {
       const killMs = Date.now() + WATCHER_KILL_EVERY_S * 1_000;
       while (Date.now() < killMs) await watched.move(random);
       system.signal('watcher', 'SIGKILL');
-      await system.untilWhole();
+      await system.waitUntilReady();
     }
     await watched.untilRight(DRAIN_MS);
     return async () => ({ figures: [], broken: await watched.judge() });

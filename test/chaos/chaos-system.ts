@@ -73,7 +73,7 @@ export type ChaosSystem = AsyncDisposable & {
   readonly running: (service?: string) => Running[];
   readonly signal: (service: string, signal: NodeJS.Signals, which?: number) => number[];
   /** Returns once every process of the start is running and ready again. */
-  readonly untilWhole: () => Promise<void>;
+  readonly waitUntilReady: () => Promise<void>;
 };
 
 /**
@@ -150,7 +150,7 @@ export async function startChaosSystem(
       for (const pid of hit) process.kill(pid, signal);
       return hit;
     },
-    untilWhole: () =>
+    waitUntilReady: () =>
       waitUntil(
         'every process to be running and ready',
         async () => {

@@ -59,7 +59,7 @@ export type Fault = {
   /** Default 100. */
   readonly perSecond?: number;
   /** Whether no other row can run on the system afterwards. */
-  readonly spoils?: boolean;
+  readonly isDestructive?: boolean;
   /** Runs before the load starts. */
   readonly before?: (system: ChaosSystem) => Promise<void>;
   readonly run: (scene: Scene) => Promise<Measure>;

@@ -106,7 +106,7 @@ export async function runRow(fault: Fault, system: ChaosSystem, options: RowOpti
       urls = next;
     },
   });
-  await system.untilWhole();
+  await system.waitUntilReady();
   await load.stop();
   if (load.count() < (load.count() + load.shortOf()) * RATE_SHARE_MIN)
     throw new Error(`${fault.id}: the load fell ${load.shortOf()} short of ${perSecond}/s`);

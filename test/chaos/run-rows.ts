@@ -44,7 +44,7 @@ export async function runRows(faults: readonly Fault[], options: Options): Promi
     });
     results.push(result);
     options.done(result);
-    if (fault.spoils || !isWell(result)) await end().catch((error) => options.say(String(error)));
+    if (fault.isDestructive || !isWell(result)) await end().catch((error) => options.say(String(error)));
   }
   await end();
   return results;
@@ -73,6 +73,6 @@ const needsOf = ({ needs }: Fault): string => JSON.stringify((needs ?? {}) satis
 
 function inOrder(faults: readonly Fault[]): Fault[] {
   const kinds = [...new Set(faults.map(needsOf))];
-  const place = (fault: Fault): number => kinds.indexOf(needsOf(fault)) * 2 + (fault.spoils ? 1 : 0);
+  const place = (fault: Fault): number => kinds.indexOf(needsOf(fault)) * 2 + (fault.isDestructive ? 1 : 0);
   return [...faults].sort((a, b) => place(a) - place(b));
 }

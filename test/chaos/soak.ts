@@ -60,7 +60,7 @@ export function makeSoak(samples: Sample[]): Fault {
         crashUntil(scene, endAt),
         sampleUntil(system, samples, began, endAt),
       ]);
-      await system.untilWhole();
+      await system.waitUntilReady();
       const settledS = await watched.untilRight();
       return async () => ({
         figures: [
@@ -78,7 +78,7 @@ async function crashUntil({ system, random }: Scene, endAt: number): Promise<voi
   const victims = ['gateway', 'evaluator', 'redis'] as const;
   while (performance.now() < endAt) {
     const victim = victims[random.below(victims.length)] ?? 'evaluator';
-    await system.untilWhole();
+    await system.waitUntilReady();
     system.signal(victim, 'SIGKILL', random.below(3));
     const pauseS = EVERY_S_MIN + random.below(EVERY_S_MAX - EVERY_S_MIN);
     await delay(Math.min(pauseS * 1_000, Math.max(0, endAt - performance.now())));

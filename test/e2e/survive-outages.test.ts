@@ -38,9 +38,9 @@ const quotaLeft = async (): Promise<number> => {
 };
 
 /** Injects a fault under load, and keeps the load up until checks are answered again. */
-const underLoad = (harm: () => Promise<unknown>) =>
+const underLoad = (injectFault: () => Promise<unknown>) =>
   reconcileUnderLoad(system, async () => {
-    await harm();
+    await injectFault();
     await serves();
   });
 

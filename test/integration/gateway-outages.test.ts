@@ -2,7 +2,7 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { testConfig, testContext } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-parts.ts';
+import { startDedicatedRedis } from '../support/dedicated-infrastructure.ts';
 import { A_LOCAL_CHECK, makeTestApp, startGateway } from '../support/start-gateway.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -13,7 +13,7 @@ const A_POLL_CHECK = { ...A_LOCAL_CHECK, async: true };
 
 it('answers 503 while Redis is frozen or dead, and recovers by itself when it is back', async () => {
   await using stack = new AsyncDisposableStack();
-  const redis = stack.use(await startOwnRedis());
+  const redis = stack.use(await startDedicatedRedis());
   const config = { ...testConfig(0), redis: { url: redis.url } };
   const store = stack.use(await connectRedis({ ...config, ...config.redis }, testContext()));
   await store.redis.set(GENERATION_KEY, 'test');

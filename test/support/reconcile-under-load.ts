@@ -26,7 +26,7 @@ type System = Pick<StartedSystem, 'chain' | 'client'> & {
  */
 export async function reconcileUnderLoad(
   system: System,
-  harm: (load: Load) => Promise<unknown>,
+  injectFault: (load: Load) => Promise<unknown>,
   clients: readonly CheckClient[] = [system.client],
 ): Promise<Reconciliation> {
   const { chain, ready } = system;
@@ -40,7 +40,7 @@ export async function reconcileUnderLoad(
     waitUntil('checks to be accepted', () => ledger.acknowledgedIds().length > count);
   try {
     await accepted(PER_SECOND);
-    await harm(load);
+    await injectFault(load);
     if (!load.isStopped()) await accepted(ledger.acknowledgedIds().length + PER_SECOND);
   } finally {
     await load.stop();

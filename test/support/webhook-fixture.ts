@@ -10,7 +10,7 @@ import { type Deliveries, makeDeliveries } from '#shared/redis/deliveries.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { connectTestRedis, testConfig, testContext } from './connections.ts';
-import { startOwnKafka } from './own-parts.ts';
+import { startDedicatedKafka } from './dedicated-infrastructure.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -37,7 +37,7 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
   await using stack = new AsyncDisposableStack();
   const shared = testConfig(redisDatabase);
   // Its own broker: the dispatcher's groups have fixed names, and two test files must not share them.
-  const brokers = [stack.use(await startOwnKafka()).brokers];
+  const brokers = [stack.use(await startDedicatedKafka()).brokers];
   const config = { ...shared, kafka: { ...shared.kafka, brokers } };
   const store = stack.use(await connectTestRedis(config));
   const kafka = stack.use(await connectKafka(config, 'test', testContext(), { mustHaveTopics: false }));

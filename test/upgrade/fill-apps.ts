@@ -24,7 +24,7 @@ export type Apps = {
   readonly rotated: UpgradedApp & { readonly earlierSecret: string };
   readonly suspended: UpgradedApp;
   readonly deleted: UpgradedApp;
-  /** Checks that met a bug and ended as failed: they may be refunded. */
+  /** Checks that ended as failed because of a bug: they may be refunded. */
   readonly faulty: UpgradedApp;
   /** Of an account that signed up by itself: approved, and waiting for approval. */
   readonly developed: UpgradedApp;

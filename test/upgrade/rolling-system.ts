@@ -70,7 +70,7 @@ export async function startRollingSystem(portBase: number, { root }: EarlierVers
         if (pid === undefined) throw new Error(`${planned.name} does not run`);
         process.kill(pid, 'SIGTERM');
         await waitUntil(`${planned.name} to end`, () => !system.running().some((one) => one.pid === pid));
-        await system.untilWhole();
+        await system.waitUntilReady();
       }
     },
     async startBeside(which) {

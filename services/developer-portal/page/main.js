@@ -63,15 +63,15 @@ function Portal() {
     // An invitation stays, for the account that it is for.
     if (location.pathname !== '/invitation') navigate('/sign-in');
   };
-  const onTold = (accountId) => {
+  const onAccountChange = (accountId) => {
     if (accountId === null) enter(null);
     else void reload();
   };
   useEffect(() => void reload(), []);
   useEffect(() => onSessionLost(() => setIsLost(Boolean(current.current))), []);
-  useEffect(() => watchOtherTabs({ onTold, onShown: recheck }), []);
+  useEffect(() => watchOtherTabs({ onAccountChange, onShown: recheck }), []);
 
-  if (bug) return html`<${Trouble} text="The page met a bug." again=${forgetBug} />`;
+  if (bug) return html`<${Trouble} text="An error occurred in this page." again=${forgetBug} />`;
   if (failure) return html`<${Trouble} text=${failure.message} again=${reload} />`;
   if (path === '/reset-password') return html`<${ResetPassword} />`;
   if (path === '/forgotten-password') return html`<${ForgottenPassword} />`;

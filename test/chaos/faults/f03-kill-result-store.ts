@@ -33,7 +33,7 @@ export const f03KillResultStore: Fault = {
       TIMEOUT_MS,
     );
     system.gates.release('result-store');
-    await system.untilWhole();
+    await system.waitUntilReady();
     await delay(MID_BATCH_MS);
     system.signal('result-store', 'SIGKILL');
     const killedAt = performance.now();

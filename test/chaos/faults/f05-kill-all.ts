@@ -10,7 +10,7 @@ export const f05KillAll: Fault = {
     for (const { service, pid } of system.running()) if (service !== 'chain') process.kill(pid, 'SIGKILL');
     await load.stop();
     const killedAt = performance.now();
-    await system.untilWhole();
+    await system.waitUntilReady();
     const backS = (performance.now() - killedAt) / 1_000;
     return ({ drainMs }) => ({
       figures: [

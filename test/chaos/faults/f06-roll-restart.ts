@@ -17,7 +17,7 @@ export const f06RollRestart: Fault = {
         process.kill(pid, 'SIGTERM');
         await waitUntil(`${service} to end`, () => !system.running().some((p) => p.pid === pid));
         stops.push(performance.now() - toldAt);
-        await system.untilWhole();
+        await system.waitUntilReady();
       }
     await rest(Math.max(0, seconds * 1_000 - (performance.now() - began)));
     return ({ counts, evaluatedAgain }) => {

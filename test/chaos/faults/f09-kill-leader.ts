@@ -5,7 +5,7 @@ export const f09KillLeader: Fault = {
   id: 'F9',
   title: 'three brokers, leader of a third of the partitions killed',
   needs: { brokers: 3 },
-  spoils: true,
+  isDestructive: true,
   async run({ system, seconds, random, rest, ledger }) {
     const brokers = system.cluster?.others ?? [];
     const killedAt = Date.now();

@@ -18,7 +18,7 @@ const CAUGHT_UP_LAG = 100;
 export const f11WipeRedis: Fault = {
   id: 'F11',
   title: 'Redis wiped',
-  spoils: true,
+  isDestructive: true,
   before: seedResults,
   async run({ system, ledger, seconds, rest }) {
     const { redis, views } = system.open;

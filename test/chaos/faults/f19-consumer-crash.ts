@@ -18,7 +18,7 @@ export const f19ConsumerCrash: Fault = {
     if (victim) process.kill(victim.pid, 'SIGUSR2');
     await waitUntil('the process to end', () => !system.running().some(({ pid }) => pid === victim?.pid));
     const tookS = (performance.now() - toldAt) / 1_000;
-    await system.untilWhole();
+    await system.waitUntilReady();
     await rest((seconds * 1_000) / 2);
     const lag = () => lagOf(system, CONSUMER_GROUPS.lanes.bulk, LANES.bulk.name);
     await waitUntil('the lag to fall', async () => (await lag()) < CAUGHT_UP_LAG);

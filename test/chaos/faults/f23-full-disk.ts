@@ -12,7 +12,7 @@ export const f23FullDisk: Fault = {
   id: 'F23',
   title: 'disk full under the broker',
   needs: { smallDisk: true },
-  spoils: true,
+  isDestructive: true,
   async run({ system, ledger, rest, seconds }) {
     system.disk?.fill();
     const full = await rest(Math.min(FULL_MS_MAX, seconds * 1_000));

@@ -15,7 +15,7 @@ const SHARE = 4;
 export const f25Backlog: Fault = {
   id: 'F25',
   title: "one client's 100 000-check backlog",
-  spoils: true,
+  isDestructive: true,
   async run(scene) {
     const { system, ledger, seconds, rest } = scene;
     const baseline = await rest(seconds * 500);

@@ -40,7 +40,7 @@ export const f29Batches: Fault = {
       const { status, counts, faults } = await runBatch({
         ...{ chain: system.chain, client, callbackUrl: receiver.url, entries: ENTRIES },
         // A gateway is killed while it reads the body; other processes once the batch is running.
-        async harm(accepted) {
+        async injectFault(accepted) {
           await (victim === 'gateway' ? delay(READING_MS) : accepted);
           system.signal(victim, 'SIGKILL', 0);
         },
@@ -49,7 +49,7 @@ export const f29Batches: Fault = {
       counted.push(counts);
       broken.push(...faults.map((fault) => `${victim}: ${fault}`));
       fires.push({ fromMs, toMs: Date.now() });
-      await system.untilWhole();
+      await system.waitUntilReady();
       await rest(REST_MS);
     }
     broken.push(...(await poisonOne(system, app.clientId)));

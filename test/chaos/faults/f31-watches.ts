@@ -49,11 +49,11 @@ export const f31Watches: Fault = {
       system.signal(victim, 'SIGKILL', 0);
       await moveFor(watched, random, KILL_EVERY_MS);
       for (const endpoint of system.chains.main) await endpoint.setFault('none');
-      await system.untilWhole();
+      await system.waitUntilReady();
     }
     await system.open.redis.flushall('ASYNC');
     await moveFor(watched, random, KILL_EVERY_MS);
-    await system.untilWhole();
+    await system.waitUntilReady();
     const settledS = await watched.untilRight();
     return async () => ({
       figures: [atMost('last move to a correct last event', settledS, 30, 's')],

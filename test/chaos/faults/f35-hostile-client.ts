@@ -18,7 +18,7 @@ export const f35HostileClient: Fault = {
   title:
     "one client's app with 1 000 keys, 1 000 apps made and deleted, half-sent requests, all receivers hanging",
   // Its webhooks stay pending for hours after the row.
-  spoils: true,
+  isDestructive: true,
   async run(scene) {
     const { system, ledger, receiver, seconds, rest } = scene;
     const hostile = await makeHostileClient(system);

@@ -23,7 +23,7 @@ type Options = {
   readonly callbackUrl: string;
   readonly entries: number;
   /** Runs while the batch is sent; `accepted` resolves once it is accepted. */
-  readonly harm?: (accepted: Promise<unknown>) => Promise<void>;
+  readonly injectFault?: (accepted: Promise<unknown>) => Promise<void>;
 };
 
 /**
@@ -35,7 +35,7 @@ export async function runBatch({
   client,
   callbackUrl,
   entries,
-  harm,
+  injectFault,
 }: Options): Promise<FinishedBatch> {
   const { erc20, native } = demoRules(chain);
   const rules = [erc20({ roleId: 'amount', minToken: '1500.5' }), native({ roleId: 'rich', minToken: '1' })];
@@ -44,7 +44,7 @@ export async function runBatch({
   );
   const key = randomUUID();
   const accepted = retryUntilAnswered(() => client.post({ rules, callbackUrl }, accounts, key));
-  await harm?.(accepted);
+  await injectFault?.(accepted);
   const requestId = await accepted;
   const status = await retryUntilAnswered(() => client.wait(requestId, BATCH_MS_MAX));
   const lines = await retryUntilAnswered(() => client.lines(requestId));

@@ -4,8 +4,8 @@ import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { startChain } from '../../../deploy/local/chain.ts';
 import { findFreePorts } from '../../../deploy/local/ports.ts';
 import { startWatchdog } from '../../../deploy/local/start-watchdog.ts';
+import { startDedicatedKafka, startDedicatedRedis } from '../dedicated-infrastructure.ts';
 import { type Infrastructure, VARIABLES } from '../infrastructure.ts';
-import { startOwnKafka, startOwnRedis } from '../own-parts.ts';
 
 /**
  * Starts the infrastructure that the environment does not name: `TEST_KAFKA_BROKERS`, `TEST_REDIS_URL`, `TEST_RPC_URL` first, else
@@ -18,8 +18,8 @@ export async function startInfrastructure(): Promise<Infrastructure & AsyncDispo
   const onSpawn = (pid: number) => watchdog.watch(pid, 'infrastructure');
   const named = (name: string): string | undefined => process.env[name] || undefined;
   const starting = [
-    named(VARIABLES.brokers) ?? startOwnKafka(onSpawn).then((kafka) => stack.use(kafka).brokers),
-    named(VARIABLES.redisUrl) ?? startOwnRedis(onSpawn).then((redis) => stack.use(redis).url),
+    named(VARIABLES.brokers) ?? startDedicatedKafka(onSpawn).then((kafka) => stack.use(kafka).brokers),
+    named(VARIABLES.redisUrl) ?? startDedicatedRedis(onSpawn).then((redis) => stack.use(redis).url),
     named(VARIABLES.rpcUrl) ?? startOwnChain(onSpawn).then((chain) => stack.use(chain).rpc),
   ] as const;
   // Where one does not start, the others are stopped once they have.

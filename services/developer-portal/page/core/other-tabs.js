@@ -6,18 +6,18 @@ const channel =
 export const tellOtherTabs = (accountId) => channel?.postMessage({ accountId });
 
 /**
- * Calls `onTold` with the account id that another tab announces, and `onShown` when this tab is shown again, also
+ * Calls `onAccountChange` with the account id that another tab announces, and `onShown` when this tab is shown again, also
  * when the browser brings it back as it was left. Returns the function that stops it.
  */
-export function watchOtherTabs({ onTold, onShown }) {
-  const told = ({ data }) => onTold(data.accountId);
+export function watchOtherTabs({ onAccountChange, onShown }) {
+  const accountChanged = ({ data }) => onAccountChange(data.accountId);
   const shown = () => document.visibilityState === 'visible' && onShown();
   const restored = ({ persisted }) => persisted && onShown();
-  channel?.addEventListener('message', told);
+  channel?.addEventListener('message', accountChanged);
   document.addEventListener('visibilitychange', shown);
   addEventListener('pageshow', restored);
   return () => {
-    channel?.removeEventListener('message', told);
+    channel?.removeEventListener('message', accountChanged);
     document.removeEventListener('visibilitychange', shown);
     removeEventListener('pageshow', restored);
   };

@@ -3,8 +3,8 @@ import { html } from '../core/html.js';
 const NEVER_TWICE = 'Trying again is safe: it is done only once.';
 
 /**
- * A form that is sent by `useSubmit`. After a lost connection its fields rest and the button sends the very same
- * again, which takes effect once even if the first try succeeded.
+ * A form that is sent by `useSubmit`. After a lost connection its fields are disabled and the button sends the same request
+ * again, which takes effect once even if the first attempt succeeded.
  */
 export function Form({ form, submit, tone = '', children, onCancel, cancel = 'Cancel', label }) {
   const { busy, isUncertain, onSubmit, formRef } = form;

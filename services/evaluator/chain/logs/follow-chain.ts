@@ -235,8 +235,10 @@ export class ChainFollower {
     if (gaps.length === 0) return true;
     this.#options.observer.onGap(gaps.length);
     const gap = {
-      ...{ account: undefined, blockNumber: head.number },
-      ...{ isDropped: false, isAfterReorg: false },
+      account: undefined,
+      blockNumber: head.number,
+      isDropped: false,
+      isAfterReorg: false,
     };
     await this.#options.publish(gaps.map((contract) => ({ contract, ...gap })));
     for (const contract of gaps) this.#gaps.delete(contract);

@@ -9,9 +9,9 @@ import { makeDataDir } from './make-data-dir.ts';
  * Infrastructure that a run or a test does not share: in containers if these are requested, else as processes.
  */
 
-type OwnKafka = AsyncDisposable & { readonly brokers: string };
+type DedicatedKafka = AsyncDisposable & { readonly brokers: string };
 
-type OwnRedis = AsyncDisposable & {
+type DedicatedRedis = AsyncDisposable & {
   readonly url: string;
   /** Freezes it: it keeps its connections and answers nothing until it is thawed. */
   readonly freeze: () => Promise<void>;
@@ -22,11 +22,11 @@ type OwnRedis = AsyncDisposable & {
   readonly revive: () => Promise<void>;
 };
 
-/** Called with the process id of each part as soon as it is known. */
+/** Called with the process id of each process as soon as it is known. */
 type OnSpawn = (pid: number) => void;
 
 /** Starts an unshared broker. */
-export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
+export async function startDedicatedKafka(onSpawn?: OnSpawn): Promise<DedicatedKafka> {
   if (await usesContainers()) return startKafkaContainer();
   const dir = makeDataDir('test');
   const [port = 0, controllerPort = 0] = await findFreePorts(2);
@@ -41,8 +41,8 @@ export async function startOwnKafka(onSpawn?: OnSpawn): Promise<OwnKafka> {
 }
 
 /** Starts an unshared Redis, which the test may freeze and kill. */
-export async function startOwnRedis(onSpawn?: OnSpawn): Promise<OwnRedis> {
-  if (await usesContainers()) return startOwnRedisContainer();
+export async function startDedicatedRedis(onSpawn?: OnSpawn): Promise<DedicatedRedis> {
+  if (await usesContainers()) return startDedicatedRedisContainer();
   const dir = makeDataDir('test');
   const [port = 0] = await findFreePorts(1);
   let running = await startRedis({ dir, port, onSpawn });
@@ -61,7 +61,7 @@ export async function startOwnRedis(onSpawn?: OnSpawn): Promise<OwnRedis> {
   };
 }
 
-async function startOwnRedisContainer(): Promise<OwnRedis> {
+async function startDedicatedRedisContainer(): Promise<DedicatedRedis> {
   const { getContainerRuntimeClient } = await import('testcontainers');
   const redis = await startRedisContainer();
   const { container: engine } = await getContainerRuntimeClient();
