@@ -9,7 +9,8 @@ import { waitUntilUp } from './wait-until-up.ts';
 
 /** Reading back a large append-only file takes its time; Redis answers `LOADING` meanwhile. */
 const UP_TIMEOUT_MS = 60_000;
-const PROBE_TIMEOUT_MS = 500;
+/** Long, because a starter that waits for a core reads the answer late: its timer would end every probe first. */
+const PROBE_TIMEOUT_MS = 5_000;
 
 type RedisOptions = {
   readonly dir: string;
