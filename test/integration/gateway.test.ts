@@ -233,7 +233,8 @@ describe('the gateway before a real Kafka and Redis', () => {
     const claim = `claim:{${clientId}}:${keyHash}`;
     expect(await connection.redis.exists(claim)).toBe(1);
     if (isTakenOver) {
-      await connection.redis.hset(claim, 'touched', '0');
+      // As if it was claimed long ago: within one millisecond a retry's claim would look like the first.
+      await connection.redis.hset(claim, 'at', '0', 'touched', '0');
       expect((await admit('second')).outcome).toBe('taken-over');
     }
     expect(await admitter.dropClaim({ clientId, keyHash, seed: 'first' })).toBe(!isTakenOver);
