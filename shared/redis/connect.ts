@@ -3,6 +3,7 @@ import { startReachCheck } from '#shared/check-reach.ts';
 import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
+import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { waitFor } from '#shared/wait-for.ts';
 import { fenceEachConnection } from './fence.ts';
 import { startPatientTimeout } from './patient-timeout.ts';
@@ -112,11 +113,10 @@ async function warnOfEviction(redis: Redis, { log }: Pick<Context, 'log'>): Prom
 }
 
 function logConnection(redis: Redis, role: string, { log }: Context): void {
-  let loggedAt = 0;
+  const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
   let away = false;
   redis.on('error', (error) => {
-    if (Date.now() - loggedAt < LOG_INTERVAL_MS) return;
-    loggedAt = Date.now();
+    if (suppressedCount() === undefined) return;
     away = true;
     // The code alone: the message of a failed login may repeat the command.
     log.warn({ role, code: (error as NodeJS.ErrnoException).code ?? 'error' }, 'Redis connection failed');

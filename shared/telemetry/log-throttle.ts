@@ -1,5 +1,5 @@
+import type { Logger } from 'pino';
 import { describeError } from '#shared/errors.ts';
-import type { Logger } from './log.ts';
 
 /**
  * Limits a log line to one per interval, and counts the suppressed ones.

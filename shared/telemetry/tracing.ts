@@ -15,6 +15,7 @@ import {
 import type { Logger } from 'pino';
 import { describeError } from '#shared/errors.ts';
 import { within } from '#shared/wait-for.ts';
+import { makeLogThrottle } from './log-throttle.ts';
 import { formatTraceparent, newTraceparent, parseTraceparent } from './traceparent.ts';
 
 /** How long the last spans may take to the collector when the process stops. */
@@ -142,10 +143,9 @@ export async function startTracing(service: string, log: Logger): Promise<AsyncD
 
 /** Logs the SDK's complaints, mostly about an unreachable collector. */
 function makeDiagLogger(log: Logger): DiagLogger {
-  let loggedAt = Number.NEGATIVE_INFINITY;
+  const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
   const warn = (message: string): void => {
-    if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
-    loggedAt = performance.now();
+    if (suppressedCount() === undefined) return;
     log.warn({ detail: String(message).slice(0, LOG_CHARS_MAX) }, 'spans not exported');
   };
   const ignore = (): void => undefined;

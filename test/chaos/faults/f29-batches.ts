@@ -32,7 +32,7 @@ export const f29Batches: Fault = {
     const client = makeBatchClient({ url: system.gateways[0]?.url ?? '', apiKey: app.apiKey });
     const baseline = await rest(seconds * 500);
     const broken: string[] = [];
-    const fires: Span[] = [];
+    const faultSpans: Span[] = [];
     const finished: BatchStatus[] = [];
     const counted: EntryCounts[] = [];
     for (const victim of VICTIMS) {
@@ -48,7 +48,7 @@ export const f29Batches: Fault = {
       finished.push(status);
       counted.push(counts);
       broken.push(...faults.map((fault) => `${victim}: ${fault}`));
-      fires.push({ fromMs, toMs: Date.now() });
+      faultSpans.push({ fromMs, toMs: Date.now() });
       await system.waitUntilReady();
       await rest(REST_MS);
     }
@@ -67,11 +67,11 @@ export const f29Batches: Fault = {
       begunIn(ledger.attempts, span).flatMap(({ mode, resultMs }) =>
         mode === 'sync' && resultMs !== undefined ? [resultMs] : [],
       );
-    const slowestS = Math.max(...fires.map(({ fromMs, toMs }) => toMs - fromMs)) / 1_000;
+    const slowestS = Math.max(...faultSpans.map(({ fromMs, toMs }) => toMs - fromMs)) / 1_000;
     return () => ({
       figures: [
         ...entryFigures(counted),
-        timesBaseline("others' sync p99", fires.flatMap(syncTimes), syncTimes(baseline), 2),
+        timesBaseline("others' sync p99", faultSpans.flatMap(syncTimes), syncTimes(baseline), 2),
         atMost('slowest batch, the fault included', slowestS, 60, 's'),
       ],
       broken,
