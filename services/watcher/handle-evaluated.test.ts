@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import {
   partitionOfMember,
   uidOfMember,
@@ -88,7 +89,7 @@ function makeWorld(
     },
     chargeEvents: async () => undefined,
     refund: async (refund: unknown) => void refunds.push(refund),
-    metrics: { countLooks: () => undefined, countEvent: () => undefined },
+    metrics: { countChecks: () => undefined, countEvent: () => undefined },
     now: () => NOW,
     results: { saveIfAbsent: () => step(() => undefined) },
     publish: (to: { name: string }, message: WatchMember & { requestId: string; resultJson: string }) =>
@@ -206,6 +207,27 @@ test('a check of former wallets leaves a member due whose wallets were replaced'
   await world.handle(anAnswer(aMember(), false, 2));
   expect(world.known.due).toBe(NOW);
   expect(world.events).toEqual([]);
+});
+
+test('a check of other vaults is not applied, although it was requested after the vaults were replaced', async () => {
+  const vaults = ['0x00000000000000000000000000000000000000bb'];
+  const world = makeWorld({ member: { ...seen, vaults, walletsAt: atSecond(50) } });
+  const answerOf = (walletsAt: string, second: number) =>
+    anAnswer(aMember(), false, second, { walletTimes: [Date.parse(walletsAt)] });
+  await world.handle(answerOf(aMember().walletsAt, 60));
+  expect(world.known.due).toBe(NOW);
+  expect(world.events).toEqual([]);
+  await world.handle(answerOf(atSecond(50), 60));
+  expect(world.events).toHaveLength(1);
+});
+
+test('a part that the evaluator could not parse changes no role', async () => {
+  const world = makeWorld({ member: seen });
+  await world.handle({ ...anAnswer(aMember(), undefined, 2), roles: [] });
+  const withoutRef = '{"index":0,"account":"0x0","roles":[],"errors":[],"blockNumbers":{}}\n';
+  const linesGzip = gzipSync(withoutRef).toString('base64');
+  await world.handle({ ...anAnswer(aMember(), undefined, 3), linesGzip });
+  expect(world.known.member).toEqual({ ...aMember(), ...seen });
 });
 
 test('a settlement leaves a member due whose wallets were replaced', async () => {

@@ -37,9 +37,11 @@ const RETRY_MS = 60_000;
 const inflate = promisify(gunzip);
 
 const Line = z.object({
+  index: z.number().int(),
   account: z.string().optional(),
   accounts: z.array(z.string()).optional(),
-  ref: z.string(),
+  /** Missing if the entry could not be parsed. */
+  ref: z.string().optional(),
   roles: z.array(RoleVerdict),
   errors: z.array(RuleFault),
   blockNumbers: z.record(z.string(), z.number()),
@@ -56,7 +58,7 @@ type Dependencies = {
   readonly refund: RefundWatch;
   /** Charges the checks of transfers that led to events; a watch beyond its quota is paused. */
   readonly chargeEvents: (watch: Watch, count: number) => Promise<unknown>;
-  readonly metrics: Pick<WatcherMetrics, 'countLooks' | 'countEvent'>;
+  readonly metrics: Pick<WatcherMetrics, 'countChecks' | 'countEvent'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -91,7 +93,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   await refundPart(deps, part, part.refundCount + countRepeats(members, checks));
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
   if (watch && !watch.paused) {
-    deps.metrics.countLooks(cause, checks.size);
+    deps.metrics.countChecks(cause, checks.size);
     const held = await holdExcess(deps, watch, members, checks);
     const change: Change = (member) => {
       const check = checks.get(member.memberId);
@@ -126,19 +128,23 @@ async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, co
 
 async function readChecks(
   part: BatchPartCompleted,
-  { cause, rules, sweep, reorgFrom, minBlock }: CheckContext,
+  { cause, rules, sweep, reorgFrom, minBlock, walletTimes }: CheckContext,
   isLate: boolean,
 ): Promise<Map<string, MemberCheck>> {
+  // A part that the evaluator could not parse names no roles: it says nothing of its members.
+  if (part.roles.length === 0) return new Map();
   const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
   const checks = new Map<string, MemberCheck>();
   for (const json of text.split('\n')) {
     if (json === '') continue;
     const {
+      index,
       account,
       accounts = account === undefined ? [] : [account],
       ref,
       ...line
     } = Line.parse(JSON.parse(json));
+    if (ref === undefined) continue;
     const outcomes = foldRoles(line);
     const verdicts = part.roles.map(({ id }) => {
       const outcome = outcomes.get(id);
@@ -160,6 +166,7 @@ async function readChecks(
       errors: line.errors,
       evaluatedAt: part.evaluatedAt,
       askedAt: part.acceptedAt,
+      walletsAtMs: walletTimes?.[index],
     });
   }
   return checks;

@@ -13,7 +13,7 @@ import type { RequestChecks } from './request-checks.ts';
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 30_000;
 
-/** Members of a watch with the same wallet whom its transfers have checked. If there are more, the watch is swept instead. */
+/** A transfer has at most this many members of one watch checked. If more have the wallet, the watch is swept instead. */
 export const MEMBERS_OF_WALLET_MAX = 100;
 /** Checks of a client app that transfers ask for; they are free of charge. Beyond them, its watches are swept instead. */
 const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };

@@ -7,7 +7,7 @@ export type WatcherMetrics = ReturnType<typeof makeMetrics>;
 /** All metrics of a watcher process. */
 export function makeMetrics(registry: Registry) {
   const registers = [registry];
-  const looks = new Counter({
+  const checks = new Counter({
     name: 'rolecall_watch_looks_total',
     help: 'Checks of members of watches.',
     labelNames: ['cause'],
@@ -15,7 +15,7 @@ export function makeMetrics(registry: Registry) {
   });
   const events = new Counter({
     name: 'rolecall_watch_events_total',
-    help: 'Events that tell of changed roles.',
+    help: 'Events about changed roles.',
     labelNames: ['cause'],
     registers,
   });
@@ -34,10 +34,10 @@ export function makeMetrics(registry: Registry) {
     help: 'Watches with held revocations, of those whose sweeps this process starts.',
     registers,
   });
-  for (const cause of CheckCause.options) looks.inc({ cause }, 0);
+  for (const cause of CheckCause.options) checks.inc({ cause }, 0);
   for (const cause of EventCause.options) events.inc({ cause }, 0);
   return {
-    countLooks: (cause: CheckCause, count: number) => looks.inc({ cause }, count),
+    countChecks: (cause: CheckCause, count: number) => checks.inc({ cause }, count),
     countEvent: (cause: EventCause) => events.inc({ cause }),
     setWatches: (figures: { readonly members: number; readonly held: number }) => {
       members.set(figures.members);

@@ -68,6 +68,17 @@ test('a check names its block tag, so that its answer is not taken for one of an
   ).toEqual(['set@1', 'set@1 safe']);
 });
 
+test('a check says of each entry when its wallets were set, so that its answer is not taken for one of later wallets', async () => {
+  const world = makeWorld();
+  const walletsAt = ['2026-11-22T09:00:00.001Z', '2026-11-22T09:00:00.002Z'];
+  const [first, second] = members(2).map((member, i) => ({ ...member, walletsAt: walletsAt[i] ?? '' }));
+  await world.requestChecks({ ...asked(0), members: [first, second].filter((one) => one !== undefined) });
+  const [{ delivery }] = world.published as [BatchPartRequested];
+  expect(delivery.mode === 'watch' && JSON.parse(delivery.context).walletTimes).toEqual(
+    walletsAt.map((at) => Date.parse(at)),
+  );
+});
+
 test('no check is requested for a deleted app, and its error stops no other app', async () => {
   const world = makeWorld({ isAppGone: true });
   expect(await world.requestChecks(asked(1))).toBe(false);

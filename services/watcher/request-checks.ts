@@ -102,6 +102,7 @@ function messageOf(
     ...(sweep === undefined ? {} : { sweep }),
     ...(reorgFrom === undefined ? {} : { reorgFrom }),
     ...(minBlock === undefined ? {} : { minBlock }),
+    walletTimes: part.map(({ walletsAt }) => Date.parse(walletsAt)),
   };
   return {
     requestId,

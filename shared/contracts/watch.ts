@@ -162,6 +162,8 @@ export const CheckContext = z.object({
   reorgFrom: BlockNumbers.optional(),
   /** By chain id, the least block that was requested. */
   minBlock: BlockNumbers.optional(),
+  /** Of each entry, when the wallets that it names were set, epoch ms; an older watcher does not say it. */
+  walletTimes: z.array(count).optional(),
 });
 export type CheckContext = z.infer<typeof CheckContext>;
 

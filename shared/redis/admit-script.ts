@@ -1,4 +1,5 @@
 import { RESULT_BYTES_FIGURE } from '#shared/contracts/day-figures.ts';
+import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
 /** How far back a log's clock may be, before it starts over; and how long a log outlives its last entry. */
@@ -54,9 +55,9 @@ const ADMISSION_ARGUMENTS = 10;
  * A request is accepted if fewer than the limit lie in [now - 1000, now]: so two that are `limit` apart differ by
  * more than 1 000 ms. The clock of a log never goes back by less than CLOCK_STEP_MAX; beyond, it starts over.
  */
-export const ADMIT_LUA = `${REQUIRE_VIEW}
+export const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000
-local COUNTER_KEPT, USAGE_KEPT, HOUR_KEPT = 40 * 86400000, 3 * 3600000, 50 * 3600000
+local COUNTER_KEPT, HOUR_KEPT = 40 * 86400000, 50 * 3600000
 local time = redis.call('TIME')
 local clock = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -120,9 +121,8 @@ local function admit(k, a)
     local hour = math.floor(now / 3600000)
     local usage = 'usage:{' .. client .. '}:' .. hour
     if redis.call('HINCRBY', usage, member, times) == times then
-      redis.call('PEXPIRE', usage, USAGE_KEPT)
-      redis.call('SADD', 'usage:apps:' .. hour, client)
-      redis.call('PEXPIRE', 'usage:apps:' .. hour, USAGE_KEPT)
+      redis.call('PEXPIRE', usage, ${USAGE_KEPT_MS})
+      noteActive(client, hour)
     end
     if member == 'accepted' then
       local ms, count = string.match(redis.call('HGET', usage, 'last') or '0:0', '^(%d+):(%d+)$')

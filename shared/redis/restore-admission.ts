@@ -2,7 +2,8 @@ import { DAY_MS } from '../contracts/durations.ts';
 import { claimKey, monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { type AppHour, appsKey, USAGE_KEPT_MS, usageKey } from './usage.ts';
+import { type AppHour, usageKey } from './usage.ts';
+import { USAGE_KEPT_MS, usageAppsKey } from './usage-days.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** How long a claim of an idempotency key is kept. */
@@ -103,7 +104,7 @@ export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
       return ms === undefined || count === undefined ? undefined : { ms, count };
     },
     async addCharges({ clientId, hour, month, count, before, last }, access) {
-      const usage = [usageKey(clientId, hour), appsKey(hour)];
+      const usage = [usageKey(clientId, hour), usageAppsKey(hour)];
       const keys = [GENERATION_KEY, ...usage, monthCounterKey(clientId, month)];
       const lasts = [before ? textOf(before) : '', textOf(last)];
       await addCharges(keys, [access, ...lasts, count, USAGE_KEPT_MS, counterEndsAt(month), clientId]);

@@ -15,6 +15,19 @@ export const DAY_KEPT_MS = 40 * DAY_MS;
 /** An hour's figures are kept that long. */
 const HOUR_KEPT_MS = 50 * HOUR_MS;
 
+/** An hour's figures for the totals are kept until they were published for the last time. */
+export const USAGE_KEPT_MS = 3 * HOUR_MS;
+export const usageAppsKey = (hour: number): string => `usage:apps:${hour}`;
+
+/** `noteActive(client, hour)`: has the client app's totals published, because they have changed in this hour. */
+export const LUA_NOTE_ACTIVE = `
+local function noteActive(client, hour)
+  local apps = '${usageAppsKey(0).slice(0, -1)}' .. string.format('%.0f', hour)
+  redis.call('SADD', apps, client)
+  redis.call('PEXPIRE', apps, ${USAGE_KEPT_MS})
+end
+`;
+
 /** Days since 1970, as the keys have them: admission's script works them out of its clock. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 export const dayOfDate = (date: string): number => dayOf(Date.parse(`${date}T00:00:00Z`));

@@ -4,14 +4,10 @@ import { logKeys, monthCounterKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { dayOf, figuresFrom, hourOf, usageDayKey } from './usage-days.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
-
-/** An hour's figures are kept until they were published for the last time. */
-export const USAGE_KEPT_MS = 3 * HOUR_MS;
+import { dayOf, figuresFrom, hourOf, USAGE_KEPT_MS, usageAppsKey, usageDayKey } from './usage-days.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 export const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}}:${hour}`;
-export const appsKey = (hour: number): string => `usage:apps:${hour}`;
 const publishLockKey = 'usage:publish-lock';
 
 /**
@@ -65,7 +61,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
     const [asOf, accepted, refused, monthTotal, figures] = await read(
       [GENERATION_KEY, usageKey(clientId, hour), counter, day, logKeys(clientId, 'per-second')[0]],
-      [EVERYDAY],
+      [ORDINARY_ACCESS],
     );
     return {
       clientId,
@@ -82,7 +78,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     async listRecent(nowMs) {
       const hours = [hourOf(nowMs) - 1, hourOf(nowMs)];
       const found = await inStore(
-        () => Promise.all(hours.map((hour) => redis.smembers(appsKey(hour)))),
+        () => Promise.all(hours.map((hour) => redis.smembers(usageAppsKey(hour)))),
         LISTING_TIMEOUT_MS,
       );
       return found.flatMap((apps, i) => apps.map((clientId) => ({ clientId, hour: hours[i] ?? 0 })));
@@ -91,7 +87,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     lockPublishing: (forMs) =>
       inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
     async restore({ clientId, hour, accepted, refused }, access) {
-      const keys = [GENERATION_KEY, usageKey(clientId, hour), appsKey(hour)];
+      const keys = [GENERATION_KEY, usageKey(clientId, hour), usageAppsKey(hour)];
       await restore(keys, [access, clientId, accepted, refused, USAGE_KEPT_MS]);
     },
   };

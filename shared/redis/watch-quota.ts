@@ -1,24 +1,27 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watch.ts';
 import { monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
+import { LUA_NOW } from './fence.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { LUA_NOTE_ACTIVE } from './usage-days.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 const KEPT_MS = 40 * 86_400_000;
 /** Longer than the topic keeps a record: it may be handled again. */
 const REFUNDED_KEPT_MS = 2 * 86_400_000;
 
 /**
- * KEYS: marker, the month's counter, the share of the watches. ARGV: access, checks, limit of the month, share of it, 1 if
- * the rest is charged where it is too little. Checked and charged in one step.
+ * KEYS: marker, the month's counter, the share of the watches. ARGV: access, client app, checks, limit of the month, share
+ * of it, 1 if the rest is charged where it is too little. Checked and charged in one step.
  */
-const CHARGE = `${REQUIRE_VIEW}
-local count, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
+const CHARGE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
+local count, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
 local left = limit - tonumber(redis.call('GET', KEYS[2]) or '0')
-local leftOfShare = math.floor(limit * tonumber(ARGV[4]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[3]) or '0'))
+local leftOfShare = math.floor(limit * tonumber(ARGV[5]) + ${SHARE_TOLERANCE} - tonumber(redis.call('GET', KEYS[3]) or '0'))
 local outcome = count > left and 1 or count > leftOfShare and 2 or 0
 if outcome > 0 then
-  if ARGV[5] ~= '1' then return outcome end
+  if ARGV[6] ~= '1' then return outcome end
   count = math.min(left, leftOfShare)
   if count <= 0 then return outcome end
 end
@@ -26,16 +29,18 @@ redis.call('INCRBY', KEYS[2], count)
 redis.call('INCRBY', KEYS[3], count)
 redis.call('PEXPIRE', KEYS[2], ${KEPT_MS})
 redis.call('PEXPIRE', KEYS[3], ${KEPT_MS})
+noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
 return outcome
 `;
 
-/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access, checks. Once for a part. */
-const REFUND = `${REQUIRE_VIEW}
+/** KEYS: marker, the month's counter, the share of the watches, mark of the part. ARGV: access, client app, checks. Once for a part. */
+const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
 if not redis.call('SET', KEYS[4], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
 for i = 2, 3 do
   local count = tonumber(redis.call('GET', KEYS[i]) or '0')
-  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[2]))) end
+  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[3]))) end
 end
+noteActive(ARGV[2], math.floor(now / ${HOUR_MS}))
 return 1
 `;
 
@@ -67,7 +72,7 @@ export function makeRefundWatch(redis: Redis): RefundWatch {
   return async function refundWatch({ clientId, month, count, requestId }) {
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`, `wm-refunded:${requestId}`];
-    await refund(keys, [EVERYDAY, count]);
+    await refund(keys, [ORDINARY_ACCESS, clientId, count]);
   };
 }
 
@@ -76,9 +81,15 @@ export function makeChargeWatch(redis: Redis): ChargeWatch {
   return async function chargeWatch({ clientId, count, month, requestsPerMonth, quotaShare, areEvaluated }) {
     const counter = monthCounterKey(clientId, month);
     const keys = [GENERATION_KEY, counter, `${counter}:watches`];
-    return (
-      OUTCOMES[await charge(keys, [EVERYDAY, count, requestsPerMonth, quotaShare, areEvaluated ? 1 : 0])] ??
-      'charged'
-    );
+    const rest = areEvaluated ? 1 : 0;
+    const outcome = await charge(keys, [
+      ORDINARY_ACCESS,
+      clientId,
+      count,
+      requestsPerMonth,
+      quotaShare,
+      rest,
+    ]);
+    return OUTCOMES[outcome] ?? 'charged';
   };
 }

@@ -10,7 +10,7 @@ const aCheck = (requestId: string, acceptedAt: string, chargedMonth?: string) =>
     ...(chargedMonth && { chargedMonth }),
   }) as CheckRequested;
 
-test('the charged checks of a tail are gathered by hour, each once, in the order of their times', () => {
+test('the charged checks of the newest records are grouped by hour, each once, in the order of their times', () => {
   const count = new TailCount();
   count.add(aCheck('b', '2026-11-21T10:00:00.002Z', '2026-11'));
   count.add(aCheck('a', '2026-11-21T10:00:00.001Z', '2026-11'));
@@ -61,4 +61,11 @@ test('each entry of a part is a check of the millisecond in which the batch was 
   expect(count.hours().map(({ times }) => times)).toEqual([
     [{ ms: Date.parse('2026-11-21T10:00:00.001Z'), count: 4 }],
   ]);
+});
+
+test('the checks of a watch are not counted: a restart of Redis would charge them again', () => {
+  const count = new TailCount();
+  const delivery = { mode: 'watch' as const, partition: 0, context: '{}' };
+  count.addPart(aBatchPart('app_1', { chargedMonth: '2026-11', delivery }));
+  expect(count.hours()).toEqual([]);
 });

@@ -18,8 +18,12 @@ export class TailCount {
     this.#add(check, check.requestId, 1);
   }
 
-  /** Each entry of the part is a check. */
+  /**
+   * Each entry of the part is a check. Those of a watch are not counted: the gateway did not accept them, so nothing tells
+   * which of them a Redis has counted. Few are lost: those of the last second before a failover.
+   */
   addPart(part: BatchPartRequested): void {
+    if (part.delivery.mode === 'watch') return;
     this.#add(part, checkRequestedBatch.keyOf(part), part.entries.length);
   }
 

@@ -11,9 +11,10 @@ import {
 import { watchEventId } from '#shared/contracts/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { makeResults } from '#shared/redis/results.ts';
+import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { makeWalletIndex } from '#shared/redis/wallet-index.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
-import { makeChargeWatch } from '#shared/redis/watch-quota.ts';
+import { makeChargeWatch, makeRefundWatch } from '#shared/redis/watch-quota.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
 import { aMember, atSecond, aWatch } from '../support/a-watch.ts';
@@ -378,6 +379,21 @@ test('a share of the quota that is a whole number of checks can be used up, alth
     chargeWatch({ clientId, count, month: '2026-11', requestsPerMonth: 100, quotaShare: 0.29 });
   expect(await charge(29)).toBe('charged');
   expect(await charge(1)).toBe('quota-share-exceeded');
+});
+
+test('the charges and refunds of watches are in the published totals of their app', async () => {
+  const figures = makeUsageFigures(stores.redis);
+  const totals = async () => {
+    const [appHour, ...others] = await figures.listRecent(Date.now());
+    expect(others).toEqual([]);
+    return appHour && (await figures.read(appHour));
+  };
+  const month = new Date().toISOString().slice(0, 7);
+  const charge = { clientId, month, count: 5, requestsPerMonth: 9, quotaShare: 1 };
+  await makeChargeWatch(stores.redis)(charge);
+  expect(await totals()).toMatchObject({ clientId, monthTotal: 5, accepted: 0 });
+  await makeRefundWatch(stores.redis)({ clientId, month, count: 2, requestId: 'watch_1' });
+  expect(await totals()).toMatchObject({ clientId, monthTotal: 3 });
 });
 
 describe('revocations of a role', () => {

@@ -62,6 +62,7 @@ export function anAnswer(
     ...{ code: 'rpc-unavailable', message: 'no endpoint answered', retryable: true },
   };
   const line = {
+    index: 0,
     account,
     ref: memberId,
     roles: granted === undefined ? [] : [{ id: 'gold', granted }],

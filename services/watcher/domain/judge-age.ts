@@ -21,6 +21,8 @@ export type MemberCheck = {
   readonly evaluatedAt: string;
   /** When the check was requested, Redis's clock. */
   readonly askedAt: string;
+  /** When the wallets that were read were set, epoch ms; an older watcher does not say it. */
+  readonly walletsAtMs?: number | undefined;
   /** The rule set with its version, and the block tag; see `checkedRules`. */
   readonly rules: string;
   /** A revocation that is found waits for the end of this sweep. */
@@ -54,10 +56,9 @@ export function judgeAge(
   member: WatchMember,
   check: MemberCheck,
 ): 'current' | 'stale' | 'behind' | 'contradicted' {
-  if (check.askedAt < member.walletsAt) return 'stale';
   const { rules = { name: check.rules, askedAt: '' } } = member;
   if (check.rules !== rules.name && check.askedAt < rules.askedAt) return 'stale';
-  if (!isOfAccounts(check, member)) return 'stale';
+  if (!isOfWallets(check, member)) return 'stale';
   let isContradicted = false;
   for (const [chainId, number] of Object.entries(check.blockNumbers)) {
     const known = member.blockNumbers[chainId] ?? 0;
@@ -85,7 +86,10 @@ export const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =
 export const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
   headTimes?.[chainId] ?? Date.parse(evaluatedAt);
 
-const isOfAccounts = ({ accounts }: MemberCheck, member: WatchMember): boolean => {
+/** Whether the member's present wallets were read. A result names no vaults, so the time at which they were set decides. */
+const isOfWallets = ({ accounts, walletsAtMs, askedAt }: MemberCheck, member: WatchMember): boolean => {
+  const setAtMs = Date.parse(member.walletsAt);
+  if (walletsAtMs === undefined ? Date.parse(askedAt) < setAtMs : walletsAtMs !== setAtMs) return false;
   const own = accountsOf(member);
   return accounts.length === own.length && accounts.every((account, i) => account === own[i]);
 };
