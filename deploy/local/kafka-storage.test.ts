@@ -18,12 +18,12 @@ const writeData = (marker: string): void => {
   writeFileSync(join(dir, 'rolecall-kafka.json'), marker);
 };
 
-test('data of this Kafka is gone on with', async () => {
+test('data of this Kafka version is reused', async () => {
   writeData('{"kafka":"4.3.1"}');
   await expect(prepare()).resolves.toBe('abc');
 });
 
-test('data of an older Kafka is gone on with', async () => {
+test('data of an older Kafka version is reused', async () => {
   writeData('{"kafka":"4.3.0"}');
   await expect(prepare()).resolves.toBe('abc');
 });

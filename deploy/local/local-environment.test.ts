@@ -66,7 +66,7 @@ test('the environment overrides any setting, and an empty value counts', () => {
   expect(environmentFor('gateway', env)).toMatchObject(env);
 });
 
-test('the ports are always ours: each process has others', () => {
+test('the environment cannot override the ports of a process', () => {
   expect(environmentFor('gateway', { HTTP_PORT: '1', OPS_PORT: '1' })).toMatchObject({
     HTTP_PORT: '20000',
     OPS_PORT: '20040',

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-test('the secrets are made once and are the same ever after', () => {
+test('the secrets are created once and reused', () => {
   const first = loadLocalSecrets(dir);
   expect(loadLocalSecrets(dir)).toEqual(first);
   expect(loadLocalSecrets(join(dir, 'other'))).not.toEqual(first);

@@ -42,16 +42,21 @@ export class OptionsEnd extends Error {
 export function parseOptions(argv: readonly string[], write: (text: string) => void): StartOptions {
   const command = new Command('npm start --')
     .description('Brings Rolecall up on this machine: Kafka, Redis, a demo chain and every service.')
-    .option('--port-base <port>', 'gateway here, everything else above it', integer(1, PORT_BASE_MAX), 8080)
+    .option(
+      '--port-base <port>',
+      "the gateway's port; all other ports are above it",
+      integer(1, PORT_BASE_MAX),
+      8080,
+    )
     .option('--data <dir>', 'where Kafka and Redis keep their data between runs', '.data')
     .option('--once', 'exit after the demo: 0 if every mode answered as expected', false)
     .option('--no-demo', 'skip the demo')
     .option('--json', 'nothing on stdout but one JSON line when ready', false)
-    .option('--gateways <count>', 'processes', integer(1, PROCESSES_MAX), 1)
-    .option('--evaluators <count>', 'processes', integer(0, PROCESSES_MAX), 1)
-    .option('--result-stores <count>', 'processes', integer(0, PROCESSES_MAX), 1)
-    .option('--dispatchers <count>', 'processes', integer(0, PROCESSES_MAX), 1)
-    .option('--watchers <count>', 'processes', integer(0, PROCESSES_MAX), 1)
+    .option('--gateways <count>', 'number of gateway processes', integer(1, PROCESSES_MAX), 1)
+    .option('--evaluators <count>', 'number of evaluator processes', integer(0, PROCESSES_MAX), 1)
+    .option('--result-stores <count>', 'number of result-store processes', integer(0, PROCESSES_MAX), 1)
+    .option('--dispatchers <count>', 'number of webhook-dispatcher processes', integer(0, PROCESSES_MAX), 1)
+    .option('--watchers <count>', 'number of watcher processes', integer(0, PROCESSES_MAX), 1)
     .option('--chains <file>', 'chain configuration used instead of the demo chain alone')
     .allowExcessArguments(false)
     .exitOverride()

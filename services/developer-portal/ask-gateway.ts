@@ -60,7 +60,10 @@ export async function askGateway(
     const { cause } = error as Error;
     if (cause instanceof Problem) throw cause;
     // The error's own message may name internal addresses.
-    throw new Problem('gateway-unavailable', `No whole answer came within ${timeoutMs / 1_000} s.`);
+    throw new Problem(
+      'gateway-unavailable',
+      `The gateway sent no complete answer within ${timeoutMs / 1_000} s.`,
+    );
   }
 }
 

@@ -76,7 +76,7 @@ test('members and invitations are bounded, and the owner is no member', () => {
   expect(() => invite(invitation('inv_more'), NOW)(full)).toThrow(`${INVITATIONS_MAX} open invitations`);
   expect(() => acceptInvitation('hash of inv_1', 'acc_new', NOW)(full)).toThrow(`${MEMBERS_MAX} members`);
   expect(acceptInvitation('hash of inv_1', 'acc_7', NOW)(full)?.members).toHaveLength(MEMBERS_MAX);
-  expect(() => acceptInvitation('hash of inv_1', 'acc_owner', NOW)(full)).toThrow('your own');
+  expect(() => acceptInvitation('hash of inv_1', 'acc_owner', NOW)(full)).toThrow('you own this app');
 });
 
 test('a removed member is remembered among the newest, until the account joins again', () => {

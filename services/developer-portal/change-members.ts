@@ -50,7 +50,8 @@ export function acceptInvitation(tokenHash: string, accountId: string, nowMs: nu
     const invitation = openInvitations(app, nowMs).find((one) => one.tokenHash === tokenHash);
     if (!invitation) throw new ServiceError('not-found', 'there is no such invitation');
     const members = app.members ?? [];
-    if (accountId === app.accountId) throw new ServiceError('conflict', 'this app is your own');
+    if (accountId === app.accountId)
+      throw new ServiceError('conflict', 'you own this app, so you cannot join its team');
     const others = members.filter((member) => member.accountId !== accountId);
     if (others.length >= MEMBERS_MAX)
       throw new ServiceError('limit-reached', `an app may have ${MEMBERS_MAX} members`);

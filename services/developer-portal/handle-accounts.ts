@@ -104,7 +104,7 @@ export function makeAccountHandlers(
     async deleteAccount({ body: { password }, account, address, token, setSessionToken }) {
       await proveSelf(account, password, address);
       if (account.operator)
-        throw new ServiceError('conflict', "an operator's account is deleted by `npm run admin`");
+        throw new ServiceError('conflict', "an operator's account can only be deleted with `npm run admin`");
       await accountWork.remove(account.email, account.accountId);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(undefined);

@@ -47,7 +47,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
     if (!target || target.deletedAt !== undefined)
       throw new ServiceError('not-found', 'there is no such account');
     if (target.operator)
-      throw new ServiceError('conflict', `an operator's ${what} is reset by \`npm run admin\``);
+      throw new ServiceError('conflict', `an operator's ${what} can only be reset with \`npm run admin\``);
     return target;
   };
 

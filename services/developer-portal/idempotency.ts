@@ -53,10 +53,16 @@ export function makeIdempotency(redis: Redis, box: SecretBox): Idempotency {
       );
       if (stored === sealed) return mine;
       if (stored === null)
-        throw new ServiceError('overloaded', 'the stored plan of this idempotency key has just expired');
+        throw new ServiceError(
+          'overloaded',
+          'the record of this Idempotency-Key has just expired; send the request again',
+        );
       const [firstHash = '', planned = ''] = stored.split(' ');
       if (firstHash !== contentHash)
-        throw new Problem('idempotency-key-reused', 'This Idempotency-Key came with another request.');
+        throw new Problem(
+          'idempotency-key-reused',
+          'This Idempotency-Key was sent with another request; use a new key.',
+        );
       return JSON.parse(box.open(planned, name)) as T;
     },
     async run(request, make, execute) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { FairTurns } from './fair-turns.ts';
+import { FairTaskQueue } from './fair-task-queue.ts';
 import type { PortalMetrics } from './metrics.ts';
 
 /** Messages being sent at once, and messages that wait for their turn, of all senders. */
@@ -52,7 +52,7 @@ export function makeMailer(
   { metrics, log, retryDelaysMs = RETRY_DELAYS_MS }: Dependencies,
 ): Mailer {
   const transport = createTransport({ url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true });
-  const turns = new FairTurns({
+  const queue = new FairTaskQueue({
     atOnceMax: AT_ONCE_MAX,
     waitingMax: WAITING_MAX,
     refusal: 'too much e-mail',
@@ -78,8 +78,8 @@ export function makeMailer(
 
   return {
     send(owner, make) {
-      const work = turns
-        .do(owner, async () => {
+      const work = queue
+        .run(owner, async () => {
           const message = await make();
           if (!message) return;
           await deliver(message);

@@ -24,7 +24,7 @@ export function makeMetrics(registry: Registry) {
     }),
     mails: new Counter({
       name: 'rolecall_portal_mails_total',
-      help: 'E-mail messages by outcome: sent, or failed after three attempts or for want of room.',
+      help: 'E-mail messages by outcome: sent, or failed after three attempts or because the queue was full.',
       labelNames: ['outcome'] as const,
       registers,
     }),

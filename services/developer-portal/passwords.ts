@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { FairTurns } from './fair-turns.ts';
+import { FairTaskQueue } from './fair-task-queue.ts';
 
 /*
  * N = 2^15, r = 8, p = 3: one of the settings of equal strength that OWASP's Password Storage Cheat Sheet names for
@@ -48,20 +48,20 @@ export type Passwords = {
 export function makePasswords({ ln = SETTINGS.ln as number, waitingMax = WAITING_MAX } = {}): Passwords {
   const { r, p } = SETTINGS;
   const nobody: Stored = { ln, r, p, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
-  const turns = new FairTurns({
+  const queue = new FairTaskQueue({
     atOnceMax: AT_ONCE_MAX,
     waitingMax,
     refusal: 'too many password checks are waiting',
   });
   return {
     hash: (password, owner) =>
-      turns.do(owner, async () => {
+      queue.run(owner, async () => {
         const salt = randomBytes(SALT_BYTES);
         const hash = await stretch(password, salt, { ln, r, p });
         return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
       }),
     verify: (password, stored, owner) =>
-      turns.do(owner, async () => {
+      queue.run(owner, async () => {
         const known = parse(stored ?? '');
         const { salt, hash, ...settings } = known ?? nobody;
         const isEqual = timingSafeEqual(await stretch(password, salt, settings), hash);

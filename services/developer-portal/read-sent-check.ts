@@ -2,7 +2,7 @@ import type { LoggedCheck } from '#shared/contracts/check-log.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { FairTurns } from './fair-turns.ts';
+import { FairTaskQueue } from './fair-task-queue.ts';
 
 /** Each read is a consumer of its own, with the memory of one record. */
 const READS_AT_ONCE_MAX = 2;
@@ -13,13 +13,13 @@ const READ_TIMEOUT_MS = 10_000;
 export type ReadSentCheck = (clientId: string, check: LoggedCheck) => Promise<CheckRequested | undefined>;
 
 /**
- * Reads requests from Kafka by their positions: Redis keeps none of their rules. A bounded number at a time, in turns by
- * client app.
+ * Reads requests from Kafka by their positions: Redis keeps none of their rules. A bounded number at a time, with a
+ * fair queue per client app.
  *
  * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did not come within 10 s
  */
 export function makeReadSentCheck({ readRecord }: Pick<KafkaConnection, 'readRecord'>): ReadSentCheck {
-  const turns = new FairTurns({
+  const queue = new FairTaskQueue({
     atOnceMax: READS_AT_ONCE_MAX,
     waitingMax: READS_WAITING_MAX,
     refusal: 'too many requests are being read from the broker',
@@ -27,7 +27,7 @@ export function makeReadSentCheck({ readRecord }: Pick<KafkaConnection, 'readRec
   return async function readSentCheck(clientId, { requestId, mode, request }) {
     if (request === undefined) return undefined;
     const topic = LANES[mode === 'sync' ? 'interactive' : 'bulk'];
-    const record = await turns.do(clientId, () =>
+    const record = await queue.run(clientId, () =>
       readRecord({
         topic: topic.name,
         ...request,

@@ -17,7 +17,7 @@ export function makeMetrics(registry: Registry) {
   });
   const resultsSaved = new Counter({
     name: 'rolecall_results_saved_total',
-    help: 'Results handed in: first ones, and copies of these.',
+    help: 'Results received, by kind: the first of its check, or a copy.',
     labelNames: ['kind'],
     registers,
   });

@@ -81,7 +81,7 @@ export function startPublishingUsage(deps: Dependencies): AsyncDisposable {
   const publishing = (async () => {
     while (!ended.signal.aborted) {
       await publishUsage().catch((error: unknown) =>
-        deps.log.warn({ error: describeError(error) }, 'usage not published'),
+        deps.log.warn({ error: describeError(error) }, 'usage totals not published'),
       );
       await pause(PUBLISH_INTERVAL_MS, ended.signal);
     }

@@ -81,7 +81,7 @@ export class BatchingProducer {
     const bytes = sizeOf(message);
     if (this.#queuedCount >= QUEUED_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
       this.#onFailure('overloaded');
-      return Promise.reject(new ServiceError('overloaded', 'too many requests are waiting to be stored'));
+      return Promise.reject(new ServiceError('overloaded', 'too many messages are waiting to be published'));
     }
     return new Promise((resolve, reject) => {
       const item: Item = {

@@ -47,7 +47,7 @@ test('waits until the brokers know the topics that were created', async () => {
   expect(asked).toEqual([['new.v1'], ['new.v1'], ['new.v1']]);
 });
 
-test('fails at once on an error that waiting does not mend', async () => {
+test('fails at once on an error that is not retriable', async () => {
   const { admin } = makeAdmin([unknownTopic(false)]);
   await expect(applyTopics(admin, [TOPIC])).rejects.toThrow('does not host');
 });

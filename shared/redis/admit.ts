@@ -4,7 +4,7 @@ import { ADMIT_LUA, DROP_CLAIM_LUA, MARK_PUBLISHED_LUA, RELEASE_LUA } from './ad
 import { batchCalls } from './batch-calls.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS } from './view.ts';
 
 /** The counter of checks that an app's quota was charged for in a calendar month (UTC, `2026-11`). */
 export const monthCounterKey = (clientId: string, month: string): string => `quota:{${clientId}}:${month}`;
@@ -149,7 +149,7 @@ export function makeAdmitter(redis: Redis, now: () => number): Admitter {
     const months = monthsAt(now() - MONTH_EDGE_MS);
     const [first, second] = months;
     const keys = [GENERATION_KEY];
-    const args: (string | number)[] = [EVERYDAY, first.endMs, second.endMs, first.name, second.name];
+    const args: (string | number)[] = [ORDINARY_ACCESS, first.endMs, second.endMs, first.name, second.name];
     for (const request of requests) {
       keys.push(...keysOf(request, months));
       args.push(...argumentsOf(request));

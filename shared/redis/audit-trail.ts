@@ -2,7 +2,7 @@ import { Audit } from '#shared/contracts/audit.ts';
 import { DAY_MS } from '../contracts/durations.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Entries kept in the view of an account and of an app, the newest; the topic has them all for 400 days. */
 export const TRAIL_COUNT_MAX = 500;
@@ -76,11 +76,11 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
   const readTrail = makeScript<string[]>(redis, READ);
   const readRange = makeScript<string[]>(redis, READ_RANGE);
   const read = async (trail: string, countMax: number): Promise<Audit[]> =>
-    (await readTrail([GENERATION_KEY, trail], [EVERYDAY, countMax])).map((line) =>
+    (await readTrail([GENERATION_KEY, trail], [ORDINARY_ACCESS, countMax])).map((line) =>
       Audit.parse(JSON.parse(line)),
     );
   return {
-    async record(entry, access = EVERYDAY) {
+    async record(entry, access = ORDINARY_ACCESS) {
       const { accountId, clientId, actor, action, subject, at } = entry;
       // In one order of members, so that every writer makes the same text of the same entry.
       const line = JSON.stringify({ accountId, clientId, actor, action, subject, at });
@@ -102,7 +102,7 @@ export function makeAuditTrail(redis: Redis): AuditTrail {
       for (let chunk = 0; chunk * CHUNK_COUNT < ALL_TRAIL_COUNT_MAX; chunk++) {
         const lines = await readRange(
           [GENERATION_KEY, trail],
-          [EVERYDAY, sinceMs, topMs, passed, CHUNK_COUNT],
+          [ORDINARY_ACCESS, sinceMs, topMs, passed, CHUNK_COUNT],
         );
         for (const line of lines) {
           const entry = Audit.parse(JSON.parse(line));

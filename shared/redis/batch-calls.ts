@@ -1,6 +1,6 @@
 import { ServiceError } from '#shared/errors.ts';
 import { answerMissing, COMMAND_TIMEOUT_MS } from './connect.ts';
-import { type PatientTimeout, startPatientTimeout } from './patient-timeout.ts';
+import { type PauseTolerantTimeout, startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';
 
 /** Calls that wait for their turn; each belongs to a request in flight, whose number is bounded too. */
 const WAITING_MAX = 100_000;
@@ -12,7 +12,7 @@ type Call<Q, A> = {
 };
 
 /** Calls that go out together, and are over together: at the latest `COMMAND_TIMEOUT_MS` after the first was made. */
-type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PatientTimeout; size: number };
+type Batch<Q, A> = { readonly calls: Call<Q, A>[]; readonly timeout: PauseTolerantTimeout; size: number };
 
 /** A bound on the questions of one call together; a question above it goes alone. */
 export type SizeBound<Q> = { readonly sizeOf: (question: Q) => number; readonly sizeMax: number };
@@ -53,7 +53,7 @@ export function batchCalls<Q, A>(
     waitingCount -= batch.calls.length;
   };
   const open = (): Batch<Q, A> => {
-    const timeout = startPatientTimeout(COMMAND_TIMEOUT_MS, () => expire(batch));
+    const timeout = startPauseTolerantTimeout(COMMAND_TIMEOUT_MS, () => expire(batch));
     const batch: Batch<Q, A> = { calls: [], timeout, size: 0 };
     waiting.push(batch);
     return batch;
@@ -88,7 +88,7 @@ export function batchCalls<Q, A>(
 
   return (question) => {
     if (waitingCount >= WAITING_MAX)
-      return Promise.reject(new ServiceError('overloaded', 'too many requests wait for the store'));
+      return Promise.reject(new ServiceError('overloaded', 'too many calls are waiting for Redis'));
     return new Promise((resolve, reject) => {
       const last = waiting.at(-1);
       const size = sizeOf(question);

@@ -2,7 +2,7 @@ import { StoredBatchStatus } from '#shared/contracts/batch-status.ts';
 import { RuleSetReference } from '#shared/contracts/rule.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /** Batches of a client app that are listed, at about 140 bytes each; older ones can still be read by their id. */
 export const BATCH_LIST_COUNT_MAX = 200;
@@ -73,7 +73,7 @@ export function makeBatchList(redis: Redis): BatchList {
     async list(clientId, { countMax, before = '' }) {
       const found = await read(
         [GENERATION_KEY, batchListKey(clientId)],
-        [EVERYDAY, batchKey(''), before, countMax],
+        [ORDINARY_ACCESS, batchKey(''), before, countMax],
       );
       return found.flatMap(([requestId, ...values]) => {
         const fields = new Map(FIELDS.map((name, place) => [name, values[place] ?? undefined] as const));

@@ -35,7 +35,7 @@ const sizeOf = ({ args }: Call): number =>
  * one command: a command per call costs client and Redis more than the script.
  *
  * Each call must have the same number of keys, at least one, and of arguments; the script must answer (`false` for
- * nothing). A call that fails by its own script fails alone: an everyday write and a rebuild may share
+ * nothing). A call that fails by its own script fails alone: an ordinary write and a rebuild may share
  * a command.
  *
  * @example

@@ -19,7 +19,7 @@ import { inStore, type Redis } from './connect.ts';
 import { wantedKey } from './results.ts';
 import { makeBinaryScript, makeScript } from './script.ts';
 import { dayOfDate, hourOf, textOfFigures, usageDayKey, usageHourKey } from './usage-days.ts';
-import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
 
 /** The compressed lines of each stored part, by the part's number. */
 const linesKey = (requestId: string): string => `batch:${requestId}:lines`;
@@ -132,19 +132,23 @@ export function makeBatches(redis: Redis): Batches {
       const counter = charge ? monthCounterKey(batch.clientId, charge.month) : '';
       const isBegun = await begin(
         [...registrationKeysOf(batch), counter],
-        [...registrationArgumentsOf(batch, false, EVERYDAY), charge?.month ?? '', charge?.checksMax ?? 0],
+        [
+          ...registrationArgumentsOf(batch, false, ORDINARY_ACCESS),
+          charge?.month ?? '',
+          charge?.checksMax ?? 0,
+        ],
       );
       return isBegun === 1;
     },
     async withdraw(batch) {
-      await withdraw(registrationKeysOf(batch), [EVERYDAY, batch.requestId]);
+      await withdraw(registrationKeysOf(batch), [ORDINARY_ACCESS, batch.requestId]);
     },
-    async register(batch, isAccepted, access = EVERYDAY) {
+    async register(batch, isAccepted, access = ORDINARY_ACCESS) {
       await register(registrationKeysOf(batch), registrationArgumentsOf(batch, isAccepted, access));
     },
     abandon: (countMax, idleMs = ABANDONED_AFTER_MS) =>
-      abandon([GENERATION_KEY, PUBLISHING_KEY], [EVERYDAY, idleMs, countMax]),
-    async savePart(part, { access = EVERYDAY, isTallied = true } = {}) {
+      abandon([GENERATION_KEY, PUBLISHING_KEY], [ORDINARY_ACCESS, idleMs, countMax]),
+    async savePart(part, { access = ORDINARY_ACCESS, isTallied = true } = {}) {
       const { requestId, clientId, chargedMonth, roles } = part;
       const refundCount = isTallied && chargedMonth !== undefined ? part.refundCount : 0;
       const { date, figures } = countPart(part);
@@ -178,10 +182,13 @@ export function makeBatches(redis: Redis): Batches {
       return { isFirst: isFirst === 1, isComplete: isComplete === 1 };
     },
     async readStatus(requestId) {
-      return parseStatus(requestId, await readStatus([GENERATION_KEY, batchKey(requestId)], [EVERYDAY]));
+      return parseStatus(
+        requestId,
+        await readStatus([GENERATION_KEY, batchKey(requestId)], [ORDINARY_ACCESS]),
+      );
     },
     async readProgress(requestId) {
-      const fields = fieldsOf(await readStatus([GENERATION_KEY, batchKey(requestId)], [EVERYDAY]));
+      const fields = fieldsOf(await readStatus([GENERATION_KEY, batchKey(requestId)], [ORDINARY_ACCESS]));
       if (fields.size === 0) return undefined;
       return {
         clientId: fields.get('clientId') ?? '',
@@ -191,13 +198,13 @@ export function makeBatches(redis: Redis): Batches {
     },
     async readPart(requestId, index) {
       const keys = [GENERATION_KEY, indexKey(requestId), linesKey(requestId)];
-      const found = await readPart(keys, [EVERYDAY, index]);
+      const found = await readPart(keys, [ORDINARY_ACCESS, index]);
       if (found === null) return undefined;
       const [firstIndex, lineCount, gzip] = found;
       return { firstIndex: Number(firstIndex), lineCount: Number(lineCount), gzip };
     },
     countFinished: (requestId, index, countMax) =>
-      countFinished([GENERATION_KEY, indexKey(requestId)], [EVERYDAY, index, countMax]),
+      countFinished([GENERATION_KEY, indexKey(requestId)], [ORDINARY_ACCESS, index, countMax]),
     countUnfinished: (nowMs) =>
       inStore(async () => {
         await redis.zremrangebyscore(UNFINISHED_BATCHES_KEY, '-inf', nowMs - UNFINISHED_MS_MAX);

@@ -12,7 +12,7 @@ import {
   type SetEntry,
   type VersionedDocuments,
 } from './versioned-documents.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Announces a changed client app; the message is its id. */
 export const CLIENT_APP_CHANGED = 'client-app:changed';
@@ -92,7 +92,7 @@ export function makeClientApps(redis: Redis): ClientApps {
     lease,
     async findKey(hash) {
       const keys = [GENERATION_KEY, index, summaries, keysOf(ACCOUNTS_KEY).summaries];
-      const found = await findKey(keys, [EVERYDAY, hash]);
+      const found = await findKey(keys, [ORDINARY_ACCESS, hash]);
       if (!found) return undefined;
       const [entry, appJson, limitsJson] = found;
       const [, keyId = '', expiresAtMs] = entry.split(' ');

@@ -6,7 +6,7 @@ import type { ServiceContext } from '#shared/service-context.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { waitFor } from '#shared/wait-for.ts';
 import { fenceEachConnection } from './fence.ts';
-import { startPatientTimeout } from './patient-timeout.ts';
+import { startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';
 
 export type { Redis };
 
@@ -68,7 +68,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
   }
   await warnOfEviction(redis, context);
   const watch = startReachCheck('Redis', () => redis.ping());
-  context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is away'));
+  context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is unreachable'));
   return {
     redis,
     async subscriber() {
@@ -137,7 +137,7 @@ function logConnection(redis: Redis, role: string, { log }: Context): void {
  */
 export async function inStore<T>(work: () => Promise<T>, boundMs = COMMAND_TIMEOUT_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timeout = startPatientTimeout(boundMs, () => reject(answerMissing()));
+  const timeout = startPauseTolerantTimeout(boundMs, () => reject(answerMissing()));
   try {
     return await Promise.race([work(), late]);
   } catch (error) {

@@ -14,7 +14,7 @@ import {
 } from './delivery-scripts.ts';
 import { attemptLineOf, type DeliveryView, parseDelivery } from './delivery-view.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
-import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
 
 const deliveryKey = (requestId: string) => `webhook:${requestId}`;
 const listKey = (clientId: string) => `webhooks:${clientId}`;
@@ -142,12 +142,12 @@ export function makeDeliveries(redis: Redis): Deliveries {
     },
     async releaseClaim({ requestId, resendCount, attemptCount }, position, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];
-      await releaseClaim(keys, [EVERYDAY, resendCount, attemptCount, position, nextAttemptAt]);
+      await releaseClaim(keys, [ORDINARY_ACCESS, resendCount, attemptCount, position, nextAttemptAt]);
     },
     async freeStep({ requestId, resendCount, attemptCount }, position, access) {
       await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, resendCount, attemptCount, position]);
     },
-    async record(attempted, access = EVERYDAY) {
+    async record(attempted, access = ORDINARY_ACCESS) {
       await record(keysOf(attempted), recordArguments(attempted, access));
     },
     read: (requestId) =>
@@ -223,7 +223,7 @@ const idsSince = (flat: readonly string[], sinceMs: number): string[] =>
   flat.filter((_, i) => i % 2 === 0 && Number(flat[i + 1]) >= sinceMs);
 
 const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: number) => [
-  EVERYDAY,
+  ORDINARY_ACCESS,
   delivery.requestId,
   delivery.resendCount,
   delivery.attemptCount,

@@ -1,7 +1,7 @@
 import { partitionOfMember } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { type MemberName, nameOf, textOfName } from './watch-member-text.ts';
 
 /** The members of a partition that are due, by when. */
@@ -53,7 +53,7 @@ export function makeDueMembers(redis: Redis): DueMembers {
         return score === undefined ? undefined : Number(score);
       }),
     async dropDue(partition, names, atMs) {
-      await dropDue([GENERATION_KEY, dueKey(partition)], [EVERYDAY, atMs, ...names.map(textOfName)]);
+      await dropDue([GENERATION_KEY, dueKey(partition)], [ORDINARY_ACCESS, atMs, ...names.map(textOfName)]);
     },
     setDue: (names, atMs) => setTimes('LT', names, atMs),
     postpone: (names, atMs) => setTimes('XX', names, atMs),

@@ -8,7 +8,7 @@ import {
 import { inStore, type Redis } from './connect.ts';
 import { logLeaseKey } from './log-positions.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 import { makeWalletIndex } from './wallet-index.ts';
 
 /** A contract whose transfers concern a watch; the address in lower case. */
@@ -98,7 +98,7 @@ export type FollowedContracts = {
 export function makeFollowedContracts(redis: Redis): FollowedContracts {
   const follow = makeScript<number>(redis, FOLLOW);
   return {
-    async follow(uid, contracts, access = EVERYDAY) {
+    async follow(uid, contracts, access = ORDINARY_ACCESS) {
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
       await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
     },

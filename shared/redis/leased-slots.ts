@@ -1,6 +1,6 @@
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /** Longer than the write of a document may take, until it is in the view or has certainly failed. */
 const LEASE_MS = 30_000;
@@ -45,7 +45,7 @@ export function makeLeasedSlots(redis: Redis): LeasedSlots {
   const take = makeScript<number>(redis, TAKE);
   return {
     take: async (set, member, countMax) =>
-      (await take([GENERATION_KEY, set], [EVERYDAY, member, countMax, LEASE_MS])) === 1,
+      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, LEASE_MS])) === 1,
     give: (set, member) => inStore(async () => void (await redis.zrem(set, member))),
   };
 }

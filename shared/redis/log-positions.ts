@@ -1,6 +1,6 @@
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /** A process that dies is replaced after this time. */
 const LOG_LEASE_MS = 5_000;
@@ -86,10 +86,10 @@ export function makeLogPositions(redis: Redis): LogPositions {
   const save = makeScript<number>(redis, SAVE);
   return {
     lease: async (chainId, token) =>
-      (await lease([GENERATION_KEY, logLeaseKey(chainId)], [EVERYDAY, token, LOG_LEASE_MS])) === 1,
+      (await lease([GENERATION_KEY, logLeaseKey(chainId)], [ORDINARY_ACCESS, token, LOG_LEASE_MS])) === 1,
     release: async (chainId, token) => void (await release([logLeaseKey(chainId)], [token])),
     async load(chainId, stream) {
-      const flat = await load([GENERATION_KEY, positionKey(chainId, stream)], [EVERYDAY]);
+      const flat = await load([GENERATION_KEY, positionKey(chainId, stream)], [ORDINARY_ACCESS]);
       const fields = new Map<string, string>();
       for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
       const [since, readTo] = [fields.get('since'), fields.get('readTo')];
@@ -104,7 +104,7 @@ export function makeLogPositions(redis: Redis): LogPositions {
     async save(chainId, stream, token, { since, readTo, blocks, gaps }) {
       const keys = [GENERATION_KEY, logLeaseKey(chainId), positionKey(chainId, stream)];
       const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
-      return (await save(keys, [EVERYDAY, token, since, readTo, gaps.join(' '), ...changes])) === 1;
+      return (await save(keys, [ORDINARY_ACCESS, token, since, readTo, gaps.join(' '), ...changes])) === 1;
     },
   };
 }

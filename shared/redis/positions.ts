@@ -1,7 +1,7 @@
 import type { Redis } from './connect.ts';
 import { VIEW_KEYS } from './fence.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /**
  * KEYS: marker, positions, outdated marker. ARGV: access, then for each partition its name, its offset, and the offset
@@ -50,7 +50,7 @@ export function makeSavePositions(redis: Redis): (positions: readonly PartitionO
     }));
     const args = named.flatMap(({ name, offset }) => [name, offset, acknowledged.get(name) ?? 0]);
     try {
-      await save([GENERATION_KEY, VIEW_KEYS.positions, VIEW_KEYS.outdated], [EVERYDAY, ...args]);
+      await save([GENERATION_KEY, VIEW_KEYS.positions, VIEW_KEYS.outdated], [ORDINARY_ACCESS, ...args]);
       for (const { name, offset } of named) acknowledged.set(name, offset);
     } catch (error) {
       // Told once: the position is right after the repair.

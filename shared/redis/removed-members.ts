@@ -1,7 +1,7 @@
 import { partitionOfMember } from '#shared/contracts/watch.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, type Redis } from './connect.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { docsKey } from './watch-member-pages.ts';
 import { nameOf } from './watch-member-text.ts';
 
@@ -40,7 +40,7 @@ export function makeRemovedMembers(redis: Redis): RemovedMembers {
         names.map((name) => {
           const { uid, memberId } = nameOf(name);
           const keys = [GENERATION_KEY, docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
-          return drop(keys, [EVERYDAY, memberId, name, untilMs]);
+          return drop(keys, [ORDINARY_ACCESS, memberId, name, untilMs]);
         }),
       );
       return names.length;

@@ -8,8 +8,8 @@ const SEPARATOR = ' ';
 export const replyChannelOf = (processId: string): string => `${WITH_RESULTS}${processId}`;
 
 /** Notifies a channel that a result is stored, with the result if it is small, so that the gateway need not read it. */
-export const LUA_TELL = `
-local function tell(channel, requestId, resultJson)
+export const LUA_NOTIFY = `
+local function notify(channel, requestId, resultJson)
   local isWhole = string.sub(channel, 1, ${WITH_RESULTS.length}) == '${WITH_RESULTS}' and #resultJson <= ${RESULT_BYTES_MAX}
   redis.call('PUBLISH', channel, isWhole and requestId .. '${SEPARATOR}' .. resultJson or requestId)
 end

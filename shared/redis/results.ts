@@ -6,10 +6,10 @@ import { monthCounterKey } from './admit.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 import { inStore, type Redis } from './connect.ts';
-import { LUA_TELL } from './result-notices.ts';
+import { LUA_NOTIFY } from './result-notices.ts';
 import { makeScript } from './script.ts';
 import { dayOfDate, hourOf, LUA_COUNT_DAY, textOfFigures, usageDayKey, usageHourKey } from './usage-days.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 const keyOf = (requestId: string): string => `result:${requestId}`;
 
@@ -27,7 +27,7 @@ const SAVED_KEPT_MS = DAY_MS;
  * is added to the client app's log unless it is ''; where it ends in a question mark, the time from the acceptance until now
  * stands instead. All of this happens once, also for a result that is saved after its end and leaves no key.
  */
-export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_TELL}
+export const LUA_SAVE_IF_ABSENT = `${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}
 local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, logKey, hourKey,
   resultJson, retainUntil, figures, logLine, acceptedAtMs)
   local stored = redis.call('GET', resultKey)
@@ -43,7 +43,7 @@ local function saveIfAbsent(requestId, resultKey, wantedKey, dayKey, monthKey, l
     local storedMs = string.format('%d', math.max(0, now - tonumber(acceptedAtMs)))
     logCheck(logKey, (string.gsub(logLine, '%?$', storedMs)), acceptedAtMs)
   end
-  for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do tell(channel, requestId, resultJson) end
+  for _, channel in ipairs(redis.call('SMEMBERS', wantedKey)) do notify(channel, requestId, resultJson) end
   return false
 end
 `;
@@ -55,7 +55,7 @@ end
 const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_SAVE_IF_ABSENT}
 local stored = saveIfAbsent(ARGV[2], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7],
   ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
-if ARGV[8] ~= '' then tell(ARGV[8], ARGV[2], stored or ARGV[3]) end
+if ARGV[8] ~= '' then notify(ARGV[8], ARGV[2], stored or ARGV[3]) end
 return stored
 `;
 
@@ -78,13 +78,13 @@ export const savingArgumentsOf = ({
   resultJson,
   retainUntil,
   counted,
-  access = EVERYDAY,
+  access = ORDINARY_ACCESS,
 }: SaveResult): [string, number, string, string, number] => [
   resultJson,
   retainUntil,
   textOfFigures(counted?.figures ?? {}),
   // A rebuild does not know when the result was stored.
-  counted ? lineOfCheck(counted.logged) + (access === EVERYDAY ? '?' : '') : '',
+  counted ? lineOfCheck(counted.logged) + (access === ORDINARY_ACCESS ? '?' : '') : '',
   counted?.logged.acceptedAtMs ?? 0,
 ];
 
@@ -111,7 +111,7 @@ export type SaveResult = {
 
 /** Stored results: result-store writes, gateway and dispatcher read. Key, bytes and time to live are decided here. */
 export type Results = {
-  /** Saves a result unless there is one, and tells the gateway that waits for it; returns the bytes that are stored. */
+  /** Saves a result unless there is one, and notifies the gateway that waits for it; returns the bytes that are stored. */
   readonly saveIfAbsent: (result: SaveResult) => Promise<string>;
   readonly read: (requestId: string) => Promise<string | undefined>;
   /** In the order of the ids. */
@@ -135,17 +135,19 @@ export function makeResults(redis: Redis): Results {
     const found: (string | undefined)[] = [];
     for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
       const keys = requestIds.slice(i, i + READ_MANY_MAX).map(keyOf);
-      const values = await readKeys([GENERATION_KEY, ...keys], [EVERYDAY]);
+      const values = await readKeys([GENERATION_KEY, ...keys], [ORDINARY_ACCESS]);
       found.push(...values.map((value) => value ?? undefined));
     }
     return found;
   };
   return {
     async saveIfAbsent(saving) {
-      const { requestId, resultJson, access = EVERYDAY, replyChannel = '' } = saving;
+      const { requestId, resultJson, access = ORDINARY_ACCESS, replyChannel = '' } = saving;
       const keys = [GENERATION_KEY, ...savingKeysOf(saving)];
-      const told = access === EVERYDAY ? replyChannel : '';
-      return (await save(keys, [access, requestId, ...savingArgumentsOf(saving), told])) ?? resultJson;
+      const notifiedChannel = access === ORDINARY_ACCESS ? replyChannel : '';
+      return (
+        (await save(keys, [access, requestId, ...savingArgumentsOf(saving), notifiedChannel])) ?? resultJson
+      );
     },
     async read(requestId) {
       const [found] = await readMany([requestId]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /** Longer than the write of a document may take, until it is in the view or has certainly failed. */
 const HOLD_MS = 30_000;
@@ -59,14 +59,14 @@ export function makeRuleSetUsers(redis: Redis): RuleSetUsers {
     async hold(clientId, id) {
       const holder = randomUUID();
       const [holds, deletion] = [holdsKey(clientId, id), deletionKey(clientId, id)];
-      if ((await hold([GENERATION_KEY, holds, deletion], [EVERYDAY, holder])) === 0) return undefined;
+      if ((await hold([GENERATION_KEY, holds, deletion], [ORDINARY_ACCESS, holder])) === 0) return undefined;
       return { release: () => inStore(async () => void (await redis.zrem(holds, holder))) };
     },
     async beginDeletion(clientId, id) {
       const holder = randomUUID();
       const deletion = deletionKey(clientId, id);
       const keys = [GENERATION_KEY, ruleSetUsersKey(clientId, id), holdsKey(clientId, id), deletion];
-      if ((await beginDeletion(keys, [EVERYDAY, holder])) === 0) return undefined;
+      if ((await beginDeletion(keys, [ORDINARY_ACCESS, holder])) === 0) return undefined;
       return { release: async () => void (await endDeletion([deletion], [holder])) };
     },
   };

@@ -4,7 +4,7 @@ import { inStore, type Redis } from './connect.ts';
 import { makeRuleSetUsers, type RuleSetUsers } from './rule-set-users.ts';
 import { makeScript } from './script.ts';
 import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Announces a changed rule set; the message is `<client id>/<id>`. */
 export const RULE_SET_CHANGED = 'rule-set:changed';
@@ -85,7 +85,13 @@ export function makeRuleSets(redis: Redis): RuleSets {
     project,
     async list(clientId, { after = '', countMax }) {
       const keys = [GENERATION_KEY, RULE_SETS_KEY, idsKey(clientId)];
-      const [more, ...stored] = await list(keys, [EVERYDAY, clientId, after, countMax, PAGE_BYTES_MAX]);
+      const [more, ...stored] = await list(keys, [
+        ORDINARY_ACCESS,
+        clientId,
+        after,
+        countMax,
+        PAGE_BYTES_MAX,
+      ]);
       const ruleSets = stored.map((text) => RuleSet.parse(JSON.parse(text.slice(text.indexOf(' ') + 1))));
       return { ruleSets, hasMore: more === '1' };
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { HOUR_MS } from '../contracts/durations.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /**
  * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a document are stored beside it
@@ -223,9 +223,9 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const open = (stored: string | null): D | undefined =>
     stored === null ? undefined : parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   return {
-    read: async (id) => open(await read(keys, [EVERYDAY, id])),
-    find: async (indexEntry) => open(await find(keys, [EVERYDAY, indexEntry])),
-    async project(document, access = EVERYDAY) {
+    read: async (id) => open(await read(keys, [ORDINARY_ACCESS, id])),
+    find: async (indexEntry) => open(await find(keys, [ORDINARY_ACCESS, indexEntry])),
+    async project(document, access = ORDINARY_ACCESS) {
       const stored = [idOf(document), document.version, JSON.stringify(document)];
       const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
       const sets = setsOf(document);
@@ -234,12 +234,19 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       return (await project(places, [access, ...stored, channel, ...found, ...members])) === 1;
     },
     removeEnded: async (id, nowMs, endedSet, otherSets = []) =>
-      (await removeEnded([...keys, endedSet, ...otherSets], [EVERYDAY, id, channel, nowMs])) === 1,
+      (await removeEnded([...keys, endedSet, ...otherSets], [ORDINARY_ACCESS, id, channel, nowMs])) === 1,
     async lease(id, before, leaseMs) {
       const leaseKey = `lease:${key}:${id}:${before + 1}`;
       const holder = randomUUID();
       const keys = [GENERATION_KEY, key, leaseKey, `leased:${key}:${id}`];
-      const version = await lease(keys, [EVERYDAY, id, before, leaseMs, holder, startsAtClock ? '1' : '']);
+      const version = await lease(keys, [
+        ORDINARY_ACCESS,
+        id,
+        before,
+        leaseMs,
+        holder,
+        startsAtClock ? '1' : '',
+      ]);
       return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
     },
     list: async () =>
@@ -253,6 +260,6 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       return { documents, cursor: next === '0' ? undefined : next };
     },
     listSet: async (set) =>
-      (await readSet([GENERATION_KEY, key, set], [EVERYDAY])).flatMap((stored) => open(stored) ?? []),
+      (await readSet([GENERATION_KEY, key, set], [ORDINARY_ACCESS])).flatMap((stored) => open(stored) ?? []),
   };
 }

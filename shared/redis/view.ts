@@ -21,9 +21,9 @@ elseif redis.call('GET', '${VIEW_KEYS.lock}') ~= ARGV[1] then
 end
 `;
 
-/** Empty for everyday work, the lock's token for a rebuilder. */
+/** Empty for ordinary access, the lock's token for a rebuilder. */
 export type ViewAccess = string;
-export const EVERYDAY: ViewAccess = '';
+export const ORDINARY_ACCESS: ViewAccess = '';
 
 /** KEYS: lock, marker, outdated marker, run, last look, end of the charges, positions. ARGV: token, time, positions. */
 const FINISH = `

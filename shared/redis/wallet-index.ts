@@ -1,6 +1,6 @@
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { type MemberName, nameOf } from './watch-member-text.ts';
 
 /*
@@ -101,7 +101,13 @@ export function makeWalletIndex(redis: Redis): WalletIndex {
     async *membersOf(wallet, ofWatchMax) {
       const keys = [GENERATION_KEY, bucketOf(wallet), sortedSetOf(wallet), formerSetOf(wallet)];
       for (let from = '-'; from !== ''; ) {
-        const [next, names] = await ofWallet(keys, [EVERYDAY, fieldOf(wallet), wallet, from, ofWatchMax]);
+        const [next, names] = await ofWallet(keys, [
+          ORDINARY_ACCESS,
+          fieldOf(wallet),
+          wallet,
+          from,
+          ofWatchMax,
+        ]);
         if (names.length > 0) yield names.map(nameOf);
         from = next;
       }

@@ -1,7 +1,7 @@
 import { partitionOfMember, type WatchMember } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { parseStored } from './watch-member-text.ts';
 
 /** Stored bytes of one page; one member always fits. A member with a hundred roles has up to 50 KB. */
@@ -68,7 +68,7 @@ export function makeMemberPages(redis: Redis) {
     const asked = ids.slice(0, countMax);
     const { keys, places } = placesOf(asked.map((memberId) => ({ uid, memberId })));
     const args = asked.flatMap((id, i) => [(places[i] ?? 0) + 1, id]);
-    const texts = await readTexts([GENERATION_KEY, ...keys], [EVERYDAY, PAGE_BYTES_MAX, ...args]);
+    const texts = await readTexts([GENERATION_KEY, ...keys], [ORDINARY_ACCESS, PAGE_BYTES_MAX, ...args]);
     const members = texts.flatMap((text, i) => (text === '' ? [] : [parseStored(uid, ids[i] ?? '', text)]));
     return { members, next: texts.length < ids.length ? ids[texts.length - 1] : undefined };
   };

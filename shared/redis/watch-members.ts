@@ -6,7 +6,7 @@ import { type DueMembers, dueKey, makeDueMembers } from './due-members.ts';
 import { type MembersLock, makeMembersLock } from './members-lock.ts';
 import { makeRemovedMembers, REMOVED_KEY, type RemovedMembers, TOMBSTONE_MS } from './removed-members.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
 import { makeWalletIndex } from './wallet-index.ts';
 import { effectsOf } from './watch-member-effects.ts';
 import {
@@ -144,7 +144,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
   });
 
   const writeOne: WatchMembers['write'] = async (before, after, nowMs, options = {}) => {
-    const { dueAtMs, isUnpublished = true, countsRevoked = true, access = EVERYDAY } = options;
+    const { dueAtMs, isUnpublished = true, countsRevoked = true, access = ORDINARY_ACCESS } = options;
     const uid = uidOfMember(after);
     const { memberId, clientId } = after;
     const partition = partitionOfMember(uid, memberId);
@@ -217,7 +217,10 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     async refresh(uid, partition, members) {
       const args = members.flatMap((member) => [member.memberId, member.version, textOf(member)]);
       if (args.length > 0)
-        await refresh([GENERATION_KEY, docsKey(uid, partition), dueKey(partition)], [EVERYDAY, uid, ...args]);
+        await refresh(
+          [GENERATION_KEY, docsKey(uid, partition), dueKey(partition)],
+          [ORDINARY_ACCESS, uid, ...args],
+        );
     },
     async list(uid, page) {
       return (await readMany(uid, await pages.listIds(uid, page))).flatMap((member) => member ?? []);
@@ -261,12 +264,12 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       const { event: _, ...sent } = member;
       const reply = await markSent(
         [GENERATION_KEY, docsKey(uid, partition), outboxKey(partition)],
-        [EVERYDAY, member.memberId, member.version, textOf(sent), `${uid}/${member.memberId}`],
+        [ORDINARY_ACCESS, member.memberId, member.version, textOf(sent), `${uid}/${member.memberId}`],
       );
       return reply === 1;
     },
     async mayRevoke(uid, roleId, memberIds, { nowMs, holders, held, share, atLeast }) {
-      const args = [EVERYDAY, nowMs, holders, held, share, atLeast, ...memberIds];
+      const args = [ORDINARY_ACCESS, nowMs, holders, held, share, atLeast, ...memberIds];
       return new Set(await mayRevoke([GENERATION_KEY, revokedKey(uid, roleId)], args));
     },
     countRevoked: (uid, roleId, nowMs, untilMs = Infinity) =>

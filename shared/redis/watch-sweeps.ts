@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CheckCause, MEMBER_PARTITIONS } from '#shared/contracts/watch.ts';
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { sweepKey } from './watch-members.ts';
 import { setDueTime } from './watches.ts';
 
@@ -148,7 +148,7 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
     begin: async ({ uid, sweep, cause, rules, holders }, nextAtMs) =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
-        [EVERYDAY, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
+        [ORDINARY_ACCESS, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
       )) === 1,
     running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     async read(uid) {
@@ -182,14 +182,15 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         return running === String(sweep) && hold === null;
       }),
     addPart: async (uid, sweep, part) =>
-      void (await changeOpen(keysOf(uid), [EVERYDAY, sweep, 'SADD', part])),
-    finish: async (uid, sweep, item) => void (await changeOpen(keysOf(uid), [EVERYDAY, sweep, 'SREM', item])),
+      void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SADD', part])),
+    finish: async (uid, sweep, item) =>
+      void (await changeOpen(keysOf(uid), [ORDINARY_ACCESS, sweep, 'SREM', item])),
     async decide(uid, sweep, holdRoles) {
-      const stood = await decide(keysOf(uid), [EVERYDAY, sweep, JSON.stringify(holdRoles), uid]);
+      const stood = await decide(keysOf(uid), [ORDINARY_ACCESS, sweep, JSON.stringify(holdRoles), uid]);
       return stood === null ? undefined : z.array(z.string()).parse(JSON.parse(stood));
     },
     async end(uid, sweep) {
-      await end([...keysOf(uid), RUNNING_KEY], [EVERYDAY, sweep ?? '', uid]);
+      await end([...keysOf(uid), RUNNING_KEY], [ORDINARY_ACCESS, sweep ?? '', uid]);
       // Held revocations are to be announced, and the next sweep may be waiting.
       await setDueTime(redis, uid, 0);
     },
@@ -199,12 +200,12 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         return at === null ? undefined : Number(at);
       }),
     async bringForward(uid, atMs) {
-      await bringForward([GENERATION_KEY, NEXT_KEY], [EVERYDAY, uid, atMs]);
+      await bringForward([GENERATION_KEY, NEXT_KEY], [ORDINARY_ACCESS, uid, atMs]);
       await setDueTime(redis, uid, atMs);
     },
     async setNextAfterGap(uid, nowMs, everyMs) {
       const keys = [GENERATION_KEY, NEXT_KEY, GAP_KEY];
-      const isSet = await setNextAfterGap(keys, [EVERYDAY, uid, nowMs, everyMs]);
+      const isSet = await setNextAfterGap(keys, [ORDINARY_ACCESS, uid, nowMs, everyMs]);
       if (isSet === 1) await setDueTime(redis, uid, nowMs);
     },
     forget: (uid) =>

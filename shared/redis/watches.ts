@@ -3,7 +3,7 @@ import { inStore, type Redis } from './connect.ts';
 import { ruleSetUsersKey } from './rule-set-users.ts';
 import { makeScript } from './script.ts';
 import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
-import { EVERYDAY, GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Announces a changed watch; the message is `<client id>/<watch id>`. */
 const WATCH_CHANGED = 'watch:changed';
@@ -123,13 +123,13 @@ export function makeWatches(redis: Redis): Watches {
     project,
     async list(clientId, { after = '', countMax }) {
       const keys = [GENERATION_KEY, WATCHES_KEY, idsKey(clientId)];
-      const stored = await list(keys, [EVERYDAY, clientId, after, countMax]);
+      const stored = await list(keys, [ORDINARY_ACCESS, clientId, after, countMax]);
       return stored.map(parseStored);
     },
     inPartition: (partition) => listSet(ofPartitionKey(partition)),
     async claimDue(partition, nowMs, againAtMs, countMax) {
       const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
-      return (await claim(keys, [EVERYDAY, nowMs, againAtMs, countMax])).map(parseStored);
+      return (await claim(keys, [ORDINARY_ACCESS, nowMs, againAtMs, countMax])).map(parseStored);
     },
     setDue: (uid, atMs) => setDueTime(redis, uid, atMs),
     postpone: (uid, atMs) => setDueTime(redis, uid, atMs, 'GT'),
@@ -139,7 +139,7 @@ export function makeWatches(redis: Redis): Watches {
     },
     async setAllDue(partition, atMs, which) {
       const keys = [GENERATION_KEY, ofPartitionKey(partition), dueKey(partition)];
-      await fill(keys, [EVERYDAY, atMs, which === 'all' ? 'LT' : 'NX']);
+      await fill(keys, [ORDINARY_ACCESS, atMs, which === 'all' ? 'LT' : 'NX']);
     },
     async dropEnded(nowMs, countMax) {
       const keys = await inStore(() => redis.zrangebyscore(ENDED_KEY, '-inf', nowMs, 'LIMIT', 0, countMax));

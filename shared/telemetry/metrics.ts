@@ -19,7 +19,7 @@ export function makeRegistry(service: string): Registry {
 export function watchReadiness(registry: Registry, readiness: { judge: () => ReadyJudgement }): void {
   new Gauge({
     name: 'rolecall_ready',
-    help: '1 while a readiness check is well, by its name.',
+    help: '1 if the readiness check passes, otherwise 0.',
     labelNames: ['check'],
     registers: [registry],
     collect() {

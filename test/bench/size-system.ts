@@ -88,7 +88,7 @@ function sizeOfWatches(curves: Curves): string[] {
     '',
     `Redis: ${group(MEMBERS)} × ${redisBytesPerMember} bytes = ${formatNumber(gib)} GiB, and the same again while it rewrites its log: a machine of ` +
       `${formatNumber(gib * REDIS_HEADROOM)} GiB free memory, apart from stored results. Each event costs a webhook in addition, and each member one ` +
-      `check of the quota per sweep. With \`follow\` a daily sweep is enough: transfers are told within seconds, whatever the number of members.`,
+      `check of the quota per sweep. With \`follow\` a daily sweep is enough: a transfer is reported within seconds, whatever the number of members.`,
   ];
 }
 

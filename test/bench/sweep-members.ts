@@ -82,7 +82,7 @@ export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> 
         unit: 'CPU s',
         goal: { of: 'value', max: 8 },
       },
-      { what: 'sweep, begun to ended', measured: best.seconds, unit: 's' },
+      { what: 'sweep, start to end', measured: best.seconds, unit: 's' },
       { what: 'sweep, RPC calls', measured: best.calls, unit: 'calls' },
       {
         what: 'Redis bytes per member',
@@ -93,7 +93,7 @@ export async function benchMembers(): Promise<{ rows: Row[]; notes: string[] }> 
       { what: 'Kafka bytes per member, kept for good', measured: kafkaBytes, unit: 'bytes' },
       { what: `${ADDED} members added by the API`, measured: addSeconds, unit: 's' },
       {
-        what: 'member added, checked and told, all processes',
+        what: 'member added, checked and notified, all processes',
         measured: (sumOf(added) / ADDED) * 1e3,
         unit: 'CPU ms',
       },

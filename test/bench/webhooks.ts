@@ -215,7 +215,7 @@ export async function benchWebhooks(): Promise<Table> {
         goal: { of: 'value', max: 10 },
       },
       {
-        what: 'p99 of healthy ones, half hang',
+        what: 'p99 of healthy receivers while half hang',
         measured: quantile(besideHanging, 0.99),
         unit: 'ms',
         against: { what: 'the same traffic, none hangs', measured: quantile(baseline, 0.99) },

@@ -146,7 +146,7 @@ test.each([
   if (status === 405) expect(response.headers.get('allow')).toMatch(/POST/);
 });
 
-test('a missing, a mistyped and an unknown key get 401 without a word about the body', async () => {
+test('a missing, a mistyped and an unknown key get 401 without faults of the body', async () => {
   const missing = await fetch(`${urlOf()}/access-control/check-roles`, { method: 'POST', body: '{' });
   expect(missing.status).toBe(401);
   expect(missing.headers.get('www-authenticate')).toBe('ApiKey realm="rolecall"');

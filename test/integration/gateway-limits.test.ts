@@ -197,7 +197,7 @@ describe('the limits over two gateways', () => {
     expect(await monthTotal(app)).toBe(0);
   });
 
-  it('charge rate but no quota for a refused request, and neither for a replay', async () => {
+  it('charge rate but no quota for an invalid request and for a replay', async () => {
     const app = await anApp({ tier: 'free', requestsPerSecond: 1_000 });
     const headers = { 'idempotency-key': randomUUID() };
     const [gateway] = gateways;

@@ -134,11 +134,11 @@ test('a call is not affected by a call of a rebuild or a call with a broken key 
   const views = makeViewState(stores.redis);
   await views.invalidate();
   await views.lock('mine');
-  const [everyday, rebuilt] = await Promise.allSettled([
+  const [ordinary, rebuilt] = await Promise.allSettled([
     results.saveIfAbsent(savingOf(aResult())),
     results.saveIfAbsent({ ...savingOf(aResult({ requestId: 'r-rebuilt' })), access: 'mine' }),
   ]);
-  expect(everyday).toMatchObject({ reason: { code: 'view-rebuilding' } });
+  expect(ordinary).toMatchObject({ reason: { code: 'view-rebuilding' } });
   expect(rebuilt).toMatchObject({ value: '{"n":1}' });
   await views.finish('mine');
   await stores.redis.lpush('result:r-broken', 'not a text');

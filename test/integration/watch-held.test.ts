@@ -48,7 +48,7 @@ async function makeWorld() {
     ...common,
     refund: async () => undefined,
     chargeEvents: async () => undefined,
-    metrics: { countLooks: () => undefined, countEvent: () => undefined },
+    metrics: { countChecks: () => undefined, countEvent: () => undefined },
     publishChanges: {
       publishOutbox: async () => undefined,
       async publishMember(_: unknown, member: WatchMember) {

@@ -3,7 +3,7 @@ import type { Observation, Reading } from '../domain/read.ts';
 import { makeBatchReader } from './batching/read-batch.ts';
 import { ReadQueue } from './batching/read-queue.ts';
 import { traceBatches, traceReads } from './batching/trace-reads.ts';
-import { type WaitingBounds, WaitingRoom } from './batching/waiting-room.ts';
+import { type WaitingBounds, WaitingChecks } from './batching/waiting-checks.ts';
 import { Heads } from './blocks/heads.ts';
 import { PastBlocks } from './blocks/past-blocks.ts';
 import type { ChainObserver } from './chain-observer.ts';
@@ -58,7 +58,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       monotonicMs,
     });
   });
-  const room = new WaitingRoom(options.waitingBounds);
+  const waitingChecks = new WaitingChecks(options.waitingBounds);
   const pool = new EndpointPool({
     endpoints,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, signal),
@@ -66,8 +66,8 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     blockTimeMs,
     onHedge: () => observer.onHedge(chainId),
     onHealth: ({ name }, health) => observer.onHealth(chainId, name, health),
-    onQuiet: () => room.notifyAll(),
-    onSilence: () => room.evictExcess(),
+    onQuiet: () => waitingChecks.notifyAll(),
+    onSilence: () => waitingChecks.evictExcess(),
     monotonicMs,
   });
   scope.use(pool);
@@ -89,7 +89,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
       redisNowMs,
       monotonicMs,
       onHead,
-      room: new WaitingRoom(options.waitingBounds),
+      waitingChecks: new WaitingChecks(options.waitingBounds),
     });
     scope.defer(() => own.close());
     return own;
@@ -144,7 +144,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
     agreed,
     isAnswer: options.isAnswer,
     monotonicMs,
-    room,
+    waitingChecks,
     isQuiet: () => pool.isQuiet,
     isSilent: () => pool.isSilent,
     onSaved: (reason) => observer.onSaved(chainId, reason, 1),

@@ -2,7 +2,7 @@ import type { UndeterminedCode } from '#shared/contracts/result.ts';
 import { agreeOn, isAnswer } from '../domain/agree.ts';
 import { failed, type Observation, type Read } from '../domain/read.ts';
 import { type Entry, newIsolatedReadBudget } from './batching/entry.ts';
-import { WaitingRoom } from './batching/waiting-room.ts';
+import { WaitingChecks } from './batching/waiting-checks.ts';
 import type { Block } from './blocks/block.ts';
 import type { HeadRequest } from './blocks/heads.ts';
 import type { GoneBlock } from './blocks/past-blocks.ts';
@@ -37,7 +37,7 @@ function makeReader(observed: Observation[], quorum = 1) {
     quorum,
     agreed: (observation) => agreeOn(observation, quorum),
     isAnswer,
-    room: new WaitingRoom({ perClientMax: 1, max: 1 }),
+    waitingChecks: new WaitingChecks({ perClientMax: 1, max: 1 }),
     isQuiet: () => false,
     isSilent: () => false,
     onSaved: () => undefined,
@@ -90,7 +90,7 @@ test('answered reads prove a block, whatever happened to the others', async () =
     pastBlocks: { read: async () => blockOf(1) },
     ...{ heads: { read: async () => blockOf(1) } as never, queue: { read: async () => entries } as never },
     ...{ quorum: 1, agreed: (observation: Observation) => agreeOn(observation, 1), isAnswer },
-    room: new WaitingRoom({ perClientMax: 1, max: 1 }),
+    waitingChecks: new WaitingChecks({ perClientMax: 1, max: 1 }),
     ...{ isQuiet: () => false, isSilent: () => false, monotonicMs: () => 0 },
     ...{ onSaved: () => undefined, onRead: () => undefined },
   });

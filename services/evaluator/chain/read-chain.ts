@@ -12,7 +12,7 @@ import {
 } from '../domain/read.ts';
 import { type Entry, type IsolatedReadBudget, observationOf } from './batching/entry.ts';
 import type { ReadQueue } from './batching/read-queue.ts';
-import type { WaitingRoom } from './batching/waiting-room.ts';
+import type { WaitingChecks } from './batching/waiting-checks.ts';
 import type { Heads } from './blocks/heads.ts';
 import type { GoneBlock, PastBlocks } from './blocks/past-blocks.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
@@ -50,10 +50,10 @@ type ChainReaderOptions = {
   /** Whether a reading is a fact about the chain, not a failure of the endpoint. */
   readonly isAnswer: (reading: Reading) => boolean;
   /** The checks that wait for this chain. */
-  readonly room: WaitingRoom;
+  readonly waitingChecks: WaitingChecks;
   /** Whether no endpoint has answered for a moment: then checks wait. */
   readonly isQuiet: () => boolean;
-  /** Whether no endpoint answers: then the waiting room's bounds apply. */
+  /** Whether no endpoint answers: then the bounds of the waiting checks apply. */
   readonly isSilent: () => boolean;
   readonly onSaved: (reason: 'decimals') => void;
   readonly onRead: (durationMs: number) => void;
@@ -64,7 +64,7 @@ type ChainReaderOptions = {
 export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => Promise<ChainObservations>;
 
 export function makeChainReader(options: ChainReaderOptions): ReadChain {
-  const { heads, queue, quorum, room } = options;
+  const { heads, queue, quorum, waitingChecks } = options;
   const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
 
   /** Returns the observations, or the block that could not be read at, for example because a reorg has replaced it. */
@@ -133,18 +133,19 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     };
     if (options.isQuiet()) {
       context.onWait();
-      if (options.isSilent() && !room.hasRoomFor(context.clientId)) return allFailed(failed('rpc-timeout'));
+      if (options.isSilent() && !waitingChecks.hasRoomFor(context.clientId))
+        return allFailed(failed('rpc-timeout'));
     }
     const evicted = Promise.withResolvers<ChainObservations>();
     const { clientId, onWait } = context;
     const waiter = { clientId, onWait, evict: () => evicted.resolve(allFailed(failed('rpc-timeout'))) };
-    room.enter(waiter);
+    waitingChecks.add(waiter);
     try {
       return await Promise.race([readAtSomeBlock(reads, context), evicted.promise]);
     } catch (error) {
       return allFailed(toRpcFailure(error).reading);
     } finally {
-      room.leave(waiter);
+      waitingChecks.remove(waiter);
       options.onRead(options.monotonicMs() - startedMs);
     }
   };

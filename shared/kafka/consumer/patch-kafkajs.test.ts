@@ -37,7 +37,7 @@ test('a paused partition makes no wait longer than the configured one', async ()
   expect(await waitsOf(aGroup(50, []), [A_PARTITION, []])).toEqual([50, 50]);
 });
 
-test('a partition that rests makes no wait shorter, and a paused one beside it does', async () => {
+test('a readsSeldom partition paused at its end does not shorten the wait, and another paused one does', async () => {
   const [rested, both] = [A_PARTITION, [{ topic: 'a', partitions: [0, 1] }]];
   const end = waitBesideResting('g', () => 1);
   expect(await waitsOf(aGroup(1_000, []), [rested, both, []])).toEqual([1_000, 100, 1_000]);

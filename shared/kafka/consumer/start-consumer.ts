@@ -28,7 +28,7 @@ export type ConsumeOptions<M> = {
   /** For a topic of delayed messages: when a message is due, epoch ms by `now`. */
   readonly due?: { readonly dueAtOf: (message: M) => number; readonly now: () => number };
   /**
-   * Partitions that hold nothing for this group while all is well. Once read to its end such a partition rests for 2 s,
+   * Partitions that normally hold no record for this group. Once such a partition is read to its end, it is paused for 2 s,
    * so that records which the group skips do not each cost a fetch. A record in it is handled some seconds late, and none is lost.
    */
   readonly readsSeldom?: (topic: string, partition: number) => boolean;

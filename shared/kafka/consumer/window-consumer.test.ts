@@ -207,7 +207,7 @@ test('stays stopping whatever the group does meanwhile, and commits finished rec
   expect({ started: of.started, commits: of.commits }).toEqual({ started: [0], commits: ['1'] });
 });
 
-test('rests a partition that is read seldom once it was read to its end, handles its records, and reads it again', async () => {
+test('pauses a readsSeldom partition at its end, handles its records, and reads it again', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
   try {
     await using of = await startConsumer({ readsSeldom: () => true });
@@ -225,7 +225,7 @@ test('rests a partition that is read seldom once it was read to its end, handles
   }
 });
 
-test('never rests a partition that is read as the others', async () => {
+test('never pauses any other partition at its end', async () => {
   await using of = await startConsumer({ readsSeldom: () => false });
   of.flow.length = 0;
   await of.fetch(3);

@@ -59,7 +59,7 @@ type Options<M> = WindowWork<M> & {
  * Up to `window` records run at once, taken from the partitions round-robin, so that one long backlog does not starve
  * the others; only the contiguous prefix of finished records is committed. `eachBatch` hands the records over and
  * returns at once: a slow handler neither stops the fetch loop nor delays a heartbeat. A partition whose head is not due
- * yet rests until it is, and its member stays in the group meanwhile.
+ * yet waits until it is, and its member stays in the group meanwhile.
  *
  * A record that only waits for something outside of the process is parked: it takes no running slot, and is committed
  * when it is finished, as any other. The number and the bytes of parked records are bounded.

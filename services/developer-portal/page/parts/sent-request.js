@@ -35,7 +35,7 @@ function Signature({ requestId, attempt }) {
   const { base } = useApp();
   const command = verifyCommand(requestId, attempt);
   return html`<${Card} title="Verify the signature">
-    <p class="prose">The portal shows no signature, because it cannot open your secret. Copy the payload into
+    <p class="prose">The portal shows no signature, because it does not decrypt your secret. Copy the payload into
       ${' '}<code>payload.json</code> and put your secret into the first line: the last line prints the signature
       of attempt ${attempt.attempt}. <a href=${`${base}/snippets`}>Snippets</a> has the code for your receiver.</p>
     <div class="code-head"><code>sh, openssl</code><${CopyButton} text=${command} what="Commands" /></div>

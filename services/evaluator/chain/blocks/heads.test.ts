@@ -2,7 +2,7 @@ import type { BlockTag } from '#shared/contracts/rule.ts';
 import { anEndpoint } from '../../../../test/support/an-endpoint.ts';
 import { poolOf } from '../../../../test/support/pool-of.ts';
 import { waitUntil } from '../../../../test/support/wait-until.ts';
-import { WaitingRoom } from '../batching/waiting-room.ts';
+import { WaitingChecks } from '../batching/waiting-checks.ts';
 import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Rpc } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -43,7 +43,7 @@ function makeHeads(
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
     return anEndpoint({ call }, { name: String(index), monotonicMs, blockTimestampMsMax });
   });
-  const room = new WaitingRoom({ perClientMax: 2, max: 3 });
+  const waitingChecks = new WaitingChecks({ perClientMax: 2, max: 3 });
   const heads = new Heads({
     pool: poolOf(endpoints),
     quorum: 1,
@@ -52,7 +52,7 @@ function makeHeads(
     redisNowMs: () => NOW,
     monotonicMs,
     onHead: ({ number }) => void state.heads.push(number),
-    room,
+    waitingChecks,
     ...over,
   });
   const read = (request: Partial<HeadRequest> = {}): Promise<Block> =>
@@ -75,7 +75,7 @@ function makeHeads(
       },
       5_000,
     );
-  return { heads, endpoints, read, state, clock, room, until };
+  return { heads, endpoints, read, state, clock, waitingChecks, until };
 }
 
 const codeOf = (read: Promise<unknown>) =>
@@ -221,14 +221,14 @@ describe('a minimum block', () => {
   });
 
   test('is waited for until it comes', async () => {
-    const { read, state, room, clock } = makeHeads([7]);
+    const { read, state, waitingChecks, clock } = makeHeads([7]);
     const reading = read({ minBlock: 8 });
     state.onWait.mockImplementation(() => {
       clock.ms += 1_000;
       state.shown = [8];
     });
     expect((await reading).number).toBe(8);
-    expect(room.size).toBe(0);
+    expect(waitingChecks.size).toBe(0);
   });
 
   test.each([
@@ -241,14 +241,14 @@ describe('a minimum block', () => {
   ])(
     'with blocks of %i ms: %i, seven being the head, is worth waiting for: %p',
     async (blockTimeMs, minBlock, isWorthIt) => {
-      const { read, room, state, until } = makeHeads([7], { blockTimeMs });
+      const { read, waitingChecks, state, until } = makeHeads([7], { blockTimeMs });
       const controller = new AbortController();
       const reading = codeOf(read({ minBlock, signal: controller.signal }));
       // One poll as for any check, one of all endpoints, and another one only if it may help.
       if (isWorthIt) await until('another look', () => state.tags.length === 3);
       else expect([await reading, state.tags.length]).toEqual(['min-block-not-reached', 2]);
       controller.abort();
-      expect([await reading, room.size]).toEqual(['min-block-not-reached', 0]);
+      expect([await reading, waitingChecks.size]).toEqual(['min-block-not-reached', 0]);
     },
   );
 
@@ -262,12 +262,12 @@ describe('a minimum block', () => {
     expect(await codeOf(read({ minBlock: 8, signal: controller.signal }))).toBe('min-block-not-reached');
   });
 
-  test('is not waited for by more checks of a client than the room has places for', async () => {
-    const { read, room } = makeHeads([7]);
+  test('is waited for by a bounded number of checks of one client', async () => {
+    const { read, waitingChecks } = makeHeads([7]);
     const controller = new AbortController();
     const waiting = [1, 2, 3].map(() => codeOf(read({ minBlock: 8, signal: controller.signal })));
     expect(await Promise.race(waiting)).toBe('min-block-not-reached');
-    expect(room.size).toBe(2);
+    expect(waitingChecks.size).toBe(2);
     controller.abort();
     await Promise.all(waiting);
   });

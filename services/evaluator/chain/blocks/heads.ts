@@ -1,6 +1,6 @@
 import type { BlockTag } from '#shared/contracts/rule.ts';
 import { pause, within } from '#shared/wait-for.ts';
-import type { WaitingRoom } from '../batching/waiting-room.ts';
+import type { WaitingChecks } from '../batching/waiting-checks.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
@@ -32,7 +32,7 @@ export type HeadsOptions = {
   readonly monotonicMs: () => number;
   readonly onHead: (block: Block) => void;
   /** The checks that wait for a future block. */
-  readonly room: WaitingRoom;
+  readonly waitingChecks: WaitingChecks;
 };
 
 export type HeadRequest = {
@@ -85,15 +85,15 @@ export class Heads {
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await awaitFetch(fetched, signal);
     if (block.number >= minBlock) return block;
-    const { room } = this.#options;
-    if (!room.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
+    const { waitingChecks } = this.#options;
+    if (!waitingChecks.hasRoomFor(clientId)) throw new RpcFailure('min-block-not-reached');
     const waiter = { clientId, onWait, evict: () => undefined };
-    room.enter(waiter);
+    waitingChecks.add(waiter);
     onWait();
     try {
       return await this.#awaitBlock(tag, minBlock, signal);
     } finally {
-      room.leave(waiter);
+      waitingChecks.remove(waiter);
     }
   }
 

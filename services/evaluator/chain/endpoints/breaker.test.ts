@@ -7,7 +7,7 @@ function makeClocked() {
   return { clock, breaker: new Breaker(() => clock.ms, SETTINGS) };
 }
 
-test('it opens at the last strike, and a success before that forgives all', () => {
+test('it opens when the strikes reach the threshold, and a success resets them', () => {
   const { breaker } = makeClocked();
   breaker.fail(2);
   breaker.succeed();

@@ -1,7 +1,7 @@
 /** One wait for a timer: data read meanwhile is processed before the next wait. */
 const SLICE_MS = 100;
 
-export type PatientTimeout = { readonly clear: () => void };
+export type PauseTolerantTimeout = { readonly clear: () => void };
 
 /**
  * A timeout that does not count pauses of this process. After a pause a timer runs before the event loop reads the
@@ -9,10 +9,10 @@ export type PatientTimeout = { readonly clear: () => void };
  * two slices the event loop reads the arrived data.
  *
  * @example
- * const timeout = startPatientTimeout(400, () => reject(new Error('no answer in time')));
+ * const timeout = startPauseTolerantTimeout(400, () => reject(new Error('no answer in time')));
  * timeout.clear();
  */
-export function startPatientTimeout(ms: number, expire: () => void): PatientTimeout {
+export function startPauseTolerantTimeout(ms: number, expire: () => void): PauseTolerantTimeout {
   let timer: NodeJS.Timeout;
   const wait = (leftMs: number): void => {
     const sliceMs = Math.min(SLICE_MS, leftMs);

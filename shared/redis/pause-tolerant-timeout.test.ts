@@ -1,11 +1,11 @@
-import { startPatientTimeout } from './patient-timeout.ts';
+import { startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';
 
-describe('a patient timeout', () => {
+describe('a pause-tolerant timeout', () => {
   it('ends after its time', () => {
     jest.useFakeTimers();
     try {
       const expire = jest.fn();
-      startPatientTimeout(250, expire);
+      startPauseTolerantTimeout(250, expire);
       jest.advanceTimersByTime(249);
       expect(expire).not.toHaveBeenCalled();
       jest.advanceTimersByTime(1);
@@ -19,7 +19,7 @@ describe('a patient timeout', () => {
   it('lets data that arrived while the process was suspended be read before it ends', async () => {
     const order: string[] = [];
     await new Promise<void>((resolve) => {
-      const timeout = startPatientTimeout(200, () => resolve(void order.push('expired')));
+      const timeout = startPauseTolerantTimeout(200, () => resolve(void order.push('expired')));
       const standingStillUntil = performance.now() + 250;
       while (performance.now() < standingStillUntil);
       // The next tick of the event loop, in which an answer would arrive.

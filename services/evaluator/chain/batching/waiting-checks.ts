@@ -1,6 +1,6 @@
 /**
  * How many checks may wait for one chain at a time: in total, and per client. The consumer parks waiting checks, so a
- * client whose checks wait for an answer that never comes must not fill the whole parking area.
+ * client whose checks wait for an answer that never comes must not use up all parking slots.
  */
 export type WaitingBounds = { readonly perClientMax: number; readonly max: number };
 
@@ -14,7 +14,7 @@ export type Waiter = {
 };
 
 /** The checks that wait for one chain, in order of arrival. */
-export class WaitingRoom {
+export class WaitingChecks {
   readonly #bounds: WaitingBounds;
   readonly #waiters = new Set<Waiter>();
   readonly #countByClient = new Map<string, number>();
@@ -32,12 +32,12 @@ export class WaitingRoom {
     return this.#waiters.size < this.#bounds.max && this.#countOf(clientId) < this.#bounds.perClientMax;
   }
 
-  enter(waiter: Waiter): void {
+  add(waiter: Waiter): void {
     this.#waiters.add(waiter);
     this.#countByClient.set(waiter.clientId, this.#countOf(waiter.clientId) + 1);
   }
 
-  leave(waiter: Waiter): void {
+  remove(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter)) return;
     const count = this.#countOf(waiter.clientId) - 1;
     if (count === 0) this.#countByClient.delete(waiter.clientId);
@@ -56,7 +56,7 @@ export class WaitingRoom {
     for (const waiter of [...this.#waiters]) {
       const count = (kept.get(waiter.clientId) ?? 0) + 1;
       if (count > this.#bounds.perClientMax || keptCount >= this.#bounds.max) {
-        this.leave(waiter);
+        this.remove(waiter);
         waiter.evict();
         continue;
       }

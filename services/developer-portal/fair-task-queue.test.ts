@@ -1,8 +1,8 @@
-import { FairTurns } from './fair-turns.ts';
+import { FairTaskQueue } from './fair-task-queue.ts';
 
 /** Pieces of work that the test ends one by one, in the order in which they began. */
 function setUp(options: { atOnceMax: number; waitingMax: number }) {
-  const turns = new FairTurns({ ...options, refusal: 'too much' });
+  const queue = new FairTaskQueue({ ...options, refusal: 'too much' });
   const begun: string[] = [];
   const refused: string[] = [];
   const open: (() => void)[] = [];
@@ -11,7 +11,7 @@ function setUp(options: { atOnceMax: number; waitingMax: number }) {
       begun.push(owner);
       return new Promise<void>((resolve) => open.push(resolve));
     };
-    void turns.do(owner, work).catch(({ code }) => refused.push(`${owner}: ${code}`));
+    void queue.run(owner, work).catch(({ code }) => refused.push(`${owner}: ${code}`));
   };
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   return {
@@ -65,7 +65,7 @@ test('refuses the newcomer when no queue is longer than its own', async () => {
 });
 
 test('failed work frees its slot', async () => {
-  const turns = new FairTurns({ atOnceMax: 1, waitingMax: 0, refusal: 'too much' });
-  await expect(turns.do('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
-  expect(await turns.do('a', async () => 'done')).toBe('done');
+  const queue = new FairTaskQueue({ atOnceMax: 1, waitingMax: 0, refusal: 'too much' });
+  await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await queue.run('a', async () => 'done')).toBe('done');
 });
