@@ -228,7 +228,12 @@ describe('a check that could not be evaluated', () => {
     const outcome = 'undetermined';
     expect(CheckResult.parse(result).details).toEqual([
       { ruleIndex: 0, outcome, required: { min: '1', max: '2' } },
-      { ruleIndex: 1, outcome, rules: [{ outcome, required: { operator: 'eq', value: 'true' } }] },
+      {
+        ruleIndex: 1,
+        outcome,
+        required: {},
+        rules: [{ outcome, required: { operator: 'eq', value: 'true' } }],
+      },
     ]);
     expect((await giveUp(aCheck(), null))[0]).not.toHaveProperty('details');
   });

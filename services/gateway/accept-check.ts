@@ -56,7 +56,7 @@ export function makeAcceptCheck(deps: Dependencies) {
       {
         app,
         lane: laneOf(check),
-        bodyHash: () => sha256(check.canonical()),
+        ...hashesOf(check),
         idempotencyKey: parsed.idempotencyKey,
       },
       response,
@@ -111,14 +111,18 @@ async function answerEarlier(
     await deps.applyLimits({ app, bucket: 'per-second' }, response);
     throw refusal;
   }
-  const bodyHash = () => sha256(sent.canonical());
   const earlier = await deps.admitCheck(
-    { app, lane: laneOf(sent), bodyHash, idempotencyKey, refusal },
+    { app, lane: laneOf(sent), ...hashesOf(sent), idempotencyKey, refusal },
     response,
   );
   if (sent.isAsync) answerAccepted(response, earlier.requestId, deps.publicBaseUrl);
   else answerSync(response, earlier.requestId, earlier.resultJson);
 }
+
+const hashesOf = ({ canonical, otherCanonical }: SentCheck) => ({
+  bodyHash: () => sha256(canonical()),
+  otherBodyHash: otherCanonical && (() => sha256(otherCanonical())),
+});
 
 function deliveryOf(check: ValidCheck, replyChannel: string): Delivery {
   if (!check.isAsync) return { mode: 'sync', replyChannel };

@@ -51,6 +51,8 @@ export type CheckToAdmit = {
   readonly lane: IssuedLane;
   /** SHA-256, hex: equal for two bodies with equal validated values. Asked for only with an idempotency key. */
   readonly bodyHash: () => string;
+  /** A second hash of the same body, under which an earlier request may have claimed the key. */
+  readonly otherBodyHash?: (() => string) | undefined;
   readonly idempotencyKey: string | undefined;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
@@ -106,8 +108,13 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
       { app, bucket: 'per-second', entered, check: checkOf(seeded, idempotency) },
       response,
     );
-    const attempt: Attempt = { ...seeded, entered: entered ?? admission };
+    let attempt: Attempt = { ...seeded, entered: entered ?? admission };
     for (let replaces: string | undefined; ; ) {
+      if (admission.outcome === 'key-reused' && attempt.otherBodyHash) {
+        attempt = underOtherHash(attempt, attempt.otherBodyHash());
+        admission = await admitAgain(deps, attempt, replaces, response);
+        continue;
+      }
       const settled = await settle(deps, attempt, admission);
       if (typeof settled === 'object') {
         if (settled.kind !== 'fresh') addHeaders(response, { 'idempotency-replayed': 'true' });
@@ -120,6 +127,12 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
     }
   };
 }
+
+const underOtherHash = (attempt: Attempt, bodyHash: string): Attempt => ({
+  ...attempt,
+  idempotency: attempt.idempotency && { ...attempt.idempotency, bodyHash },
+  otherBodyHash: undefined,
+});
 
 async function settle(deps: Dependencies, attempt: Attempt, admission: Admission): Promise<Settled> {
   const { outcome, claim, nowMs, month } = admission;

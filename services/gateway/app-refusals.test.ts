@@ -6,6 +6,48 @@ import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 
 const start = fakeGateways();
 
+describe('an idempotency key', () => {
+  const CALLBACK = { ...A_CHECK, callbackUrl: 'https://hooks.example.com/' };
+  /** A gateway whose limiter keeps one claim, as Redis does. */
+  function startWithClaim() {
+    let claimed: string | undefined;
+    const claim = { atMs: NOW_MS, seed: '1.00', requestId: 'first', month: '2026-11' };
+    return start({
+      async admit(request) {
+        const { bodyHash } = request.check?.claim ?? {};
+        const outcome = claimed === undefined ? 'fresh' : claimed === bodyHash ? 'published' : 'key-reused';
+        claimed ??= bodyHash;
+        return anAdmission(request, outcome === 'fresh' ? {} : { outcome, claim });
+      },
+    });
+  }
+
+  it.each([
+    ['without async', CALLBACK, { ...CALLBACK, async: true }],
+    ['with async', { ...CALLBACK, async: true }, CALLBACK],
+  ])('of a callback %s covers the same check with the other async', async (_, first, second) => {
+    const gateway = await startWithClaim();
+    const headers = { 'idempotency-key': 'k' };
+    expect((await gateway.post(first, headers)).status).toBe(202);
+    const replayed = await gateway.post(second, headers);
+    expect([replayed.status, await replayed.json()]).toEqual([202, { requestId: 'first' }]);
+    expect(replayed.headers.get('idempotency-replayed')).toBe('true');
+    expect(gateway.admitted.map(({ isPaid = false }) => isPaid)).toEqual([false, false, true]);
+    expect(gateway.published).toHaveLength(1);
+  });
+
+  it('of another callback is 422, as of a callback and none', async () => {
+    const gateway = await startWithClaim();
+    const headers = { 'idempotency-key': 'k' };
+    await gateway.post(CALLBACK, headers);
+    for (const body of [
+      { ...CALLBACK, callbackUrl: 'https://hooks.example.com/other' },
+      { ...A_CHECK, async: true },
+    ])
+      expect((await problemOf(await gateway.post(body, headers)))['code']).toBe('idempotency-key-reused');
+  });
+});
+
 describe('an API key', () => {
   it('that is missing gets 401 api-key-missing, and the body is not read', async () => {
     const gateway = await start();

@@ -200,7 +200,7 @@ test('reads cost the poll rate and writes the rate, and none costs quota', async
   ]);
 });
 
-test('429 outranks the faults of a body, and nothing is written', async () => {
+test('an invalid body above the rate gets 429, and nothing is written', async () => {
   const ruleSets = makeFakeRuleSets();
   const gateway = await start({
     ruleSets,

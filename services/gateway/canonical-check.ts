@@ -47,3 +47,12 @@ export function canonicalOf(body: CheckBody, callbackUrl: string | undefined): s
     ...(vaults || explain || proof ? [lowerCase(vaults), explain, proof ?? null] : []),
   ]);
 }
+
+/**
+ * The other text of the same check. With a `callbackUrl` a check is asynchronous with and without `async`, and earlier
+ * versions, whose claims are kept for a day, tell the two apart. Undefined without a `callbackUrl`.
+ */
+export const otherCanonicalOf = (body: CheckBody, callbackUrl: string | undefined) =>
+  callbackUrl === undefined
+    ? undefined
+    : () => canonicalOf({ ...body, async: body.async !== true }, callbackUrl);

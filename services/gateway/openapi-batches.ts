@@ -64,7 +64,7 @@ const Status = BatchStatus.extend({
 const { roles, errors, status, proof: jws } = CheckResult.shape;
 const Line = z
   .object({
-    index: z.number().int().nonnegative().meta({ description: 'Place of the entry in the batch, from 0.' }),
+    index: z.number().int().nonnegative().meta({ description: 'Index of the entry in the batch, from 0.' }),
     account: z.string().optional(),
     accounts: z.array(z.string()).optional(),
     ref: z.string().optional(),
@@ -140,7 +140,7 @@ const readBatchResults: ZodOpenApiOperationObject = {
   requestParams: {
     path,
     query: z.object({
-      from: z.number().int().min(0).default(0).meta({ description: 'Place of the first entry.' }),
+      from: z.number().int().min(0).default(0).meta({ description: 'Index of the first entry, from 0.' }),
       limit: z.number().int().min(1).max(RESULTS_MAX).default(RESULTS_MAX),
     }),
   },

@@ -69,15 +69,20 @@ export const PREFER = z
     description: `\`wait=N\` waits for the result, at most ${WAIT_SECONDS_MAX} s.`,
     example: 'wait=20',
   });
-export const IDEMPOTENCY_KEY = z.string().optional().meta({
-  description: 'Kept for 24 h: the same key and body give the same check. 1 to 255 visible ASCII characters.',
-  minLength: 1,
-  maxLength: 255,
-  pattern: '^[\\u0021-\\u007e]+$',
-  example: '5b2c1d0e-order-1',
-});
+export const IDEMPOTENCY_KEY = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      'Kept for 24 h: the same key and body give the same check, unless the first was a sync check without a usable result. ' +
+      '1 to 255 visible ASCII characters.',
+    minLength: 1,
+    maxLength: 255,
+    pattern: '^[\\u0021-\\u007e]+$',
+    example: '5b2c1d0e-order-1',
+  });
 export const REPLAYED = header(
-  '`true` where an earlier request with this key was answered again.',
+  '`true` if this answer is for the check of an earlier request with the same key.',
   { type: 'string' },
   false,
 );

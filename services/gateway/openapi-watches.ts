@@ -16,6 +16,7 @@ import {
   WatchList,
   WatchMember,
 } from './openapi-watch-schemas.ts';
+import { webhook } from './openapi-webhooks.ts';
 import { WatchBody } from './watches/validate-watch.ts';
 
 const path = z.object({ id: Id.meta({ example: 'members' }) });
@@ -147,16 +148,16 @@ export const WATCH_PATHS = {
   [`${WATCH_PATH}/members/{member}`]: { get: readMember },
 };
 
-const received = (summary: string, schema: z.ZodType): { post: ZodOpenApiOperationObject } => ({
-  post: {
+const message = (operationId: string, summary: string, schema: z.ZodType) => ({
+  post: webhook({
+    operationId,
     summary,
     description: 'Signed by Standard Webhooks, with the same attempts as every webhook.',
-    requestBody: { content: { 'application/json': { schema } } },
-    responses: { '2XX': { description: 'The message is delivered.' } },
-  },
+    schema,
+  }),
 });
 
 export const WATCH_WEBHOOKS = {
-  rolesChanged: received("A member's roles changed", RolesChanged),
-  watchHeld: received('Revocations of a watch are held back', WatchHeld),
+  rolesChanged: message('rolesChanged', "A member's roles changed", RolesChanged),
+  watchHeld: message('watchHeld', 'Revocations of a watch are held back', WatchHeld),
 };

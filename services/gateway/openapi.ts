@@ -32,6 +32,7 @@ import {
 import { RULE_SET_PATHS } from './openapi-rule-sets.ts';
 import { withoutUnusedOutputs } from './openapi-unused.ts';
 import { WATCH_PATHS, WATCH_WEBHOOKS } from './openapi-watches.ts';
+import { webhook } from './openapi-webhooks.ts';
 
 const checkRoles: ZodOpenApiOperationObject = {
   operationId: 'checkRoles',
@@ -91,63 +92,30 @@ const readResponse: ZodOpenApiOperationObject = {
   },
 };
 
-const TEXT = z.string();
 /** The webhook of a check: its result, sent to the `callbackUrl`. */
-const checkCompleted: ZodOpenApiOperationObject = {
+const checkCompleted = webhook({
   operationId: 'checkCompleted',
   summary: 'A check with a `callbackUrl` is completed',
   description: `Signed by Standard Webhooks; the body is the same on every attempt. ${FOLDING_RULE}`,
-  security: [],
-  requestParams: {
-    header: z.object({
-      'webhook-id': TEXT.meta({ description: 'The same on every attempt.' }),
-      'webhook-timestamp': TEXT.meta({ description: 'Unix seconds of the attempt.' }),
-      'webhook-signature': TEXT.meta({ description: 'Space-separated, the newest secret first.' }),
-      'X-Service-Signature': TEXT.meta({ description: 'As `webhook-signature`.' }),
-    }),
-  },
-  requestBody: {
-    required: true,
-    content: { 'application/json': { schema: Result, examples: { holder: { value: RESULT_EXAMPLE } } } },
-  },
-  responses: {
-    '2XX': { description: 'Delivered. Answer within 15 seconds; process the message afterwards.' },
-    410: { description: 'No further attempt.' },
-    default: { description: 'Another attempt follows.' },
-  },
-};
+  schema: Result,
+  examples: { holder: { value: RESULT_EXAMPLE } },
+});
 
-const quotaThreshold: ZodOpenApiOperationObject = {
-  ...checkCompleted,
+const quotaThreshold = webhook({
   operationId: 'quotaThreshold',
   summary: "80 % or 100 % of an app's monthly quota is used",
   description: 'Sent once per month and threshold to the alert URL of the app, within two minutes.',
-  requestBody: {
-    required: true,
-    content: {
-      'application/json': {
-        schema: QuotaAlert.meta({ id: 'QuotaAlert' }),
-        examples: { nearly: { value: QUOTA_ALERT_EXAMPLE } },
-      },
-    },
-  },
-};
+  schema: QuotaAlert.meta({ id: 'QuotaAlert' }),
+  examples: { nearly: { value: QUOTA_ALERT_EXAMPLE } },
+});
 
-const batchCompleted: ZodOpenApiOperationObject = {
-  ...checkCompleted,
+const batchCompleted = webhook({
   operationId: 'batchCompleted',
   summary: 'A batch with a `callbackUrl` is completed',
   description: 'Sent once, when the last entry is finished. Signed by Standard Webhooks.',
-  requestBody: {
-    required: true,
-    content: {
-      'application/json': {
-        schema: BatchCompleted,
-        examples: { members: { value: { type: 'batch.completed', ...BATCH_STATUS_EXAMPLE } } },
-      },
-    },
-  },
-};
+  schema: BatchCompleted,
+  examples: { members: { value: { type: 'batch.completed', ...BATCH_STATUS_EXAMPLE } } },
+});
 
 const listChains: ZodOpenApiOperationObject = {
   operationId: 'listChains',

@@ -147,7 +147,7 @@ describe('the server', () => {
     expect(statusesOf(heard)).toEqual(['401']);
   });
 
-  it('survives clients that leave in the middle of their bodies, without a word about a bug', async () => {
+  it('survives clients that leave in the middle of their bodies, without logging an error', async () => {
     const lines: string[] = [];
     const log = makeLogger('test', 'info', { write: (line) => void lines.push(line) });
     await using own = await startFakeGateway({ log });

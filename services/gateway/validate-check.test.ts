@@ -1,4 +1,4 @@
-import { type ValidationRules, validateCheck } from './validate-check.ts';
+import { asSent, type ValidationRules, validateCheck } from './validate-check.ts';
 
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
@@ -69,6 +69,14 @@ describe('a valid check', () => {
       check({ callbackUrl: 'https://hooks.example.com/' }),
     ])
       expect(canonical(other)).not.toBe(plain);
+  });
+
+  it('has the fingerprint of a callback with and without async, and no other one without a callback', () => {
+    const validOf = (more: object) => asSent(check(more), RULES);
+    const [plain, poll] = [{ callbackUrl: 'https://hooks.example.com/' }, { async: true }];
+    expect(validOf({ ...plain, ...poll })?.otherCanonical?.()).toBe(validOf(plain)?.canonical());
+    expect(validOf(plain)?.otherCanonical?.()).toBe(validOf({ ...plain, ...poll })?.canonical());
+    expect(validOf(poll)?.otherCanonical).toBeUndefined();
   });
 
   it('has the text by which idempotency keys are compared for a day, so that an upgrade keeps it', () => {

@@ -10,7 +10,7 @@ import { RULES_MAX, RULES_MAX_ENTERPRISE } from '#shared/rules/rule-body.ts';
 import { asSentence, membersOf, validateBody } from '#shared/rules/validate-body.ts';
 import { chainsOf, isObject, type PlacedRules, placeRules } from '#shared/rules/validate-rules.ts';
 import { CheckBody } from './api.ts';
-import { canonicalOf, isAsyncOf, placesOf, proofOf } from './canonical-check.ts';
+import { canonicalOf, isAsyncOf, otherCanonicalOf, placesOf, proofOf } from './canonical-check.ts';
 import { isCommonBody } from './validate-fast-path.ts';
 
 /** A check that is valid, with every default filled in. */
@@ -34,6 +34,8 @@ export type ValidCheck = {
   readonly proof: { readonly seconds: number } | undefined;
   /** Text that is equal for two bodies with equal validated values, whatever the order of their members. */
   readonly canonical: () => string;
+  /** The text of the same check with `async` set otherwise, if that changes nothing. */
+  readonly otherCanonical: (() => string) | undefined;
   /** Of the rules as they were sent, with the `onUndetermined` in effect. */
   readonly rulesDigest: () => string;
 };
@@ -57,7 +59,7 @@ export type Validation =
 type CompleteBody = CheckBody & { readonly rules: RuleBody[] };
 
 /** A body without faults, apart from the settings that may have changed since it was sent. */
-export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical'>;
+export type SentCheck = Pick<ValidCheck, 'isAsync' | 'canonical' | 'otherCanonical'>;
 
 /**
  * Validates the body of a check and lists every fault by JSON pointer.
@@ -95,7 +97,11 @@ export function asSent(
   const anyState = { isEnterprise: true, chainIds, callback, signsVerdicts: true, stored: 'unread' } as const;
   const { faults, parsed, href } = judgeBody(body, anyState);
   if (faults.length > 0 || !parsed) return undefined;
-  return { isAsync: isAsyncOf(parsed), canonical: () => canonicalOf(parsed, href) };
+  return {
+    isAsync: isAsyncOf(parsed),
+    canonical: () => canonicalOf(parsed, href),
+    otherCanonical: otherCanonicalOf(parsed, href),
+  };
 }
 
 function judgeBody(body: unknown, rules: ValidationRules) {
@@ -283,6 +289,7 @@ function complete(
     explain,
     proof: proofOf(body),
     canonical: () => canonicalOf(body, callbackUrl),
+    otherCanonical: otherCanonicalOf(body, callbackUrl),
     rulesDigest: () => digestOfRules(body.rules, onUndetermined),
   };
 }

@@ -125,7 +125,7 @@ it.each<[string, object, string[]]>([
     { ...TIER, contractAddress: `0x${'0'.repeat(40)}` },
     ['/rules/0/contractAddress zero-address'],
   ],
-])('tells of %s by its pointer', (_, rule, faults) => expect(codesOf(rule)).toEqual(faults));
+])('reports %s by its pointer', (_, rule, faults) => expect(codesOf(rule)).toEqual(faults));
 
 it('lists every fault of a rule, inside of a composed rule too', () => {
   const { roleId: _, ...inner } = {

@@ -612,7 +612,7 @@ export type BatchStatus = {
 };
 
 export type BatchLine = {
-  /** Place of the entry in the batch, from 0. */
+  /** Index of the entry in the batch, from 0. */
   readonly index: number;
   readonly account?: string | undefined;
   readonly accounts?: readonly string[] | undefined;

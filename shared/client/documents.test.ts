@@ -73,7 +73,7 @@ test('an id is one segment of the path, and never empty', async () => {
   await expect(rolecall.watches.pause('..')).rejects.toMatchObject({ code: 'config-invalid' });
 });
 
-test('a watch is commanded, and its members are added in parts and listed', async () => {
+test('a watch is paused and released, and its members are added in parts, removed and listed', async () => {
   const changes = { added: 2, replaced: 1, removed: 0, members: 9 };
   const rolecall = await start(
     json({ state: 'paused' }),

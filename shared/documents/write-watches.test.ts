@@ -7,6 +7,7 @@ import { makeWatchWrites } from './write-watches.ts';
 
 const { clientId, accountId, watchId, ...settings } = aWatch();
 const WRITE = { clientId, accountId, watchId, actor: 'key_1' };
+const LIMITS = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 10 };
 
 /** The writes of watches; the hold of a rule set fails `deletingCount` times because the set is being deleted. */
 function makeWorld(
@@ -19,9 +20,11 @@ function makeWorld(
     /** The watch before the write that made it `stored`. */
     before?: Watch;
     writesLeft?: number;
+    /** How many reads find `stored` before the watcher has removed the members of its predecessor. */
+    readsToRemoval?: number;
   } = {},
 ) {
-  let { deletingCount = 0, writesLeft = Infinity, stored } = over;
+  let { deletingCount = 0, writesLeft = Infinity, readsToRemoval = Infinity, stored } = over;
   const world = { holds: 0, releases: 0, reads: 0, sweeps: 0, slots: 0, published: [] as string[] };
   const writes = makeWatchWrites({
     ruleSets: {
@@ -43,7 +46,13 @@ function makeWorld(
     watches: {
       read: async () => over.before ?? (stored?.deletedAt === undefined ? stored : undefined),
       documents: {
-        read: async () => stored,
+        async read() {
+          if (stored && readsToRemoval-- < 1) {
+            const { formerCreatedAt: _, ...rest } = stored;
+            stored = rest;
+          }
+          return stored;
+        },
         lease: async () => ({ version: 1, release: async () => undefined }),
         async project(watch) {
           stored = watch;
@@ -166,16 +175,36 @@ test('the sweep after a pause is due before the watch is active, so that no othe
 test('a watch that was deleted twice is made again only once the members of the first are removed', async () => {
   const at = '2026-11-21T10:00:00.000Z';
   const ruleSet = aRuleSet(clientId, settings.ruleSet);
-  const put = (stored: Watch) => makeWorld({ ruleSet, stored }).writes.put(WRITE, settings);
-  await expect(put(aWatch({ deletedAt: at, formerCreatedAt: at }))).rejects.toMatchObject({
+  const twice = aWatch({ deletedAt: at, formerCreatedAt: at });
+  const world = makeWorld({ ruleSet, stored: twice });
+  await expect(world.writes.put({ ...WRITE, limits: LIMITS }, settings)).rejects.toMatchObject({
     code: 'overloaded',
   });
-  expect(await put(aWatch({ deletedAt: at }))).toMatchObject({ isNew: true });
+  expect([world.slots, world.published]).toEqual([0, []]);
+  const once = makeWorld({ ruleSet, stored: aWatch({ deletedAt: at }) });
+  expect(await once.writes.put(WRITE, settings)).toMatchObject({ isNew: true });
+});
+
+test('a watch that was deleted twice waits until the watcher has removed the first', async () => {
+  const createdAt = '2026-11-21T10:00:00.000Z';
+  const ruleSet = aRuleSet(clientId, settings.ruleSet);
+  const stored = aWatch({
+    createdAt,
+    deletedAt: '2026-11-21T11:00:00.000Z',
+    formerCreatedAt: '2026-11-20T10:00:00.000Z',
+  });
+  const world = makeWorld({ ruleSet, stored, readsToRemoval: 3 });
+  const { watch, isNew } = await world.writes.put(WRITE, settings);
+  expect([isNew, watch.formerCreatedAt]).toEqual([true, createdAt]);
+  const stale = makeWorld({ ruleSet, stored });
+  await expect(stale.writes.put({ ...WRITE, mayWrite: () => false }, settings)).rejects.toMatchObject({
+    code: 'version-conflict',
+  });
 });
 
 test('a watch is made only with a slot, also where it is deleted while it is written', async () => {
   const ruleSet = aRuleSet(clientId, settings.ruleSet);
-  const limits = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 10 };
+  const limits = LIMITS;
   const gone = aWatch({ deletedAt: '2026-11-21T10:00:00.000Z' });
   const racing = makeWorld({ ruleSet, before: aWatch(), stored: gone });
   await expect(racing.writes.put({ ...WRITE, limits }, settings)).rejects.toMatchObject({

@@ -25,6 +25,8 @@ import { makeWriteDocument } from './write-document.ts';
 
 /** How long a watch waits for the deletion of its rule set. */
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
+/** How long a watch waits until the watcher has removed an earlier one with its id: the watcher looks every 2 s. */
+const REMOVAL_WAIT = { msMax: 3_000, retryMs: 100 } as const;
 
 type Dependencies = WriteDependencies &
   PresentWatchDependencies & {
@@ -114,6 +116,13 @@ export function makeWatchWrites(deps: Dependencies) {
       deps.ruleSets.hold(clientId, id),
     );
 
+  /** A watch names only one predecessor: with two, the members and followed contracts of one would never be removed. */
+  const waitForRemoval = (request: WatchWrite): Promise<true> =>
+    acquireWithin({ ...REMOVAL_WAIT, message: BEING_REMOVED }, async () => {
+      const current = await store.read(watchKey(request));
+      return current?.deletedAt === undefined || current.formerCreatedAt === undefined;
+    });
+
   async function putHeld(
     request: WatchWrite,
     settings: WatchSettings,
@@ -125,6 +134,7 @@ export function makeWatchWrites(deps: Dependencies) {
     const existing = await deps.watches.read(clientId, watchId);
     // Before the slot: a refused write must not hold it.
     requireVersion(`the watch ${watchId}`, existing?.settingsVersion, mayWrite);
+    if (!existing) await waitForRemoval(request);
     if (!existing && limits && !(await deps.slots.take(watchSlotsKey(clientId), watchId, limits.watches)))
       throw new ServiceError(
         'limit-reached',
@@ -200,6 +210,7 @@ export function makeWatchWrites(deps: Dependencies) {
   };
 }
 
+const BEING_REMOVED = 'the members of deleted watches with this id are being removed';
 const deletedMeanwhile = () => new ServiceError('overloaded', 'the watch was deleted meanwhile');
 const notFound = (watchId: string) => new ServiceError('watch-not-found', `there is no watch ${watchId}`);
 
@@ -216,9 +227,8 @@ function nextOf(
 ): Watch | undefined {
   const live = liveOf(current);
   if (!live) {
-    // A watch names only one predecessor: with two, the members of one would never be removed.
-    if (current?.formerCreatedAt !== undefined)
-      throw new ServiceError('overloaded', 'the members of deleted watches with this id are being removed');
+    // It was deleted once more since the wait.
+    if (current?.formerCreatedAt !== undefined) throw new ServiceError('overloaded', BEING_REMOVED);
     return {
       clientId,
       accountId,

@@ -1,4 +1,5 @@
 import { ServiceError } from '#shared/errors.ts';
+import { makeOpenApi } from '../../services/gateway/openapi.ts';
 import { CHECK_EXAMPLES, RESULT_EXAMPLE } from '../../services/gateway/openapi-examples.ts';
 import { aCheckResult } from '../support/a-check-result.ts';
 import {
@@ -127,6 +128,16 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(text)).toMatchObject({ openapi: '3.1.0' });
     for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
       expect(document.components.schemas).toHaveProperty(name ?? '');
+  });
+
+  it('describes every webhook as signed, without an API key, with a body and every answer', () => {
+    const webhooks = Object.entries(makeOpenApi('').webhooks ?? {});
+    expect(webhooks).toHaveLength(5);
+    for (const [name, { post }] of webhooks) {
+      expect(post).toMatchObject({ operationId: name, security: [], requestBody: { required: true } });
+      expect(Object.keys(post?.responses ?? {}).sort()).toEqual(['2XX', '410', 'default']);
+      expect(post?.parameters).toContainEqual(expect.objectContaining({ name: 'webhook-signature' }));
+    }
   });
 
   it('contains only example bodies that are accepted', async () => {

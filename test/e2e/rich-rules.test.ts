@@ -197,6 +197,7 @@ const CASES: Readonly<Record<string, Case>> = {
         {
           ruleIndex: 1,
           outcome: 'granted',
+          required: {},
           rules: [{ outcome: 'denied', observed: '3', required: { min: '4' } }],
         },
         {

@@ -51,7 +51,11 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
   const { outcome } = judgeRule(rule, needs, context);
   if (isComposedRule(rule)) {
     const inside = needs?.kind === 'composed' ? needs.rules : [];
-    return { outcome, rules: rule.rules.map((each, index) => explainRule(each, inside[index], context)) };
+    return {
+      outcome,
+      required: {},
+      rules: rule.rules.map((each, index) => explainRule(each, inside[index], context)),
+    };
   }
   if (rule.type !== 'CONTRACT') {
     const { minToken: min, maxToken: max } = rule;
@@ -63,7 +67,7 @@ function explainRule(rule: Condition, needs: RuleNeeds | undefined, context: Jud
     };
   }
   const planned = needs?.kind === 'call' ? needs : planCall(rule);
-  if ('fault' in planned) return { outcome };
+  if ('fault' in planned) return { outcome, required: {} };
   const { operator, value } = planned.comparison;
   return {
     outcome,

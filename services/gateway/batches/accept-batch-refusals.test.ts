@@ -151,7 +151,7 @@ describe('the faults of a batch', () => {
       },
       '/entries/0 too-many-reads',
     ],
-  ])('tell of %s', async (_, body, expected) => {
+  ])('include %s', async (_, body, expected) => {
     const gateway = await start();
     const response = await gateway.postBatch(body);
     const problem = await problemOf(response);
@@ -195,7 +195,7 @@ describe('the faults of a batch', () => {
     },
   );
 
-  it('tell of entries times rules once, beside the entries that need too many reads', async () => {
+  it('include entries times rules once, beside the entries that need too many reads', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const rules = Array.from({ length: 150 }, (_, i) => ({ ...COSTLY_RULES[i % 13], roleId: `r${i}` }));
     const entries = [...accountsOf(6_667), COSTLY, accountOf(0)];
@@ -206,7 +206,7 @@ describe('the faults of a batch', () => {
     ]);
   });
 
-  it('tell of entries times rules above a million', async () => {
+  it('include more than a million entries times rules', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const rules = Array.from({ length: 150 }, (_, index) => ({ ...RULES[0], roleId: `r${index}` }));
     const response = await gateway.postBatch(linesOf({ rules }, accountsOf(6_667)), NDJSON);
@@ -233,7 +233,7 @@ describe('the faults of a batch', () => {
     }
   });
 
-  it('say nothing else of rules that are larger', async () => {
+  it('have batch-too-large as the only fault of larger rules', async () => {
     const gateway = await start();
     const response = await gateway.postBatch({ rules: Array(150_000).fill(1), entries: [ACCOUNT] });
     expect((await faultsOf(response)).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([
@@ -258,7 +258,7 @@ describe('the faults of a batch', () => {
     expect((await problemOf(refused))['code']).toBe('batch-too-large');
   });
 
-  it('tell of a malformed idempotency key', async () => {
+  it('include a malformed idempotency key', async () => {
     const gateway = await start();
     const response = await gateway.postBatch(
       { entries: [ACCOUNT], rules: RULES },

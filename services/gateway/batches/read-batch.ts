@@ -33,7 +33,7 @@ export function makeReadBatch(deps: Dependencies) {
         : await longPoll({ ...deps, waiters: deps.batchWaiters }, { requestId, clientId }, request, response);
     if (waited !== undefined) return sendJson(response, 200, waited);
     const latest = status?.status === 'completed' ? status : await readStatus(deps, requestId);
-    if (!latest) throw notThereYet();
+    if (!latest) throw notStoredYet();
     sendJson(response, 200, JSON.stringify(latest), latest.status === 'pending' ? retryAfter(1_000) : {});
   };
 }
@@ -42,16 +42,17 @@ export function makeReadBatch(deps: Dependencies) {
 export function makeReadBatchResults(deps: Dependencies) {
   return async function readBatchResults(request: Request, response: Response): Promise<void> {
     const { requestId, clientId } = await findBatch(deps, request, response);
-    const { from, limit } = parseRange(request.url);
+    const { from, limit, hasLimit } = parseRange(request.url);
     const status = await readStatus(deps, requestId);
-    if (!status) throw notThereYet();
+    if (!status) throw notStoredYet();
     const countMax = Math.min(limit, Math.max(0, status.entries - from));
     const count =
       status.status === 'completed' ? countMax : await deps.batches.countFinished(requestId, from, countMax);
     if (count === 0 && countMax > 0)
       return sendJson(response, 202, JSON.stringify(status), retryAfter(1_000));
     const next = from + count;
-    const address = `${deps.publicBaseUrl}${BATCH_PATH}/${requestId}/results?from=${next}&limit=${limit}`;
+    const query = `from=${next}${hasLimit ? `&limit=${limit}` : ''}`;
+    const address = `${deps.publicBaseUrl}${BATCH_PATH}/${requestId}/results?${query}`;
     await deps.streamResults(
       { clientId, requestId, from, to: next },
       request,
@@ -97,4 +98,4 @@ async function readStatus({ batches }: Dependencies, requestId: string): Promise
 }
 
 /** It is registered with its first part at the latest. */
-const notThereYet = (): Problem => dependencyUnavailable('The status of the batch is not there yet.');
+const notStoredYet = (): Problem => dependencyUnavailable('The status of the batch is not stored yet.');

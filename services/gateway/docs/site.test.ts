@@ -26,6 +26,13 @@ describe('the documentation', () => {
     expect(bodyOf('/docs/errors')).toContain('<code>rpc-unavailable</code>');
   });
 
+  it('resolves a Location, which may be absolute, in every sample that follows it', () => {
+    const samples = ['checks', 'batches'].map((slug) => bodyOf(`/docs/${slug}.md`));
+    for (const sample of samples)
+      expect(sample).toContain('urljoin(accepted.url, accepted.headers["Location"])');
+    for (const { slug } of TOPICS) expect(bodyOf(`/docs/${slug}.md`)).not.toMatch(/base_url\}\{/);
+  });
+
   it('links only to files of the site and to sections that exist', () => {
     for (const [path, { body }] of pages)
       for (const [, href = ''] of body.matchAll(/(?:href|src)="([^"]+)"/g)) {

@@ -11,7 +11,7 @@ export const TOPICS: readonly Topic[] = [
   },
   { slug: 'rules', title: 'Rules', summary: 'Every rule type with an example; rule sets' },
   { slug: 'batches', title: 'Batches', summary: 'A whole community in one request' },
-  { slug: 'watches', title: 'Watches', summary: 'Be told when a role changes' },
+  { slug: 'watches', title: 'Watches', summary: 'A webhook when a role changes' },
   { slug: 'webhooks', title: 'Webhooks', summary: 'Verify messages in three languages; attempts' },
   { slug: 'proofs', title: 'Signed verdicts', summary: 'Show a result to another service' },
   { slug: 'errors', title: 'Errors', summary: 'Every code and what to do' },

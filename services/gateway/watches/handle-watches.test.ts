@@ -100,6 +100,20 @@ describe('a watch', () => {
     },
   );
 
+  it.each(['pause', 'resume', 'check', 'release'])(
+    'with a malformed id is not found by %s, as by a read',
+    async (action) => {
+      const gateway = await startWithWatch();
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', `/${action}`],
+      ] as const) {
+        const answer = await gateway.send(method, `/access-control/watches/Bad!${path}`);
+        expect(await problemOf(answer)).toMatchObject({ status: 404, code: 'watch-not-found' });
+      }
+    },
+  );
+
   it('whose rule set is not a string is 422 validation-failed', async () => {
     expect(await putWatch(7)).toMatchObject({
       code: 'validation-failed',

@@ -110,7 +110,10 @@ const makeRemove = (deps: Dependencies) =>
 const makeAct = (deps: Dependencies) =>
   async function actOnWatch(request: Request, response: Response): Promise<void> {
     const { caller, asked } = await admitWrite(deps, request, response, async () =>
-      parseAsked(request, COLLECTION),
+      // As for a read: a malformed id is the id of no watch.
+      idOf(request, COLLECTION) === undefined
+        ? { ok: false, problem: watchNotFound() }
+        : parseAsked(request, COLLECTION),
     );
     const action = request.path.slice(request.path.lastIndexOf('/') + 1) as 'pause';
     await send(deps, response, 200, await deps.watchWrites[action](writeOf(caller, asked)));
