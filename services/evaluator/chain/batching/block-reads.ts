@@ -23,6 +23,8 @@ export class BlockReads {
 
   /** Reads that wait for an isolated-read slot of their client app. */
   pausedCount = 0;
+  /** Calls in flight. */
+  callCount = 0;
 
   constructor(block: Block) {
     this.block = block;
@@ -35,6 +37,11 @@ export class BlockReads {
 
   get waitingCount(): number {
     return this.sharedCount + this.waiting.batch.size + this.waiting.isolated.size + this.pausedCount;
+  }
+
+  /** Whether none of its reads waits or is in flight. */
+  get isIdle(): boolean {
+    return this.waitingCount === 0 && this.callCount === 0;
   }
 
   get sharedEntryCount(): number {

@@ -45,6 +45,7 @@ function makeQueue({
       clientId?: string;
       signal?: AbortSignal;
       isolatedReadBudget?: IsolatedReadBudget;
+      isPast?: boolean;
     } = {},
   ) =>
     queue
@@ -350,4 +351,26 @@ test('a batch keeps for others only the answers that all of its entries share', 
   void read(aBlock(1), [balance, aRead(2)]);
   await nextTurn();
   expect(calls[1]?.batch.entries.map((entry) => entry.read.key)).toEqual(['balance']);
+});
+
+test('a head with a call in flight stays a head, and its reads stay shared, however many heads follow', async () => {
+  const { read, calls, idsOf, answer, saved } = makeQueue();
+  void read(aBlock(1), [aRead(1)]);
+  await nextTurn();
+  for (let number = 2; number < 8; number++) {
+    const other = read(aBlock(number), [aRead(number)]);
+    await nextTurn();
+    answer(number - 1);
+    await other;
+  }
+  void read(aBlock(1), [aRead(1)]);
+  expect(saved).toEqual(['dedupe']);
+  for (const number of [20, 21]) {
+    void read(aBlock(number), [aRead(number)], { isPast: true });
+    await nextTurn();
+  }
+  // The calls for past blocks are all taken, which must not delay the reads of a head.
+  suspectAll(calls[0]);
+  await nextTurn();
+  expect([idsOf(9), calls[9]?.batch.isIsolated]).toEqual([[1], true]);
 });

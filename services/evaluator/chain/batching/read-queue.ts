@@ -142,7 +142,7 @@ export class ReadQueue {
     for (const entry of open) if (entry.observation === undefined) leave(entry, ticket);
   }
 
-  #blockReads(block: Block, isPast = true): BlockReads {
+  #blockReads(block: Block, isPast: boolean): BlockReads {
     const known = this.#blocks.get(block.hash) ?? new BlockReads(block);
     known.isPast &&= isPast;
     this.#blocks.delete(block.hash);
@@ -150,11 +150,11 @@ export class ReadQueue {
     return known;
   }
 
-  /** Evicts old blocks once no check waits for a read of them. */
+  /** Evicts old blocks once no check waits for a read of them and no call for them is in flight. */
   #evict(): void {
     for (const isPast of [false, true]) {
       const alike = [...this.#blocks].filter(([, block]) => block.isPast === isPast);
-      const idle = alike.filter(([, block]) => block.waitingCount === 0);
+      const idle = alike.filter(([, { isIdle }]) => isIdle);
       for (const [hash] of idle.slice(0, Math.max(0, alike.length - BLOCKS_MAX))) this.#blocks.delete(hash);
     }
   }
@@ -186,13 +186,13 @@ export class ReadQueue {
   }
 
   #start(kind: CallKind): boolean {
-    const batch = this.#nextBatch(kind);
-    if (batch === undefined) return false;
-    void this.#run(batch, kind);
+    const next = this.#nextBatch(kind);
+    if (next === undefined) return false;
+    void this.#run(next.batch, next.ofBlock, kind);
     return true;
   }
 
-  #nextBatch(kind: CallKind): Batch | undefined {
+  #nextBatch(kind: CallKind): { batch: Batch; ofBlock: BlockReads } | undefined {
     // Heads first; among each, the block that was requested least recently.
     const all = [...this.#blocks.values()];
     const past = this.#callCounts.past < PAST_CALLS_MAX ? all.filter((block) => block.isPast) : [];
@@ -206,7 +206,7 @@ export class ReadQueue {
       batch.entries = this.#take(ofBlock, batch, kind);
       batch.wantedCount = batch.entries.length;
       // All waiting entries may have been dropped, because no check waits for them any more.
-      if (batch.entries.length > 0) return batch;
+      if (batch.entries.length > 0) return { batch, ofBlock };
     }
   }
 
@@ -216,8 +216,9 @@ export class ReadQueue {
     return kind === 'shared' ? ofBlock.takeShared(batch, max) : ofBlock.takeOfBatches(batch, max);
   }
 
-  async #run(batch: Batch, slot: CallKind): Promise<void> {
-    const pastCount = this.#blocks.get(batch.block.hash)?.isPast ? 1 : 0;
+  async #run(batch: Batch, ofBlock: BlockReads, slot: CallKind): Promise<void> {
+    const pastCount = ofBlock.isPast ? 1 : 0;
+    ofBlock.callCount += 1;
     this.#callCounts[slot] += 1;
     this.#callCounts.past += pastCount;
     try {
@@ -227,7 +228,8 @@ export class ReadQueue {
     }
     this.#callCounts[slot] -= 1;
     this.#callCounts.past -= pastCount;
-    const ofBlock = this.#blockReads(batch.block);
+    ofBlock.callCount -= 1;
+    this.#blockReads(batch.block, ofBlock.isPast);
     for (const entry of batch.entries) this.#settle(entry, ofBlock);
     this.#evict();
     this.#pump();

@@ -2,7 +2,7 @@ import type { LogPositionChange } from '#shared/redis/log-positions.ts';
 import type { Block } from '../blocks/block.ts';
 import type { ContractState } from './contract-states.ts';
 import { ChainFollower, type Transferred } from './follow-chain.ts';
-import { TooManyTransfers } from './read-logs.ts';
+import { TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import type { LogRange, TransferLog } from './transfer-log.ts';
 
 const [BUSY, CALM] = [`0x${'b1'.repeat(20)}`, `0x${'ca'.repeat(20)}`];
@@ -30,6 +30,9 @@ function aFollower() {
     states: new Map<string, ContractState>(),
     ranges: [] as LogRange[],
     isBrokerAway: false,
+    /** Logs of one read; a read with more halves the blocks of the next one. */
+    logsMax: Number.POSITIVE_INFINITY,
+    blocksMax: 16_000,
   };
   const follower = new ChainFollower({
     blockTimeMs: 1_000,
@@ -40,16 +43,21 @@ function aFollower() {
       timestamp: 0,
     }),
     logs: {
-      blocksMax: 16_000,
+      get blocksMax() {
+        return state.blocksMax;
+      },
       async read(range) {
         state.ranges.push(range);
         if (state.isBusy && range.contracts.includes(BUSY)) throw new TooManyTransfers(BUSY);
-        return state.transfers.filter(
+        const logs = state.transfers.filter(
           ({ contract, blockNumber }) =>
             range.contracts.includes(contract) &&
             blockNumber >= range.fromBlock &&
             blockNumber <= range.toBlock,
         );
+        if (logs.length <= state.logsMax) return logs;
+        state.blocksMax = Math.floor((range.toBlock - range.fromBlock + 1) / 2);
+        throw new TooManyLogs(logs);
       },
       readHeader: async (number) => ({
         number,
@@ -80,7 +88,7 @@ function aFollower() {
     },
     monotonicMs: () => state.nowMs,
   });
-  const step = () => follower.step([BUSY, CALM], new AbortController().signal);
+  const step = (contracts = [BUSY, CALM]) => follower.step(contracts, new AbortController().signal);
   return { state, step };
 }
 
@@ -179,4 +187,67 @@ test('a head that is far below the window for long is followed as a chain that s
   await step();
   expect(state.published).toMatchObject([{ blockNumber: 20 }]);
   expect(state.saved.at(-1)?.readTo).toBe(20);
+});
+
+const busyLogs = (firstBlock: number, count: number, fork = 0) =>
+  Array.from({ length: count }, (_, n) => logOf(BUSY, firstBlock + n, fork));
+
+test('after a reorg whose window has too many logs, only the contract with the most is left out', async () => {
+  const { state, step } = aFollower();
+  await step();
+  state.fork = 1;
+  state.head = 201;
+  state.logsMax = 20;
+  state.transfers = [logOf(CALM, 199, 1), ...busyLogs(150, 30, 1)];
+  expect(await step()).toBe('ok');
+  expect(state.published).toMatchObject([{ contract: CALM, blockNumber: 199 }]);
+  expect(state.states.get(CALM)).toEqual({ state: 'live' });
+  expect(state.states.get(BUSY)).toMatchObject({ state: 'sweeps-only' });
+  state.nowMs = 31_000;
+  state.head = 202;
+  await step();
+  expect(state.published.at(-1)).toMatchObject({ contract: BUSY, account: undefined });
+  expect(state.states.get(BUSY)).toEqual({ state: 'live' });
+});
+
+test.each([1, 2, 3])(
+  'a read of %d new blocks with too many logs leaves out a contract once it cannot be smaller',
+  async (count) => {
+    const { state, step } = aFollower();
+    await step();
+    state.head = 200 + count;
+    state.logsMax = 20;
+    state.transfers = [logOf(CALM, 201), ...Array.from({ length: 30 }, () => logOf(BUSY, 201))];
+    const results = [await step(), await step(), await step()];
+    expect(results.at(-1)).toBe('ok');
+    expect(state.published).toMatchObject([{ contract: CALM }]);
+    expect(state.states.get(CALM)).toEqual({ state: 'live' });
+    expect(state.states.get(BUSY)).toMatchObject({ state: 'sweeps-only' });
+  },
+);
+
+test('a read with too many logs that can be smaller is repeated for fewer blocks, with every contract', async () => {
+  const { state, step } = aFollower();
+  await step();
+  state.head = 240;
+  state.logsMax = 25;
+  state.transfers = busyLogs(201, 30);
+  expect(await step()).toBe('failed');
+  expect(await step()).toBe('ok');
+  expect(state.published).toHaveLength(30);
+  expect(state.states.get(BUSY)).toEqual({ state: 'live' });
+});
+
+test('a chain with more busy contracts than a step leaves out is not live', async () => {
+  const { state, step } = aFollower();
+  const contracts = Array.from({ length: 50 }, (_, n) => `0x${(n + 1).toString(16).padStart(40, '0')}`);
+  await step(contracts);
+  state.logsMax = 0;
+  for (let at = 0; at < 3; at += 1) {
+    state.head += 1;
+    state.transfers = contracts.map((contract) => logOf(contract, state.head));
+    expect(await step(contracts)).toBe('failed');
+  }
+  const states = contracts.map((contract) => state.states.get(contract)?.state);
+  expect(new Set(states)).toEqual(new Set(['sweeps-only']));
 });

@@ -13,7 +13,7 @@ import {
   REORG_BLOCKS_MAX,
   type ReadPlan,
 } from './log-window.ts';
-import { type LogReader, TooManyTransfers } from './read-logs.ts';
+import { type LogReader, TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import { SavedWindow, type SavedWindowOptions } from './saved-window.ts';
 import type { TransferLog } from './transfer-log.ts';
 
@@ -70,7 +70,9 @@ const TRANSFERS_MIN = 5_000;
 const ATTEMPTS_MAX = 10;
 
 const CATCHING_UP = sweepsOnly('The reader of logs is catching up with the chain.');
-const TOO_BUSY = sweepsOnly(`The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second.`);
+const TOO_BUSY = sweepsOnly(
+  `The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second, or too many for one read.`,
+);
 
 /**
  * Follows the transfers of the watched contracts of one chain.
@@ -117,9 +119,10 @@ export class ChainFollower {
         return isMine ? 'ok' : 'lost';
       } catch (error) {
         if (signal.aborted) return 'failed';
-        await this.#noteFailure(error, followed).catch(() => undefined);
         // The other contracts are read at once, without the contract that has too many transfers.
-        if (!(error instanceof TooManyTransfers) || attempt === ATTEMPTS_MAX) return 'failed';
+        const isRetried = error instanceof TooManyTransfers && attempt < ATTEMPTS_MAX;
+        await this.#noteFailure(error, followed, isRetried).catch(() => undefined);
+        if (!isRetried) return 'failed';
       }
     }
   }
@@ -189,7 +192,13 @@ export class ChainFollower {
   ): Promise<{ window: LogWindow; due: DueTransfer[] }> {
     const range = { fromBlock: plan.from, toBlock: plan.to, contracts };
     const limit = startTimeLimit(signal, READ_MS_MAX);
-    const logs = await this.#options.logs.read(range, head, limit.signal).finally(limit.end);
+    const { logs: reader } = this.#options;
+    const logs = await reader
+      .read(range, head, limit.signal)
+      .catch((error: unknown) => {
+        throw withoutBusiest(error, plan, planRead(window, head, plan.isReplaced, reader.blocksMax));
+      })
+      .finally(limit.end);
     this.#refuseBusy(logs, plan);
     try {
       const applied = applyRead(window, plan, head, logs);
@@ -253,7 +262,7 @@ export class ChainFollower {
     return false;
   }
 
-  async #noteFailure(error: unknown, contracts: readonly string[]): Promise<void> {
+  async #noteFailure(error: unknown, contracts: readonly string[], isRetried: boolean): Promise<void> {
     const { observer } = this.#options;
     if (error instanceof RpcFailure) observer.onRead(error.kind, 0);
     else observer.onError(error);
@@ -261,11 +270,21 @@ export class ChainFollower {
       this.#busyUntilMs.set(error.contract, this.#options.monotonicMs() + BUSY_MS);
       this.#gaps.add(error.contract);
       await this.#states.set([error.contract], TOO_BUSY);
-      return;
     }
+    if (isRetried) return;
     this.#failureCount += 1;
     if (this.#failureCount >= FAILURES_MAX) await this.#states.set(contracts, stateOfFailure(error));
   }
+}
+
+/**
+ * The failure of a read. A read with too many logs is planned smaller the next time; one that would be planned as large
+ * again, such as that of a replaced window, would fail for ever, so the contract with the most logs is left out.
+ */
+function withoutBusiest(error: unknown, plan: ReadPlan, next: ReadPlan | undefined): unknown {
+  if (!(error instanceof TooManyLogs) || error.contract === undefined) return error;
+  const isSmaller = next !== undefined && next.to - next.from < plan.to - plan.from;
+  return isSmaller ? error : new TooManyTransfers(error.contract);
 }
 
 const parseName = (name: string): { contract: string; account: string } => {

@@ -2,7 +2,7 @@ import type { Block } from '../blocks/block.ts';
 import { Endpoint } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
-import { LogReader, TooManyTransfers } from './read-logs.ts';
+import { LogReader, TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import { TRANSFER_TOPICS } from './transfer-log.ts';
 
 const contractOf = (n: number) => `0x${(0xc0_00 + n).toString(16).padStart(40, '0')}`;
@@ -17,6 +17,8 @@ type Node = {
   readonly allow?: (fromBlock: number, toBlock: number, addresses: readonly string[]) => void;
   /** The blocks with a transfer of every contract. */
   readonly blocks: readonly number[];
+  /** How many transfers a contract has in each of the blocks; default: 1. */
+  readonly logCountOf?: (contract: string) => number;
   readonly fork?: number;
 };
 
@@ -33,13 +35,15 @@ function anEndpoint(name: string, node: Node) {
       return node.blocks
         .filter((number) => number >= from && number <= to)
         .flatMap((number) =>
-          address.map((contract) => ({
-            address: contract,
-            blockNumber: `0x${number.toString(16)}`,
-            blockHash: hashOf(number, node.fork),
-            topics: [TRANSFER_TOPICS[0], word(1), word(2)],
-            data: word(3),
-          })),
+          address.flatMap((contract) =>
+            Array(node.logCountOf?.(contract) ?? 1).fill({
+              address: contract,
+              blockNumber: `0x${number.toString(16)}`,
+              blockHash: hashOf(number, node.fork),
+              topics: [TRANSFER_TOPICS[0], word(1), word(2)],
+              data: word(3),
+            }),
+          ),
         );
     },
   } as unknown as Rpc;
@@ -159,4 +163,34 @@ test('a timeout halves the next read and is not repeated at once', async () => {
   node.asked.length = 0;
   expect(await numbersOf(reader, 1, 4)).toEqual([3]);
   expect(node.asked.length).toBeGreaterThan(1);
+});
+
+const blocksTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
+const failureOf = (reader: LogReader, toBlock: number) =>
+  reader
+    .read({ fromBlock: 1, toBlock, contracts: CONTRACTS.slice(0, 3) }, head, signal)
+    .catch((error) => error);
+
+test('a read with too many logs names the busiest contract, also if another endpoint serves no logs', async () => {
+  const busy = contractOf(1);
+  const logCountOf = (contract: string) => (contract === busy ? 1_700 : 1);
+  const node = anEndpoint('0', { blocks: blocksTo(30), logCountOf });
+  const broken = anEndpoint('1', { blocks: [], allow: () => refuse('method-unsupported') });
+  const reader = readerOf([node, broken]);
+  const failure = await failureOf(reader, 30);
+  expect(failure).toBeInstanceOf(TooManyLogs);
+  expect(failure.contract).toBe(busy);
+  expect(reader.blocksMax).toBe(15);
+  expect(node.asked).toEqual(['1-30/3']);
+});
+
+test('a read that takes too many calls is to be repeated for fewer blocks', async () => {
+  const allow = (from: number, to: number) => (to > from ? refuse('too-many-logs') : undefined);
+  const logCountOf = (contract: string) => (contract === contractOf(2) ? 2 : 1);
+  const failure = await failureOf(
+    readerOf([anEndpoint('0', { blocks: blocksTo(400), allow, logCountOf })]),
+    400,
+  );
+  expect(failure).toBeInstanceOf(TooManyLogs);
+  expect(failure.contract).toBe(contractOf(2));
 });

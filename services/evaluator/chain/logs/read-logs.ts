@@ -33,10 +33,14 @@ export class TooManyTransfers extends RpcFailure {
   }
 }
 
-/** A read found more logs than it may hold in memory: to be read again in smaller reads. */
-class TooManyLogs extends RpcFailure {
-  constructor() {
+/** A read found more logs than it may hold in memory, or took too many calls: to be read again in smaller reads. */
+export class TooManyLogs extends RpcFailure {
+  /** The contract with the most logs so far; `undefined`: none had any. */
+  readonly contract: string | undefined;
+
+  constructor(logs: readonly TransferLog[]) {
     super('over-rate');
+    this.contract = busiestOf(logs);
   }
 }
 
@@ -105,19 +109,28 @@ export class LogReader {
     ask: (endpoint: Endpoint, signal: AbortSignal) => Promise<T>,
   ): Promise<readonly T[]> {
     const { pool } = this.#options;
+    // By endpoint: it would find too much again, so it is not asked twice.
+    const tooMuch = new Map<Endpoint, RpcFailure>();
     const { answers, failure } = await askEndpoints({
       candidates: () => this.#candidates(head),
       quorum,
       isSettled: () => true,
       ask: async (endpoint, ownSignal) => {
+        const known = tooMuch.get(endpoint);
+        if (known !== undefined) throw known;
         await pool.capabilitiesOf(endpoint);
-        return ask(endpoint, ownSignal);
+        return ask(endpoint, ownSignal).catch((error: unknown) => {
+          if (error instanceof TooManyTransfers || error instanceof TooManyLogs) tooMuch.set(endpoint, error);
+          throw error;
+        });
       },
       readyInMs: (answered) => pool.readyInMs(answered),
       whyNoCandidate: () => pool.whyNoCandidate(),
       signal,
     });
-    if (answers.length < quorum) throw failure ?? new RpcFailure('unreachable');
+    // A smaller read may be answered, even if another endpoint failed later for another reason.
+    const [refusal] = tooMuch.values();
+    if (answers.length < quorum) throw refusal ?? failure ?? new RpcFailure('unreachable');
     return answers;
   }
 
@@ -165,6 +178,8 @@ class EndpointRead {
   readonly #limits: Limits;
   readonly #signal: AbortSignal;
   #callCount = 0;
+  /** The logs of the parts that were read. */
+  #logs: TransferLog[] = [];
 
   constructor(endpoint: Endpoint, limits: Limits, signal: AbortSignal) {
     this.#endpoint = endpoint;
@@ -175,13 +190,13 @@ class EndpointRead {
   /** Reads part after part; a refused part is read again, smaller. */
   async range({ fromBlock, toBlock, contracts }: LogRange): Promise<TransferLog[]> {
     const { blocks } = this.#limits;
-    let logs: TransferLog[] = [];
     for (let at = fromBlock; at <= toBlock; ) {
       const count = Math.min(blocks.current, toBlock - at + 1);
       const part = { fromBlock: at, toBlock: at + count - 1, contracts };
       try {
-        logs = logs.concat(count === 1 ? await this.#block(part) : await this.#chunks(part));
-        if (logs.length > LOGS_MAX) throw new TooManyLogs();
+        const logs = count === 1 ? await this.#block(part) : await this.#chunks(part);
+        this.#logs = this.#logs.concat(logs);
+        if (this.#logs.length > LOGS_MAX) throw new TooManyLogs(this.#logs);
         blocks.succeed(count);
         at += count;
       } catch (error) {
@@ -191,7 +206,7 @@ class EndpointRead {
         if (count === 1 || !TOO_MUCH.has(kind)) throw error;
       }
     }
-    return logs;
+    return this.#logs;
   }
 
   /** Reads one block; if that is too much, fewer contracts at a time. */
@@ -231,7 +246,7 @@ class EndpointRead {
 
   async #call(range: LogRange): Promise<TransferLog[]> {
     this.#callCount += 1;
-    if (this.#callCount > CALLS_MAX) throw new RpcFailure('over-rate');
+    if (this.#callCount > CALLS_MAX) throw new TooManyLogs(this.#logs);
     const filter = {
       fromBlock: `0x${range.fromBlock.toString(16)}`,
       toBlock: `0x${range.toBlock.toString(16)}`,
@@ -243,4 +258,11 @@ class EndpointRead {
       parseTransferLogs(await rpc.call(request, this.#signal), range),
     );
   }
+}
+
+function busiestOf(logs: readonly TransferLog[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { contract } of logs) counts.set(contract, (counts.get(contract) ?? 0) + 1);
+  const [busiest] = [...counts].toSorted(([, a], [, b]) => b - a);
+  return busiest?.[0];
 }

@@ -4,7 +4,7 @@ import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domai
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
-import { mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type FailureKind, mayBeContractFault, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
 import {
   type Aggregated,
@@ -41,6 +41,8 @@ const GAS_GAUGE: Aggregated = {
 const GAUGE_ANSWER_DIGITS = 2 * 512;
 /** Calls of one JSON-RPC batch: the least that any of the well-known providers takes. */
 const CALLS_PER_BATCH_MAX = 100;
+/** Calls that confirm the reverts of one shared call; the reads of further groups are read again alone. */
+const CONFIRMING_CALLS_MAX = 8;
 
 /** Whether an answer of `eth_getCode` is the code of Multicall3. */
 export function isMulticall3(code: unknown): boolean {
@@ -81,16 +83,22 @@ async function readTogether(call: CallApart, reads: readonly Read[]): Promise<Ba
   const groups = reads.length === 0 ? [[]] : groupReads(reads);
   const answers = await call(groups.map((group) => group.map(aggregatedOf)));
   const byRead = new Map<Read, Reading | Suspect>();
-  const readGroup = async (group: readonly Read[], index: number) => {
+  const refused: Read[][] = [];
+  for (const [index, group] of groups.entries()) {
     const readings = group.map((read, place) => readingOf(read, answers[index]?.[place]));
-    const refused = group.filter((_, place) => readings[place] === undefined);
-    const confirmed = await confirmReverts(call, refused);
-    for (const [place, read] of group.entries())
-      byRead.set(read, readings[place] ?? confirmed.get(read) ?? PERHAPS_OUT_OF_GAS);
+    for (const [place, read] of group.entries()) byRead.set(read, readings[place] ?? PERHAPS_OUT_OF_GAS);
+    const failing = group.filter((_, place) => readings[place] === undefined);
+    if (failing.length > 0) refused.push(failing);
+  }
+  const confirm = async (group: readonly Read[]) => {
+    for (const [read, reading] of await confirmReverts(call, group, isFatal)) byRead.set(read, reading);
   };
-  await Promise.all(groups.map(readGroup));
+  await Promise.all(refused.slice(0, CONFIRMING_CALLS_MAX).map(confirm));
   return reads.map((read) => byRead.get(read));
 }
+
+/** Failures that end a shared call whose other readings are known: they are not wanted any more, or of another block. */
+const isFatal = (kind: FailureKind): boolean => kind === 'abandoned' || kind === 'block-mismatch';
 
 /**
  * The reads that may share a call. Multicall3 makes no static calls, so a read sees what the reads before it wrote: a
@@ -129,17 +137,21 @@ async function readIsolated(
   if (!explained.ok && explained.code !== 'call-reverted') return explained;
   // Its answer depends on the caller, so another way of reading would get a different one.
   if (explained.ok && (explained.value !== 0n || read.kind === 'call')) return failed('call-reverted');
-  const confirmed = (await confirmReverts(call, [read])).get(read);
+  const isOfEndpoint = (kind: FailureKind) => !mayBeContractFault(kind) && kind !== 'timeout';
+  const confirmed = (await confirmReverts(call, [read], isOfEndpoint)).get(read);
   return confirmed === undefined || 'suspected' in confirmed ? failed('gas-exhausted') : confirmed;
 }
 
 /**
  * Tells reverts from used-up gas: every read that failed is made twice more in one call, and the gas gauge comes last.
  * A call that burns all its gas leaves a 64th, and twice that is far too little for the gauge.
+ *
+ * @param isThrown whether a failure of the call is thrown; after any other one no revert is confirmed
  */
 async function confirmReverts(
   call: CallApart,
   reads: readonly Read[],
+  isThrown: (kind: FailureKind) => boolean,
 ): Promise<ReadonlyMap<Read, Reading | Suspect>> {
   const [first] = reads;
   if (first === undefined) return new Map();
@@ -147,8 +159,7 @@ async function confirmReverts(
   const proofs = isOwned ? ERC721_PROOFS.map((calldata) => ({ target: first.contract, calldata })) : [];
   const twice = [...reads, ...reads].map(aggregatedOf);
   const [answers = []] = await call([[...proofs, ...twice, GAS_GAUGE]]).catch((error: unknown) => {
-    const { kind } = toRpcFailure(error);
-    if (!mayBeContractFault(kind) && kind !== 'timeout') throw error;
+    if (isThrown(toRpcFailure(error).kind)) throw error;
     return [];
   });
   const gauge = answers.at(-1);
