@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import type { StartOptions } from './options.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { receiveWebhook } from './receive-webhook.ts';
 
@@ -44,11 +45,30 @@ const rule = (chainId: number, type: string, roleId: string, more: Record<string
 const EXPECTED = { whale: true, member: true, player: true, richer: false };
 
 /**
+ * Runs the demo unless it is to be skipped.
+ *
+ * @returns whether `--once` exits 0. It exits 1 if the demo chain is missing, with `--no-demo` too.
+ */
+export async function showDemo(
+  ready: Pick<ReadyLine, 'gateways' | 'app' | 'chain'>,
+  { demo, once }: Pick<StartOptions, 'demo' | 'once'>,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { chain } = ready;
+  if (chain === null && (demo || once)) {
+    say('no demo: the chain file does not name the demo chain (31337)');
+    return false;
+  }
+  return chain === null || !demo || runDemo({ ...ready, chain }, say, signal);
+}
+
+/**
  * Makes one check in each mode and prints the answers.
  *
  * @returns whether all three answered as expected; it never throws for an answer that is wrong or missing.
  */
-export async function runDemo(
+async function runDemo(
   system: DemoSystem,
   say: (line: string) => void,
   signal: AbortSignal,

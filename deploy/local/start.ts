@@ -1,8 +1,8 @@
 // `npm start`: brings the system up, shows it, and keeps it up until it is asked to stop.
-import { runDemo } from './demo.ts';
+import { showDemo } from './demo.ts';
 import { describeSystem } from './describe-system.ts';
 import { followLauncher } from './follow-launcher.ts';
-import { type Lines, makeLines, wantsColour } from './lines.ts';
+import { makeLines, wantsColour } from './lines.ts';
 import { OptionsEnd, parseOptions, type StartOptions } from './options.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { startLocalSystem } from './start-local-system.ts';
@@ -32,7 +32,7 @@ async function main(options: StartOptions): Promise<number> {
     await using system = await startLocalSystem(options, process.env, lines, stop.signal);
     lines.say(`ready after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     if (options.json) process.stdout.write(`${JSON.stringify(system.ready)}\n`);
-    const isWell = await showDemo(system.ready, options, lines);
+    const isWell = await showDemo(system.ready, options, lines.say, stop.signal);
     if (!options.once) await stayUp(system.ready, options, output);
     lines.say('stopping');
     return options.once && !isWell ? 1 : 0;
@@ -41,15 +41,6 @@ async function main(options: StartOptions): Promise<number> {
     lines.say('stopped before it was ready');
     return 0;
   }
-}
-
-async function showDemo(ready: ReadyLine, options: StartOptions, lines: Lines): Promise<boolean> {
-  if (!options.demo) return true;
-  if (ready.chain === null) {
-    lines.say('no demo: the chain file does not name the demo chain (31337)');
-    return false;
-  }
-  return runDemo({ ...ready, chain: ready.chain }, lines.say, stop.signal);
 }
 
 async function stayUp(

@@ -17,21 +17,38 @@ export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
   enterprise: { perMinute: 1_200, perDay: 200_000 },
 };
 
-/** Whether an operation is charged to its account's budget. Operator operations are not charged. */
-export const isBudgeted = ({ access, method }: Operation): boolean =>
-  access === 'session' && method !== 'get';
+/**
+ * Limit on an account's reads of its apps, because one may read thousands of records. The portal's page reads at most once
+ * in 1.5 s while it follows something.
+ */
+export const READS_PER_MINUTE = 1_200;
+const APPS_PATH = '/api/apps';
 
 /**
- * Returns an operation's charges to its account's budgets; empty if the operation writes nothing.
+ * Whether an operation is charged to its account's budgets: the writes of a session, and its reads of apps. Operator
+ * operations are not charged.
+ */
+export const isBudgeted = ({ access, method, path }: Operation): boolean =>
+  access === 'session' && (method !== 'get' || path.startsWith(APPS_PATH));
+
+/**
+ * Returns an operation's charges to its account's budgets.
  *
  * @example
- * await throttle.take(writeDraws(OPERATIONS.createApp, account));
+ * await throttle.take(accountDraws(OPERATIONS.createApp, account));
  */
-export function writeDraws(
+export function accountDraws(
   operation: Operation,
   { accountId, tier }: Pick<Account, 'accountId' | 'tier'>,
 ): Draw[] {
   if (!isBudgeted(operation)) return [];
+  if (operation.method === 'get')
+    return [
+      {
+        budget: { name: 'reads-minute', countMax: READS_PER_MINUTE, windowMs: MINUTE_MS },
+        owner: accountId,
+      },
+    ];
   const kind = operation.method === 'delete' || operation.endsSomething ? 'removals' : 'writes';
   const { perMinute, perDay } = WRITE_LIMITS[tier];
   return [

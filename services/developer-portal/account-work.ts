@@ -59,6 +59,17 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
       return { ...rest, tier, ...(limits && { limits }) };
     });
 
+  /** Sets a password in place of the one that `account` has. @throws ServiceError `conflict` if it was changed meanwhile */
+  const setInPlace = (
+    { accountId, email, passwordHash: before }: Account,
+    passwordHash: string,
+    { action, conflict }: { readonly action: string; readonly conflict: string },
+  ) =>
+    changeAccount(email, accountId, action, (current) => {
+      if (current.passwordHash !== before) throw new ServiceError('conflict', conflict);
+      return { ...current, passwordHash };
+    });
+
   return {
     ensure,
     /** Marks the account as verified. An account that signed up by itself needs `vouch`. */
@@ -78,18 +89,29 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
         operator ? rest : undefined,
       ),
     setTier,
+    /** Sets a password whatever it was: for operators. */
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
       changeAccount(actor, accountId, 'password-changed', (current) => ({ ...current, passwordHash })),
+    /**
+     * Sets a new password in place of the one that was just proved.
+     *
+     * @param account as it was when its password was proved
+     * @throws ServiceError `conflict` if the password was changed meanwhile, by a reset link for example
+     */
+    changePassword: (account: Account, passwordHash: string) =>
+      setInPlace(account, passwordHash, {
+        action: 'password-changed',
+        conflict: 'the password was changed meanwhile; sign in again',
+      }),
     /**
      * Sets a new password by a reset link, in place of the password that the account had when the link was read.
      *
      * @throws ServiceError `conflict` if the password was changed meanwhile
      */
-    replacePassword: ({ accountId, email, passwordHash: before }: Account, passwordHash: string) =>
-      changeAccount(email, accountId, 'password-reset', (current) => {
-        if (current.passwordHash !== before)
-          throw new ServiceError('conflict', 'the password was changed meanwhile, so the link is used up');
-        return { ...current, passwordHash };
+    replacePassword: (account: Account, passwordHash: string) =>
+      setInPlace(account, passwordHash, {
+        action: 'password-reset',
+        conflict: 'the password was changed meanwhile, so the link is used up',
       }),
     /** Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change. */
     changeTwoFactor: (

@@ -8,12 +8,14 @@ import { retryAfter } from '#shared/http/retry-after.ts';
 import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
+import { accountDraws } from './account-budget.ts';
 import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
 import { PathId } from './api.ts';
 import type { RequirePermission } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
+import { FairTaskQueue } from './fair-task-queue.ts';
 import { requireAccount, requireIdempotencyKey, requireOwnOrigin, SESSION_COOKIE, tokenOf } from './guard.ts';
 import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';
@@ -24,7 +26,6 @@ import { readBody, readQuery } from './read-input.ts';
 import { servePage } from './serve-page.ts';
 import type { Sessions } from './sessions.ts';
 import { makeTransfers, type Transfers } from './transfers.ts';
-import { writeDraws } from './write-budget.ts';
 
 type Dependencies = {
   readonly handlers: Handlers<OperationId>;
@@ -47,8 +48,8 @@ type Dependencies = {
 
 /**
  * The HTTP surface of the portal: the API of `operations.ts`, its OpenAPI document, and the page. Order per request:
- * route → bound on unfinished bodies → origin → session → write budget → role in the app → body → in-flight bound → handler.
- * It does not listen.
+ * route → bound on unfinished bodies → origin → session → the account's budget → role in the app → body → in-flight bound → handler,
+ * which waits where many heavy reads run. It does not listen.
  *
  * @example
  * const server = createServer(makeApp(deps)).listen(0);
@@ -62,6 +63,11 @@ export function makeApp(deps: Dependencies): RequestListener {
   const bounds: Bounds = {
     bodies: new BodyReads({ countMax: BODY_READS_MAX, timeoutMs: BODY_TIMEOUT_MS, fail: bodyProblem }),
     transfers: makeTransfers(),
+    heavyReads: new FairTaskQueue({
+      atOnceMax: HEAVY_READS_MAX,
+      waitingMax: HEAVY_READS_WAITING_MAX,
+      refusal: 'too many reads of long lists are waiting',
+    }),
     enterInFlight({ ip }, response) {
       if (!inFlight.enter(response) || !inFlight.assign(response, addressKey(ip)))
         throw overloaded('Too many requests are being answered.');
@@ -114,6 +120,10 @@ const BODY_READS_MAX = 256;
 /** A browser sends a form's body in well under a second. */
 const BODY_TIMEOUT_MS = 5_000;
 
+/** Heavy reads at a time, of all accounts; each holds up to some megabytes. */
+const HEAVY_READS_MAX = 8;
+const HEAVY_READS_WAITING_MAX = 128;
+
 const overloaded = (detail: string, headers = {}): Problem =>
   new Problem('overloaded', detail, { headers: { ...retryAfter(1_000), ...headers } });
 
@@ -130,11 +140,13 @@ type Bounds = {
   readonly enterInFlight: (request: Request, response: Response) => void;
   readonly bodies: BodyReads;
   readonly transfers: Transfers;
+  /** By account. */
+  readonly heavyReads: FairTaskQueue;
 };
 
 function makeHandle(
   deps: Dependencies,
-  { enterInFlight, bodies, transfers }: Bounds,
+  { enterInFlight, bodies, transfers, heavyReads }: Bounds,
   id: OperationId,
 ): Handle {
   const operation: Operation = OPERATIONS[id];
@@ -152,13 +164,15 @@ function makeHandle(
     const sent = operation.body && (await bodies.read(addressKey(request.ip), readCall));
     enterInFlight(request, response);
     const call = sent ?? (await readCall());
-    const answer = await handle(call);
+    const answer = operation.isHeavy
+      ? await heavyReads.run(call.account.accountId, () => handle(call))
+      : await handle(call);
     if (operation.download) await transfers.send(call.account.accountId, response, answer as Download);
     else sendJson(response, operation.status, answer);
   };
 }
 
-/** Checks origin, session, write budget and the role in the app, then parses body and query. @throws Problem for the first failed check */
+/** Checks origin, session, the account's budget and the role in the app, then parses body and query. @throws Problem for the first failed check */
 async function authorize(
   deps: Dependencies,
   operation: Operation,
@@ -169,7 +183,7 @@ async function authorize(
   if (method !== 'get') requireOwnOrigin(request, deps.origin);
   const token = tokenOf(request);
   const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
-  const draws = writeDraws(operation, account);
+  const draws = accountDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
   const param = (name: string): string => {
     const value = request.params[name];

@@ -113,6 +113,7 @@ export const BATCH_OPERATIONS = {
     access: 'session',
     summary: 'Entries of a finished batch that have a rule which could not be read',
     query: api.UnreadEntriesQuery,
+    isHeavy: true,
     status: 200,
     answer: UnreadEntries,
     codes: ['not-found', 'conflict'],

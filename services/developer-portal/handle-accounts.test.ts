@@ -1,5 +1,6 @@
 import type { Account } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { makeAccountWork } from './account-work.ts';
 import type { Call } from './call.ts';
 import { makeAccountHandlers } from './handle-accounts.ts';
 import type { Passwords } from './passwords.ts';
@@ -13,23 +14,35 @@ const ACCOUNT: Account = {
 };
 const OVERLOADED = new ServiceError('overloaded', 'too many password checks are waiting');
 
+/** The real work on a stored account. */
+const workOn = (stored: () => Account) =>
+  makeAccountWork({
+    accounts: { findByEmail: async () => stored(), read: async () => stored() },
+    clientApps: { listOwned: async () => [], listShared: async () => [] },
+    apps: {} as never,
+    writes: { account: async (_id, _entry, change) => change(stored()) ?? stored() },
+    now: () => 0,
+  });
+
 /** `counted` returns the attempts by budget that were not refunded. */
-function setUp(passwords: Partial<Passwords>) {
+function setUp(passwords: Partial<Passwords>, stored: () => Account = () => ACCOUNT) {
+  const opened: Account[] = [];
   const counted = new Map<string, number>();
   const move = (by: number) => async (draws: readonly { budget: { name: string } }[]) => {
     for (const { budget } of draws) counted.set(budget.name, (counted.get(budget.name) ?? 0) + by);
   };
   const handlers = makeAccountHandlers({
     accounts: { findByEmail: async (email) => (email === ACCOUNT.email ? ACCOUNT : undefined) },
-    accountWork: {
-      ensure: async () => ACCOUNT,
-      setPassword: async () => ACCOUNT,
-      replacePassword: async () => ACCOUNT,
-      remove: async () => undefined,
-    },
+    accountWork: workOn(stored),
     resetLinks: { find: async (token) => (token === 'good' ? ACCOUNT : undefined) },
     passwords: { hash: async () => '', verify: async () => true, ...passwords },
-    sessions: { open: async () => 'token', close: async () => undefined },
+    sessions: {
+      async open(account) {
+        opened.push(account);
+        return 'token';
+      },
+      close: async () => undefined,
+    },
     throttle: { take: move(1), refund: move(-1) },
     twoFactor: { prove: async (account) => account },
     signUpsPerHour: 100,
@@ -48,6 +61,13 @@ function setUp(passwords: Partial<Passwords>) {
         ...call,
         body: { token, password: 'correct horse battery' },
       } as unknown as Call<'resetPassword'>),
+    changePassword: () =>
+      handlers.changePassword({
+        ...call,
+        account: ACCOUNT,
+        body: { current: 'correct horse battery', next: 'correct horse staple' },
+      } as unknown as Call<'changePassword'>),
+    opened,
     counted: () => Object.fromEntries([...counted].filter(([, count]) => count !== 0)),
   };
 }
@@ -83,4 +103,21 @@ test('a wrong reset link counts an attempt and hashes nothing; a right one count
   expect(counted()).toEqual({ 'sign-in-address': 1 });
   await resetPassword('good');
   expect(counted()).toEqual({ 'sign-in-address': 1, 'password-work-address': 1 });
+});
+
+test('a changed password opens a session of the account as it is then', async () => {
+  const { changePassword, opened } = setUp({ hash: async () => 'new' });
+  await changePassword();
+  expect(opened).toEqual([{ ...ACCOUNT, passwordHash: 'new' }]);
+});
+
+test('a change of password that waits while a reset link sets another is a conflict, and opens no session', async () => {
+  let stored = ACCOUNT;
+  const hash = async () => {
+    stored = { ...ACCOUNT, version: 2, passwordHash: 'by the link' };
+    return 'new';
+  };
+  const { changePassword, opened } = setUp({ hash }, () => stored);
+  await expect(changePassword()).rejects.toMatchObject({ code: 'conflict' });
+  expect(opened).toEqual([]);
 });

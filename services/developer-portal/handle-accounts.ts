@@ -21,7 +21,7 @@ const WRITE_MS_HIDDEN = 400;
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'findByEmail'>;
-  readonly accountWork: Pick<AccountWork, 'ensure' | 'setPassword' | 'replacePassword' | 'remove'>;
+  readonly accountWork: Pick<AccountWork, 'ensure' | 'changePassword' | 'replacePassword' | 'remove'>;
   readonly resetLinks: Pick<ResetLinks, 'find'>;
   readonly passwords: Passwords;
   readonly sessions: Pick<Sessions, 'open' | 'close'>;
@@ -76,7 +76,7 @@ export function makeAccountHandlers(
     async changePassword({ body: { current, next }, account, address, browser, token, setSessionToken }) {
       await proveSelf(account, current, address);
       const passwordHash = await passwords.hash(next, address);
-      const changed = await accountWork.setPassword(account.email, account.accountId, passwordHash);
+      const changed = await accountWork.changePassword(account, passwordHash);
       if (token !== undefined) await sessions.close(token);
       setSessionToken(await sessions.open(changed, { browser, address }));
       return undefined;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
+import type { TestEvent } from '#shared/contracts/test-event.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
@@ -150,12 +151,12 @@ const tooManyResent = (count: number, { retryAfterMs = 0 }: ServiceError): Probl
     { headers: retryAfter(retryAfterMs) },
   );
 
-/** A delivery with the shape of a result without roles; its `type` distinguishes it from results. */
+/** The delivery of a test event. */
 function testEvent(
   about: Pick<WebhookRetry, 'requestId' | 'clientId' | 'callbackUrl'>,
   at: string,
 ): WebhookRetry {
-  const event = {
+  const event: TestEvent = {
     type: 'test',
     requestId: about.requestId,
     status: 'completed',

@@ -1,6 +1,5 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
 import { limitsOf } from '#shared/contracts/tiers.ts';
-import type { Watch } from '#shared/contracts/watch.ts';
 import type { WatchWrites } from '#shared/documents/write-watches.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
@@ -37,7 +36,7 @@ type Dependencies = {
   readonly deliveries: Pick<Deliveries, 'page'>;
   readonly batchList: BatchList;
   readonly watches: Pick<Watches, 'list'>;
-  readonly watchWrites: Pick<WatchWrites, 'present'>;
+  readonly watchWrites: Pick<WatchWrites, 'presentMany'>;
   readonly readMonthUsed: (clientId: string, month: string) => Promise<number>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -148,7 +147,7 @@ async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: Cli
     deps.keyUse.read(clientId),
   ]);
   const countOf = (wanted: string) => deliveries.filter(({ state }) => state === wanted).length;
-  const presentWatch = async (watch: Watch) => (await deps.watchWrites.present(watch)) as WatchAnswer;
+  const shown = (await deps.watchWrites.presentMany(watches)) as WatchAnswer[];
   return {
     createdAt,
     keys: keys.map((key) => presentKey(key, usedAt[key.keyId])),
@@ -159,7 +158,7 @@ async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: Cli
       stopped: countOf('stopped'),
     },
     batches,
-    watches: (await Promise.all(watches.map(presentWatch))).map(({ watchId, state, members, ruleSet }) => ({
+    watches: shown.map(({ watchId, state, members, ruleSet }) => ({
       watchId,
       state,
       members,

@@ -17,7 +17,7 @@ type Dependencies = {
   readonly watches: Pick<Watches, 'read' | 'list'>;
   readonly watchMembers: Pick<WatchMembers, 'page'>;
   readonly watchEvents: ReadWatchEvents;
-  readonly watchWrites: Pick<WatchWrites, 'present' | 'release'>;
+  readonly watchWrites: Pick<WatchWrites, 'present' | 'presentMany' | 'release'>;
 };
 
 type Ids = keyof typeof WATCH_OPERATIONS;
@@ -41,7 +41,7 @@ export function makeWatchHandlers({
     async listWatches({ account, param }) {
       const { clientId } = await readOwn(account, param('clientId'));
       const found = await watches.list(clientId, { countMax: LISTED_MAX });
-      return { watches: await Promise.all(found.map(present)) };
+      return { watches: (await watchWrites.presentMany(found)) as WatchAnswer[] };
     },
     readWatch: async (call) => present(await ownWatch(call)),
     async listWatchMembers(call) {

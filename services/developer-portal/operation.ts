@@ -21,8 +21,10 @@ export type Operation = {
   readonly download?: readonly string[];
   /** Requires an `Idempotency-Key`; a repeated request creates nothing new. */
   readonly isIdempotent?: true;
-  /** Draws from the budget for removals, although its method is not DELETE: see `write-budget.ts`. */
+  /** Draws from the budget for removals, although its method is not DELETE: see `account-budget.ts`. */
   readonly endsSomething?: true;
+  /** Reads up to thousands of records, so few of these operations run at a time. */
+  readonly isHeavy?: true;
   readonly status: 200 | 201 | 202 | 204;
   readonly answer?: z.ZodType;
   /** The problems of this operation alone; `codesOf` adds those of access, body and query. */

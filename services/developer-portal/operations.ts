@@ -61,7 +61,7 @@ export const OPERATIONS = {
     body: api.ChangePasswordBody,
     endsSomething: true,
     status: 204,
-    codes: ['credentials-invalid', 'rate-limited'],
+    codes: ['credentials-invalid', 'conflict', 'rate-limited'],
   },
   ...SESSION_OPERATIONS,
   ...TWO_FACTOR_OPERATIONS,

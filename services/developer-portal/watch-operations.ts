@@ -54,6 +54,7 @@ export const WATCH_OPERATIONS = {
     path: WATCHES,
     access: 'session',
     summary: 'The watches of an app',
+    isHeavy: true,
     status: 200,
     answer: z.object({ watches: z.array(WatchAnswer) }).meta({ id: 'WatchList' }),
     codes: ['not-found'],
@@ -86,6 +87,7 @@ export const WATCH_OPERATIONS = {
     summary:
       'Events of the last 72 hours, newest first, among the newest 10 000 webhooks of the app, or of one member',
     query: WatchEventsQuery,
+    isHeavy: true,
     status: 200,
     answer: z
       .object({ events: z.array(WatchEventAnswer), next: z.string().optional() })

@@ -215,3 +215,13 @@ export const QUOTA_ALERT_EXAMPLE = {
   quota: 10000,
   at: '2026-11-21T10:00:00.000Z',
 } as const;
+
+export const TEST_EVENT_EXAMPLE = {
+  type: 'test',
+  requestId: 'test_5f0c1d2e3b4a5968778695a4b3c2d1e0',
+  status: 'completed',
+  roles: [],
+  errors: [],
+  evaluatedAt: '2026-11-21T10:00:00.000Z',
+  blocks: {},
+};

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { CHAINS_PATH, CHECK_PATH, RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { QuotaAlert } from '#shared/contracts/quota-alert.ts';
+import { TestEvent } from '#shared/contracts/test-event.ts';
 import { CheckBody } from './api.ts';
 import {
   Acknowledgement,
@@ -18,6 +19,7 @@ import {
   CHECK_EXAMPLES,
   QUOTA_ALERT_EXAMPLE,
   RESULT_EXAMPLE,
+  TEST_EVENT_EXAMPLE,
 } from './openapi-examples.ts';
 import {
   acceptedHeaders,
@@ -117,6 +119,15 @@ const batchCompleted = webhook({
   examples: { members: { value: { type: 'batch.completed', ...BATCH_STATUS_EXAMPLE } } },
 });
 
+const testEvent = webhook({
+  operationId: 'testEvent',
+  summary: 'A test event is requested in the portal',
+  description:
+    'Signed by Standard Webhooks, with the same attempts as every webhook. Its lists are empty: change nothing.',
+  schema: TestEvent.meta({ id: 'TestEvent' }),
+  examples: { test: { value: TEST_EVENT_EXAMPLE } },
+});
+
 const listChains: ZodOpenApiOperationObject = {
   operationId: 'listChains',
   summary: 'List the chains that a rule may name',
@@ -186,6 +197,7 @@ export function makeOpenApi(publicBaseUrl: string) {
         batchCompleted: { post: batchCompleted },
         quotaThreshold: { post: quotaThreshold },
         ...WATCH_WEBHOOKS,
+        testEvent: { post: testEvent },
       },
     },
     { override: openAnswers },

@@ -11,7 +11,7 @@ import { groupByWatch, requestChecksOf } from './check-due.ts';
 import type { RequestChecks } from './request-checks.ts';
 
 /** A transfer whose check has no answer is checked again then. */
-const AGAIN_MS = 30_000;
+const AGAIN_MS = 20_000;
 
 /** A transfer has at most this many members of one watch checked. If more have the wallet, the watch is swept instead. */
 export const MEMBERS_OF_WALLET_MAX = 100;

@@ -572,6 +572,21 @@ export type WatchHeld = {
   readonly roles: readonly { readonly id: string; readonly holders: number; readonly revocations: number }[];
 };
 
+export type TestEvent = {
+  readonly type: 'test';
+  readonly requestId: string;
+  readonly status: 'completed';
+  readonly roles: readonly [];
+  readonly errors: readonly [];
+  readonly evaluatedAt: string;
+  readonly blocks: Readonly<
+    Record<
+      string,
+      { readonly number: number; readonly hash: string; readonly timestamp: number; readonly proved: boolean }
+    >
+  >;
+};
+
 /** Opaque and URL-safe. */
 export type RequestId = string;
 

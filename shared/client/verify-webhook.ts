@@ -1,4 +1,11 @@
-import type { BatchCompleted, CheckResult, QuotaAlert, RolesChanged, WatchHeld } from './api-types.ts';
+import type {
+  BatchCompleted,
+  CheckResult,
+  QuotaAlert,
+  RolesChanged,
+  TestEvent,
+  WatchHeld,
+} from './api-types.ts';
 import { type Bytes, bytesOfBase64, bytesOfText } from './base64.ts';
 import { RolecallError } from './rolecall-error.ts';
 
@@ -11,7 +18,8 @@ export type WebhookMessage =
   | BatchCompleted
   | RolesChanged
   | WatchHeld
-  | QuotaAlert;
+  | QuotaAlert
+  | TestEvent;
 
 export type VerifyWebhookOptions = {
   /** How far `webhook-timestamp` may be from now, either way; default 300. */

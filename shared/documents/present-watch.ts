@@ -1,4 +1,4 @@
-import { type contractsOf, contractsUpTo } from '#shared/contracts/rule-set.ts';
+import { type contractsOf, contractsUpTo, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
@@ -12,12 +12,18 @@ export type PresentWatchDependencies = {
   readonly ruleSetCache?: Pick<RuleSets, 'read'>;
 };
 
-/** Makes the function that returns a watch as clients see it. */
+/** Distinct rule sets read at a time for a list of watches; each has up to 250 KB. */
+const RULE_SETS_AT_ONCE = 4;
+
+type Presented = Record<string, unknown>;
+
+/** Makes the functions that return watches as clients see them: `present` one, `presentMany` a list. */
 export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: PresentWatchDependencies) {
-  return async function presentWatch(watch: Watch): Promise<Record<string, unknown>> {
+  const readRuleSet = ({ clientId, ruleSet: id }: Watch) => (ruleSetCache ?? ruleSets).read(clientId, id);
+
+  async function presentWith(ruleSet: RuleSet | undefined, watch: Watch): Promise<Presented> {
     const uid = watchUid(watch);
     const { blockTag } = watch;
-    const ruleSet = await (ruleSetCache ?? ruleSets).read(watch.clientId, watch.ruleSet);
     const contracts = watch.follow && ruleSet ? contractsUpTo(ruleSet, blockTag) : [];
     const [figures, following] = await Promise.all([
       members.figures(uid),
@@ -42,6 +48,30 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
       createdAt: watch.createdAt,
       updatedAt: watch.updatedAt,
     };
+  }
+
+  return {
+    present: async (watch: Watch): Promise<Presented> => presentWith(await readRuleSet(watch), watch),
+    /** Reads each rule set once, and holds only a few at a time. */
+    async presentMany(watches: readonly Watch[]): Promise<Presented[]> {
+      const groups = Map.groupBy(watches, ({ clientId, ruleSet }) => ruleSetKey(clientId, ruleSet)).values();
+      const presented = new Map<Watch, Presented>();
+      const presentGroups = async () => {
+        // All workers take from one iterator.
+        for (const group of groups) {
+          const [first] = group;
+          const ruleSet = first && (await readRuleSet(first));
+          await Promise.all(
+            group.map(async (watch) => presented.set(watch, await presentWith(ruleSet, watch))),
+          );
+        }
+      };
+      await Promise.all(Array.from({ length: RULE_SETS_AT_ONCE }, presentGroups));
+      return watches.flatMap((watch) => {
+        const found = presented.get(watch);
+        return found ? [found] : [];
+      });
+    },
   };
 }
 

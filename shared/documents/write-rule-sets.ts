@@ -4,6 +4,7 @@ import { digestOfRules } from '#shared/contracts/rules-digest.ts';
 import type { TierLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type RuleSets, ruleSetSlotsKey } from '#shared/redis/rule-sets.ts';
+import { acquireWithin } from './acquire-within.ts';
 import { writeOfDay } from './daily-writes.ts';
 import { auditMissing, makeRecordAudit } from './record-audit.ts';
 import { requireVersion } from './require-version.ts';
@@ -13,6 +14,8 @@ import { makeWriteDocument } from './write-document.ts';
 
 /** How often a write starts over because another writer was faster. */
 const ATTEMPTS_MAX = 20;
+/** How long a deletion waits for another one of the same rule set. */
+const DELETION_WAIT = { msMax: 3_000, retryMs: 25 } as const;
 
 type Dependencies = WriteDependencies & {
   readonly ruleSets: Pick<RuleSets, 'documents' | 'beginDeletion'>;
@@ -101,11 +104,15 @@ export function makeRuleSetWrites(deps: Dependencies) {
     /** Deletes a rule set; nothing happens if there is none. */
     async remove(request: RuleSetWrite): Promise<void> {
       const { clientId, id } = request;
-      const deletion = await deps.ruleSets.beginDeletion(clientId, id);
-      await underHold(deletion, () =>
+      const message = `another deletion of the rule set ${id} is under way`;
+      const deletion = await acquireWithin({ ...DELETION_WAIT, message }, () =>
+        deps.ruleSets.beginDeletion(clientId, id),
+      );
+      await underHold(deletion === 'in-use' ? undefined : deletion, () =>
         change(request, 'rule-set-deleted', (current) => {
           if (!current || current.deletedAt !== undefined) return undefined;
-          if (!deletion) throw new ServiceError('rule-set-in-use', `a watch refers to the rule set ${id}`);
+          if (deletion === 'in-use')
+            throw new ServiceError('rule-set-in-use', `a watch refers to the rule set ${id}`);
           return tombstoneOf(current, new Date(deps.now()).toISOString());
         }),
       );

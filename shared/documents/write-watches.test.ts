@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RuleSet } from '#shared/contracts/rule-set.ts';
 import type { Watch } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -25,7 +26,16 @@ function makeWorld(
   } = {},
 ) {
   let { deletingCount = 0, writesLeft = Infinity, readsToRemoval = Infinity, stored } = over;
-  const world = { holds: 0, releases: 0, reads: 0, sweeps: 0, slots: 0, published: [] as string[] };
+  const world = {
+    holds: 0,
+    releases: 0,
+    reads: 0,
+    reading: 0,
+    readsAtOnce: 0,
+    sweeps: 0,
+    slots: 0,
+    published: [] as string[],
+  };
   const writes = makeWatchWrites({
     ruleSets: {
       async hold() {
@@ -39,6 +49,10 @@ function makeWorld(
       },
       async read() {
         world.reads += 1;
+        world.reading += 1;
+        world.readsAtOnce = Math.max(world.readsAtOnce, world.reading);
+        await setImmediate();
+        world.reading -= 1;
         return over.ruleSet;
       },
     },
@@ -115,6 +129,18 @@ test('the watches of a page read their rule sets from memory', async () => {
   const world = makeWorld({ cached: aRuleSet(clientId, settings.ruleSet) });
   await Promise.all(Array.from({ length: 200 }, () => world.writes.present(aWatch())));
   expect(world.reads).toBe(0);
+});
+
+test('a list of watches reads each of its rule sets once, a few at a time', async () => {
+  const world = makeWorld({ ruleSet: aRuleSet(clientId, settings.ruleSet) });
+  const watches = Array.from({ length: 200 }, (_, i) =>
+    aWatch({ watchId: `w${i}`, ruleSet: `set-${i % 20}` }),
+  );
+  const presented = await world.writes.presentMany(watches);
+  expect(presented.map((watch) => [watch['watchId'], watch['ruleSet']])).toEqual(
+    watches.map((watch) => [watch.watchId, watch.ruleSet]),
+  );
+  expect([world.reads, world.readsAtOnce]).toEqual([20, 4]);
 });
 
 test('a sweep is not started where the precondition refuses it', async () => {

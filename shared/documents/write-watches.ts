@@ -206,7 +206,7 @@ export function makeWatchWrites(deps: Dependencies) {
       );
       return changeLive(request, 'watch-released', (current) => ({ ...current, held: [], releasedAt: at }));
     },
-    present: makePresentWatch(deps),
+    ...makePresentWatch(deps),
   };
 }
 

@@ -3,15 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import {
-  CLAIM,
-  FAILED_MAX,
-  FREE_STEP,
-  LISTED_MAX,
-  RECORD,
-  RELEASE_CLAIM,
-  SAVE_AND_CLAIM,
-} from './delivery-scripts.ts';
+import { CLAIM, FAILED_MAX, FREE_STEP, RECORD, RELEASE_CLAIM, SAVE_AND_CLAIM } from './delivery-scripts.ts';
 import { attemptLineOf, type DeliveryView, parseDelivery } from './delivery-view.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
@@ -28,7 +20,6 @@ const UNDELIVERED_AGE_MS_MAX = 8 * DAY_MS;
 /** Most deliveries read for one page. */
 const SCANNED_MAX = 1_000;
 const PAGE_CHUNK_MIN = 50;
-const READ_CHUNK = 500;
 
 /** Whether to handle a record (`claimed`), or to drop it because another record holds this step or a later one. */
 export type ClaimOutcome = 'claimed' | 'taken' | 'superseded' | 'finished';
@@ -81,11 +72,6 @@ export type Deliveries = {
    * among them: it was at their end.
    */
   readonly listIds: (clientId: string, options: IdsOptions) => Promise<string[]>;
-  /** A client app's deliveries, newest first; at most 10 000 are read. */
-  readonly list: (
-    clientId: string,
-    options: { state?: WebhookState | undefined; countMax: number },
-  ) => Promise<DeliveryView[]>;
   /**
    * One page of a client app's deliveries, newest first. At most 1 000 are read for one page, so a page may have
    * fewer than `countMax` deliveries and still a `next`.
@@ -164,17 +150,6 @@ export function makeDeliveries(redis: Redis): Deliveries {
       inStore(async () => {
         await requireView(redis);
         return listIds(clientId, options);
-      }, LISTING_TIMEOUT_MS),
-    list: (clientId, { state, countMax }) =>
-      inStore(async () => {
-        await requireView(redis);
-        const ids = await redis.zrevrange(listKey(clientId), 0, LISTED_MAX - 1);
-        const found: DeliveryView[] = [];
-        for (let i = 0; i < ids.length && found.length < countMax; i += READ_CHUNK) {
-          const views = await readMany(ids.slice(i, i + READ_CHUNK));
-          found.push(...views.filter((view) => state === undefined || view.state === state));
-        }
-        return found.slice(0, countMax);
       }, LISTING_TIMEOUT_MS),
     page: (clientId, { state, sinceMs, before, countMax }) =>
       inStore(async () => {

@@ -22,12 +22,15 @@ redis.call('PEXPIRE', KEYS[2], ${HOLD_MS})
 return 1
 `;
 
-/** KEYS: marker, users, holds, deletion. ARGV: access, holder. A score is the time at which the entry ends. */
+/**
+ * KEYS: marker, users, holds, deletion. ARGV: access, holder. A score is the time at which the entry ends. Returns 0 while a
+ * watch refers to the rule set, 2 while another deletion is under way: its mark must stay until it ends.
+ */
 const BEGIN_DELETION = `${REQUIRE_VIEW}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if redis.call('ZCOUNT', KEYS[2], now, '+inf') + redis.call('ZCOUNT', KEYS[3], now, '+inf') > 0 then return 0 end
-redis.call('SET', KEYS[4], ARGV[2], 'PX', ${HOLD_MS})
+if not redis.call('SET', KEYS[4], ARGV[2], 'NX', 'PX', ${HOLD_MS}) then return 2 end
 return 1
 `;
 
@@ -47,8 +50,8 @@ export type RuleSetHold = { readonly release: () => Promise<void> };
 export type RuleSetUsers = {
   /** Holds a rule set for a watch that is about to refer to it; nothing while its deletion is under way. */
   readonly hold: (clientId: string, id: string) => Promise<RuleSetHold | undefined>;
-  /** Begins the deletion of a rule set; nothing while a watch refers to it or is about to. */
-  readonly beginDeletion: (clientId: string, id: string) => Promise<RuleSetHold | undefined>;
+  /** Begins the deletion of a rule set: `in-use` while a watch refers to it or is about to, nothing while another deletion is under way. */
+  readonly beginDeletion: (clientId: string, id: string) => Promise<RuleSetHold | 'in-use' | undefined>;
 };
 
 export function makeRuleSetUsers(redis: Redis): RuleSetUsers {
@@ -66,7 +69,8 @@ export function makeRuleSetUsers(redis: Redis): RuleSetUsers {
       const holder = randomUUID();
       const deletion = deletionKey(clientId, id);
       const keys = [GENERATION_KEY, ruleSetUsersKey(clientId, id), holdsKey(clientId, id), deletion];
-      if ((await beginDeletion(keys, [ORDINARY_ACCESS, holder])) === 0) return undefined;
+      const outcome = await beginDeletion(keys, [ORDINARY_ACCESS, holder]);
+      if (outcome !== 1) return outcome === 0 ? 'in-use' : undefined;
       return { release: async () => void (await endDeletion([deletion], [holder])) };
     },
   };

@@ -15,6 +15,8 @@ type Dependencies = {
   readonly batches: Pick<Batches, 'readStatus'>;
   /** Publishes to `webhook.requested.v1`. */
   readonly publish: (message: WebhookRetry) => Promise<void>;
+  /** Awaited after each publish; by default nothing is awaited. */
+  readonly afterPublish?: (requestId: string, resendCount: number) => Promise<void>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -46,16 +48,16 @@ export type ResendWebhooks = {
  * await resend(requestId);
  */
 export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
-  const { deliveries, publish, now } = deps;
+  const { deliveries, publish, afterPublish, now } = deps;
   const tryResend = async (requestId: string, resendCount?: number): Promise<boolean> => {
     const [view, resultJson] = await Promise.all([
       deliveries.read(requestId),
       readWebhookBody(deps, requestId),
     ]);
     if (view === undefined || resultJson === undefined) return false;
-    await publish(
-      resendOf(view, resendCount ?? view.resendCount + 1, resultJson, new Date(now()).toISOString()),
-    );
+    const count = resendCount ?? view.resendCount + 1;
+    await publish(resendOf(view, count, resultJson, new Date(now()).toISOString()));
+    await afterPublish?.(requestId, count);
     return true;
   };
   return {

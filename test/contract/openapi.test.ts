@@ -1,6 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ServiceError } from '#shared/errors.ts';
 import { makeOpenApi } from '../../services/gateway/openapi.ts';
-import { CHECK_EXAMPLES, RESULT_EXAMPLE } from '../../services/gateway/openapi-examples.ts';
+import {
+  CHECK_EXAMPLES,
+  RESULT_EXAMPLE,
+  TEST_EVENT_EXAMPLE,
+} from '../../services/gateway/openapi-examples.ts';
 import { aCheckResult } from '../support/a-check-result.ts';
 import {
   type Ask,
@@ -132,12 +138,28 @@ describe('the OpenAPI document', () => {
 
   it('describes every webhook as signed, without an API key, with a body and every answer', () => {
     const webhooks = Object.entries(makeOpenApi('').webhooks ?? {});
-    expect(webhooks).toHaveLength(5);
+    expect(webhooks.map(([name]) => name).sort()).toEqual([
+      'batchCompleted',
+      'checkCompleted',
+      'quotaThreshold',
+      'rolesChanged',
+      'testEvent',
+      'watchHeld',
+    ]);
     for (const [name, { post }] of webhooks) {
       expect(post).toMatchObject({ operationId: name, security: [], requestBody: { required: true } });
       expect(Object.keys(post?.responses ?? {}).sort()).toEqual(['2XX', '410', 'default']);
       expect(post?.parameters).toContainEqual(expect.objectContaining({ name: 'webhook-signature' }));
     }
+  });
+
+  it('has no webhook that the union of the client library lacks', () => {
+    const source = readFileSync(join(import.meta.dirname, '../../shared/client/verify-webhook.ts'), 'utf8');
+    const [, union] = /type WebhookMessage =(.+?)export type/s.exec(source) ?? [];
+    const webhooks = JSON.stringify(makeOpenApi('').webhooks);
+    const bodies = [...webhooks.matchAll(/"schema":\{"\$ref":"[^"]+\/(\w+)"/g)].map(([, name]) => name);
+    expect(bodies).toHaveLength(6);
+    expect(bodies.filter((name) => !new RegExp(`\\b${name}\\b`).test(union ?? ''))).toEqual([]);
   });
 
   it('contains only example bodies that are accepted', async () => {
@@ -177,6 +199,10 @@ describe('the OpenAPI document', () => {
 
   it('has an example of a result that matches its schema', () => {
     expect(validatorOf({ $ref: '#/$defs/CheckResult' }).safeParse(RESULT_EXAMPLE).error).toBeUndefined();
+  });
+
+  it('has an example of a test event that matches its schema', () => {
+    expect(validatorOf({ $ref: '#/$defs/TestEvent' }).safeParse(TEST_EVENT_EXAMPLE).error).toBeUndefined();
   });
 
   it('describes successful answers', async () => {

@@ -15,6 +15,12 @@ const stores = testStores(3);
 let clientId: string;
 const ruleSets = () => makeRuleSets(stores.redis);
 const { rebuild } = stores;
+/** The deletion of a rule set that no watch refers to; nothing while another one is under way. */
+const beginDeletion = async () => {
+  const begun = await ruleSets().beginDeletion(clientId, 'a');
+  if (begun === 'in-use') throw new Error('a watch refers to the rule set');
+  return begun;
+};
 const idsOf = async (page: { after?: string; countMax: number }) => {
   const listed = await ruleSets().list(clientId, page);
   return { ids: listed.ruleSets.map(({ id }) => id), hasMore: listed.hasMore };
@@ -78,27 +84,37 @@ test('a tombstone is kept for a day', async () => {
 test('a rule set is not deleted while a watch refers to it, or is about to', async () => {
   const [users, view] = [ruleSetUsersKey(clientId, 'a'), ruleSets()];
   await stores.redis.zadd(users, Date.now() - 1, 'watch_1');
-  const first = await view.beginDeletion(clientId, 'a');
+  const first = await beginDeletion();
   await first?.release();
   const holds = [await view.hold(clientId, 'a'), await view.hold(clientId, 'a')];
   await holds[0]?.release();
-  expect(await view.beginDeletion(clientId, 'a')).toBeUndefined();
+  expect(await view.beginDeletion(clientId, 'a')).toBe('in-use');
   await holds[1]?.release();
-  const second = await view.beginDeletion(clientId, 'a');
+  const second = await beginDeletion();
   expect([first, second]).not.toContain(undefined);
   await second?.release();
   await stores.redis.zadd(users, '+inf', 'watch_2');
-  expect(await view.beginDeletion(clientId, 'a')).toBeUndefined();
+  expect(await view.beginDeletion(clientId, 'a')).toBe('in-use');
 });
 
 test('no watch refers to a rule set whose deletion is under way', async () => {
   const view = ruleSets();
-  const [first, second] = [await view.beginDeletion(clientId, 'a'), await view.beginDeletion(clientId, 'a')];
-  await first?.release();
+  const first = await beginDeletion();
   expect(await view.hold(clientId, 'a')).toBeUndefined();
   expect(await view.hold(clientId, 'b')).toBeDefined();
-  await second?.release();
+  await first?.release();
   expect(await view.hold(clientId, 'a')).toBeDefined();
+});
+
+test('a second deletion does not replace the mark of the first', async () => {
+  const view = ruleSets();
+  const first = await beginDeletion();
+  const second = await beginDeletion();
+  await second?.release();
+  expect([first === undefined, second === undefined]).toEqual([false, true]);
+  expect(await view.hold(clientId, 'a')).toBeUndefined();
+  await first?.release();
+  expect(await beginDeletion()).toBeDefined();
 });
 
 test('a wiped Redis gets its rule sets, lists and slots back from the topic', async () => {

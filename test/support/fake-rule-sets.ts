@@ -3,14 +3,22 @@ import { makeRuleSetWrites } from '#shared/documents/write-rule-sets.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 
-/** The rule sets of a fake gateway: the real writes over a view of object literals. */
+/**
+ * The rule sets of a fake gateway: the real writes over a view of object literals. Another deletion is under way for
+ * `deletingCount` attempts.
+ */
 export function makeFakeRuleSets(
-  options: { publish?: () => Promise<void>; writesLeft?: number; used?: readonly string[] } = {},
+  options: {
+    publish?: () => Promise<void>;
+    writesLeft?: number;
+    used?: readonly string[];
+    deletingCount?: number;
+  } = {},
 ) {
   const stored = new Map<string, RuleSet>();
   const slots = new Set<string>();
   const audited: string[] = [];
-  let { writesLeft = Infinity } = options;
+  let { writesLeft = Infinity, deletingCount = 0 } = options;
   const live = () => [...stored.values()].filter(({ deletedAt }) => deletedAt === undefined);
   const view: Pick<RuleSets, 'read' | 'list' | 'documents' | 'beginDeletion'> = {
     read: async (clientId, id) =>
@@ -21,8 +29,10 @@ export function makeFakeRuleSets(
         .sort((a, b) => (a.id < b.id ? -1 : 1));
       return { ruleSets: all.slice(0, countMax), hasMore: all.length > countMax };
     },
-    beginDeletion: async (_clientId, id) =>
-      options.used?.includes(id) ? undefined : { release: async () => undefined },
+    async beginDeletion(_clientId, id) {
+      if (deletingCount-- > 0) return undefined;
+      return options.used?.includes(id) ? 'in-use' : { release: async () => undefined };
+    },
     documents: {
       read: async (key) => stored.get(key),
       lease: async (_key, before) => ({ version: before + 1, release: async () => undefined }),

@@ -6,6 +6,8 @@ import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
 let limitsSet: unknown;
+/** More than the view keeps: it removes the oldest at every 64th. */
+const LISTED_IDS = Array.from({ length: 10_063 }, (_, index) => `request_${index}`);
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
 const opened = {
   accounts: { findByEmail: async () => account },
@@ -17,7 +19,15 @@ const opened = {
     },
   },
   clientApps: { read: async (id: string) => (id === 'app_1' ? ({} as ClientApp) : undefined) },
-  deliveries: { list: async () => [], read: async () => undefined },
+  deliveries: {
+    page: async (_: string, { before, countMax }: { before?: string; countMax: number }) => {
+      const from = before === undefined ? 0 : LISTED_IDS.indexOf(before) + 1;
+      const ids = LISTED_IDS.slice(from, from + countMax);
+      const deliveries = ids.map((requestId) => ({ requestId, state: 'delivered', attempts: [] }));
+      return { deliveries, next: ids.length < countMax ? undefined : ids.at(-1) };
+    },
+    read: async () => undefined,
+  },
   batches: {
     readStatus: async (id: string) =>
       id === 'batch_1' ? { requestId: id, status: 'pending', done: 500 } : undefined,
@@ -55,6 +65,18 @@ test.each(['webhook list', 'webhook resend-failed --since 2026-11-21T00:00:00Z']
     expect(await run(`${command} app_1`)).toBeDefined();
   },
 );
+
+test('webhook list prints the newest 10 000 deliveries, as its help says', async () => {
+  const listed = (await run('webhook list app_1')) as { requestId: string }[];
+  expect(listed.map(({ requestId }) => requestId)).toEqual(LISTED_IDS.slice(0, 10_000));
+  const program = makeProgram(
+    async () => undefined,
+    () => undefined,
+    {},
+  );
+  const webhook = program.commands.find((command) => command.name() === 'webhook');
+  expect(webhook?.commands.find((command) => command.name() === 'list')?.description()).toContain('10000');
+});
 
 test('batch show prints the status of a batch with its parts, and refuses an id of no batch', async () => {
   expect(await run('batch show batch_1')).toEqual({

@@ -13,7 +13,7 @@ async function listWatches({ watches, watchWrites, clientApps }: OpenSystem, cli
   if (!(await clientApps.read(clientId)))
     throw new ServiceError('not-found', `there is no client app ${clientId}`);
   const found = await watches.list(clientId, { countMax: LISTED_MAX });
-  return Promise.all(found.map(watchWrites.present));
+  return watchWrites.presentMany(found);
 }
 
 async function showWatch(system: OpenSystem, clientId: string, watchId: string) {

@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander';
 import { WebhookState } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { LISTED_MAX } from '#shared/redis/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { OpenSystem } from './open-system.ts';
 import { instant } from './parse-figures.ts';
 
 type Run = (work: (opened: OpenSystem) => Promise<unknown>) => Promise<void>;
 
-const LISTED_MAX = 1_000;
+const PAGE_COUNT = 1_000;
 
 /** Commands about deliveries; each value is the output of `--json`. */
 
@@ -21,8 +22,15 @@ async function listWebhooks(
   state: WebhookState | undefined,
 ) {
   await requireApp(clientApps, clientId);
-  const found = await deliveries.list(clientId, { state, countMax: LISTED_MAX });
-  return found.map((delivery) => ({ requestId: delivery.requestId, ...shownOf(delivery) }));
+  const found: ({ readonly requestId: string } & ReturnType<typeof shownOf>)[] = [];
+  let before: string | undefined;
+  do {
+    const page = await deliveries.page(clientId, { state, before, countMax: PAGE_COUNT });
+    for (const delivery of page.deliveries)
+      found.push({ requestId: delivery.requestId, ...shownOf(delivery) });
+    before = page.next;
+  } while (before !== undefined && found.length < LISTED_MAX);
+  return found.slice(0, LISTED_MAX);
 }
 
 /** Sends a webhook again with the same id and bytes; its retry schedule starts over. */
@@ -71,12 +79,14 @@ export function addWebhooks(program: Command, run: Run): void {
     .action((id) => run((opened) => showWebhook(opened, id)));
   webhook
     .command('list <id>')
-    .description("a client app's deliveries, newest first")
+    .description(`a client app's deliveries, newest first; kept are the newest ${LISTED_MAX} of each app`)
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(WebhookState.options))
     .action((id, { state }) => run((opened) => listWebhooks(opened, id, state)));
   webhook
     .command('resend <requestId>')
-    .description('deliver a webhook again, with the same bytes and the same id')
+    .description(
+      'deliver a webhook again, with the same bytes and the same id; returns once a webhook-dispatcher has taken it',
+    )
     .action((id) => run((opened) => resendWebhook(opened, id)));
   webhook
     .command('resend-failed <id>')
