@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { audit } from '#shared/contracts/audit.ts';
 import { type CheckCompleted, checkCompleted } from '#shared/contracts/check-completed.ts';
 import { checkRequestedBulk } from '#shared/contracts/check-requested.ts';
@@ -19,11 +16,7 @@ import { savingOf } from '#shared/redis/results.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { completeViews } from '#shared/views/keep-views.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { spawnChild } from '../../deploy/local/child.ts';
-import { findFreePorts } from '../../deploy/local/ports.ts';
-import { loadToolchain } from '../../deploy/local/toolchain.ts';
 import { aCheckCompleted } from '../support/a-check-completed.ts';
-import { connectTestRedis, testConfig } from '../support/connections.ts';
 import { testStores } from '../support/test-stores.ts';
 
 // Scenario: a Redis comes back with its marker and without its last writes, as after a failover. The tests restore an
@@ -246,28 +239,4 @@ test('a rebuild that began on another server does not finish on this one', async
   await becomeAnotherRun();
   await views.views.readState();
   expect(await views.views.finish('mine')).toBe(false);
-});
-
-test('a Redis Cluster is refused by name at the start', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'rolecall-cluster-'));
-  const [port = 0, busPort = 0] = await findFreePorts(2);
-  // By default the bus has the port plus 10 000, where the system may have put a connection.
-  const bus = { 'cluster-enabled': 'yes', 'cluster-port': busPort };
-  const settings = { port, bind: '127.0.0.1', ...bus, save: '', dir };
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`]);
-  const cluster = await spawnChild(loadToolchain().redis, args, { argv0: 'redis-server', stdio: 'ignore' });
-  try {
-    const config = testConfig(0);
-    const connecting = connectTestRedis({
-      ...config,
-      redis: { url: `redis://127.0.0.1:${port}` },
-    });
-    await expect(connecting).rejects.toMatchObject({
-      code: 'config-invalid',
-      message: expect.stringContaining('Redis Cluster'),
-    });
-  } finally {
-    await cluster.kill9();
-    rmSync(dir, { recursive: true, force: true });
-  }
 });
