@@ -21,12 +21,14 @@ type Dependencies = {
   readonly store: ReturnType<typeof openViews>;
   readonly publish: KafkaConnection['publish'];
   readonly box: SecretBox;
+  /** Awaited after each resend is published; by default nothing is awaited. */
+  readonly afterResend?: (requestId: string, resendCount: number) => Promise<void>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
 
 /** The operations on accounts, client apps, rule sets and deliveries that the portal and the admin command share. */
-export function makeWork({ redis, store, publish, box, now }: Dependencies) {
+export function makeWork({ redis, store, publish, box, afterResend, now }: Dependencies) {
   const writes = makeAuditedWrites({ ...store, publish, now });
   const slots = makeLeasedSlots(redis);
   const throttle = makeThrottle(redis);
@@ -52,6 +54,7 @@ export function makeWork({ redis, store, publish, box, now }: Dependencies) {
     resends: makeResendWebhooks({
       ...store,
       publish: (message) => publish(webhookRequested, message),
+      afterPublish: afterResend,
       now,
     }),
   };

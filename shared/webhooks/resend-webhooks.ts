@@ -16,7 +16,7 @@ type Dependencies = {
   /** Publishes to `webhook.requested.v1`. */
   readonly publish: (message: WebhookRetry) => Promise<void>;
   /** Awaited after each publish; by default nothing is awaited. */
-  readonly afterPublish?: (requestId: string, resendCount: number) => Promise<void>;
+  readonly afterPublish?: ((requestId: string, resendCount: number) => Promise<void>) | undefined;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };

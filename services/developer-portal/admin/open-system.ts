@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { commonConfig, commonEnvironment, type Environment, loadEnvironment } from '#shared/config.ts';
-import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -11,7 +10,6 @@ import { makeSecretBox, parseKeyRing } from '#shared/secret-box.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { openViews } from '#shared/views/open-views.ts';
-import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { loadChains } from '../config.ts';
 import { makeWork } from '../make-work.ts';
 import { makeAwaitResend } from './await-resend.ts';
@@ -62,13 +60,8 @@ export async function openSystem(env: Environment) {
         open: (sealed, associated) => box().open(sealed, associated),
         reseal: (sealed, associated) => box().reseal(sealed, associated),
       },
-      now: clock.now,
-    }),
-    // A command returns only once its resends are in effect; the portal answers once they are published.
-    resends: makeResendWebhooks({
-      ...store,
-      publish: (message) => kafka.publish(webhookRequested, message),
-      afterPublish: makeAwaitResend(store.deliveries),
+      // A command returns only once its resends are in effect; the portal answers once they are published.
+      afterResend: makeAwaitResend(store.deliveries),
       now: clock.now,
     }),
     keyUse: makeKeyUse(redis),
