@@ -3,7 +3,7 @@ import { claimKey, monthCounterKey } from './admit.ts';
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { type AppHour, usageKey } from './usage.ts';
-import { USAGE_KEPT_MS, usageAppsKey } from './usage-days.ts';
+import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from './usage-days.ts';
 import { GENERATION_KEY, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** How long a claim of an idempotency key is kept. */
@@ -40,18 +40,17 @@ return redis.call('HGET', KEYS[2], 'last') or ''
 `;
 
 /**
- * KEYS: marker, usage of the hour, the hour's apps, the month's counter. ARGV: access, `last` as it was, `last` as it is
- * to be, how many, ms that the usage is kept, when the counter ends, the client app. Done once: `last` tells.
+ * KEYS: marker, usage of the hour, the month's counter. ARGV: access, `last` as it was, `last` as it is to be, how many,
+ * the hour, when the counter ends, the client app. Done once: `last` tells.
  */
-const ADD_CHARGES = `${REQUIRE_VIEW}
+const ADD_CHARGES = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
 if (redis.call('HGET', KEYS[2], 'last') or '') ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[2], 'last', ARGV[3])
 redis.call('HINCRBY', KEYS[2], 'accepted', ARGV[4])
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
-redis.call('SADD', KEYS[3], ARGV[7])
-redis.call('PEXPIRE', KEYS[3], ARGV[5])
-redis.call('INCRBY', KEYS[4], ARGV[4])
-redis.call('PEXPIREAT', KEYS[4], ARGV[6])
+redis.call('PEXPIRE', KEYS[2], ${USAGE_KEPT_MS})
+noteActive(ARGV[7], ARGV[5])
+redis.call('INCRBY', KEYS[3], ARGV[4])
+redis.call('PEXPIREAT', KEYS[3], ARGV[6])
 return 1
 `;
 
@@ -104,10 +103,9 @@ export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
       return ms === undefined || count === undefined ? undefined : { ms, count };
     },
     async addCharges({ clientId, hour, month, count, before, last }, access) {
-      const usage = [usageKey(clientId, hour), usageAppsKey(hour)];
-      const keys = [GENERATION_KEY, ...usage, monthCounterKey(clientId, month)];
+      const keys = [GENERATION_KEY, usageKey(clientId, hour), monthCounterKey(clientId, month)];
       const lasts = [before ? textOf(before) : '', textOf(last)];
-      await addCharges(keys, [access, ...lasts, count, USAGE_KEPT_MS, counterEndsAt(month), clientId]);
+      await addCharges(keys, [access, ...lasts, count, hour, counterEndsAt(month), clientId]);
     },
     async counter(clientId, month, count, access) {
       const endsAtMs = counterEndsAt(month);

@@ -17,12 +17,13 @@ const HOUR_KEPT_MS = 50 * HOUR_MS;
 
 /** An hour's figures for the totals are kept until they were published for the last time. */
 export const USAGE_KEPT_MS = 3 * HOUR_MS;
-export const usageAppsKey = (hour: number): string => `usage:apps:${hour}`;
+const USAGE_APPS = 'usage:apps:';
+export const usageAppsKey = (hour: number): string => `${USAGE_APPS}${hour}`;
 
 /** `noteActive(client, hour)`: has the client app's totals published, because they have changed in this hour. */
 export const LUA_NOTE_ACTIVE = `
 local function noteActive(client, hour)
-  local apps = '${usageAppsKey(0).slice(0, -1)}' .. string.format('%.0f', hour)
+  local apps = '${USAGE_APPS}' .. string.format('%.0f', hour)
   redis.call('SADD', apps, client)
   redis.call('PEXPIRE', apps, ${USAGE_KEPT_MS})
 end

@@ -4,7 +4,15 @@ import { logKeys, monthCounterKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { dayOf, figuresFrom, hourOf, USAGE_KEPT_MS, usageAppsKey, usageDayKey } from './usage-days.ts';
+import {
+  dayOf,
+  figuresFrom,
+  hourOf,
+  LUA_NOTE_ACTIVE,
+  USAGE_KEPT_MS,
+  usageAppsKey,
+  usageDayKey,
+} from './usage-days.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 export const usageKey = (clientId: string, hour: number): string => `usage:{${clientId}}:${hour}`;
@@ -21,12 +29,11 @@ return {endInstant(KEYS[5]), figures[1] or '0', figures[2] or '0', redis.call('G
   redis.call('HGETALL', KEYS[4])}
 `;
 
-/** KEYS: marker, usage of the hour, the hour's apps. */
-const RESTORE = `${REQUIRE_VIEW}
+/** KEYS: marker, usage of the hour. ARGV: access, client app, accepted, refused, the hour. */
+const RESTORE = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
 redis.call('HSET', KEYS[2], 'accepted', ARGV[3], 'refused', ARGV[4])
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
-redis.call('SADD', KEYS[3], ARGV[2])
-redis.call('PEXPIRE', KEYS[3], ARGV[5])
+redis.call('PEXPIRE', KEYS[2], ${USAGE_KEPT_MS})
+noteActive(ARGV[2], ARGV[5])
 return 1
 `;
 
@@ -87,8 +94,8 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     lockPublishing: (forMs) =>
       inStore(async () => (await redis.set(publishLockKey, '1', 'PX', forMs, 'NX')) === 'OK'),
     async restore({ clientId, hour, accepted, refused }, access) {
-      const keys = [GENERATION_KEY, usageKey(clientId, hour), usageAppsKey(hour)];
-      await restore(keys, [access, clientId, accepted, refused, USAGE_KEPT_MS]);
+      const keys = [GENERATION_KEY, usageKey(clientId, hour)];
+      await restore(keys, [access, clientId, accepted, refused, hour]);
     },
   };
 }
