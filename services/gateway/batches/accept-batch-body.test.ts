@@ -1,0 +1,153 @@
+import {
+  ACCOUNT,
+  accountOf,
+  accountsOf,
+  ENTERPRISE_APP,
+  linesOf,
+  NDJSON,
+  openBatchRequest,
+  RULES,
+  sendSlowly,
+} from '../../../test/support/batch-bodies.ts';
+import { fakeGateways, problemOf } from '../../../test/support/fake-gateways.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+
+const start = fakeGateways();
+
+describe('the body of a batch', () => {
+  it.each([
+    [
+      'that ends in the middle of a line',
+      `${linesOf({ rules: RULES }, [ACCOUNT])}"0x5290`,
+      400,
+      'malformed-json',
+      'Line 3 is not JSON',
+    ],
+    [
+      'with a line that is not JSON',
+      linesOf({ rules: RULES }, []).concat('x\n'),
+      400,
+      'malformed-json',
+      'Line 2 is not JSON',
+    ],
+    [
+      'with an empty line',
+      linesOf({ rules: RULES }, []).concat('\n'),
+      400,
+      'malformed-json',
+      'Line 2 is empty',
+    ],
+    [
+      'with a line above 8 KiB',
+      linesOf({ rules: RULES }, [{ account: ACCOUNT, ref: 'x'.repeat(9_000) }]),
+      413,
+      'body-too-large',
+      'Line 2',
+    ],
+    ['that is empty', '', 400, 'malformed-json', 'empty'],
+  ])('of NDJSON %s is refused, the line named', async (_, text, status, code, detail) => {
+    const gateway = await start();
+    const response = await gateway.postBatch(text, NDJSON);
+    const problem = await problemOf(response);
+    expect([response.status, problem['code']]).toEqual([status, code]);
+    expect(problem['detail']).toContain(detail);
+    expect(gateway.parts).toEqual([]);
+  });
+
+  it.each([
+    ['text/plain', {}],
+    ['application/json; charset=latin1', {}],
+    ['application/x-ndjson', { 'content-encoding': 'gzip' }],
+  ])('as %s is refused with 415', async (type, headers) => {
+    const gateway = await start();
+    const response = await gateway.postBatch('{}', { 'content-type': type, ...headers });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([415, 'media-type-unsupported']);
+  });
+
+  it('that is absent, as its type is, is malformed', async () => {
+    const gateway = await start();
+    const response = await gateway.send('POST', '/access-control/check-roles/batch');
+    expect([response.status, (await problemOf(response))['code']]).toEqual([400, 'malformed-json']);
+  });
+
+  it('above 2 MiB of JSON is refused, and the client gets its answer', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const response = await gateway.postBatch({
+      entries: [ACCOUNT],
+      rules: RULES,
+      ref: 'x'.repeat(3_000_000),
+    });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([413, 'body-too-large']);
+  });
+
+  it('that does not arrive in time is 408, costs no quota, and its connection ends', async () => {
+    const gateway = await start({ bodyBounds: { bytesMax: 1_000_000, timeoutMs: 50 } });
+    const { status, body, headers } = await sendSlowly(gateway, ['{', '"'], { isEnded: false });
+    expect([status, body['code'], headers['connection']]).toEqual([408, 'body-timeout', 'close']);
+    expect(gateway.admitted.every(({ check }) => check === undefined)).toBe(true);
+    expect((await gateway.postBatch({ entries: [ACCOUNT], rules: RULES })).status).toBe(202);
+  });
+
+  it('is read one at a time for each client app', async () => {
+    const gateway = await start();
+    const outgoing = openBatchRequest(gateway);
+    const aborted = new Promise((resolve) => outgoing.on('error', resolve));
+    outgoing.write('{');
+    const body = { entries: [ACCOUNT], rules: RULES };
+    await waitUntil(
+      'a second body to be refused',
+      async () => (await gateway.postBatch(body)).status === 503,
+    );
+    outgoing.destroy();
+    await aborted;
+    await waitUntil(
+      'the slot of the client that went away',
+      async () => (await gateway.postBatch(body)).status === 202,
+    );
+  });
+
+  it('is read one at a time while an earlier batch of the client app is published', async () => {
+    const broker = Promise.withResolvers<void>();
+    const gateway = await start({ publishPart: () => broker.promise });
+    const body = { entries: [ACCOUNT], rules: RULES };
+    const first = gateway.postBatch(body);
+    await waitUntil('the first batch to be admitted', () =>
+      gateway.admitted.some(({ check }) => check !== undefined),
+    );
+    const second = openBatchRequest(gateway).on('error', () => undefined);
+    second.write('{');
+    await waitUntil('the second body to be opened', () => gateway.admitted.length === 3);
+    broker.resolve();
+    expect((await first).status).toBe(202);
+    const third = await gateway.postBatch(body);
+    second.destroy();
+    expect([third.status, (await problemOf(third))['detail']]).toEqual([
+      503,
+      'Another batch or member change of this client app is being received; send one at a time.',
+    ]);
+  });
+
+  it('is bounded in bytes over all client apps, and its bytes are free again afterwards', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP, bodyBounds: { bytesMax: 10_000, timeoutMs: 10_000 } });
+    const response = await gateway.postBatch({ entries: accountsOf(200), rules: RULES });
+    expect([response.status, (await problemOf(response))['code']]).toEqual([503, 'overloaded']);
+    for (let i = 0; i < 3; i += 1)
+      expect((await gateway.postBatch({ entries: accountsOf(50), rules: RULES })).status).toBe(202);
+  });
+
+  it('holds no more bytes than it leaves to the batches of other client apps', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP, bodyBounds: { bytesMax: 10_000, timeoutMs: 10_000 } });
+    const [head, rest] = [linesOf({ rules: RULES }, accountsOf(80)), linesOf(accountOf(80), accountsOf(80))];
+    const { status, body } = await sendSlowly(gateway, [head, rest], { isEnded: false });
+    expect([status, body['code']]).toEqual([503, 'overloaded']);
+  });
+
+  it('is read no further when the gateway stops', async () => {
+    const stopping = new AbortController();
+    const gateway = await start({ stopping: stopping.signal });
+    const sent = sendSlowly(gateway, ['{'], { isEnded: false });
+    await waitUntil('the rate to be charged', () => gateway.admitted.length > 0);
+    stopping.abort();
+    expect((await sent).status).toBe(503);
+  });
+});
