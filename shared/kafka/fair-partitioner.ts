@@ -29,8 +29,14 @@ export function shardOf(clientId: string, share: number, partitionCount: number)
   return partitions.slice(0, count);
 }
 
-/** Consecutive records of a client that go to one partition: a batch for few partitions is cheap. */
+/**
+ * Consecutive records of a client that go to one partition, at most by number and about by bytes: a request to few
+ * partitions is cheap.
+ * A part of a batch is larger, and goes to a partition of its own: a partition with 16 of them would hold up another client's
+ * part for seconds.
+ */
 const STICKY_COUNT = 16;
+const STICKY_BYTES = 16 * 1024;
 const SHARDS_CACHED_MAX = 10_000;
 
 /** A client's partitions of a topic, valid for one version of the topic's metadata. */
@@ -39,6 +45,7 @@ type Share = {
   readonly partitions: readonly number[];
   current: number;
   leftCount: number;
+  leftBytes: number;
 };
 
 /**
@@ -64,11 +71,15 @@ export class FairPartitioner {
     }
     if (fairness === undefined) return this.#byKey(args);
     const share = this.#shareOf(args.topic, fairness, args.partitionMetadata);
-    if (share.leftCount === 0) {
-      share.current = this.#leastLag(args.topic, share.partitions);
+    const lag = this.#lagOf(args.topic);
+    if (share.leftCount <= 0 || share.leftBytes <= 0) {
+      share.current = leastLag(lag, share.partitions);
       share.leftCount = STICKY_COUNT;
+      share.leftBytes = STICKY_BYTES;
     }
-    share.leftCount--;
+    share.leftCount -= 1;
+    share.leftBytes -= args.message.value?.length ?? 0;
+    lag[share.current] = (lag[share.current] ?? 0) + 1;
     return share.current;
   };
 
@@ -88,18 +99,27 @@ export class FairPartitioner {
     const led = shard.filter((partition) =>
       metadata.some((m) => m.partitionId === partition && m.leader >= 0),
     );
-    const share = { metadata, partitions: led.length > 0 ? led : shard, current: 0, leftCount: 0 };
+    const share = {
+      metadata,
+      partitions: led.length > 0 ? led : shard,
+      current: 0,
+      leftCount: 0,
+      leftBytes: 0,
+    };
     if (this.#shares.size >= SHARDS_CACHED_MAX) this.#shares.clear();
     this.#shares.set(name, share);
     return share;
   }
 
-  #leastLag(topic: string, partitions: readonly number[]): number {
+  #lagOf(topic: string): number[] {
     const lag = this.#lag.get(topic) ?? [];
     this.#lag.set(topic, lag);
-    let best = partitions[0] ?? 0;
-    for (const partition of partitions) if ((lag[partition] ?? 0) < (lag[best] ?? 0)) best = partition;
-    lag[best] = (lag[best] ?? 0) + STICKY_COUNT;
-    return best;
+    return lag;
   }
+}
+
+function leastLag(lag: readonly number[], partitions: readonly number[]): number {
+  let best = partitions[0] ?? 0;
+  for (const partition of partitions) if ((lag[partition] ?? 0) < (lag[best] ?? 0)) best = partition;
+  return best;
 }
