@@ -30,10 +30,9 @@ export function shardOf(clientId: string, share: number, partitionCount: number)
 }
 
 /**
- * Consecutive records of a client that go to one partition, at most by number and about by bytes: a request to few
- * partitions is cheap.
- * A part of a batch is larger, and goes to a partition of its own: a partition with 16 of them would hold up another client's
- * part for seconds.
+ * Consecutive records of a client go to one partition, because a request to few partitions is cheap: at most this many
+ * records, and no further record after this many bytes. So each part of a batch, which is larger, goes to the next
+ * partition: 16 of them in one would delay another client's part by seconds.
  */
 const STICKY_COUNT = 16;
 const STICKY_BYTES = 16 * 1024;

@@ -8,6 +8,7 @@ import { connectTestChains } from '../support/connect-test-chains.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
 import { atOnce, CHECKS_AT_ONCE, newAccounts, readByRolecall } from './chain-readers.ts';
+import { cpuMsSince } from './cpu-seconds.ts';
 import type { Row, Table } from './row.ts';
 
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
@@ -37,24 +38,15 @@ type Measured = { readonly perCpuSecond: number; readonly perSecond: number };
  * @throws Error unless the balances add up to the holder's
  */
 async function measure(count: number, work: (accounts: string[]) => Promise<bigint>): Promise<Measured> {
-  const warmUp = startCpuClock();
-  while (warmUp() < WARM_UP_CPU_MS) await work(newAccounts(count));
+  const coldCpu = process.cpuUsage();
+  while (cpuMsSince(coldCpu) < WARM_UP_CPU_MS) await work(newAccounts(count));
   const accounts = [...newAccounts(count - 1), demoTokens.holder.toLowerCase()];
   const startedMs = performance.now();
-  const cpuMs = startCpuClock();
+  const cpuBefore = process.cpuUsage();
   const sum = await work(accounts);
-  const [usedCpuMs, usedMs] = [cpuMs(), performance.now() - startedMs];
+  const [usedCpuMs, usedMs] = [cpuMsSince(cpuBefore), performance.now() - startedMs];
   if (sum !== HELD) throw new Error(`the balances add up to ${sum}, not ${HELD}`);
   return { perCpuSecond: count / (usedCpuMs / 1_000), perSecond: count / (usedMs / 1_000) };
-}
-
-/** CPU time of this process from now on, ms. */
-function startCpuClock(): () => number {
-  const before = process.cpuUsage();
-  return () => {
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1_000;
-  };
 }
 
 async function readByEthers(

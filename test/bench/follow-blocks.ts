@@ -15,6 +15,7 @@ import { connectTestChains } from '../support/connect-test-chains.ts';
 import { testContext } from '../support/connections.ts';
 import { startDedicatedRedis } from '../support/dedicated-infrastructure.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { cpuMsSince } from './cpu-seconds.ts';
 import type { Row } from './row.ts';
 
 const CHAIN_ID = 31_337;
@@ -112,11 +113,6 @@ export async function benchFollowing(): Promise<{ rows: Row[]; notes: string[] }
       `following: ${blockCount} blocks of 1 s, 3 contracts, ${TRANSFERS_PER_SECOND} transfers per block that name no member (${logCount} logs read)`,
     ],
   };
-}
-
-function cpuMsSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
 }
 
 /** Starts a program that transfers between wallets that no watch has as members. */

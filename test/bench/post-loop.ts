@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { cpuMsSince } from './cpu-seconds.ts';
 
 // A child process of the webhook benchmark: a bare loop for comparison with the deliveries. It posts the same body
 // over kept-alive connections, does nothing else, and reports its own CPU time.
@@ -34,6 +35,5 @@ const run = async (count: number) => {
 await run(Number(warmUpText));
 const before = process.cpuUsage();
 await run(Number(countText));
-const { user, system } = process.cpuUsage(before);
-process.stdout.write(`${JSON.stringify({ cpuSeconds: (user + system) / 1e6 })}\n`);
+process.stdout.write(`${JSON.stringify({ cpuSeconds: cpuMsSince(before) / 1_000 })}\n`);
 agent.destroy();

@@ -2,6 +2,7 @@ import { CompactSign } from 'jose';
 import { kidOfSeed, privateKeyOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { makeProve } from '../../services/evaluator/sign-proof.ts';
+import { cpuMsSince } from './cpu-seconds.ts';
 import type { Table } from './row.ts';
 
 const PROOFS = 5_000;
@@ -66,8 +67,7 @@ async function cpuMicrosecondsOf(count: number, work: () => unknown): Promise<nu
   for (let run = 0; run < RUNS; run++) {
     const before = process.cpuUsage();
     for (let i = 0; i < count; i++) await work();
-    const { user, system } = process.cpuUsage(before);
-    microseconds = (user + system) / count;
+    microseconds = (cpuMsSince(before) * 1_000) / count;
   }
   return microseconds;
 }
