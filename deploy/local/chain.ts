@@ -5,7 +5,6 @@ import { callJsonRpc } from './json-rpc.ts';
 import { requireFreePorts } from './ports.ts';
 import { waitUntilUp } from './wait-until-up.ts';
 
-const UP_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 5_000;
 
 /** The chain id by which local chains are known. */
@@ -36,7 +35,7 @@ export type RunningChain = AsyncDisposable &
  * contracts at the same addresses and the same balances; its blocks have other hashes. A block is mined for
  * each transaction, and by `anvil_mine`.
  *
- * @throws Error if anvil ends (a port in use, for example) or is not up in 30 s; nothing is left running then.
+ * @throws Error if anvil ends (a port in use, for example) or is not up in 180 s; nothing is left running then.
  *
  * @example
  * await using chain = await startChain({ port: 21_005 });
@@ -54,7 +53,6 @@ export async function startChain(options: ChainOptions): Promise<RunningChain> {
   try {
     await waitUntilUp(child, () => isUp(rpc), {
       what: 'the chain (anvil)',
-      timeoutMs: UP_TIMEOUT_MS,
       signal,
     });
     await deployDemoTokens(rpc);

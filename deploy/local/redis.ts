@@ -8,7 +8,6 @@ import { loadToolchain } from './toolchain.ts';
 import { waitUntilUp } from './wait-until-up.ts';
 
 /** Reading back a large append-only file takes its time; Redis answers `LOADING` meanwhile. */
-const UP_TIMEOUT_MS = 60_000;
 /** Long, because a starter that waits for a core reads the answer late: its timer would end every probe first. */
 const PROBE_TIMEOUT_MS = 5_000;
 
@@ -31,7 +30,7 @@ type RunningRedis = AsyncDisposable & {
  * Starts one real Redis on this machine with an append-only file that is synced every second and never
  * evicts, and waits until it has read its data.
  *
- * @throws Error if it ends (a port in use, data of a newer version) or is not up in 60 s; nothing is left
+ * @throws Error if it ends (a port in use, data of a newer version) or is not up in 180 s; nothing is left
  * running then.
  *
  * @example
@@ -51,7 +50,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningRedis> {
     onSpawn,
   });
   try {
-    const wait = { what: 'Redis', timeoutMs: UP_TIMEOUT_MS, signal, logTail: () => logTail(log) };
+    const wait = { what: 'Redis', signal, logTail: () => logTail(log) };
     await waitUntilUp(child, () => answersPing(port, child.pid), wait);
   } catch (error) {
     await child.kill9();

@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, describeExit, type Exit } from './child.ts';
 
 const POLL_MS = 25;
+/** Long, because a busy machine starts Kafka slowly. A process that ends is reported at once. */
+const UP_TIMEOUT_S = 180;
 
 type Wait = {
   /** The name in the error. */
   readonly what: string;
-  readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Read for the error if the process ended: the end of its log. */
   readonly logTail?: () => string;
@@ -15,14 +16,14 @@ type Wait = {
 /**
  * Waits until `isUp` says so; a throw of it counts as "not yet".
  *
- * @throws Error if the process ends first or the time is over, with the end of its log; or if it was aborted.
+ * @throws Error if the process ends first or 180 s have passed, with the end of its log; or if it was aborted.
  */
 export async function waitUntilUp(child: Child, isUp: () => Promise<boolean>, wait: Wait): Promise<void> {
   let exit: Exit | undefined;
   void child.exited.then((value) => {
     exit = value;
   });
-  const giveUpAt = performance.now() + wait.timeoutMs;
+  const giveUpAt = performance.now() + UP_TIMEOUT_S * 1000;
   while (!(await isUp().catch(() => false))) {
     wait.signal?.throwIfAborted();
     const log = (): string => {
@@ -31,7 +32,7 @@ export async function waitUntilUp(child: Child, isUp: () => Promise<boolean>, wa
     };
     if (exit) throw new Error(`${wait.what} ended before it was up (${describeExit(exit)})${log()}`);
     if (performance.now() > giveUpAt)
-      throw new Error(`${wait.what} was not up after ${wait.timeoutMs / 1000} s${log()}`);
+      throw new Error(`${wait.what} was not up after ${UP_TIMEOUT_S} s${log()}`);
     await delay(POLL_MS);
   }
 }

@@ -16,7 +16,6 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const PHRASE = 'test test test test test test test test test test test junk';
 const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 const GAS_LIMIT = 60_000_000;
-const UP_TIMEOUT_MS = 90_000;
 
 export type Client = {
   readonly name: string;
@@ -171,7 +170,7 @@ async function startInFolder(
       remove();
     };
     try {
-      await waitUntilUp(child, isUp, { what: program, timeoutMs: UP_TIMEOUT_MS, logTail: () => log });
+      await waitUntilUp(child, isUp, { what: program, logTail: () => log });
     } catch (error) {
       await stop();
       throw error;

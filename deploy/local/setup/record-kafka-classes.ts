@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { startKafka } from '../kafka.ts';
 import { findFreePorts } from '../ports.ts';
 
-const MESSAGE_WAIT_MS_MAX = 20_000;
+const MESSAGE_WAIT_MS_MAX = 60_000;
 /** The archive is written when the broker ends, which takes some seconds on a slow machine. */
 const ARCHIVE_TIMEOUT_MS = 120_000;
 
