@@ -19,9 +19,15 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+/** On a busy machine an answer to a webhook may be late: it is waited for instead of sent again, also by a stop. */
+const env = {
+  LOG_LEVEL: 'debug',
+  WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000',
+  SHUTDOWN_TIMEOUT_MS: '90000',
+};
 const check = () => ({ account: system.chain.holder, rules: [demoRules(system.chain).erc20()] });
 const restart = async (...args: string[]): Promise<void> => {
-  system = await startSystem({ dataDir, portBase: system.portBase, args, env: { LOG_LEVEL: 'debug' } });
+  system = await startSystem({ dataDir, portBase: system.portBase, args, env });
 };
 const isAlive = (pid: number): boolean => {
   try {
@@ -32,7 +38,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 test('a check published before the first evaluator starts is pending, and is evaluated once one runs', async () => {
-  system = await startSystem({ dataDir, args: ['--evaluators', '0'], env: { LOG_LEVEL: 'debug' } });
+  system = await startSystem({ dataDir, args: ['--evaluators', '0'], env });
   receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
   const polled = await system.client.check({ ...check(), async: true });
   const hooked = await system.client.check({ ...check(), callbackUrl: receiver.url });
