@@ -239,6 +239,19 @@ describe('the faults of a batch', () => {
     ]);
   });
 
+  it.each([
+    ['lists', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
+    ['composed rules', `[${'{"type":"ALL","roleId":"r","rules":['.repeat(20_000)}${']}'.repeat(20_000)}]`],
+  ])('are found where %s nest deeper than a call stack', async (_, rules) => {
+    const gateway = await start();
+    for (const headers of [{}, { 'idempotency-key': 'k' }]) {
+      const response = await gateway.postBatch(`{"entries":["${ACCOUNT}"],"rules":${rules}}`, headers);
+      expect(response.status).toBe(422);
+    }
+    const lines = await gateway.postBatch(`{"rules":${rules}}\n{"account":"${ACCOUNT}"}`, NDJSON);
+    expect(lines.status).toBe(422);
+  });
+
   it('list the first hundred of a body full of unknown members', async () => {
     const gateway = await start();
     const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`m${i}`, 0]));

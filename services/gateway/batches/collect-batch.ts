@@ -100,7 +100,7 @@ export function collectBatch({
   return {
     async begin(head) {
       // First, so that rules beyond the bound cost no validation.
-      const rulesBytes = bytesOf(rulesIn(head));
+      const rulesBytes = bytesOfRules(rulesIn(head));
       if (rulesBytes > RULES_BYTES_MAX) return note([rulesTooLarge(rulesBytes)]);
       const validation = await validateHead(head);
       const sent = validation.ok ? validation.check : asSent?.(head);
@@ -139,6 +139,16 @@ export function collectBatch({
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** The bytes of rules as JSON; 0 if they nest too deep to be written as JSON. Validation refuses those. */
+function bytesOfRules(rules: unknown): number {
+  try {
+    return bytesOf(rules);
+  } catch (error) {
+    if (error instanceof RangeError) return 0;
+    throw error;
+  }
+}
 
 /** The rules in the head; none if it names a rule set, whose bytes are bounded when it is stored. */
 const rulesIn = (head: unknown): unknown => (head as { readonly rules?: unknown } | null)?.rules ?? [];

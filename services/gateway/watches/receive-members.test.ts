@@ -50,6 +50,11 @@ describe('the members of a request', () => {
 
   it.each([
     ['json', JSON.stringify({ add: ['x'.repeat(2 * 1024 * 1024)] }), 413, 'body-too-large', undefined],
+    [
+      'json',
+      JSON.stringify({ add: [Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`m${i}`, 0]))] }),
+      ...[422, 'validation-failed', '/add/0/m0'],
+    ],
     ['ndjson', '', 400, 'malformed-json', undefined],
     ['json', '', 400, 'malformed-json', undefined],
     ['ndjson', `{"add":"${accountOf(0)}"}\n\n`, 400, 'malformed-json', undefined],

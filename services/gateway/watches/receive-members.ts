@@ -75,8 +75,8 @@ class MemberCollector {
 
   /** Adds faults; throws when there are as many as one answer lists. */
   refuse(faults: readonly Fault[]): void {
-    this.#faults.push(...faults);
-    if (this.#faults.length >= FAULTS_MAX) throw invalidBody(this.#faults.slice(0, FAULTS_MAX));
+    this.#faults.push(...faults.slice(0, FAULTS_MAX - this.#faults.length));
+    if (this.#faults.length >= FAULTS_MAX) throw invalidBody(this.#faults);
   }
 
   /** @throws Problem with every fault */
