@@ -83,6 +83,15 @@ it.each<[string, object, string[]]>([
   ['too few arguments', { ...TIER, args: ['$account'] }, ['/rules/0/args too-short']],
   ['too many arguments', { ...TIER, args: ['$account', '7', '8'] }, ['/rules/0/args too-many']],
   ['nine wrong arguments', { ...TIER, args: Array(9).fill(7) }, ['/rules/0/args too-many']],
+  [
+    'nine inputs, and as many arguments',
+    {
+      ...TIER,
+      function: `function f(${Array(9).fill('uint256').join(',')}) view returns (bool)`,
+      args: Array(9).fill('7'),
+    },
+    ['/rules/0/function function-unsupported'],
+  ],
   ['arguments that are no list', { ...TIER, args: '$account' }, ['/rules/0/args wrong-type']],
   ['a number as an argument', { ...TIER, args: ['$account', 7] }, ['/rules/0/args/1 wrong-type']],
   ['a leading zero', { ...TIER, args: ['$account', '07'] }, ['/rules/0/args/1 malformed']],

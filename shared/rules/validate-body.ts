@@ -86,7 +86,14 @@ export function validateBody<Body>(
   function withRuleFaults(validated: Omit<ValidatedBody<Body>, 'broken'>): ValidatedBody<Body> {
     const broken = new Set(validated.faults.map(({ pointer }) => pointer));
     const together = placed.hasTooMany ? [] : faultsOfRules(placed, broken, chainIds);
-    return { ...validated, faults: [...validated.faults, ...together], broken };
+    // Nothing is said of the number of arguments of a function that is refused.
+    const unsupported = new Set(
+      together.flatMap(({ pointer, code }) => (code === 'function-unsupported' ? [pointer] : [])),
+    );
+    const faults = validated.faults.filter(
+      ({ pointer, code }) => code !== 'too-many' || !unsupported.has(pointer.replace(/\/args$/, '/function')),
+    );
+    return { ...validated, faults: [...faults, ...together], broken };
   }
 }
 
