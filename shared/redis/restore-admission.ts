@@ -12,14 +12,21 @@ const CLAIM_KEPT_MS = DAY_MS;
 const COUNTER_KEPT_MS = 40 * DAY_MS;
 
 /**
- * KEYS: marker, claim. The check's id replaces its seed. Of two checks of a key the later one holds the claim, in
- * whatever order they are read: a key gets another check only once its claim was spent.
+ * KEYS: marker, claim. ARGV: access, body hash, accepted at, id, month, when the claim ends, state. The check's id replaces
+ * its seed. Of two checks of a key the later one holds the claim, in whatever order they are read: a key gets another check
+ * only once its claim was spent. Of the parts of one batch, only the last shows that it was published.
  */
 const RESTORE_CLAIM = `${REQUIRE_VIEW}
-if tonumber(redis.call('HGET', KEYS[2], 'at') or '0') >= tonumber(ARGV[3]) then return 0 end
+local at = tonumber(redis.call('HGET', KEYS[2], 'at') or '0')
+if at >= tonumber(ARGV[3]) then
+  if ARGV[7] == 'published' and redis.call('HGET', KEYS[2], 'id') == ARGV[4] then
+    redis.call('HSET', KEYS[2], 'state', ARGV[7])
+  end
+  return 0
+end
 redis.call('DEL', KEYS[2])
 redis.call('HSET', KEYS[2], 'body', ARGV[2], 'at', ARGV[3], 'seed', ARGV[4], 'id', ARGV[4], 'month', ARGV[5],
-  'state', 'published', 'touched', ARGV[3])
+  'state', ARGV[7], 'touched', ARGV[3])
 redis.call('PEXPIREAT', KEYS[2], ARGV[6])
 return 1
 `;
@@ -61,6 +68,8 @@ export type RestoredClaim = {
   readonly requestId: string;
   readonly acceptedAtMs: number;
   readonly month: string | undefined;
+  /** Whether all of it is in its topic: a batch whose gateway ended too early is published by the retry. */
+  readonly isPublished: boolean;
 };
 
 /** A millisecond, and how many checks were accepted in it. */
@@ -91,11 +100,13 @@ export function makeRestoreAdmission(redis: Redis): RestoreAdmission {
   const addCharges = makeScript<number>(redis, ADD_CHARGES);
   const restoreCounter = makeScript<number>(redis, RESTORE_COUNTER);
   return {
-    async claim({ clientId, keyHash, bodyHash, requestId, acceptedAtMs, month }, nowMs, access) {
+    async claim(claim, nowMs, access) {
+      const { clientId, keyHash, bodyHash, requestId, acceptedAtMs, month = '', isPublished } = claim;
+      const state = isPublished ? 'published' : 'claimed';
       const endsAtMs = acceptedAtMs + CLAIM_KEPT_MS;
       if (endsAtMs <= nowMs) return;
       const keys = [GENERATION_KEY, claimKey(clientId, keyHash)];
-      await restoreClaim(keys, [access, bodyHash, acceptedAtMs, requestId, month ?? '', endsAtMs]);
+      await restoreClaim(keys, [access, bodyHash, acceptedAtMs, requestId, month, endsAtMs, state]);
     },
     async lastAdmitted({ clientId, hour }, access) {
       const stored = await readAdmitted([GENERATION_KEY, usageKey(clientId, hour)], [access]);

@@ -240,7 +240,9 @@ export async function registerPart(
 /** The claim that a check holds, if it was sent with an idempotency key. */
 export function claimOf(message: CheckRequested | BatchPartRequested): RestoredClaim | undefined {
   const { requestId, clientId, chargedMonth: month, idempotency, acceptedAt } = message;
-  return idempotency && { ...idempotency, requestId, clientId, month, acceptedAtMs: Date.parse(acceptedAt) };
+  const isPublished = !('part' in message) || isLastPart(message);
+  const acceptedAtMs = Date.parse(acceptedAt);
+  return idempotency && { ...idempotency, requestId, clientId, month, acceptedAtMs, isPublished };
 }
 
 const hourOfUsage = ({ hour }: Usage): number => hourOf(Date.parse(`${hour}:00:00Z`));

@@ -57,3 +57,17 @@ test('a wiped Redis gets the batches back: lines, counts, slots, claims and char
   const [day] = await makeUsageDays(stores.redis).read(APP, [dayOf(Date.parse(acceptedAt))]);
   expect(day).toMatchObject({ 'batch.completed': 4, granted: 2, denied: 2 });
 });
+
+test('a batch whose gateway ended before its last part has an open claim: a retry publishes it again, under its id', async () => {
+  const cut = aBatchPart(APP, { idempotency: { keyHash: 'key-of-a-cut-batch', bodyHash: 'body' } });
+  const claim = () => stores.redis.hmget(claimKey(APP, 'key-of-a-cut-batch'), 'state', 'id');
+  await stores.kafka.publish(checkRequestedBatch, cut);
+  await stores.redis.flushdb();
+  await rebuild();
+  expect(await claim()).toEqual(['claimed', cut.requestId]);
+
+  await stores.kafka.publish(checkRequestedBatch, { ...cut, part: 1, firstIndex: 2 });
+  await stores.redis.flushdb();
+  await rebuild();
+  expect(await claim()).toEqual(['published', cut.requestId]);
+});
