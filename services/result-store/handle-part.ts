@@ -27,7 +27,7 @@ export function makePartHandler({
     const { isFirst, isComplete } = await batches.savePart(part);
     if (isComplete && part.delivery.mode === 'webhook') {
       const status = await batches.readStatus(part.requestId);
-      // Nothing is left of a batch that completed after the end of its retention.
+      // Nothing is left of a batch that completed more than a day after the end of its retention.
       if (status !== undefined)
         await publishWebhook(
           deliveryOf(part, part.delivery.callbackUrl, batchWebhookOf(status)),

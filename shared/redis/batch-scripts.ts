@@ -9,6 +9,8 @@ import { REQUIRE_VIEW } from './view.ts';
 const ENDS_SOON_MS = 600_000;
 /** How long it is remembered then that it was saved. */
 const SAVED_KEPT_MS = DAY_MS;
+/** How long the counts of a batch are kept after its lines. */
+const COUNTS_KEPT_MS = DAY_MS;
 
 /** A batch whose parts are still being published, or may never be, is abandoned so long after the last attempt. */
 export const ABANDONED_AFTER_MS = 600_000;
@@ -19,6 +21,8 @@ export const ABANDONED_AFTER_MS = 600_000;
  * its slot is the lease of the gateway that publishes it, and it is among those that may be abandoned.
  *
  * A batch of which all parts are stored is not unfinished, however late its registration is written.
+ *
+ * Its counts are kept a day longer than its lines: a batch that completes late still has its webhook.
  */
 const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}
 local function nowMs()
@@ -32,7 +36,8 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
     listBatch(listKey, batch.requestId, batch.retainUntilMs)
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
-  redis.call('PEXPIREAT', batchKey, batch.retainUntilMs)
+  local keepUntilMs = math.max(tonumber(batch.retainUntilMs), nowMs()) + ${COUNTS_KEPT_MS}
+  redis.call('PEXPIREAT', batchKey, keepUntilMs)
   if batch.isAccepted ~= '1' then
     if redis.call('HEXISTS', batchKey, 'accepted') == 0 and redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
       redis.call('ZADD', publishingKey, 'NX', nowMs(), batch.requestId)
@@ -48,8 +53,8 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
     return
   end
   redis.call('ZADD', ofAppKey, batch.retainUntilMs, batch.requestId)
-  redis.call('PEXPIREAT', ofAppKey, batch.retainUntilMs, 'NX')
-  redis.call('PEXPIREAT', ofAppKey, batch.retainUntilMs, 'GT')
+  redis.call('PEXPIREAT', ofAppKey, keepUntilMs, 'NX')
+  redis.call('PEXPIREAT', ofAppKey, keepUntilMs, 'GT')
   redis.call('ZADD', unfinishedKey, batch.acceptedAtMs, batch.requestId)
 end
 local function batchOf(ARGV)
@@ -139,7 +144,12 @@ registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
 local function isComplete()
   return tonumber(redis.call('HGET', KEYS[2], 'partsDone') or '0') >= tonumber(batch.parts) and 1 or 0
 end
-if redis.call('HSETNX', KEYS[7], part, ARGV[16]) == 0 then return { 0, isComplete() } end
+local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[16]) == 0
+redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
+if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
+  isCopy = not redis.call('SET', 'saved:' .. batch.requestId .. '/' .. part, '1', 'NX', 'PX', ${SAVED_KEPT_MS})
+end
+if isCopy then return { 0, isComplete() } end
 redis.call('ZADD', KEYS[8], ARGV[13], part .. ':' .. lineCount)
 redis.call('HINCRBY', KEYS[2], 'partsDone', 1)
 local done = redis.call('HINCRBY', KEYS[2], 'done', lineCount)
@@ -158,15 +168,11 @@ if complete == 1 then
   redis.call('ZREM', KEYS[4], batch.requestId)
   for _, channel in ipairs(redis.call('SMEMBERS', KEYS[9])) do redis.call('PUBLISH', channel, batch.requestId) end
 end
-for i = 7, 8 do redis.call('PEXPIREAT', KEYS[i], batch.retainUntilMs) end
+redis.call('PEXPIREAT', KEYS[8], batch.retainUntilMs)
 local charged = tonumber(redis.call('HGET', KEYS[2], 'charged') or done)
 if done > charged then
   redis.call('INCRBY', KEYS[10], done - charged)
   redis.call('HSET', KEYS[2], 'charged', done)
-end
-if tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS}
-  and not redis.call('SET', 'saved:' .. batch.requestId .. '/' .. part, '1', 'NX', 'PX', ${SAVED_KEPT_MS}) then
-  return { 0, complete }
 end
 local refund = math.min(tonumber(ARGV[17]), tonumber(redis.call('GET', KEYS[10]) or '0'))
 if refund > 0 then redis.call('DECRBY', KEYS[10], refund) end

@@ -208,13 +208,21 @@ describe('a batch whose publishing was interrupted', () => {
   });
 });
 
-test('a part that is stored after its retention is not kept, and its entries are refunded once', async () => {
+test('parts that are stored after their retention keep no lines, are refunded once, and complete the batch', async () => {
   const ended = new Date(Date.now() - 1).toISOString();
-  const [first] = twoParts({ refundCount: 2, chargedMonth: '2026-11', retainUntil: ended });
+  const [first, second] = twoParts({ refundCount: 1, chargedMonth: '2026-11', retainUntil: ended });
   await connection.redis.set(monthCounterKey(APP, '2026-11'), 5);
-  await batches.savePart(first);
-  await batches.savePart(first);
-  expect(await batches.readStatus(first.requestId)).toBeUndefined();
+  const saved = [];
+  for (const part of [first, first, second, second]) saved.push(await batches.savePart(part));
+  expect(saved).toEqual([
+    { isFirst: true, isComplete: false },
+    { isFirst: false, isComplete: false },
+    { isFirst: true, isComplete: true },
+    { isFirst: false, isComplete: true },
+  ]);
+  expect(await batches.readStatus(first.requestId)).toMatchObject({ status: 'completed', done: 4 });
+  expect(await linesAt(first.requestId, 0)).toBeUndefined();
+  expect(await connection.redis.pttl(`batch:${first.requestId}`)).toBeGreaterThan(0);
   expect(await connection.redis.get(monthCounterKey(APP, '2026-11'))).toBe('3');
 });
 
