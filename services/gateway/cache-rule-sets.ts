@@ -1,14 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
+import { memoryOf, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 
 /** The longest that an old version may still be used, should the notice of its change be lost. */
 const CACHE_MS = 30_000;
 const CACHED_BYTES_MAX = 32 * 1024 * 1024;
-/** Parsed rules take about this many bytes for each character of their JSON, by a heap snapshot. */
-const BYTES_PER_CHARACTER = 6;
-/** The memory of an entry beside its rules; an id without a rule set takes no more. */
-const ENTRY_BYTES = 600;
+/** The memory of an id without a rule set. */
+const UNKNOWN_BYTES = 600;
 
 export type RuleSetCache = Pick<RuleSets, 'read'> & {
   /** A rule set has changed; named by `ruleSetKey`. */
@@ -20,8 +18,7 @@ export type RuleSetCache = Pick<RuleSets, 'read'> & {
 
 type Entry = { readonly ruleSet: RuleSet | undefined };
 
-const bytesOf = ({ ruleSet }: Entry): number =>
-  ENTRY_BYTES + (ruleSet ? BYTES_PER_CHARACTER * JSON.stringify(ruleSet.rules).length : 0);
+const bytesOf = ({ ruleSet }: Entry): number => (ruleSet ? memoryOf(ruleSet) : UNKNOWN_BYTES);
 
 /**
  * Keeps rule sets in memory, unknown ids too, until they change.

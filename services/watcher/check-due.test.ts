@@ -11,6 +11,8 @@ type World = {
   readonly postpone?: (memberIds: string[], atMs: number) => void;
   readonly dropDue?: (memberIds: string[], atMs: number) => void;
   readonly watch?: Watch | undefined;
+  /** Whether too many parts of the client app wait for their results. */
+  readonly isFull?: boolean;
   /** Those that are due; by default the members. */
   readonly dueIds?: readonly string[];
 };
@@ -31,7 +33,9 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
         dropDue?.(idsIn(names), atMs),
       readMany: async () => [...members],
     },
-    requestChecks: async (checks: ChecksToRequest) => asked.push(checks) > 0,
+    requestChecks: async (checks: ChecksToRequest) =>
+      (await checks.beforePart('part')) && asked.push(checks) > 0,
+    openParts: { take: async () => !world.isFull },
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
     now: () => Date.parse(atSecond(100)),
@@ -78,4 +82,11 @@ test.each<[string, Watch | undefined, string[]]>([
   const dropDue = (memberIds: string[], atMs: number) => void calls.push([memberIds, atMs]);
   await askedFor([aMember({ memberId: 'alice' })], { watch, dueIds: ['alice', 'bob'], dropDue });
   expect(calls).toEqual([[dropped, Date.parse(atSecond(160))]]);
+});
+
+test('while too many parts of a client app wait for their results, its due members stay due', async () => {
+  const dropped: string[][] = [];
+  const members = [aMember({ memberId: 'new' }), seen('unread')];
+  const asked = await askedFor(members, { isFull: true, dropDue: (memberIds) => dropped.push(memberIds) });
+  expect([asked, dropped]).toEqual([[], []]);
 });

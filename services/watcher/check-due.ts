@@ -3,6 +3,7 @@ import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { MemberName } from '#shared/redis/watch-member-text.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
+import type { OpenParts } from './open-parts.ts';
 import type { ChecksToRequest, RequestChecks } from './request-checks.ts';
 
 /** Due members of a partition that are checked at a time. */
@@ -15,6 +16,7 @@ type Dependencies = {
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readMany'>;
   readonly requestChecks: RequestChecks;
+  readonly openParts: Pick<OpenParts, 'take'>;
   readonly partitions: readonly number[];
   readonly isOwned: (partition: number) => boolean;
   /** Epoch ms, Redis's clock. */
@@ -33,7 +35,8 @@ export function groupByWatch(names: readonly MemberName[]): Map<string, string[]
 }
 
 /**
- * Requests checks of some members of a watch, unless it is gone or paused.
+ * Requests checks of some members of a watch, unless it is gone or paused. Those that find too many open parts of the client
+ * app are left out: the members stay due.
  *
  * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the watch is paused
  */
@@ -43,12 +46,15 @@ export async function requestChecksOf(
     ruleSets,
     members: view,
     requestChecks,
-  }: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks'> & {
+    openParts,
+  }: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks' | 'openParts'> & {
     members: Pick<WatchMembers, 'readMany'>;
   },
   uid: string,
   memberIds: readonly string[],
-  optionsOf: (members: readonly WatchMember[]) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet'>[],
+  optionsOf: (
+    members: readonly WatchMember[],
+  ) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[],
 ): Promise<readonly string[]> {
   const watch = await watches.readByUid(uid);
   if (watch === undefined || watch.paused) return memberIds;
@@ -56,8 +62,9 @@ export async function requestChecksOf(
   if (ruleSet === undefined) return [];
   const found = await view.readMany(uid, memberIds);
   const members = found.flatMap((member) => (member && member.removedAt === undefined ? [member] : []));
+  const beforePart = (requestId: string) => openParts.take(watch.clientId, requestId);
   for (const checks of optionsOf(members))
-    if (checks.members.length > 0) await requestChecks({ watch, ruleSet, ...checks });
+    if (checks.members.length > 0 && !(await requestChecks({ watch, ruleSet, ...checks, beforePart }))) break;
   const present = new Set(members.map(({ memberId }) => memberId));
   return memberIds.filter((memberId) => !present.has(memberId));
 }

@@ -87,6 +87,7 @@ function makeWorld(
       isOpen: () => step(() => over.isSweepOpen ?? true),
       read: () => step(() => ({ sweep: over.sweep ?? SWEEP })),
     },
+    openParts: { give: () => step(() => undefined) },
     chargeEvents: async () => undefined,
     refund: async (refund: unknown) => void refunds.push(refund),
     metrics: { countChecks: () => undefined, countEvent: () => undefined },

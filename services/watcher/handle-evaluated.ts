@@ -1,9 +1,4 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-import { z } from 'zod';
 import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
-import { foldRoles } from '#shared/contracts/fold-roles.ts';
-import { RoleVerdict, RuleFault } from '#shared/contracts/result.ts';
 import {
   CheckContext,
   isNewMember,
@@ -25,7 +20,9 @@ import { composeRolesChanged } from './domain/compose-event.ts';
 import type { MemberCheck } from './domain/judge-age.ts';
 import { holdExcess } from './hold-excess.ts';
 import type { WatcherMetrics } from './metrics.ts';
+import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
+import { readChecks } from './read-checks.ts';
 
 /** Members that are changed at once. */
 const CHUNK = 500;
@@ -34,19 +31,6 @@ const TRIES_MAX = 20;
 /** Shortest wait before a check that could not read a chain is repeated outside of sweeps. */
 const RETRY_MS = 60_000;
 
-const inflate = promisify(gunzip);
-
-const Line = z.object({
-  index: z.number().int(),
-  account: z.string().optional(),
-  accounts: z.array(z.string()).optional(),
-  /** Missing if the entry could not be parsed. */
-  ref: z.string().optional(),
-  roles: z.array(RoleVerdict),
-  errors: z.array(RuleFault),
-  blockNumbers: z.record(z.string(), z.number()),
-});
-
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly members: Pick<
@@ -54,6 +38,7 @@ type Dependencies = {
     'readMany' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
   >;
   readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen' | 'read'>;
+  readonly openParts: Pick<OpenParts, 'give'>;
   readonly publishChanges: Pick<PublishChanges, 'publishMember' | 'publishOutbox'>;
   readonly refund: RefundWatch;
   /** Charges the checks of transfers that led to events; a watch beyond its quota is paused. */
@@ -103,6 +88,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
     if (cause === 'transfer' && eventCount > 0) await deps.chargeEvents(watch, eventCount);
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
+  await deps.openParts.give(part.clientId, part.requestId);
 }
 
 /**
@@ -124,52 +110,6 @@ const countRepeats = (members: readonly WatchMember[], checks: ReadonlyMap<strin
 async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, count: number): Promise<void> {
   const { clientId, chargedMonth: month, requestId } = part;
   if (month !== undefined && count > 0) await refund({ clientId, month, count, requestId });
-}
-
-async function readChecks(
-  part: BatchPartCompleted,
-  { cause, rules, sweep, reorgFrom, minBlock, walletTimes }: CheckContext,
-  isLate: boolean,
-): Promise<Map<string, MemberCheck>> {
-  // A part that the evaluator could not parse names no roles: it says nothing of its members.
-  if (part.roles.length === 0) return new Map();
-  const text = (await inflate(Buffer.from(part.linesGzip, 'base64'))).toString();
-  const checks = new Map<string, MemberCheck>();
-  for (const json of text.split('\n')) {
-    if (json === '') continue;
-    const {
-      index,
-      account,
-      accounts = account === undefined ? [] : [account],
-      ref,
-      ...line
-    } = Line.parse(JSON.parse(json));
-    if (ref === undefined) continue;
-    const outcomes = foldRoles(line);
-    const verdicts = part.roles.map(({ id }) => {
-      const outcome = outcomes.get(id);
-      const isDecided = outcome === 'granted' || outcome === 'denied';
-      return [id, isDecided ? outcome === 'granted' : undefined] as const;
-    });
-    checks.set(ref, {
-      cause,
-      rules,
-      sweep,
-      isLate,
-      reorgFrom,
-      minBlock,
-      headTimes: part.headTimes,
-      blockTimes: part.blockTimes,
-      accounts: accounts.map((each) => each.toLowerCase()),
-      verdicts: new Map(verdicts),
-      blockNumbers: line.blockNumbers,
-      errors: line.errors,
-      evaluatedAt: part.evaluatedAt,
-      askedAt: part.acceptedAt,
-      walletsAtMs: walletTimes?.[index],
-    });
-  }
-  return checks;
 }
 
 async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {

@@ -15,17 +15,31 @@ const TRANSFER: ChainTransferred = {
   ...{ blockNumber: 9, dropped: false, at: atSecond(1) },
 };
 
-type Members = { readonly memberIds?: readonly string[]; readonly isBudgetUsed?: boolean };
+type Members = {
+  readonly memberIds?: readonly string[];
+  readonly isBudgetUsed?: boolean;
+  readonly failure?: Error;
+};
 
 async function handle(
   transfer: ChainTransferred,
   watch: Watch | undefined,
-  { memberIds = [memberId], isBudgetUsed = false }: Members = {},
+  { memberIds = [memberId], isBudgetUsed = false, failure }: Members = {},
 ) {
   const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
+  let [drawn, ruleSetsRead] = [0, 0];
   await makeHandleTransfer({
     watches: { readByUid: async () => watch },
-    ruleSets: { read: async () => aRuleSet('app_1', 'set', { rules: RULES }) },
+    ruleSets: {
+      async read() {
+        ruleSetsRead += 1;
+        return aRuleSet('app_1', 'set', { rules: RULES });
+      },
+    },
+    followed: {
+      isFollowedBy: async (_: string, { contractAddress, blockTag }: ChainTransferred) =>
+        contractAddress === CONTRACT && blockTag === watch?.blockTag,
+    },
     members: {
       async *ofWallet() {
         yield memberIds.map((id) => ({ uid: watchUid(aWatch()), memberId: id }));
@@ -36,15 +50,29 @@ async function handle(
     throttle: {
       async take() {
         if (isBudgetUsed) throw new ServiceError('rate-limited', 'used');
+        drawn += 1;
+      },
+      async refund() {
+        drawn -= 1;
       },
     },
+    openParts: { take: async () => true },
     sweepSoon: async (one: unknown) => void swept.push(one),
-    requestChecks: async (checks: ChecksToRequest) => asked.push(checks) > 0,
+    async requestChecks(checks: ChecksToRequest) {
+      if (failure) throw failure;
+      return asked.push(checks) > 0;
+    },
     sweepFollowers: async (missed: unknown) => void swept.push(missed),
     now: () => 0,
-  } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext);
-  return { due, asked, swept };
+  } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext).catch(
+    (error: unknown) => {
+      if (error !== failure) throw error;
+    },
+  );
+  return { due, asked, swept, drawn, ruleSetsRead };
 }
+
+const NOTHING = { due: [], asked: [], swept: [], drawn: 0, ruleSetsRead: 0 };
 
 test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
   const { due, asked } = await handle(TRANSFER, aWatch());
@@ -68,22 +96,28 @@ test.each([
   ['has another block tag', aWatch({ blockTag: 'finalized' })],
   ['is gone', undefined],
 ])('a watch that %s has no member checked, neither now nor later', async (_, watch) => {
-  expect(await handle(TRANSFER, watch)).toEqual({ due: [], asked: [], swept: [] });
+  expect(await handle(TRANSFER, watch)).toEqual(NOTHING);
 });
 
-test('a transfer of a contract outside of the rule set makes no member due', async () => {
+test('a transfer of a contract that the watch does not follow makes no member due, and no rule set is read', async () => {
   const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
-  expect(await handle(spam, aWatch())).toEqual({ due: [], asked: [], swept: [] });
+  expect(await handle(spam, aWatch())).toEqual(NOTHING);
+});
+
+test('a transfer whose checks could not be requested costs its client app no free check: it is processed again', async () => {
+  const failure = new ServiceError('broker-unavailable', 'away');
+  expect(await handle(TRANSFER, aWatch(), { failure })).toMatchObject({ asked: [], drawn: 0 });
+  expect(await handle(TRANSFER, aWatch())).toMatchObject({ drawn: 1 });
 });
 
 test.each([
   ['has the wallet in more members than are checked at once', { memberIds: manyIds }],
   ['belongs to a client app whose free checks of the hour are used', { isBudgetUsed: true }],
 ])('a watch that %s is swept instead', async (_, members) => {
-  expect(await handle(TRANSFER, aWatch(), members)).toEqual({ due: [], asked: [], swept: [aWatch()] });
+  expect(await handle(TRANSFER, aWatch(), members)).toEqual({ ...NOTHING, swept: [aWatch()] });
 });
 
 test('transfers that may have been missed make sweeps due, and no single member', async () => {
   const { account: _, ...missed } = TRANSFER;
-  expect(await handle(missed, aWatch())).toEqual({ due: [], asked: [], swept: [missed] });
+  expect(await handle(missed, aWatch())).toEqual({ ...NOTHING, swept: [missed] });
 });

@@ -1,13 +1,14 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { contractsOf, type RuleSet } from '#shared/contracts/rule-set.ts';
 import { type ChainTransferred, partitionOfMember, type Watch } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
+import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
-import type { Budget, Throttle } from '#shared/redis/throttle.ts';
+import type { Budget, Draw, Throttle } from '#shared/redis/throttle.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import { groupByWatch, requestChecksOf } from './check-due.ts';
+import type { OpenParts } from './open-parts.ts';
 import type { RequestChecks } from './request-checks.ts';
 
 /** A transfer whose check has no answer is checked again then. */
@@ -21,8 +22,10 @@ const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, wi
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
+  readonly followed: Pick<FollowedContracts, 'isFollowedBy'>;
   readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readMany'>;
-  readonly throttle: Pick<Throttle, 'take'>;
+  readonly throttle: Pick<Throttle, 'take' | 'refund'>;
+  readonly openParts: Pick<OpenParts, 'take'>;
   readonly requestChecks: RequestChecks;
   /** Sweeps a watch soon. */
   readonly sweepSoon: (watch: Watch) => Promise<void>;
@@ -51,16 +54,28 @@ async function checkMembers(
   uid: string,
   memberIds: readonly string[],
 ): Promise<void> {
-  const { chainId, blockNumber, dropped, afterReorg } = transfer;
   const watch = await deps.watches.readByUid(uid);
-  const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
-  // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
-  if (!watch || !ruleSet || !isAbout(ruleSet, watch, transfer)) return;
-  if (
-    memberIds.length > MEMBERS_OF_WALLET_MAX ||
-    !(await isWithinBudget(deps, watch.clientId, memberIds.length))
-  )
+  // Another client may follow a contract that this watch is not about, and send its tokens to any wallet. So this is asked
+  // before the rule set is read.
+  if (!watch?.follow || !(await deps.followed.isFollowedBy(uid, transfer))) return;
+  const draws = [{ budget: TRANSFER_CHECKS, owner: watch.clientId, count: memberIds.length }];
+  if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudget(deps, draws)))
     return deps.sweepSoon(watch);
+  try {
+    await requestTransferChecks(deps, transfer, uid, memberIds);
+  } catch (error) {
+    // The record is processed again.
+    await deps.throttle.refund(draws);
+    throw error;
+  }
+}
+
+async function requestTransferChecks(
+  deps: Dependencies,
+  { chainId, blockNumber, dropped, afterReorg }: ChainTransferred,
+  uid: string,
+  memberIds: readonly string[],
+): Promise<void> {
   // Until the answer comes: it takes the member out of those that are due.
   await deps.members.setDue(
     memberIds.map((memberId) => ({ uid, memberId })),
@@ -82,26 +97,15 @@ async function checkMembers(
 /** Counts checks against the budget of their client app; false if it is used up. */
 const isWithinBudget = (
   { throttle }: Pick<Dependencies, 'throttle'>,
-  owner: string,
-  count: number,
+  draws: readonly Draw[],
 ): Promise<boolean> =>
-  throttle.take([{ budget: TRANSFER_CHECKS, owner, count }]).then(
+  throttle.take(draws).then(
     () => true,
     (error: unknown) => {
       if (error instanceof ServiceError && error.code === 'rate-limited') return false;
       throw error;
     },
   );
-
-/** Whether a rule set is about a contract. */
-const isAbout = (
-  ruleSet: RuleSet,
-  watch: Watch,
-  { chainId, contractAddress, blockTag }: Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>,
-): boolean =>
-  watch.follow &&
-  watch.blockTag === blockTag &&
-  contractsOf(ruleSet).some((each) => each.chainId === chainId && each.contractAddress === contractAddress);
 
 function byPartition(uid: string, memberIds: readonly string[]): string[][] {
   const groups = new Map<number, string[]>();

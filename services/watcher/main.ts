@@ -9,6 +9,7 @@ import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
+import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeRuleSets, RULE_SET_CHANGED } from '#shared/redis/rule-sets.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
@@ -27,10 +28,12 @@ import { loadConfig } from './config.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
 import { makeHandleTransfer } from './handle-transfer.ts';
 import { makeMetrics } from './metrics.ts';
+import { makeOpenParts } from './open-parts.ts';
 import { makeProcessWatch } from './process-watch.ts';
 import { makeProcessWatches } from './process-watches.ts';
 import { makePublishChanges } from './publish-changes.ts';
 import { makeReadLimits } from './read-limits.ts';
+import { rememberRuleSets } from './remember-rule-sets.ts';
 import { makeRemoveMembers } from './remove-members.ts';
 import { makeRequestChecks } from './request-checks.ts';
 import { makeRunSweeps } from './run-sweeps.ts';
@@ -61,7 +64,8 @@ await runService(
     const metrics = makeMetrics(context.metrics);
     const { publish } = kafka;
     const [watches, members, sweeps] = [makeWatches(redis), makeWatchMembers(redis), makeWatchSweeps(redis)];
-    const [ruleSets, clientApps] = [makeRuleSets(redis), makeClientApps(redis)];
+    const [ruleSets, clientApps] = [rememberRuleSets(makeRuleSets(redis)), makeClientApps(redis)];
+    const openParts = makeOpenParts(makeLeasedSlots(redis));
     const partitions = Array.from({ length: MEMBER_PARTITIONS }, (_, index) => index);
     let owned: ReadonlySet<number> = new Set();
     const isOwned = (partition: number) => owned.has(partition);
@@ -72,6 +76,7 @@ await runService(
       ruleSets,
       followed: makeFollowedContracts(redis),
       clientApps,
+      openParts,
       publish,
       isOwned,
       now,

@@ -16,6 +16,7 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
     charged: [] as number[],
     refunded: [] as { requestId: string; count: number; month: string }[],
     paused: [] as string[],
+    given: [] as string[],
   };
   const outcomes = over.outcomes ?? [];
   const requestChecks = makeRequestChecks({
@@ -23,6 +24,7 @@ function makeWorld(over: { outcomes?: string[]; isAppGone?: boolean; failure?: S
       if (over.failure) throw over.failure;
       world.published.push(part);
     },
+    openParts: { give: async (_: string, requestId: string) => void world.given.push(requestId) },
     refund: async (refund: (typeof world.refunded)[number]) => void world.refunded.push(refund),
     chargeChecks: makeChargeChecks({
       async chargeWatch({ count }: { count: number }) {
@@ -47,6 +49,7 @@ const asked = (count: number) => ({
     cause: 'schedule' as const,
   },
   isCharged: true,
+  beforePart: async () => true,
 });
 
 test('a watch without quota is paused with the reason, and no more checks are requested', async () => {
@@ -54,6 +57,8 @@ test('a watch without quota is paused with the reason, and no more checks are re
   expect(await world.requestChecks(asked(3 * PART_ENTRIES_MAX))).toBe(false);
   expect(world.paused).toEqual(['quota-share-exceeded']);
   expect(world.published.map(({ entries }) => entries.length)).toEqual([PART_ENTRIES_MAX]);
+  // Nothing waits for the part that was not published.
+  expect(world.given).toHaveLength(1);
   // With quota again it continues.
   expect(await world.requestChecks(asked(1))).toBe(true);
   expect(world.published).toHaveLength(2);
@@ -103,10 +108,10 @@ test('checks that surely could not be published are refunded, and the sweep does
   const away = makeWorld({ failure: new ServiceError('broker-unavailable', 'away') });
   await expect(ask(away)).rejects.toMatchObject({ code: 'broker-unavailable' });
   expect(away.refunded).toMatchObject([{ requestId: asking[0], count: 3, month: '2026-11' }]);
-  expect(lost).toEqual(asking);
+  expect([lost, away.given]).toEqual([asking, asking]);
   const unknown = makeWorld({ failure: new ServiceError('publish-unknown', 'perhaps') });
   await expect(ask(unknown)).rejects.toMatchObject({ code: 'publish-unknown' });
-  expect([unknown.refunded, lost.length]).toEqual([[], 1]);
+  expect([unknown.refunded, unknown.given, lost.length]).toEqual([[], [], 1]);
 });
 
 test('a part of a watch is bounded in the bytes of its result, as one of a batch is', async () => {

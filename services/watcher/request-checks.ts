@@ -18,6 +18,7 @@ import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { RefundWatch } from '#shared/redis/watch-quota.ts';
 import type { makeChargeChecks } from './charge-checks.ts';
 import { checkedRules } from './domain/checked-rules.ts';
+import type { OpenParts } from './open-parts.ts';
 
 /** A later result is not used. */
 const RESULT_KEPT_MS = 86_400_000;
@@ -27,6 +28,7 @@ type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly chargeChecks: ReturnType<typeof makeChargeChecks>;
   readonly refund: RefundWatch;
+  readonly openParts: Pick<OpenParts, 'give'>;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -41,8 +43,8 @@ export type ChecksToRequest = {
   readonly minBlock?: Readonly<Record<string, number>>;
   readonly reorgFrom?: Readonly<Record<string, number>>;
   readonly isCharged: boolean;
-  /** Called with the id of each part before it is charged and published; false ends the requests. */
-  readonly beforePart?: (requestId: string) => Promise<boolean>;
+  /** Called with the id of each part before it is charged and published: takes its place among the open parts; false ends the requests. */
+  readonly beforePart: (requestId: string) => Promise<boolean>;
   /** Called with the id of a part that surely could not be published. */
   readonly afterLostPart?: (requestId: string) => Promise<void>;
 };
@@ -50,7 +52,8 @@ export type ChecksToRequest = {
 /**
  * Requests checks.
  *
- * @returns false if not all were requested: the app was deleted, or the quota is used up and the watch was paused
+ * @returns false if not all were requested: `beforePart` said so, the app was deleted, or the quota is used up and the watch was
+ * paused
  */
 export type RequestChecks = (checks: ChecksToRequest) => Promise<boolean>;
 
@@ -68,10 +71,13 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
     const { clientId } = watch;
     for (const part of partsOf(members, rulesOf(ruleSet))) {
       const requestId = `watch_${randomUUID()}`;
-      if (checks.beforePart && !(await checks.beforePart(requestId))) return false;
+      if (!(await checks.beforePart(requestId))) return false;
       const message = messageOf(checks, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
-      if (isCharged && !(await deps.chargeChecks(watch, { count: part.length, month }))) return false;
+      if (isCharged && !(await deps.chargeChecks(watch, { count: part.length, month }))) {
+        await deps.openParts.give(clientId, requestId);
+        return false;
+      }
       try {
         await deps.publish(checkRequestedBatch, isCharged ? { ...message, chargedMonth: month } : message, {
           fairness: { clientId, partitionShare: BATCH_PARTITION_SHARE },
@@ -79,6 +85,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
       } catch (error) {
         if (isSurelyUnwritten(error)) {
           if (isCharged) await deps.refund({ clientId, month, count: part.length, requestId });
+          await deps.openParts.give(clientId, requestId);
           await checks.afterLostPart?.(requestId);
         }
         throw error;

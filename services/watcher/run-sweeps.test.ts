@@ -9,7 +9,7 @@ const UID = watchUid(aWatch());
 const BEGAN = 1_000_000;
 
 /** One running sweep of a watch, and a clock that the test sets. */
-function makeWorld(over: Partial<Sweep> = {}) {
+function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
   const world = {
     nowMs: BEGAN,
     rulesVersion: 1,
@@ -19,6 +19,8 @@ function makeWorld(over: Partial<Sweep> = {}) {
       ...{ revocations: new Map(), hold: undefined, toAsk: [0], partCount: 0, toSettle: [] },
       ...over,
     } as Sweep | undefined,
+    /** Whether too many parts of the client app wait for their results. */
+    isFull: false,
     asked: 0,
     announced: [] as (readonly { id: string }[])[],
     steps: [] as string[],
@@ -60,9 +62,10 @@ function makeWorld(over: Partial<Sweep> = {}) {
       forget: async () => {
         world.state = undefined;
       },
+      ...sweeps,
     },
     async requestChecks({ beforePart }: ChecksToRequest) {
-      if (!(await beforePart?.('part'))) return false;
+      if (!(await beforePart('part'))) return false;
       world.asked += 1;
       return true;
     },
@@ -75,6 +78,7 @@ function makeWorld(over: Partial<Sweep> = {}) {
       world.commands.push(command);
     },
     isOwned: (partition: number) => partition === 0 || partition === partitionOfWatch(UID),
+    openParts: { take: async () => !world.isFull },
     partsMax: 3,
     pace: () => new Promise((resolve) => setImmediate(resolve)),
     now: () => world.nowMs,
@@ -95,6 +99,36 @@ test('a sweep with unanswered parts ends within 15 minutes, with the answers tha
   expect(world.asked).toBe(3);
   expect(world.commands.every(({ command }) => command === 'settle')).toBe(true);
   expect(world.commands[0]).toMatchObject({ sweep: BEGAN, holdRoles: [] });
+});
+
+test('a sweep waits while too many parts of its client app wait for their results', async () => {
+  const world = makeWorld();
+  world.isFull = true;
+  await world.runSweeps();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  expect(world.asked).toBe(0);
+  world.isFull = false;
+  await waitUntil('the parts that may wait', async () => world.asked === 3);
+  // Otherwise it would wait for its parts for ever.
+  world.state = undefined;
+});
+
+test('a process continues at most 16 sweeps of a client app at once, and those of another app beside them', async () => {
+  const read: string[] = [];
+  const never = new Promise<undefined>(() => undefined);
+  const { runSweeps } = makeWorld(
+    {},
+    {
+      running: async () => [...Array.from({ length: 20 }, (_, i) => `app_1/w${i}/1`), 'app_2/w/1'],
+      read(uid: string) {
+        read.push(uid);
+        return never;
+      },
+    },
+  );
+  await runSweeps();
+  await runSweeps();
+  expect([read.length, read.at(-1)]).toEqual([17, 'app_2/w/1']);
 });
 
 test('a sweep that revokes a role from too many holds that role, and announces it after the commands: a release follows them', async () => {

@@ -18,10 +18,13 @@ import { checkedRules } from './domain/checked-rules.ts';
 import { countHeld } from './domain/count-held.ts';
 import { exceedsShare } from './domain/exceeds-share.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
+import type { OpenParts } from './open-parts.ts';
 import { type RequestChecks, rulesNameOf } from './request-checks.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
+/** Sweeps of a client app that a process continues at once: each holds its rules, up to 250 KB as JSON, in memory. */
+const SWEEPS_PER_APP_MAX = 16;
 /** A settlement that was not carried out is published again. */
 const SETTLE_AGAIN_MS = 60_000;
 
@@ -31,6 +34,7 @@ type Dependencies = {
   readonly members: Pick<WatchMembers, 'scan' | 'figures' | 'countRevoked'>;
   readonly sweeps: WatchSweeps;
   readonly requestChecks: RequestChecks;
+  readonly openParts: Pick<OpenParts, 'take'>;
   /** Tells the client which roles are held from now on, unless it has released them since. */
   readonly announceHeld: (
     watch: Watch,
@@ -65,7 +69,9 @@ export function makeRunSweeps(deps: Dependencies) {
         if (state?.sweep !== sweep || state.hold !== undefined || isTooLong(sweep)) return false;
         const current = await deps.watches.readByUid(uid);
         if (current && (current.paused || isOutdated(begun, current, await ruleSetOf(current)))) return false;
-        if (state.partCount < deps.partsMax) break;
+        const isFree =
+          state.partCount < deps.partsMax && (await deps.openParts.take(watch.clientId, requestId, true));
+        if (isFree) break;
         await deps.pace();
       }
       await deps.sweeps.addPart(uid, sweep, requestId);
@@ -187,17 +193,25 @@ export function makeRunSweeps(deps: Dependencies) {
     if (isMine && asked && current && !current.paused) await conclude(current, asked);
   };
 
-  const busy = new Set<string>();
+  /** By client app, the watches whose sweeps are being continued. */
+  const busy = new Map<string, Set<string>>();
   return async function runSweeps(): Promise<void> {
     for (const uid of await deps.sweeps.running()) {
-      if (busy.has(uid)) continue;
-      busy.add(uid);
+      const clientId = clientIdOf(uid);
+      const ofApp = busy.get(clientId) ?? new Set();
+      if (ofApp.has(uid) || ofApp.size >= SWEEPS_PER_APP_MAX) continue;
+      busy.set(clientId, ofApp.add(uid));
       void continueSweep(uid)
         .catch((error: unknown) => deps.log.warn({ error: describeError(error) }, 'sweep not continued'))
-        .finally(() => busy.delete(uid));
+        .finally(() => {
+          ofApp.delete(uid);
+          if (ofApp.size === 0) busy.delete(clientId);
+        });
     }
   };
 }
+
+const clientIdOf = (uid: string): string => uid.slice(0, uid.indexOf('/'));
 
 /** Whether a sweep checks by the rule set, under the block tag of the watch. */
 export const isSweepOf = (

@@ -31,8 +31,8 @@ export const marketplaceKeysKey = (accountId: string): string => `places:marketp
  * document to the view makes the slot permanent (`setsOf`). A rebuild of the views restores the set.
  */
 export type LeasedSlots = {
-  /** Leases a slot for `member`; false if `countMax` other members hold one. */
-  readonly take: (set: string, member: string, countMax: number) => Promise<boolean>;
+  /** Leases a slot for `member`, by default for 30 s; false if `countMax` other members hold one. */
+  readonly take: (set: string, member: string, countMax: number, leaseMs?: number) => Promise<boolean>;
   /** Gives a leased slot back before its lease ends. */
   readonly give: (set: string, member: string) => Promise<void>;
 };
@@ -44,8 +44,8 @@ export type LeasedSlots = {
 export function makeLeasedSlots(redis: Redis): LeasedSlots {
   const take = makeScript<number>(redis, TAKE);
   return {
-    take: async (set, member, countMax) =>
-      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, LEASE_MS])) === 1,
+    take: async (set, member, countMax, leaseMs = LEASE_MS) =>
+      (await take([GENERATION_KEY, set], [ORDINARY_ACCESS, member, countMax, leaseMs])) === 1,
     give: (set, member) => inStore(async () => void (await redis.zrem(set, member))),
   };
 }

@@ -48,8 +48,8 @@ export type RuleSetPage = { readonly ruleSets: readonly RuleSet[]; readonly hasM
 
 /** The view of the rule sets. */
 export type RuleSets = RuleSetUsers & {
-  /** Nothing where it was deleted. */
-  readonly read: (clientId: string, id: string) => Promise<RuleSet | undefined>;
+  /** Nothing where it was deleted. Returns `known` itself, without parsing, if that has not changed. */
+  readonly read: (clientId: string, id: string, known?: RuleSet) => Promise<RuleSet | undefined>;
   /** For writers: by `ruleSetKey`, tombstones included. */
   readonly documents: Pick<VersionedDocuments<RuleSet>, 'read' | 'lease' | 'project'>;
   /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
@@ -77,8 +77,8 @@ export function makeRuleSets(redis: Redis): RuleSets {
   });
   return {
     ...makeRuleSetUsers(redis),
-    async read(clientId, id) {
-      const found = await read(ruleSetKey(clientId, id));
+    async read(clientId, id, known) {
+      const found = await read(ruleSetKey(clientId, id), known);
       return found?.deletedAt === undefined ? found : undefined;
     },
     documents: { read, lease, project },

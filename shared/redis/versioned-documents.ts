@@ -64,9 +64,11 @@ if removed == 1 and ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], ARGV[2]) e
 return removed
 `;
 
-/** KEYS: marker, documents. ARGV: access, id. */
+/** KEYS: marker, documents. ARGV: access, id, the version that the caller has ('' for none). 1 if that is still the version. */
 const READ = `${REQUIRE_VIEW}
-return redis.call('HGET', KEYS[2], ARGV[2]) or false
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+if stored and string.match(stored, '^(%d+) ') == ARGV[3] then return 1 end
+return stored or false
 `;
 
 /** KEYS: marker, documents, index. ARGV: access, index entry. */
@@ -156,7 +158,8 @@ export type Lease = { readonly version: number; readonly release: () => Promise<
 
 /** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever order they come. */
 export type VersionedDocuments<D> = {
-  readonly read: (id: string) => Promise<D | undefined>;
+  /** Returns `known` itself, without parsing, if that is still the version in the view. */
+  readonly read: (id: string, known?: D) => Promise<D | undefined>;
   readonly find: (indexEntry: string) => Promise<D | undefined>;
   /** Puts a document in; false if the view has the same or a newer version. */
   readonly project: (document: D, access?: ViewAccess) => Promise<boolean>;
@@ -212,7 +215,7 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   }: Options<D>,
 ): VersionedDocuments<D> {
   const project = makeScript<number>(redis, PROJECT);
-  const read = makeScript<string | null>(redis, READ);
+  const read = makeScript<string | 1 | null>(redis, READ);
   const find = makeScript<string | null>(redis, FIND);
   const lease = makeScript<number>(redis, LEASE);
   const release = makeScript<number>(redis, RELEASE);
@@ -223,7 +226,10 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const open = (stored: string | null): D | undefined =>
     stored === null ? undefined : parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   return {
-    read: async (id) => open(await read(keys, [ORDINARY_ACCESS, id])),
+    async read(id, known) {
+      const stored = await read(keys, [ORDINARY_ACCESS, id, known?.version ?? '']);
+      return stored === 1 ? known : open(stored);
+    },
     find: async (indexEntry) => open(await find(keys, [ORDINARY_ACCESS, indexEntry])),
     async project(document, access = ORDINARY_ACCESS) {
       const stored = [idOf(document), document.version, JSON.stringify(document)];

@@ -47,6 +47,14 @@ test('a page of large rule sets ends early and reports that there are more', asy
   expect(await idsOf({ after: 'b', countMax: 200 })).toEqual({ ids: ['c'], hasMore: false });
 });
 
+test('a rule set is sent again only where it has another version than the known one', async () => {
+  await ruleSets().project(aRuleSet('app_again', 'set'));
+  const known = await ruleSets().read('app_again', 'set');
+  expect(await ruleSets().read('app_again', 'set', known)).toBe(known);
+  await ruleSets().project(aRuleSet('app_again', 'set', { version: 2, rulesVersion: 2 }));
+  expect(await ruleSets().read('app_again', 'set', known)).toMatchObject({ version: 2 });
+});
+
 test('a deleted rule set is not found, and frees its slot', async () => {
   const slots = makeLeasedSlots(stores.redis);
   const take = (id: string) => slots.take(ruleSetSlotsKey(clientId), id, 1);

@@ -7,9 +7,11 @@ import {
   watchUid,
 } from '#shared/contracts/watch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
+import { makeLeasedSlots } from '#shared/redis/leased-slots.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
 import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeHandleEvaluated } from '../../services/watcher/handle-evaluated.ts';
+import { makeOpenParts } from '../../services/watcher/open-parts.ts';
 import { beginSweep, makeRunSweeps } from '../../services/watcher/run-sweeps.ts';
 import { aRuleSet } from '../support/a-rule-set.ts';
 import { aMember, anAnswer, atSecond, aWatch } from '../support/a-watch.ts';
@@ -43,7 +45,10 @@ async function makeWorld() {
   };
   const log: WatchEvaluated[] = [];
   const now = () => Date.parse(atSecond(++second));
-  const common = { members, sweeps, now, watches: { readByUid: async () => world.watch } };
+  const common = {
+    ...{ members, sweeps, now, openParts: makeOpenParts(makeLeasedSlots(stores.redis)) },
+    watches: { readByUid: async () => world.watch },
+  };
   const handle = makeHandleEvaluated({
     ...common,
     refund: async () => undefined,
@@ -69,7 +74,7 @@ async function makeWorld() {
         const answer = anAnswer(member, !world.lost.has(member.memberId), ++second, {
           ...(sweep === undefined ? {} : { sweep }),
         });
-        await beforePart?.(answer.requestId);
+        await beforePart(answer.requestId);
         log.push(answer);
       }
       return true;
