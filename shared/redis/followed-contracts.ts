@@ -33,7 +33,7 @@ const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
 /**
  * KEYS: marker, contracts of the watch. ARGV: access, uid, then the watch's contracts from now on (`chainId/address`).
  * A chain's hash counts the watches of each contract, and one for each of its apps the watches of that app. A contract beyond
- * the bound of the chain or of the app is left out.
+ * the bound of the app is left out, and so is one of an app that follows as many as are free: some are left for others.
  */
 const FOLLOW = `${REQUIRE_VIEW}
 local app = string.match(ARGV[2], '^[^/]*')
@@ -58,8 +58,9 @@ for _, name in ipairs(redis.call('SMEMBERS', KEYS[2])) do
 end
 for i = 3, #ARGV do
   local ofChain, ofApp, _, contract = places(ARGV[i])
+  local free = ${FOLLOWED_PER_CHAIN_MAX} - redis.call('HLEN', ofChain)
   local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
-    or (redis.call('HLEN', ofChain) < ${FOLLOWED_PER_CHAIN_MAX} and redis.call('HLEN', ofApp) < ${FOLLOWED_PER_APP_MAX})
+    or redis.call('HLEN', ofApp) < math.min(free, ${FOLLOWED_PER_APP_MAX})
   if isAllowed and redis.call('SADD', KEYS[2], ARGV[i]) == 1 then
     redis.call('HINCRBY', ofChain, contract, 1)
     redis.call('HINCRBY', ofApp, contract, 1)
@@ -158,7 +159,7 @@ const TOO_MANY: FollowingState = {
   state: 'sweeps-only',
   reason:
     `At most ${FOLLOWED_PER_WATCH_MAX} contracts of a watch are followed, and of a chain ` +
-    `${FOLLOWED_PER_APP_MAX} of a client app and ${FOLLOWED_PER_CHAIN_MAX} in all.`,
+    `${FOLLOWED_PER_APP_MAX} of a client app, never more than are still free of ${FOLLOWED_PER_CHAIN_MAX} in all.`,
 };
 const NOT_YET: FollowingState = {
   state: 'sweeps-only',

@@ -51,6 +51,17 @@ test('one client app cannot take the contract slots of a chain that other apps n
   expect(await connection.redis.keys('follow*')).toEqual([]);
 });
 
+test('several client apps cannot take all contract slots of a chain: one that follows none yet gets some', async () => {
+  const { follow, list } = makeFollowedContracts(connection.redis);
+  for (let app = 0; app < 12; app++)
+    for (let i = 0; i < 3; i++)
+      await follow(`greedy-${app}/w${i}/1`, contracts(app * 1_000 + i * WATCH_CONTRACTS, WATCH_CONTRACTS));
+  const taken = (await list(CHAIN_ID)).length;
+  await follow('late/w/1', [contract(20_000)]);
+  expect(taken).toBeGreaterThan(900);
+  expect(await list(CHAIN_ID)).toHaveLength(taken + 1);
+});
+
 test('the states of many contracts cost as few commands as those of one', async () => {
   const { follow, setState, states } = makeFollowedContracts(connection.redis);
   const commandCount = async () =>
