@@ -101,7 +101,7 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     changePassword: (account: Account, passwordHash: string) =>
       setInPlace(account, passwordHash, {
         action: 'password-changed',
-        conflict: 'the password was changed meanwhile; sign in again',
+        conflict: PASSWORD_CHANGED,
       }),
     /**
      * Sets a new password by a reset link, in place of the password that the account had when the link was read.
@@ -113,14 +113,22 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
         action: 'password-reset',
         conflict: 'the password was changed meanwhile, so the link is used up',
       }),
-    /** Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change. */
+    /**
+     * Replaces the second factor; `undefined` turns it off. `change` returns the same object for no change.
+     *
+     * @param proved the account as it was when its password was proved; absent for an operator
+     * @throws ServiceError `conflict` if the password was changed meanwhile
+     */
     changeTwoFactor: (
       actor: string,
       accountId: string,
       action: string,
       change: (current: TwoFactor | undefined) => TwoFactor | undefined,
+      proved?: Pick<Account, 'passwordHash'>,
     ) =>
       changeAccount(actor, accountId, action, ({ twoFactor: before, ...rest }) => {
+        if (proved && rest.passwordHash !== proved.passwordHash)
+          throw new ServiceError('conflict', PASSWORD_CHANGED);
         const after = change(before);
         if (after === before) return undefined;
         return after ? { ...rest, twoFactor: after } : rest;
@@ -147,6 +155,8 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     },
   };
 }
+
+const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
 
 /** The owner may have deleted the app meanwhile. */
 function ignoreNotFound(error: unknown): void {

@@ -120,6 +120,7 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
           ? { ...current, recoveryCodes: current.recoveryCodes.filter((one) => one !== hash) }
           : current;
       },
+      account,
     );
     return isMine ? changed : undefined;
   };
@@ -154,6 +155,7 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
           requireOff({ twoFactor: current });
           return twoFactor;
         },
+        account,
       );
       await inStore(() => redis.del(setupKey(account)));
       return { account: changed, recoveryCodes };
@@ -169,16 +171,29 @@ export function makeTwoFactor({ redis, box, throttle, accountWork, now }: Depend
         return (await useCode(account, secret, code)) ? account : undefined;
       });
     },
-    async renewRecoveryCodes({ accountId, email }) {
+    async renewRecoveryCodes(account) {
+      const { accountId, email } = account;
       const recoveryCodes = newRecoveryCodes();
-      await accountWork.changeTwoFactor(email, accountId, 'recovery-codes-renewed', (current) => {
-        if (!current) throw new ServiceError('conflict', 'two-factor authentication is off');
-        return { ...current, recoveryCodes: recoveryCodes.map((one) => recoveryHash(accountId, one)) };
-      });
+      await accountWork.changeTwoFactor(
+        email,
+        accountId,
+        'recovery-codes-renewed',
+        (current) => {
+          if (!current) throw new ServiceError('conflict', 'two-factor authentication is off');
+          return { ...current, recoveryCodes: recoveryCodes.map((one) => recoveryHash(accountId, one)) };
+        },
+        account,
+      );
       return recoveryCodes;
     },
-    disable: (actor, { accountId }, action) =>
-      accountWork.changeTwoFactor(actor, accountId, action, () => undefined),
+    disable: (actor, account, action) =>
+      accountWork.changeTwoFactor(
+        actor,
+        account.accountId,
+        action,
+        () => undefined,
+        action === 'two-factor-disabled' ? account : undefined,
+      ),
     reseal: (actor, account) =>
       accountWork.changeTwoFactor(actor, account.accountId, 'secrets-resealed', (current) => {
         if (!current) return undefined;
