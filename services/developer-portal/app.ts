@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import type { Account } from '#shared/contracts/client-app.ts';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { addressKey } from '#shared/http/client-address.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
@@ -15,7 +16,6 @@ import type { RequirePermission } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
-import { FairTaskQueue } from './fair-task-queue.ts';
 import { requireAccount, requireIdempotencyKey, requireOwnOrigin, SESSION_COOKIE, tokenOf } from './guard.ts';
 import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';

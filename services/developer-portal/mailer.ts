@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import { FairTaskQueue } from './fair-task-queue.ts';
 import type { PortalMetrics } from './metrics.ts';
 
 /** Messages being sent at once, and messages that wait for their turn, of all senders. */

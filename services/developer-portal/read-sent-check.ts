@@ -1,8 +1,8 @@
 import type { LoggedCheck } from '#shared/contracts/check-log.ts';
 import { type CheckRequested, LANES } from '#shared/contracts/check-requested.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { FairTaskQueue } from './fair-task-queue.ts';
 
 /** Each read is a consumer of its own, with the memory of one record. */
 const READS_AT_ONCE_MAX = 2;

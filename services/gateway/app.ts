@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { type BodyFault, BodyReads } from '#shared/http/body-reads.ts';
 import { instanceOf } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
@@ -14,10 +15,14 @@ import { overloaded, Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
+/** Lists of watches made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */
+const WATCH_LISTS_MAX = 8;
+const WATCH_LISTS_WAITING_MAX = 128;
+
 /** What the bounds on each client app add to the handlers' dependencies. */
 type Bounds = Pick<
   RouteDependencies,
-  'authenticate' | 'readBody' | 'openBatchBody' | 'openMembersBody' | 'resumeRequest'
+  'authenticate' | 'readBody' | 'openBatchBody' | 'openMembersBody' | 'resumeRequest' | 'watchLists'
 >;
 
 type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'>> & {
@@ -129,6 +134,11 @@ function makeBounds(
       return body;
     },
     resumeRequest,
+    watchLists: new FairTaskQueue({
+      atOnceMax: WATCH_LISTS_MAX,
+      waitingMax: WATCH_LISTS_WAITING_MAX,
+      refusal: 'too many lists of watches are waiting',
+    }),
   };
 }
 

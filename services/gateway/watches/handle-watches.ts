@@ -7,6 +7,7 @@ import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import { presentMember } from '#shared/documents/present-member.ts';
 import { type ChangeMembers, memberIdOfText } from '#shared/documents/write-watch-members.ts';
 import type { WatchWrite, WatchWrites } from '#shared/documents/write-watches.ts';
+import type { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
@@ -44,6 +45,8 @@ export type Dependencies = AdmitDependencies & {
   readonly watches: Pick<Watches, 'read' | 'list'>;
   readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
   readonly watchWrites: WatchWrites;
+  /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time. */
+  readonly watchLists: FairTaskQueue;
   readonly changeMembers: ChangeMembers;
   readonly publicBaseUrl: string;
 };
@@ -75,7 +78,7 @@ const makeList = (deps: Dependencies) =>
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
     const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
     const shown = found.slice(0, page.countMax);
-    const watches = await Promise.all(shown.map(deps.watchWrites.present));
+    const watches = await deps.watchLists.run(app.clientId, () => deps.watchWrites.presentMany(shown));
     const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
     sendJson(response, 200, JSON.stringify({ watches, ...next }));
   };
