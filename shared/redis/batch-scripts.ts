@@ -22,12 +22,21 @@ export const ABANDONED_AFTER_MS = 600_000;
  *
  * A batch of which all parts are stored is not unfinished, however late its registration is written.
  *
- * Its counts are kept a day longer than its lines: a batch that completes late still has its webhook.
+ * The counts of a batch that is not complete are kept a day longer than its lines: if it completes late, its webhook has them.
  */
 const LUA_REGISTER_BATCH = `${LUA_LIST_BATCH}
 local function nowMs()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function expireCounts(batchKey, batch)
+  local stored = tonumber(redis.call('HGET', batchKey, 'partsDone') or '0')
+  local retainUntilMs = tonumber(batch.retainUntilMs)
+  if stored >= tonumber(batch.parts) and retainUntilMs > nowMs() then
+    redis.call('PEXPIREAT', batchKey, batch.retainUntilMs)
+  else
+    redis.call('PEXPIREAT', batchKey, math.max(retainUntilMs, nowMs()) + ${COUNTS_KEPT_MS})
+  end
 end
 local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, listKey, batch)
   if redis.call('HEXISTS', batchKey, 'parts') == 0 then
@@ -36,8 +45,7 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
     listBatch(listKey, batch.requestId, batch.retainUntilMs)
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
-  local keepUntilMs = math.max(tonumber(batch.retainUntilMs), nowMs()) + ${COUNTS_KEPT_MS}
-  redis.call('PEXPIREAT', batchKey, keepUntilMs)
+  expireCounts(batchKey, batch)
   if batch.isAccepted ~= '1' then
     if redis.call('HEXISTS', batchKey, 'accepted') == 0 and redis.call('HEXISTS', batchKey, 'abandoned') == 0 then
       redis.call('ZADD', publishingKey, 'NX', nowMs(), batch.requestId)
@@ -53,8 +61,9 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
     return
   end
   redis.call('ZADD', ofAppKey, batch.retainUntilMs, batch.requestId)
-  redis.call('PEXPIREAT', ofAppKey, keepUntilMs, 'NX')
-  redis.call('PEXPIREAT', ofAppKey, keepUntilMs, 'GT')
+  local endsAtMs = math.max(tonumber(batch.retainUntilMs), nowMs() + ${COUNTS_KEPT_MS})
+  redis.call('PEXPIREAT', ofAppKey, endsAtMs, 'NX')
+  redis.call('PEXPIREAT', ofAppKey, endsAtMs, 'GT')
   redis.call('ZADD', unfinishedKey, batch.acceptedAtMs, batch.requestId)
 end
 local function batchOf(ARGV)
@@ -164,6 +173,7 @@ if evaluatedAt > (redis.call('HGET', KEYS[2], 'evaluatedAt') or '') then
 end
 local complete = isComplete()
 if complete == 1 then
+  expireCounts(KEYS[2], batch)
   redis.call('ZREM', KEYS[3], batch.requestId)
   redis.call('ZREM', KEYS[4], batch.requestId)
   for _, channel in ipairs(redis.call('SMEMBERS', KEYS[9])) do redis.call('PUBLISH', channel, batch.requestId) end

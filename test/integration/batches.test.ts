@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
+import { DAY_MS } from '#shared/contracts/durations.ts';
 import { monthCounterKey } from '#shared/redis/admit.ts';
 import {
   BATCH_LIST_COUNT_MAX,
@@ -56,6 +57,17 @@ const linesAt = async (requestId: string, index: number): Promise<string | undef
   const found = await batches.readPart(requestId, index);
   return found && gunzipSync(found.gzip).toString();
 };
+
+test('the counts of a complete batch are kept as long as its lines, and those of an incomplete one a day longer', async () => {
+  const [first, second] = twoParts();
+  const keptMs = () => connection.redis.pttl(`batch:${first.requestId}`);
+  await batches.savePart(first);
+  expect(await keptMs()).toBeGreaterThan(DAY_MS);
+  await batches.savePart(second);
+  expect(await keptMs()).toBeLessThan(DAY_MS);
+  await batches.savePart(second);
+  expect(await keptMs()).toBeLessThan(DAY_MS);
+});
 
 test('a batch is pending until its last part is stored, and its counts are those of the stored parts', async () => {
   const [first, second] = twoParts();
