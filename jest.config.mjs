@@ -23,7 +23,7 @@ const shared = {
 
 export default {
   // Beyond every wait of a test, so that what did not come is named.
-  testTimeout: 600_000,
+  testTimeout: 1_200_000,
   maxWorkers: WORKERS,
   testSequencer: '<rootDir>/test/support/jest/e2e-first.mjs',
   projects: [

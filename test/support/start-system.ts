@@ -11,7 +11,7 @@ import { makeRunningSystem, type RunningSystem } from './running-system.ts';
 import { waitUntil } from './wait-until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const READY_TIMEOUT_MS = 300_000;
+const READY_TIMEOUT_MS = 600_000;
 /** The end of the log of a failed start: enough for the last lines of every service. */
 const LOG_TAIL_CHARS = 6_000;
 
