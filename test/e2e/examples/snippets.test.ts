@@ -11,7 +11,7 @@ import { SHARED_OUTCOMES, SHARED_ROLES } from '../../support/shared-roles.ts';
 // Scenario: the portal's snippets, unchanged, verify messages signed by the dispatcher's own code, and forged ones.
 
 const SNIPPETS = join(__dirname, '../../../services/developer-portal/page/snippets');
-const RUN_TIMEOUT_MS = 100_000;
+const RUN_TIMEOUT_MS = 600_000;
 
 type Message = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
