@@ -19,12 +19,14 @@ type Members = {
   readonly memberIds?: readonly string[];
   readonly isBudgetUsed?: boolean;
   readonly failure?: Error;
+  /** Whether Redis has lost which contracts are followed. */
+  readonly isLost?: boolean;
 };
 
 async function handle(
   transfer: ChainTransferred,
   watch: Watch | undefined,
-  { memberIds = [memberId], isBudgetUsed = false, failure }: Members = {},
+  { memberIds = [memberId], isBudgetUsed = false, failure, isLost = false }: Members = {},
 ) {
   const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
   let [drawn, ruleSetsRead] = [0, 0];
@@ -38,7 +40,7 @@ async function handle(
     },
     followed: {
       isFollowedBy: async (_: string, { contractAddress, blockTag }: ChainTransferred) =>
-        contractAddress === CONTRACT && blockTag === watch?.blockTag,
+        isLost ? undefined : contractAddress === CONTRACT && blockTag === watch?.blockTag,
     },
     members: {
       async *ofWallet() {
@@ -102,6 +104,14 @@ test.each([
 test('a transfer of a contract that the watch does not follow makes no member due, and no rule set is read', async () => {
   const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
   expect(await handle(spam, aWatch())).toEqual(NOTHING);
+});
+
+test('while Redis has lost which contracts are followed, the rule set says whether a transfer makes members due', async () => {
+  expect(await handle(TRANSFER, aWatch(), { isLost: true })).toMatchObject({ drawn: 1 });
+  const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
+  expect(await handle(spam, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
+  const finalized = { ...TRANSFER, blockTag: 'finalized' } as const;
+  expect(await handle(finalized, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
 });
 
 test('a transfer whose checks could not be requested costs its client app no free check: it is processed again', async () => {

@@ -1,5 +1,6 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { type ChainTransferred, partitionOfMember, type Watch } from '#shared/contracts/watch.ts';
+import { contractsOf } from '#shared/contracts/rule-set.ts';
+import { type ChainTransferred, partitionOfMember, type Watch, watchUid } from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
@@ -55,9 +56,8 @@ async function checkMembers(
   memberIds: readonly string[],
 ): Promise<void> {
   const watch = await deps.watches.readByUid(uid);
-  // Another client may follow a contract that this watch is not about, and send its tokens to any wallet. So this is asked
-  // before the rule set is read.
-  if (!watch?.follow || !(await deps.followed.isFollowedBy(uid, transfer))) return;
+  // Another client may follow a contract that this watch is not about, and send its tokens to any wallet.
+  if (!watch?.follow || !(await isAbout(deps, watch, transfer))) return;
   const draws = [{ budget: TRANSFER_CHECKS, owner: watch.clientId, count: memberIds.length }];
   if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudget(deps, draws)))
     return deps.sweepSoon(watch);
@@ -106,6 +106,26 @@ const isWithinBudget = (
       throw error;
     },
   );
+
+/**
+ * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first, because a rule set is large.
+ * After a loss of Redis that is written again within 30 s; until then the rule set decides.
+ */
+async function isAbout(
+  { followed, ruleSets }: Pick<Dependencies, 'followed' | 'ruleSets'>,
+  watch: Watch,
+  transfer: ChainTransferred,
+): Promise<boolean> {
+  const isFollowed = await followed.isFollowedBy(watchUid(watch), transfer);
+  if (isFollowed !== undefined) return isFollowed;
+  const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
+  const { chainId, contractAddress, blockTag } = transfer;
+  return (
+    watch.blockTag === blockTag &&
+    ruleSet !== undefined &&
+    contractsOf(ruleSet).some((each) => each.chainId === chainId && each.contractAddress === contractAddress)
+  );
+}
 
 function byPartition(uid: string, memberIds: readonly string[]): string[][] {
   const groups = new Map<number, string[]>();

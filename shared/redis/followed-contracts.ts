@@ -77,8 +77,8 @@ export type FollowedContracts = {
     contracts: readonly FollowedContract[],
     access?: ViewAccess,
   ) => Promise<void>;
-  /** Whether a contract is followed for a watch. */
-  readonly isFollowedBy: (uid: string, contract: FollowedContract) => Promise<boolean>;
+  /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has lost which. */
+  readonly isFollowedBy: (uid: string, contract: FollowedContract) => Promise<boolean | undefined>;
   /** Every followed contract of a chain, once for each block tag. */
   readonly list: (chainId: number) => Promise<FollowedContract[]>;
   /** For the reader of logs: which of these wallets, in lower case, belong to a member of any watch. */
@@ -104,7 +104,10 @@ export function makeFollowedContracts(redis: Redis): FollowedContracts {
       await follow([GENERATION_KEY, ofWatchKey(uid)], [access, uid, ...names]);
     },
     isFollowedBy: (uid, contract) =>
-      inStore(async () => (await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1),
+      inStore(async () => {
+        if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
+        return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
+      }),
     list: (chainId) =>
       inStore(async () => (await redis.hkeys(chainKey(chainId))).map((field) => contractOf(chainId, field))),
     watchedAmong: makeWalletIndex(redis).watchedAmong,

@@ -97,5 +97,5 @@ test('a contract is followed for a watch under one block tag, until the watch is
     );
   expect(await areFollowed()).toEqual([true, false, false]);
   await follow('app/w/1', []);
-  expect(await areFollowed()).toEqual([false, false, false]);
+  expect(await areFollowed()).toEqual([undefined, undefined, undefined]);
 });
