@@ -17,6 +17,8 @@ const ALL_PARTITIONS = Array.from({ length: checkRequestedBulk.partitionCount },
 const FILL_MS_MAX = 480_000;
 const FILL_STEP = 200_000;
 const RPC_LATENCY_MS = 20;
+/** A start together with Redis reads the records of the last two minutes again: those of this curve are older. */
+const AGE_MS = 600_000;
 
 /**
  * Measures the cost of a check, and the duration of a start, as the topics hold more processed messages. These are
@@ -65,6 +67,7 @@ async function fill(dataDir: string, held: number, size: number, until: number):
       count: step,
       partitions: ALL_PARTITIONS,
       until,
+      ageMs: AGE_MS,
     });
     count += ids.length;
     console.log(`  ${(count / 1e6).toFixed(1)} million messages`);

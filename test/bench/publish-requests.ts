@@ -17,11 +17,13 @@ type PublishOptions = {
   readonly partitions: readonly number[];
   /** Epoch ms after which nothing more is sent; default never. */
   readonly until?: number;
+  /** How old the records are by their timestamps, ms; default 0. */
+  readonly ageMs?: number;
 };
 
 /** Publishes checks directly into the bulk lane; the request ids by position. */
 export async function publishRequests(options: PublishOptions): Promise<string[]> {
-  const { brokers, workload, from, count, partitions, until = Number.POSITIVE_INFINITY } = options;
+  const { brokers, workload, from, count, partitions, until = Number.POSITIVE_INFINITY, ageMs = 0 } = options;
   const producer = makeKafka(brokers).producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await producer.connect();
   const requestIds: string[] = [];
@@ -29,6 +31,7 @@ export async function publishRequests(options: PublishOptions): Promise<string[]
     while (requestIds.length < count && Date.now() < until) {
       const messages: Message[] = [];
       const here = Math.min(BATCH, count - requestIds.length);
+      const timestamp = String(Date.now() - ageMs);
       for (let i = 0; i < here; i++) {
         const place = requestIds.length;
         const requestId = randomUUID();
@@ -37,6 +40,7 @@ export async function publishRequests(options: PublishOptions): Promise<string[]
           value: requestOf(requestId, workload, from + place),
           partition: partitions[place % partitions.length] ?? 0,
           headers: { 'rolecall-schema': '1' },
+          timestamp,
         });
         requestIds.push(requestId);
       }
