@@ -25,15 +25,16 @@ const AGE_MS = 600_000;
  * published while no evaluator runs, and the evaluator's group is moved behind them.
  */
 export async function growMessages(sizes: readonly number[]): Promise<Curve> {
-  await using stack = new AsyncDisposableStack();
-  const dataDir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));
-  stack.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const points: Point[] = [];
   const starts: string[] = [];
   let held = 0;
   const until = Date.now() + FILL_MS_MAX;
   for (const size of sizes) {
-    held = await fill(dataDir, held, size, until);
+    await using stack = new AsyncDisposableStack();
+    // A new one each time: records behind the checks of the size before would be read again with those.
+    const dataDir = mkdtempSync(join(tmpdir(), 'rolecall-bench-'));
+    stack.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+    held = await fill(dataDir, size, until);
     const began = performance.now();
     await using bench = await startBenchSystem({ dataDir, rpcLatencyMs: RPC_LATENCY_MS });
     starts.push(`${((performance.now() - began) / 1_000).toFixed(1)} s`);
@@ -52,12 +53,12 @@ export async function growMessages(sizes: readonly number[]): Promise<Curve> {
   };
 }
 
-/** Fills the lane up to `size` messages and returns how many there are then. */
-async function fill(dataDir: string, held: number, size: number, until: number): Promise<number> {
+/** Fills an empty lane with `size` messages and returns how many there are then. */
+async function fill(dataDir: string, size: number, until: number): Promise<number> {
   await using bench = await startBenchSystem({ dataDir, args: ['--evaluators', '0'] });
   const brokers = bench.system.environment()['KAFKA_BROKERS'] ?? '';
   const workload = await makeWorkload(bench.system.chain, 1);
-  let count = held;
+  let count = 0;
   while (count < size && Date.now() < until) {
     const step = Math.min(FILL_STEP, size - count);
     const ids = await publishRequests({
