@@ -59,14 +59,14 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
       return { ...rest, tier, ...(limits && { limits }) };
     });
 
-  /** Sets a password in place of the one that `account` has. @throws ServiceError `conflict` if it was changed meanwhile */
+  /** Sets a password in place of that of `proved`. @throws ServiceError `conflict` if it was changed meanwhile */
   const setInPlace = (
-    { accountId, email, passwordHash: before }: Account,
+    proved: Account,
     passwordHash: string,
     { action, conflict }: { readonly action: string; readonly conflict: string },
   ) =>
-    changeAccount(email, accountId, action, (current) => {
-      if (current.passwordHash !== before) throw new ServiceError('conflict', conflict);
+    changeAccount(proved.email, proved.accountId, action, (current) => {
+      requirePassword(current, proved, conflict);
       return { ...current, passwordHash };
     });
 
@@ -124,11 +124,10 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
       accountId: string,
       action: string,
       change: (current: TwoFactor | undefined) => TwoFactor | undefined,
-      proved?: Pick<Account, 'passwordHash'>,
+      proved?: WithPassword,
     ) =>
       changeAccount(actor, accountId, action, ({ twoFactor: before, ...rest }) => {
-        if (proved && rest.passwordHash !== proved.passwordHash)
-          throw new ServiceError('conflict', PASSWORD_CHANGED);
+        if (proved) requirePassword(rest, proved, PASSWORD_CHANGED);
         const after = change(before);
         if (after === before) return undefined;
         return after ? { ...rest, twoFactor: after } : rest;
@@ -157,6 +156,13 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
 }
 
 const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
+
+type WithPassword = Pick<Account, 'passwordHash'>;
+
+/** @throws ServiceError `conflict` with the message, if the password that was proved has been replaced */
+function requirePassword(current: WithPassword, proved: WithPassword, conflict: string): void {
+  if (current.passwordHash !== proved.passwordHash) throw new ServiceError('conflict', conflict);
+}
 
 /** The owner may have deleted the app meanwhile. */
 function ignoreNotFound(error: unknown): void {

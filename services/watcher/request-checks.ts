@@ -43,7 +43,7 @@ export type ChecksToRequest = {
   readonly minBlock?: Readonly<Record<string, number>>;
   readonly reorgFrom?: Readonly<Record<string, number>>;
   readonly isCharged: boolean;
-  /** Called with the id of each part before it is charged and published: takes its place among the open parts; false ends the requests. */
+  /** Counts a part among the open ones, before it is charged and published; false ends the requests. */
   readonly beforePart: (requestId: string) => Promise<boolean>;
   /** Called with the id of a part that surely could not be published. */
   readonly afterLostPart?: (requestId: string) => Promise<void>;

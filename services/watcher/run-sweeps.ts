@@ -5,6 +5,7 @@ import {
   type Watch,
   type WatchCommand,
   watchEvaluated,
+  watchOfUid,
   watchUid,
 } from '#shared/contracts/watch.ts';
 import { describeError } from '#shared/errors.ts';
@@ -197,7 +198,7 @@ export function makeRunSweeps(deps: Dependencies) {
   const busy = new Map<string, Set<string>>();
   return async function runSweeps(): Promise<void> {
     for (const uid of await deps.sweeps.running()) {
-      const clientId = clientIdOf(uid);
+      const { clientId } = watchOfUid(uid);
       const ofApp = busy.get(clientId) ?? new Set();
       if (ofApp.has(uid) || ofApp.size >= SWEEPS_PER_APP_MAX) continue;
       busy.set(clientId, ofApp.add(uid));
@@ -210,8 +211,6 @@ export function makeRunSweeps(deps: Dependencies) {
     }
   };
 }
-
-const clientIdOf = (uid: string): string => uid.slice(0, uid.indexOf('/'));
 
 /** Whether a sweep checks by the rule set, under the block tag of the watch. */
 export const isSweepOf = (

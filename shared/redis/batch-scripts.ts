@@ -29,10 +29,12 @@ local function nowMs()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
+local function isComplete(batchKey, batch)
+  return tonumber(redis.call('HGET', batchKey, 'partsDone') or '0') >= tonumber(batch.parts)
+end
 local function expireCounts(batchKey, batch)
-  local stored = tonumber(redis.call('HGET', batchKey, 'partsDone') or '0')
   local retainUntilMs = tonumber(batch.retainUntilMs)
-  if stored >= tonumber(batch.parts) and retainUntilMs > nowMs() then
+  if isComplete(batchKey, batch) and retainUntilMs > nowMs() then
     redis.call('PEXPIREAT', batchKey, batch.retainUntilMs)
   else
     redis.call('PEXPIREAT', batchKey, math.max(retainUntilMs, nowMs()) + ${COUNTS_KEPT_MS})
@@ -55,8 +57,7 @@ local function registerBatch(batchKey, ofAppKey, unfinishedKey, publishingKey, l
   redis.call('HSET', batchKey, 'accepted', '1')
   redis.call('HDEL', batchKey, 'abandoned')
   redis.call('ZREM', publishingKey, batch.requestId)
-  local stored = tonumber(redis.call('HGET', batchKey, 'partsDone') or '0')
-  if stored >= tonumber(batch.parts) then
+  if isComplete(batchKey, batch) then
     redis.call('ZREM', ofAppKey, batch.requestId)
     return
   end
@@ -150,15 +151,12 @@ return #due
 export const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}
 local batch, part, lineCount, evaluatedAt = batchOf(ARGV), ARGV[12], tonumber(ARGV[14]), ARGV[15]
 registerBatch(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], batch)
-local function isComplete()
-  return tonumber(redis.call('HGET', KEYS[2], 'partsDone') or '0') >= tonumber(batch.parts) and 1 or 0
-end
 local isCopy = redis.call('HSETNX', KEYS[7], part, ARGV[16]) == 0
 redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
 if not isCopy and tonumber(batch.retainUntilMs) - nowMs() < ${ENDS_SOON_MS} then
   isCopy = not redis.call('SET', 'saved:' .. batch.requestId .. '/' .. part, '1', 'NX', 'PX', ${SAVED_KEPT_MS})
 end
-if isCopy then return { 0, isComplete() } end
+if isCopy then return { 0, isComplete(KEYS[2], batch) and 1 or 0 } end
 redis.call('ZADD', KEYS[8], ARGV[13], part .. ':' .. lineCount)
 redis.call('HINCRBY', KEYS[2], 'partsDone', 1)
 local done = redis.call('HINCRBY', KEYS[2], 'done', lineCount)
@@ -171,8 +169,8 @@ end
 if evaluatedAt > (redis.call('HGET', KEYS[2], 'evaluatedAt') or '') then
   redis.call('HSET', KEYS[2], 'evaluatedAt', evaluatedAt)
 end
-local complete = isComplete()
-if complete == 1 then
+local complete = isComplete(KEYS[2], batch)
+if complete then
   expireCounts(KEYS[2], batch)
   redis.call('ZREM', KEYS[3], batch.requestId)
   redis.call('ZREM', KEYS[4], batch.requestId)
@@ -187,7 +185,7 @@ end
 local refund = math.min(tonumber(ARGV[17]), tonumber(redis.call('GET', KEYS[10]) or '0'))
 if refund > 0 then redis.call('DECRBY', KEYS[10], refund) end
 countDay(KEYS[11], KEYS[12], ARGV[18])
-return { 1, complete }
+return { 1, complete and 1 or 0 }
 `;
 
 /** KEYS: marker, batch. */
