@@ -11,7 +11,6 @@ import { requireFreePorts } from './ports.ts';
 import { loadToolchain, type Toolchain } from './toolchain.ts';
 import { waitUntilUp } from './wait-until-up.ts';
 
-/** A restart after kill -9 waits for the dead broker's session and checks every log: 4 s with 260 partitions. */
 const STOP_TIMEOUT_MS = 15_000;
 const HEAP_MIB = 512;
 

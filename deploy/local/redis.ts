@@ -7,7 +7,6 @@ import { requireFreePorts } from './ports.ts';
 import { loadToolchain } from './toolchain.ts';
 import { waitUntilUp } from './wait-until-up.ts';
 
-/** Reading back a large append-only file takes its time; Redis answers `LOADING` meanwhile. */
 /** Long, because a starter that waits for a core reads the answer late: its timer would end every probe first. */
 const PROBE_TIMEOUT_MS = 5_000;
 
