@@ -51,7 +51,7 @@ test('one client app cannot take the contract slots of a chain that other apps n
   expect(await connection.redis.keys('follow*')).toEqual([]);
 });
 
-test('several client apps cannot take all contract slots of a chain: one that follows none yet gets some', async () => {
+test('several client apps cannot take all contract slots of a chain: another app still gets one', async () => {
   const { follow, list } = makeFollowedContracts(connection.redis);
   for (let app = 0; app < 12; app++)
     for (let i = 0; i < 3; i++)
