@@ -109,7 +109,7 @@ const isWithinBudget = (
 
 /**
  * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first, because a rule set is large.
- * After a loss of Redis that is written again within 30 s; until then the rule set decides.
+ * After a loss of Redis the rule set decides, until the watch is processed again.
  */
 async function isAbout(
   { followed, ruleSets }: Pick<Dependencies, 'followed' | 'ruleSets'>,

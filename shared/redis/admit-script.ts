@@ -194,15 +194,13 @@ return 1
 `;
 
 /**
- * KEYS: claim. ARGV: seed. Returns 0 if another request has taken the claim over. A claim with another seed is of another
- * check, and a claim that is gone can no longer be taken over.
+ * KEYS: claim. ARGV: seed. Returns 0 if another request has taken the claim over, or if the claim was lost with Redis: it may
+ * have been taken over before.
  */
 export const DROP_CLAIM_LUA = `
 local seed, at, touched = unpack(redis.call('HMGET', KEYS[1], 'seed', 'at', 'touched'))
-if seed ~= ARGV[1] then return 1 end
-if touched ~= at then return 0 end
-redis.call('DEL', KEYS[1])
-return 1
+if seed ~= ARGV[1] or touched ~= at then return 0 end
+return redis.call('DEL', KEYS[1])
 `;
 
 /** KEYS: the month's counter. ARGV: checks charged. */

@@ -116,8 +116,8 @@ export type Admitter = {
   /** Says that the broker has the check, so that a replay is answered at once. */
   readonly markPublished: (claim: ClaimRef & { readonly requestId: string }) => Promise<void>;
   /**
-   * Drops the claim of a check that was surely not published. False if a retry has taken the claim over: it may have
-   * published the check, which keeps its charge then.
+   * Drops the claim of a check that was surely not published. False if a retry has taken the claim over, or may have because
+   * Redis has lost the claim: it may have published the check, which keeps its charge then.
    */
   readonly dropClaim: (claim: ClaimRef) => Promise<boolean>;
   /** Refunds a charge. */

@@ -240,8 +240,14 @@ describe('the gateway before a real Kafka and Redis', () => {
     expect(await admitter.dropClaim({ clientId, keyHash, seed: 'first' })).toBe(!isTakenOver);
     expect((await admit('third')).outcome).toBe(next);
     // The claim is another check's now, or still the retry's.
-    expect(await admitter.dropClaim({ clientId, keyHash, seed: 'other' })).toBe(true);
+    expect(await admitter.dropClaim({ clientId, keyHash, seed: 'other' })).toBe(false);
     expect(await connection.redis.exists(claim)).toBe(1);
+  });
+
+  it('a check whose claim was lost with Redis keeps its charge, because a retry may have published it', async () => {
+    const { document } = await anApp();
+    const claim = { clientId: document.clientId, keyHash: randomUUID(), seed: 'first' };
+    expect(await admitter.dropClaim(claim)).toBe(false);
   });
 
   it('answers 503 while the views are being rebuilt, and recovers by itself', async () => {
