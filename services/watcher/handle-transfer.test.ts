@@ -84,13 +84,13 @@ test('a transfer has the members of its wallet checked at its block or a later o
 
 test('a dropped transfer makes its members due at any block', async () => {
   const { asked } = await handle({ ...TRANSFER, dropped: true }, aWatch());
-  expect(asked).toMatchObject([{ cause: 'transfer', reorgFrom: { '1': 9 } }]);
+  expect(asked).toMatchObject([{ cause: 'transfer', reorg: { reorgFrom: { '1': 9 } } }]);
   expect(asked[0]).not.toHaveProperty('minBlock');
 });
 
 test('a transfer on the new fork of a reorg makes its members due at its block, though higher blocks were read', async () => {
   const { asked } = await handle({ ...TRANSFER, afterReorg: true }, aWatch());
-  expect(asked).toMatchObject([{ minBlock: { '1': 9 }, reorgFrom: { '1': 9 } }]);
+  expect(asked).toMatchObject([{ minBlock: { '1': 9 }, reorg: { reorgFrom: { '1': 9 } } }]);
 });
 
 test.each([

@@ -72,7 +72,7 @@ async function checkMembers(
 
 async function requestTransferChecks(
   deps: Dependencies,
-  { chainId, blockNumber, dropped, afterReorg }: ChainTransferred,
+  { chainId, blockNumber, dropped, afterReorg, at }: ChainTransferred,
   uid: string,
   memberIds: readonly string[],
 ): Promise<void> {
@@ -89,7 +89,7 @@ async function requestTransferChecks(
         cause: 'transfer',
         isCharged: false,
         ...(dropped ? {} : { minBlock: block }),
-        ...(dropped || afterReorg ? { reorgFrom: block } : {}),
+        ...(dropped || afterReorg ? { reorg: { reorgFrom: block, reorgKnownAt: Date.parse(at) } } : {}),
       },
     ]);
 }

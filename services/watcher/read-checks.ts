@@ -23,7 +23,7 @@ const Line = z.object({
 /** The checks in a part's result, by member id. `isLate` says that their sweep is decided already. */
 export async function readChecks(
   part: BatchPartCompleted,
-  { cause, rules, sweep, reorgFrom, minBlock, walletTimes }: CheckContext,
+  { cause, rules, sweep, reorgFrom, reorgKnownAt, minBlock, walletTimes }: CheckContext,
   isLate: boolean,
 ): Promise<Map<string, MemberCheck>> {
   // A part that the evaluator could not parse names no roles: it says nothing of its members.
@@ -52,6 +52,7 @@ export async function readChecks(
       sweep,
       isLate,
       reorgFrom,
+      reorgKnownAt,
       minBlock,
       headTimes: part.headTimes,
       blockTimes: part.blockTimes,

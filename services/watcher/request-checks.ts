@@ -41,7 +41,7 @@ export type ChecksToRequest = {
   readonly cause: CheckCause;
   readonly sweep?: number;
   readonly minBlock?: Readonly<Record<string, number>>;
-  readonly reorgFrom?: Readonly<Record<string, number>>;
+  readonly reorg?: Pick<CheckContext, 'reorgFrom' | 'reorgKnownAt'>;
   readonly isCharged: boolean;
   /** Counts a part among the open ones, before it is charged and published; false ends the requests. */
   readonly beforePart: (requestId: string) => Promise<boolean>;
@@ -96,7 +96,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
 }
 
 function messageOf(
-  { watch, ruleSet, cause, sweep, reorgFrom, minBlock }: ChecksToRequest,
+  { watch, ruleSet, cause, sweep, reorg, minBlock }: ChecksToRequest,
   part: readonly WatchMember[],
   requestId: string,
   nowMs: number,
@@ -107,7 +107,7 @@ function messageOf(
     cause,
     rules: checkedRules(rulesNameOf(ruleSet), watch.blockTag),
     ...(sweep === undefined ? {} : { sweep }),
-    ...(reorgFrom === undefined ? {} : { reorgFrom }),
+    ...reorg,
     ...(minBlock === undefined ? {} : { minBlock }),
     walletTimes: part.map(({ walletsAt }) => Date.parse(walletsAt)),
   };

@@ -160,6 +160,8 @@ export const CheckContext = z.object({
   sweep: count.optional(),
   /** By chain id, the first block that a reorg dropped. */
   reorgFrom: BlockNumbers.optional(),
+  /** When the reorg was known, epoch ms of Redis's clock; an older watcher does not say it. */
+  reorgKnownAt: count.optional(),
   /** By chain id, the least block that was requested. */
   minBlock: BlockNumbers.optional(),
   /** Of each entry, when the wallets that it names were set, epoch ms; an older watcher does not say it. */

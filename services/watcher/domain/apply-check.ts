@@ -106,9 +106,7 @@ export function applyCheck(
 function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' | 'contradicted'): Applied {
   const unchanged: Applied = { member, revoked: [] };
   if (!differs(member, check) && !isUnread(check)) return unchanged;
-  const missed = Object.entries(check.minBlock ?? {}).filter(
-    ([id, number]) => number > (member.blockNumbers[id] ?? 0),
-  );
+  const missed = missedBlocks(member, check);
   if (age === 'contradicted' && missed.length === 0)
     return differs(member, check) ? { ...unchanged, isToRecheck: true } : unchanged;
   if (missed.length === 0 && !hasNewRules(member, check) && !isUnread(member)) return unchanged;
@@ -124,6 +122,18 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
     revoked: [],
     isToRecheck: true,
   };
+}
+
+/** By chain id, the blocks that a later check must have reached: of the check's transfer, or after a reorg the known one. */
+function missedBlocks(
+  { blockNumbers }: WatchMember,
+  { minBlock, reorgFrom, blockNumbers: read }: MemberCheck,
+): (readonly [string, number])[] {
+  const ofTransfer = Object.entries(minBlock ?? {}).filter(
+    ([id, number]) => number > (blockNumbers[id] ?? 0),
+  );
+  const known = Object.keys(reorgFrom ?? {}).map((id) => [id, blockNumbers[id] ?? 0] as const);
+  return [...known.filter(([id, number]) => number > (read[id] ?? Infinity)), ...ofTransfer];
 }
 
 const isUnread = ({ errors }: Pick<MemberCheck, 'errors'>): boolean =>

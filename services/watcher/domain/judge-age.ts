@@ -31,6 +31,8 @@ export type MemberCheck = {
   readonly isLate?: boolean;
   /** By chain id, the first block that a reorg dropped. */
   readonly reorgFrom?: Readonly<Record<string, number>> | undefined;
+  /** When the reorg was known, epoch ms; an older watcher does not say it. */
+  readonly reorgKnownAt?: number | undefined;
   /** By chain id, the block of the transfer that caused the check. */
   readonly minBlock?: Readonly<Record<string, number>> | undefined;
 };
@@ -45,8 +47,10 @@ export type MemberCheck = {
  *
  * | block \\ head requested | earlier | not earlier |
  * | --- | --- | --- |
- * | lower | behind | behind, unless a reorg dropped the blocks in between, or the known block was false |
+ * | lower | behind | behind, unless a reorg has dropped the known block, or it was false |
  * | the same or higher | contradicted | current |
+ *
+ * A reorg cannot have dropped a block whose head was requested after the reorg was known.
  *
  * The first check under another block tag may read a lower block, as after a reorg. A known block was false if the chain has
  * made a lower one 10 minutes after it was read: otherwise one false answer would end the member's checks. The time of the
@@ -66,7 +70,9 @@ export function judgeAge(
     const isEarlier = headTimeOf(check, chainId) < (knownAt ?? 0);
     const madeAt = check.blockTimes?.[chainId] ?? 0;
     const wasFalse = knownAt !== undefined && madeAt - knownAt >= FALSE_BLOCK_MS_MIN;
-    const replaced = hasNewTag(member, check) || wasFalse ? 0 : (check.reorgFrom?.[chainId] ?? Infinity);
+    const mayBeDropped = (knownAt ?? 0) < (check.reorgKnownAt ?? Infinity);
+    const reorgFrom = mayBeDropped ? check.reorgFrom?.[chainId] : undefined;
+    const replaced = hasNewTag(member, check) || wasFalse ? 0 : (reorgFrom ?? Infinity);
     const dropped = isEarlier ? Infinity : replaced;
     if (number < Math.min(known, dropped)) return 'behind';
     isContradicted ||= isEarlier;
