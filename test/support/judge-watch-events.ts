@@ -61,22 +61,23 @@ function judgeMember(ref: string, events: readonly WatchEvent[], isHeld: boolean
 }
 
 /**
- * Members with more revocation events than the chain, a reorg or the rule set has caused.
+ * Members with more revocation events than the chain, a reorg or the rule set has caused, with all their events.
  *
- * @param losses by ref, how often the role was taken away
+ * @param lostAt by ref, the blocks at which the role was found taken away
  * @example
- * judgeRevocations(events, new Map([['m0', 1]])); // ['m0: 2 revocations, but the role was taken away 1 times']
+ * judgeRevocations(events, new Map([['m0', [7]]])); // ['m0: 2 revocations, but the role was lost at [7]: {"type":…']
  */
 export function judgeRevocations(
   events: readonly WatchEvent[],
-  losses: ReadonlyMap<string, number>,
+  lostAt: ReadonlyMap<string, readonly number[]>,
 ): string[] {
-  const revoked = new Map<string, Set<number>>();
-  for (const { ref, sequence, granted, before } of events)
-    if (before && !granted) revoked.set(ref, (revoked.get(ref) ?? new Set()).add(sequence));
-  return [...revoked].flatMap(([ref, { size }]) =>
-    size > (losses.get(ref) ?? 0)
-      ? [`${ref}: ${size} revocations, but the role was taken away ${losses.get(ref) ?? 0} times`]
-      : [],
-  );
+  return [...Map.groupBy(events, ({ ref }) => ref)].flatMap(([ref, ofMember]) => {
+    const bySequence = new Map(ofMember.map((event) => [event.sequence, event]));
+    const { length } = [...bySequence.values()].filter(({ granted, before }) => before && !granted);
+    const lost = lostAt.get(ref) ?? [];
+    const bodies = [...bySequence.values()].map(({ body }) => body).join(' ');
+    return length > lost.length
+      ? [`${ref}: ${length} revocations, but the role was lost at [${lost}]: ${bodies}`]
+      : [];
+  });
 }

@@ -1,9 +1,14 @@
 import type { RuleFault } from '#shared/contracts/result.ts';
 import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
-import { blockTagOf } from './checked-rules.ts';
+import { blockTagOf, isEarlierVersion } from './checked-rules.ts';
 
 /** A block number counts as false if the chain produces a lower block at least this long after the number was read. */
 const FALSE_BLOCK_MS_MIN = 600_000;
+/**
+ * Requesting a check takes less than this once its rule set was read. Later, a lower version is of a rule set that was
+ * deleted and made again.
+ */
+const REQUEST_MS_MAX = 600_000;
 
 /** The findings of one check about a member. */
 export type MemberCheck = {
@@ -60,9 +65,7 @@ export function judgeAge(
   member: WatchMember,
   check: MemberCheck,
 ): 'current' | 'stale' | 'behind' | 'contradicted' {
-  const { rules = { name: check.rules, askedAt: '' } } = member;
-  if (check.rules !== rules.name && check.askedAt < rules.askedAt) return 'stale';
-  if (!isOfWallets(check, member)) return 'stale';
+  if (isOfFormerRules(check, member) || !isOfWallets(check, member)) return 'stale';
   let isContradicted = false;
   for (const [chainId, number] of Object.entries(check.blockNumbers)) {
     const known = member.blockNumbers[chainId] ?? 0;
@@ -78,6 +81,16 @@ export function judgeAge(
     isContradicted ||= isEarlier;
   }
   return isContradicted ? 'contradicted' : 'current';
+}
+
+/**
+ * Whether the rules of the check were replaced before the member's last check. The time of the request does not show it if
+ * the rule set was changed between reading it and requesting the check.
+ */
+function isOfFormerRules({ rules, askedAt }: MemberCheck, { rules: known }: WatchMember): boolean {
+  if (known === undefined || known.name === rules) return false;
+  const slowest = Date.parse(known.askedAt) + REQUEST_MS_MAX;
+  return askedAt < known.askedAt || (isEarlierVersion(rules, known.name) && Date.parse(askedAt) < slowest);
 }
 
 /** Whether the member was last checked by other rules. */

@@ -70,7 +70,7 @@ export async function watchMembers(
     rolecall.ruleSets.put('watched', { rules: [{ ...ruleOf(), contractAddress: chain.erc20 }] });
 
   const holds = accounts.map(() => false);
-  const losses = accounts.map(() => 0);
+  const lostAt = accounts.map((): number[] => []);
   /** Reads from the chain itself which members hold the role; only the named ones, if no other can have changed. */
   const readTruth = async (some: readonly string[] = accounts): Promise<ReadonlyMap<string, boolean>> => {
     const block = Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
@@ -79,7 +79,7 @@ export async function watchMembers(
       accounts.map(async (account, i) => {
         if (!some.includes(account)) return;
         const isHolder = (await oracle(ruleOf(), account, block)) === true;
-        if (holds[i] && !isHolder) losses[i] = (losses[i] ?? 0) + 1;
+        if (holds[i] && !isHolder) lostAt[i]?.push(block);
         holds[i] = isHolder;
       }),
     );
@@ -151,8 +151,10 @@ export async function watchMembers(
     /** The faults in the events, once nothing moves. */
     async judge(): Promise<string[]> {
       const truth = await readTruth();
-      const lossesOf = new Map(losses.map((lossCount, i) => [refOf(i), lossCount]));
-      return [...judgeWatchEvents(events(), truth), ...judgeRevocations(events(), lossesOf)];
+      return [
+        ...judgeWatchEvents(events(), truth),
+        ...judgeRevocations(events(), new Map(lostAt.map((blocks, i) => [refOf(i), blocks]))),
+      ];
     },
   };
 }
