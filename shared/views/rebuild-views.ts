@@ -165,23 +165,23 @@ async function applyApps(
   counts: Counts,
 ) {
   await follow(account, async (message) => {
-    counts.accounts += Number(await accounts.project(message, token));
+    if (await accounts.project(message, token)) counts.accounts++;
   });
   await follow(clientApp, async (message) => {
-    counts.clientApps += Number(await clientApps.project(message, token));
+    if (await clientApps.project(message, token)) counts.clientApps++;
   });
   await follow(ruleSet, async (message) => {
-    counts.ruleSets += Number(await ruleSets.project(message, token));
+    if (await ruleSets.project(message, token)) counts.ruleSets++;
   });
   // Members of a watch that is gone, or was made again since, stay out of the view.
   const uids = new Map<string, string>();
   await follow(watch, async (message) => {
-    counts.watches += Number(await watches.project(message, token));
+    if (await watches.project(message, token)) counts.watches++;
     uids.set(watchKey(message), message.deletedAt === undefined ? watchUid(message) : '');
   });
   await follow(watchMember, async (message) => {
     if (uids.get(watchKey(message)) !== uidOfMember(message)) return;
-    counts.watchMembers += Number(await watchMembers.project(message, now(), token));
+    if (await watchMembers.project(message, now(), token)) counts.watchMembers++;
   });
   await follow(audit, async (message) => {
     await auditTrail.record(message, token);

@@ -146,19 +146,19 @@ async function applyDocuments(
 ): Promise<void> {
   await Promise.all([
     fromPosition(account, async (message) => {
-      counts.documents += Number(await accounts.project(message, token));
+      if (await accounts.project(message, token)) counts.documents++;
     }),
     fromPosition(clientApp, async (message) => {
-      counts.documents += Number(await clientApps.project(message, token));
+      if (await clientApps.project(message, token)) counts.documents++;
     }),
     fromPosition(ruleSet, async (message) => {
-      counts.documents += Number(await ruleSets.project(message, token));
+      if (await ruleSets.project(message, token)) counts.documents++;
     }),
     fromPosition(watch, async (message) => {
-      counts.documents += Number(await watches.project(message, token));
+      if (await watches.project(message, token)) counts.documents++;
     }),
     fromPosition(watchMember, async (message) => {
-      counts.documents += Number(await watchMembers.project(message, now(), token));
+      if (await watchMembers.project(message, now(), token)) counts.documents++;
     }),
     fromPosition(audit, async (message) => {
       await auditTrail.record(message, token);
