@@ -28,6 +28,8 @@ function makeWorld(
     paused?: Watch['paused'];
     /** The running sweep. */
     sweep?: number;
+    /** The version of the watch's rule set. */
+    rulesVersion?: number;
   } = {},
 ) {
   const known: { member: WatchMember; due: number | undefined } = { member: aMember(over.member), due: NOW };
@@ -82,6 +84,7 @@ function makeWorld(
   const dependencies = {
     members,
     watches: { readByUid: () => step(() => aWatch({ paused: over.paused })) },
+    ruleSets: { read: () => step(() => ({ id: 'set', rulesVersion: over.rulesVersion ?? 1 })) },
     sweeps: {
       finish: () => step(() => undefined),
       isOpen: () => step(() => over.isSweepOpen ?? true),
@@ -219,6 +222,15 @@ test('a check of other vaults is not applied, although it was requested after th
   expect(world.known.due).toBe(NOW);
   expect(world.events).toEqual([]);
   await world.handle(answerOf(atSecond(50), 60));
+  expect(world.events).toHaveLength(1);
+});
+
+test('a check that was evaluated after its rules were replaced revokes nothing, and is made again by the present rules', async () => {
+  const world = makeWorld({ member: seen, rulesVersion: 2 });
+  await world.handle(anAnswer(aMember(), false, 2, { cause: 'transfer' }));
+  expect(world.events).toEqual([]);
+  expect(world.known.due).toBe(NOW);
+  await world.handle(anAnswer(aMember(), false, 3, { rules: 'set@2' }));
   expect(world.events).toHaveLength(1);
 });
 

@@ -11,11 +11,13 @@ import {
 import { memberEventId } from '#shared/contracts/watch-event.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
+import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { RefundWatch } from '#shared/redis/watch-quota.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import { type Applied, applyCheck, releaseHeld, settleSweep } from './domain/apply-check.ts';
+import { checkedRules } from './domain/checked-rules.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
 import type { MemberCheck } from './domain/judge-age.ts';
 import { holdExcess } from './hold-excess.ts';
@@ -23,6 +25,7 @@ import type { WatcherMetrics } from './metrics.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
 import { readChecks } from './read-checks.ts';
+import { rulesNameOf } from './request-checks.ts';
 
 /** Members that are changed at once. */
 const CHUNK = 500;
@@ -33,6 +36,7 @@ const RETRY_MS = 60_000;
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
+  readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<
     WatchMembers,
     'readMany' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
@@ -73,7 +77,8 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   const { watchUid: uid, cause, sweep } = context;
   const watch = await deps.watches.readByUid(uid);
   const isLate = sweep !== undefined && !(await deps.sweeps.isOpen(uid, sweep));
-  const checks = await readChecks(part, context, isLate);
+  const isOutdated = watch !== undefined && context.rules !== (await readRulesName(deps, watch));
+  const checks = await readChecks(part, context, { isLate, isOutdated });
   const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
   await refundPart(deps, part, part.refundCount + countRepeats(members, checks));
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
@@ -89,6 +94,15 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
   await deps.openParts.give(part.clientId, part.requestId);
+}
+
+/** The name of the rules that a watch has now; undefined if there are none. */
+async function readRulesName(
+  { ruleSets }: Pick<Dependencies, 'ruleSets'>,
+  { clientId, ruleSet, blockTag }: Watch,
+): Promise<string | undefined> {
+  const found = await ruleSets.read(clientId, ruleSet);
+  return found && checkedRules(rulesNameOf(found), blockTag);
 }
 
 /**

@@ -20,11 +20,11 @@ const Line = z.object({
   blockNumbers: z.record(z.string(), z.number()),
 });
 
-/** The checks in a part's result, by member id. `isLate` says that their sweep is decided already. */
+/** The checks in a part's result, by member id. */
 export async function readChecks(
   part: BatchPartCompleted,
   { cause, rules, sweep, reorgFrom, reorgKnownAt, minBlock, walletTimes }: CheckContext,
-  isLate: boolean,
+  state: Pick<MemberCheck, 'isLate' | 'isOutdated'>,
 ): Promise<Map<string, MemberCheck>> {
   // A part that the evaluator could not parse names no roles: it says nothing of its members.
   if (part.roles.length === 0) return new Map();
@@ -50,7 +50,7 @@ export async function readChecks(
       cause,
       rules,
       sweep,
-      isLate,
+      ...state,
       reorgFrom,
       reorgKnownAt,
       minBlock,

@@ -48,6 +48,7 @@ async function makeWorld() {
   const common = {
     ...{ members, sweeps, now, openParts: makeOpenParts(makeLeasedSlots(stores.redis)) },
     watches: { readByUid: async () => world.watch },
+    ruleSets: { read: async () => aRuleSet('app_1', 'set') },
   };
   const handle = makeHandleEvaluated({
     ...common,
@@ -64,7 +65,6 @@ async function makeWorld() {
   } as unknown as Parameters<typeof makeHandleEvaluated>[0]);
   const runSweeps = makeRunSweeps({
     ...common,
-    ruleSets: { read: async () => aRuleSet('app_1', 'set') },
     async requestChecks({
       members: asked,
       sweep,

@@ -54,13 +54,29 @@ test.each<[string, Partial<MemberCheck>]>([
   ['of an older block', { blockNumbers: { '1': 0 } }],
   ['that was requested before the wallets were replaced', { askedAt: '2026-11-22T09:00:00.000Z' }],
   ['of other wallets', { accounts: ['0x00000000000000000000000000000000000000bb'] }],
-  ['of an older version of the rule set', { rules: 'set@0', askedAt: at(0) }],
 ])('a check %s changes nothing', (_, over) => {
   const before = holder();
   expect(applyCheck(before, aCheck(2, { gold: false, vip: false }, over))).toEqual({
     member: before,
     revoked: [],
   });
+});
+
+test.each<[string, Partial<MemberCheck>]>([
+  ['that the watch no longer has', { isOutdated: true }],
+  ['of an older version', { rules: 'set@0', askedAt: at(0) }],
+])('a check by rules %s changes no role; a transfer is checked by the present rules instead', (_, over) => {
+  const before = holder();
+  const applied = (other: Partial<MemberCheck>) =>
+    applyCheck(before, aCheck(2, { gold: false, vip: true }, { ...over, ...other }));
+  expect(applied({})).toEqual({ member: before, revoked: [], isToRecheck: true });
+  expect(applied({ sweep: 7 })).toEqual({ member: before, revoked: [] });
+  expect(applied({ minBlock: { '1': 2 } }).member).toEqual({
+    ...before,
+    awaitedBlocks: { '1': 2 },
+    unreadSince: at(2),
+  });
+  expect(applied({ reorgFrom: { '1': 1 } }).member.awaitedBlocks).toEqual({ '1': 1 });
 });
 
 test('a revocation that a sweep finds is sent when the sweep ends', () => {

@@ -71,6 +71,7 @@ export function applyCheck(
 ): Applied {
   const age = judgeAge(member, check);
   if (age === 'stale') return { member, revoked: [] };
+  if (age === 'outdated') return recheckOutdated(member, check);
   if (age !== 'current') return recheckIfNeeded(member, check, age);
   const before = new Map(member.roles.map((role) => [role.id, role]));
   const areRulesNew = hasNewRules(member, check);
@@ -110,6 +111,35 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
   if (age === 'contradicted' && missed.length === 0)
     return differs(member, check) ? { ...unchanged, isToRecheck: true } : unchanged;
   if (missed.length === 0 && !hasNewRules(member, check) && !isUnread(member)) return unchanged;
+  return recheck(member, check, missed);
+}
+
+/**
+ * A sweep by the present rules follows by itself. A transfer or a new member is checked by them at once, and after a reorg
+ * at the known block or a later one.
+ */
+function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
+  if (check.sweep !== undefined) return { member, revoked: [] };
+  const missed = missedBlocks(member, { ...check, blockNumbers: {} });
+  return missed.length > 0 ? recheck(member, check, missed) : { member, revoked: [], isToRecheck: true };
+}
+
+/** By chain id, the blocks that a later check must have reached: of the check's transfer, or after a reorg the known one. */
+function missedBlocks(
+  { blockNumbers }: WatchMember,
+  { minBlock, reorgFrom, blockNumbers: read }: MemberCheck,
+): BlockOfChain[] {
+  const ofTransfer = Object.entries(minBlock ?? {}).filter(
+    ([id, number]) => number > (blockNumbers[id] ?? 0),
+  );
+  const known = Object.keys(reorgFrom ?? {}).map((id): BlockOfChain => [id, blockNumbers[id] ?? 0]);
+  return [...known.filter(([id, number]) => number > (read[id] ?? 0)), ...ofTransfer];
+}
+
+type BlockOfChain = readonly [chainId: string, number: number];
+
+/** Has the member checked again, and until these blocks are read. */
+function recheck(member: WatchMember, check: MemberCheck, missed: readonly BlockOfChain[]): Applied {
   const awaitedBlocks = { ...member.awaitedBlocks };
   for (const [id, number] of missed) awaitedBlocks[id] = Math.max(number, awaitedBlocks[id] ?? 0);
   const isNew = member.unreadSince === undefined || isOfNewTransfer(member.awaitedBlocks, check);
@@ -122,18 +152,6 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
     revoked: [],
     isToRecheck: true,
   };
-}
-
-/** By chain id, the blocks that a later check must have reached: of the check's transfer, or after a reorg the known one. */
-function missedBlocks(
-  { blockNumbers }: WatchMember,
-  { minBlock, reorgFrom, blockNumbers: read }: MemberCheck,
-): (readonly [string, number])[] {
-  const ofTransfer = Object.entries(minBlock ?? {}).filter(
-    ([id, number]) => number > (blockNumbers[id] ?? 0),
-  );
-  const known = Object.keys(reorgFrom ?? {}).map((id) => [id, blockNumbers[id] ?? 0] as const);
-  return [...known.filter(([id, number]) => number > (read[id] ?? Infinity)), ...ofTransfer];
 }
 
 const isUnread = ({ errors }: Pick<MemberCheck, 'errors'>): boolean =>

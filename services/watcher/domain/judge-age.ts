@@ -1,14 +1,9 @@
 import type { RuleFault } from '#shared/contracts/result.ts';
 import type { CheckCause, WatchMember } from '#shared/contracts/watch.ts';
-import { blockTagOf, isEarlierVersion } from './checked-rules.ts';
+import { blockTagOf } from './checked-rules.ts';
 
 /** A block number counts as false if the chain produces a lower block at least this long after the number was read. */
 const FALSE_BLOCK_MS_MIN = 600_000;
-/**
- * Requesting a check takes less than this once its rule set was read. Later, a lower version is of a rule set that was
- * deleted and made again.
- */
-const REQUEST_MS_MAX = 600_000;
 
 /** The findings of one check about a member. */
 export type MemberCheck = {
@@ -30,6 +25,8 @@ export type MemberCheck = {
   readonly walletsAtMs?: number | undefined;
   /** The rule set with its version, and the block tag; see `checkedRules`. */
   readonly rules: string;
+  /** The watch has other rules, or another block tag, by now. */
+  readonly isOutdated?: boolean;
   /** A revocation that is found waits for the end of this sweep. */
   readonly sweep?: number | undefined;
   /** The sweep was decided before the check was answered: a revocation that it finds is left to the next sweep. */
@@ -44,7 +41,8 @@ export type MemberCheck = {
 
 /**
  * Compares a check with the last check that was applied to the member:
- * - `stale`: it was requested for an older state of the member;
+ * - `stale`: it read other wallets than the member has now;
+ * - `outdated`: the watch has had other rules since;
  * - `behind`: it read an older block;
  * - `contradicted`: it read a higher block than the last check, but requested its head earlier. Either that block is on a
  *   fork that a reorg has dropped since, or the last check was answered by an endpoint that lags behind;
@@ -64,8 +62,10 @@ export type MemberCheck = {
 export function judgeAge(
   member: WatchMember,
   check: MemberCheck,
-): 'current' | 'stale' | 'behind' | 'contradicted' {
-  if (isOfFormerRules(check, member) || !isOfWallets(check, member)) return 'stale';
+): 'current' | 'stale' | 'outdated' | 'behind' | 'contradicted' {
+  const { rules = { name: check.rules, askedAt: '' } } = member;
+  if (!isOfWallets(check, member)) return 'stale';
+  if (check.isOutdated || (check.rules !== rules.name && check.askedAt < rules.askedAt)) return 'outdated';
   let isContradicted = false;
   for (const [chainId, number] of Object.entries(check.blockNumbers)) {
     const known = member.blockNumbers[chainId] ?? 0;
@@ -81,16 +81,6 @@ export function judgeAge(
     isContradicted ||= isEarlier;
   }
   return isContradicted ? 'contradicted' : 'current';
-}
-
-/**
- * Whether the rules of the check were replaced before the member's last check. The time of the request does not show it if
- * the rule set was changed between reading it and requesting the check.
- */
-function isOfFormerRules({ rules, askedAt }: MemberCheck, { rules: known }: WatchMember): boolean {
-  if (known === undefined || known.name === rules) return false;
-  const slowest = Date.parse(known.askedAt) + REQUEST_MS_MAX;
-  return askedAt < known.askedAt || (isEarlierVersion(rules, known.name) && Date.parse(askedAt) < slowest);
 }
 
 /** Whether the member was last checked by other rules. */
