@@ -11,6 +11,7 @@ import {
   startPortal,
 } from '../support/start-portal.ts';
 import { testStores } from '../support/test-stores.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 // Scenario: an operator searches accounts, apps and audit entries of a portal with a few developers, and Redis is wiped
 // and rebuilt. Nobody else gets at any of it.
@@ -165,9 +166,16 @@ test('the trail of all accounts keeps its newest entries, and a page finds one a
     at: at(i),
   }));
   await stores.redis.del('audit:all');
-  // Few at once: a command that waits behind many others would exceed its time limit on a busy machine.
-  for (let i = 0; i < entries.length; i += 100)
-    await Promise.all(entries.slice(i, i + 100).map((entry) => auditTrail.record(entry)));
+  // Few at once: a command that waits behind many others would exceed its time limit on a busy machine. One that does so
+  // anyway is repeated: an entry is kept once.
+  const record = (entry: (typeof entries)[number]) =>
+    waitUntil('a recorded entry', () =>
+      auditTrail.record(entry).then(
+        () => true,
+        () => false,
+      ),
+    );
+  for (let i = 0; i < entries.length; i += 100) await Promise.all(entries.slice(i, i + 100).map(record));
   expect(await stores.redis.zcard('audit:all')).toBe(ALL_TRAIL_COUNT_MAX);
   const rare = await auditTrail.page({ action: 'rare', countMax: 1 });
   expect(rare.entries.map(({ subject }) => subject)).toEqual(['149']);
