@@ -1,10 +1,9 @@
-import type { RuleSet } from '#shared/contracts/rule-set.ts';
+import { type RuleSet, rulesNameOf } from '#shared/contracts/rule-set.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { ChangeWatch } from './change-watch.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
-import { rulesNameOf } from './request-checks.ts';
 import { beginSweep, isSweepOf } from './run-sweeps.ts';
 
 export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {

@@ -1,5 +1,6 @@
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
+import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
@@ -14,6 +15,7 @@ export type EndWatchDependencies = {
   readonly clientApps: Pick<ClientApps, 'read'>;
   readonly members: Pick<WatchMembers, 'figures' | 'forget'>;
   readonly sweeps: Pick<WatchSweeps, 'forget'>;
+  readonly followed: Pick<FollowedContracts, 'follow'>;
   readonly removeMembers: RemoveMembers;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
@@ -23,7 +25,6 @@ export type EndWatchDependencies = {
 export function makeEndWatch(
   deps: EndWatchDependencies,
   { change, changeStored }: Pick<ChangeWatch, 'change' | 'changeStored'>,
-  unfollow: (watch: Watch) => Promise<void>,
 ) {
   /**
    * Removes the data of a watch that was deleted, some members at a time.
@@ -38,7 +39,7 @@ export function makeEndWatch(
       await deps.watches.setDue(uid, deps.now() + CONTINUE_MS);
       return false;
     }
-    await unfollow(watch);
+    await deps.followed.follow(uid, []);
     await deps.sweeps.forget(uid);
     await deps.members.forget(uid);
     return true;

@@ -25,7 +25,6 @@ import type { WatcherMetrics } from './metrics.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
 import { readChecks } from './read-checks.ts';
-import { rulesNameOf } from './request-checks.ts';
 
 /** Members that are changed at once. */
 const CHUNK = 500;
@@ -76,9 +75,12 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   const context = CheckContext.parse(JSON.parse(part.delivery.context));
   const { watchUid: uid, cause, sweep } = context;
   const watch = await deps.watches.readByUid(uid);
-  const isLate = sweep !== undefined && !(await deps.sweeps.isOpen(uid, sweep));
-  const isOutdated = watch !== undefined && context.rules !== (await readRulesName(deps, watch));
-  const checks = await readChecks(part, context, { isLate, isOutdated });
+  const [isOpen, ruleSet] = await Promise.all([
+    sweep === undefined || deps.sweeps.isOpen(uid, sweep),
+    watch && deps.ruleSets.read(watch.clientId, watch.ruleSet),
+  ]);
+  const isOutdated = !watch || !ruleSet || checkedRules(ruleSet, watch) !== context.rules;
+  const checks = await readChecks(part, context, { isLate: !isOpen, isOutdated });
   const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
   await refundPart(deps, part, part.refundCount + countRepeats(members, checks));
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
@@ -94,15 +96,6 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, part.requestId);
   await deps.openParts.give(part.clientId, part.requestId);
-}
-
-/** The name of the rules that a watch has now; undefined if there are none. */
-async function readRulesName(
-  { ruleSets }: Pick<Dependencies, 'ruleSets'>,
-  { clientId, ruleSet, blockTag }: Watch,
-): Promise<string | undefined> {
-  const found = await ruleSets.read(clientId, ruleSet);
-  return found && checkedRules(rulesNameOf(found), blockTag);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { contractsToFollow } from '#shared/contracts/rule-set.ts';
 import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { Watches } from '#shared/redis/watches.ts';
@@ -5,7 +6,6 @@ import { type AnnounceHeldDependencies, makeAnnounceHeld } from './announce-held
 import { type BeginDueSweepDependencies, makeBeginDueSweep } from './begin-due-sweep.ts';
 import { type ChangeWatchDependencies, makeChangeWatch } from './change-watch.ts';
 import { type EndWatchDependencies, makeEndWatch } from './end-watch.ts';
-import { type FollowContractsDependencies, makeFollowContracts } from './follow-contracts.ts';
 
 /** A watch is processed at least this often, because an announcement or a due time may have been lost. */
 export const PROCESS_AGAIN_MS = 30_000;
@@ -13,8 +13,7 @@ export const PROCESS_AGAIN_MS = 30_000;
 type Dependencies = ChangeWatchDependencies &
   AnnounceHeldDependencies &
   BeginDueSweepDependencies &
-  EndWatchDependencies &
-  FollowContractsDependencies & {
+  EndWatchDependencies & {
     readonly watches: Pick<Watches, 'postpone'>;
     readonly ruleSets: Pick<RuleSets, 'read'>;
   };
@@ -31,8 +30,7 @@ export type WatchStatus = {
 export function makeProcessWatch(deps: Dependencies) {
   const { change, changeStored, pause } = makeChangeWatch(deps);
   const { announceHeld, publishHeldEvent, updateHeld } = makeAnnounceHeld(deps, change);
-  const { follow, unfollow } = makeFollowContracts(deps);
-  const { endWatch, endFormer, deleteWithApp } = makeEndWatch(deps, { change, changeStored }, unfollow);
+  const { endWatch, endFormer, deleteWithApp } = makeEndWatch(deps, { change, changeStored });
   const beginDueSweep = makeBeginDueSweep(deps, change);
 
   const processDeleted = async (watch: Watch): Promise<void> => {
@@ -56,7 +54,8 @@ export function makeProcessWatch(deps: Dependencies) {
       const figures = await deps.members.figures(watchUid(watch));
       await updateHeld(watch, figures);
       const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
-      if (ruleSet) await follow(watch, ruleSet);
+      // Each time, because Redis may have lost them.
+      if (ruleSet) await deps.followed.follow(watchUid(watch), contractsToFollow(ruleSet, watch));
       const dueSinceMs = ruleSet && !watch.paused ? await beginDueSweep(watch, ruleSet) : undefined;
       return { dueSinceMs, members: figures.members, isHeld: watch.held.length > 0 };
     },

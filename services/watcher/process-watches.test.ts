@@ -1,9 +1,9 @@
+import { rulesNameOf } from '#shared/contracts/rule-set.ts';
 import { type Watch, type WatchEvent, watchKey, watchUid } from '#shared/contracts/watch.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aWatch } from '../../test/support/a-watch.ts';
 import { makeProcessWatch } from './process-watch.ts';
 import { makeProcessWatches } from './process-watches.ts';
-import { rulesNameOf } from './request-checks.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
 

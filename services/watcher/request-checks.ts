@@ -57,8 +57,6 @@ export type ChecksToRequest = {
  */
 export type RequestChecks = (checks: ChecksToRequest) => Promise<boolean>;
 
-export const rulesNameOf = ({ id, rulesVersion }: RuleSet): string => `${id}@${rulesVersion}`;
-
 /**
  * Cuts checks of members into parts of a batch, whose results come back to the partition of the members. A part that surely
  * could not be published is refunded: it is requested, and charged, again.
@@ -105,7 +103,7 @@ function messageOf(
   const context: CheckContext = {
     watchUid: uid,
     cause,
-    rules: checkedRules(rulesNameOf(ruleSet), watch.blockTag),
+    rules: checkedRules(ruleSet, watch),
     ...(sweep === undefined ? {} : { sweep }),
     ...reorg,
     ...(minBlock === undefined ? {} : { minBlock }),

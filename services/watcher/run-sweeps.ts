@@ -20,7 +20,7 @@ import { countHeld } from './domain/count-held.ts';
 import { exceedsShare } from './domain/exceeds-share.ts';
 import { nextSweepAt } from './domain/next-sweep-at.ts';
 import type { OpenParts } from './open-parts.ts';
-import { type RequestChecks, rulesNameOf } from './request-checks.ts';
+import type { RequestChecks } from './request-checks.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
@@ -213,11 +213,8 @@ export function makeRunSweeps(deps: Dependencies) {
 }
 
 /** Whether a sweep checks by the rule set, under the block tag of the watch. */
-export const isSweepOf = (
-  sweep: Pick<Sweep, 'rules'> | undefined,
-  { blockTag }: Watch,
-  ruleSet: RuleSet,
-): boolean => sweep?.rules === checkedRules(rulesNameOf(ruleSet), blockTag);
+export const isSweepOf = (sweep: Pick<Sweep, 'rules'> | undefined, watch: Watch, ruleSet: RuleSet): boolean =>
+  sweep?.rules === checkedRules(ruleSet, watch);
 
 /** Whether the watch has other rules, or another block tag, than the sweep; a rule set that is not found says nothing. */
 const isOutdated = (sweep: Sweep, watch: Watch, ruleSet: RuleSet | undefined): boolean =>
@@ -241,6 +238,6 @@ export async function beginSweep(
   const uid = watchUid(watch);
   const { holders } = await members.figures(uid);
   const sweep = now();
-  const rules = checkedRules(rulesNameOf(ruleSet), watch.blockTag);
+  const rules = checkedRules(ruleSet, watch);
   return sweeps.begin({ uid, sweep, cause, rules, holders }, nextSweepAt(uid, watch.everySeconds, sweep));
 }

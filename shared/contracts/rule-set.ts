@@ -34,6 +34,10 @@ export const referenceOf = ({ id, rulesVersion, digest }: RuleSet): RuleSetRefer
   digest,
 });
 
+/** The same as text: `vip@3`. */
+export const rulesNameOf = ({ id, rulesVersion }: Pick<RuleSet, 'id' | 'rulesVersion'>): string =>
+  `${id}@${rulesVersion}`;
+
 /** A rule set as clients read it. */
 export const presentRuleSet = ({
   id,
@@ -106,6 +110,16 @@ export function contractsOf(ruleSet: RuleSet): Contracts {
 /** The same contracts, to be followed up to a block tag. */
 export const contractsUpTo = <Tag>(ruleSet: RuleSet, blockTag: Tag) =>
   contractsOf(ruleSet).map((contract) => ({ ...contract, blockTag }));
+
+/** Those of them that are followed for a watch: none while it is paused. */
+export const contractsToFollow = <Tag>(
+  ruleSet: RuleSet,
+  {
+    follow,
+    paused,
+    blockTag,
+  }: { readonly follow: boolean; readonly paused?: unknown; readonly blockTag: Tag },
+) => (follow && paused === undefined ? contractsUpTo(ruleSet, blockTag) : []);
 
 function findContracts(ruleSet: RuleSet): Contracts {
   const found = new Map<string, { chainId: number; contractAddress: string }>();

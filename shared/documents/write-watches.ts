@@ -1,4 +1,4 @@
-import { contractsUpTo, type RuleSet } from '#shared/contracts/rule-set.ts';
+import { contractsToFollow, type RuleSet, rulesNameOf } from '#shared/contracts/rule-set.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
 import {
   MEMBER_PARTITIONS,
@@ -129,7 +129,7 @@ export function makeWatchWrites(deps: Dependencies) {
   ): Promise<{ watch: Watch; isNew: boolean }> {
     const { clientId, watchId, limits, mayWrite = () => true } = request;
     const ruleSet = await readRuleSet(request, settings.ruleSet);
-    const rules = `${ruleSet.id}@${ruleSet.rulesVersion}`;
+    const rules = rulesNameOf(ruleSet);
     let isNew = false;
     const existing = await deps.watches.read(clientId, watchId);
     // Before the slot: a refused write must not hold it.
@@ -147,9 +147,8 @@ export function makeWatchWrites(deps: Dependencies) {
       return nextOf(request, settings, current, nowIso(), rules);
     });
     if (!watch) throw deletedMeanwhile();
-    const contracts = watch.follow && !watch.paused ? contractsUpTo(ruleSet, watch.blockTag) : [];
     // The watcher does this too; done here so that the answer has the states of the contracts.
-    await deps.followed.follow(watchUid(watch), contracts);
+    await deps.followed.follow(watchUid(watch), contractsToFollow(ruleSet, watch));
     return { watch, isNew };
   }
 

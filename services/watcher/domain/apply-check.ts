@@ -107,7 +107,7 @@ export function applyCheck(
 function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' | 'contradicted'): Applied {
   const unchanged: Applied = { member, revoked: [] };
   if (!differs(member, check) && !isUnread(check)) return unchanged;
-  const missed = missedBlocks(member, check);
+  const missed = missedBlocks(member, check, check.blockNumbers);
   if (age === 'contradicted' && missed.length === 0)
     return differs(member, check) ? { ...unchanged, isToRecheck: true } : unchanged;
   if (missed.length === 0 && !hasNewRules(member, check) && !isUnread(member)) return unchanged;
@@ -120,14 +120,19 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
  */
 function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
   if (check.sweep !== undefined) return { member, revoked: [] };
-  const missed = missedBlocks(member, { ...check, blockNumbers: {} });
+  const missed = missedBlocks(member, check, {});
   return missed.length > 0 ? recheck(member, check, missed) : { member, revoked: [], isToRecheck: true };
 }
 
-/** By chain id, the blocks that a later check must have reached: of the check's transfer, or after a reorg the known one. */
+/**
+ * The blocks that a later check must have reached: of the check's transfer, or after a reorg the known one.
+ *
+ * @param read by chain id, the blocks that count as read
+ */
 function missedBlocks(
   { blockNumbers }: WatchMember,
-  { minBlock, reorgFrom, blockNumbers: read }: MemberCheck,
+  { minBlock, reorgFrom }: MemberCheck,
+  read: MemberCheck['blockNumbers'],
 ): BlockOfChain[] {
   const ofTransfer = Object.entries(minBlock ?? {}).filter(
     ([id, number]) => number > (blockNumbers[id] ?? 0),

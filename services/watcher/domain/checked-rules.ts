@@ -1,8 +1,9 @@
+import { type RuleSet, rulesNameOf } from '#shared/contracts/rule-set.ts';
 import type { Watch } from '#shared/contracts/watch.ts';
 
-/** The rules of a check: the rule set with its version, and the block tag unless it is `latest`: `vip@3`, `vip@3 safe`. */
-export const checkedRules = (rules: string, blockTag: Watch['blockTag']): string =>
-  blockTag === 'latest' ? rules : `${rules} ${blockTag}`;
+/** The rules of a watch's checks: the rule set with its version, and the block tag unless it is `latest`: `vip@3`, `vip@3 safe`. */
+export const checkedRules = (ruleSet: RuleSet, { blockTag }: Pick<Watch, 'blockTag'>): string =>
+  blockTag === 'latest' ? rulesNameOf(ruleSet) : `${rulesNameOf(ruleSet)} ${blockTag}`;
 
 /** The block tag of a check's rules. */
 export const blockTagOf = (rules: string): string => rules.split(' ')[1] ?? 'latest';
