@@ -9,7 +9,7 @@ import { describeWithPrometheus, type Prometheus, startPrometheus } from '../sup
 import { asAsked, parseQuery } from '../support/promql.ts';
 import { receiveWebhooks } from '../support/receive-webhooks.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntil, waitUntilPasses } from '../support/wait-until.ts';
 
 /** The rules with their durations shortened: minutes become a second. */
 const withShortDurations = (text: string): string =>
@@ -98,8 +98,7 @@ describeWithPrometheus('Prometheus', () => {
       (await prometheus.alerts()).flatMap(({ labels: { alertname = '' } }) =>
         OF_SLOW_MACHINES.test(alertname) ? [] : [alertname],
       );
-    await waitUntil('silence', async () => (await names()).length === 0).catch(() => undefined);
-    expect(await names()).toEqual([]);
+    await waitUntilPasses(async () => expect(await names()).toEqual([]));
   });
 
   test('alerts for stalled work fire when every evaluator is dead, and clear after they return', async () => {

@@ -11,7 +11,7 @@ import {
   startPortal,
 } from '../support/start-portal.ts';
 import { testStores } from '../support/test-stores.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntilPasses } from '../support/wait-until.ts';
 
 // Scenario: an operator searches accounts, apps and audit entries of a portal with a few developers, and Redis is wiped
 // and rebuilt. Nobody else gets at any of it.
@@ -168,13 +168,7 @@ test('the trail of all accounts keeps its newest entries, and a page finds one a
   await stores.redis.del('audit:all');
   // Few at once: a command that waits behind many others would exceed its time limit on a busy machine. One that does so
   // anyway is repeated: an entry is kept once.
-  const record = (entry: (typeof entries)[number]) =>
-    waitUntil('a recorded entry', () =>
-      auditTrail.record(entry).then(
-        () => true,
-        () => false,
-      ),
-    );
+  const record = (entry: (typeof entries)[number]) => waitUntilPasses(() => auditTrail.record(entry));
   for (let i = 0; i < entries.length; i += 100) await Promise.all(entries.slice(i, i + 100).map(record));
   expect(await stores.redis.zcard('audit:all')).toBe(ALL_TRAIL_COUNT_MAX);
   const rare = await auditTrail.page({ action: 'rare', countMax: 1 });

@@ -181,6 +181,7 @@ test('a check after a reorg counts although its block is lower, and an earlier o
   expect(applyCheck(reorged.member, aCheck(11, { gold: true })).event).toBeUndefined();
   expect(applyCheck(reorged.member, aCheck(21, { gold: true })).event?.sequence).toBe(3);
 });
+
 test('a repeated check of a reorg that a lagging endpoint answers revokes nothing that was read after the reorg', () => {
   const reorg = { reorgFrom: { '1': 100 }, reorgKnownAt: Date.parse(at(15)), cause: 'transfer' } as const;
   const onNewFork = later(aMember(), aRead(110, 10, false), aRead(108, 20, true, reorg));
@@ -193,6 +194,7 @@ test('a repeated check of a reorg that a lagging endpoint answers revokes nothin
     expect(applyCheck(member, aRead(108, 50, false)).event).toBeDefined();
   }
 });
+
 test('a block is false once the chain makes a lower one 10 minutes later, and checks are applied again', () => {
   const aheadOfAll = later(aMember(), aRead(1_000_000, 10, true));
   const madeAt = (second: number) => ({ blockTimes: { '1': Date.parse(at(second)) } });

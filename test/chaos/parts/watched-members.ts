@@ -70,7 +70,7 @@ export async function watchMembers(
     rolecall.ruleSets.put('watched', { rules: [{ ...ruleOf(), contractAddress: chain.erc20 }] });
 
   const holds = accounts.map(() => false);
-  const lostAt = accounts.map((): number[] => []);
+  const lostAt = new Map(accounts.map((_, i): [string, number[]] => [refOf(i), []]));
   /** Reads from the chain itself which members hold the role; only the named ones, if no other can have changed. */
   const readTruth = async (some: readonly string[] = accounts): Promise<ReadonlyMap<string, boolean>> => {
     const block = Number(await callJsonRpc(chain.rpc, 'eth_blockNumber', []));
@@ -79,7 +79,7 @@ export async function watchMembers(
       accounts.map(async (account, i) => {
         if (!some.includes(account)) return;
         const isHolder = (await oracle(ruleOf(), account, block)) === true;
-        if (holds[i] && !isHolder) lostAt[i]?.push(block);
+        if (holds[i] && !isHolder) lostAt.get(refOf(i))?.push(block);
         holds[i] = isHolder;
       }),
     );
@@ -151,10 +151,7 @@ export async function watchMembers(
     /** The faults in the events, once nothing moves. */
     async judge(): Promise<string[]> {
       const truth = await readTruth();
-      return [
-        ...judgeWatchEvents(events(), truth),
-        ...judgeRevocations(events(), new Map(lostAt.map((blocks, i) => [refOf(i), blocks]))),
-      ];
+      return [...judgeWatchEvents(events(), truth), ...judgeRevocations(events(), lostAt)];
     },
   };
 }
