@@ -116,7 +116,8 @@ function readRecord(
   const offset = baseOffset + reader.varint();
   const key = reader.varBytes();
   const value = reader.varBytes();
-  const headers: Record<string, Buffer | Buffer[]> = {};
+  // Without a prototype, `__proto__` and `toString` are names like others.
+  const headers: Record<string, Buffer | Buffer[]> = Object.create(null);
   for (let count = reader.varint(); count > 0; count--)
     addHeader(headers, reader.varString(), reader.varBytes());
   reader.at = end;

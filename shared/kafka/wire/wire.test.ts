@@ -39,13 +39,14 @@ type Writer = Encoded & {
 const text = fc.string({ unit: 'binary', maxLength: 300 });
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const header = fc.oneof(text, bytes, fc.array(text, { minLength: 2, maxLength: 3 }));
+// kafkajs mixes a header that is named like a member of every object, such as `toString`, with that member.
+const headerName = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+  .filter((name) => !(name in Object.prototype));
 const aMessage: fc.Arbitrary<Message> = fc.record({
   key: fc.oneof(text, bytes, fc.constant(null)),
   value: fc.oneof(text, bytes, fc.constant(null)),
-  headers: fc.dictionary(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), header, {
-    maxKeys: 3,
-    noNullPrototype: true,
-  }),
+  headers: fc.dictionary(headerName, header, { maxKeys: 3, noNullPrototype: true }),
 });
 const aRequest = fc.record({
   acks: fc.constant(-1),
@@ -172,6 +173,14 @@ test('a fetch response is decoded as kafkajs decodes it, also if its last batch 
     expect(shown(await decodeFetch(payload, neverOther))).toEqual(shown(await decodeByKafkajs(payload)));
   };
   await fc.assert(fc.asyncProperty(batches, fc.nat(400), isSame), { numRuns: 100 });
+});
+
+test('a header may be named like a member of every object', async () => {
+  const sent = Object.fromEntries(['__proto__', 'toString', 'constructor'].map((name) => [name, name]));
+  const records = await batchOf([{ key: 'a', value: 'b', headers: sent }]);
+  const { responses } = await decodeFetch(responseOf([{ records }]), neverOther);
+  const headers = responses[0]?.partitions[0]?.messages[0]?.headers ?? {};
+  expect(Object.entries(headers).map(([name, value]) => [name, String(value)])).toEqual(Object.entries(sent));
 });
 
 test('compressed, transactional and stamped records are encoded by kafkajs', async () => {
