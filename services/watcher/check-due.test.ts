@@ -1,4 +1,5 @@
 import type { Watch, WatchMember } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../test/support/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../test/support/a-watch.ts';
 import { makeCheckDue } from './check-due.ts';
@@ -13,6 +14,11 @@ type World = {
   readonly watch?: Watch | undefined;
   /** Whether too many parts of the client app wait for their results. */
   readonly isFull?: boolean;
+  /** A watch with a due member that cannot be read. */
+  readonly failingUid?: string;
+  readonly failure?: Error;
+  /** The requested checks, also if something failed. */
+  readonly asked?: ChecksToRequest[];
   /** Those that are due; by default the members. */
   readonly dueIds?: readonly string[];
 };
@@ -21,20 +27,29 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
   const { postpone, dropDue, dueIds = members.map(({ memberId }) => memberId) } = world;
   const watch = 'watch' in world ? world.watch : aWatch();
   const idsIn = (names: { memberId: string }[]) => names.map(({ memberId }) => memberId);
-  const asked: ChecksToRequest[] = [];
+  const { failingUid, asked = [] } = world;
   await makeCheckDue({
     watches: { readByUid: async () => watch },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
     members: {
       oldestDueAt: async () => 0,
-      due: async () => dueIds.map((memberId) => ({ uid: 'app_1/w/1', memberId })),
+      due: async () => [
+        ...(failingUid ? [{ uid: failingUid, memberId: 'any' }] : []),
+        ...dueIds.map((memberId) => ({ uid: 'app_1/w/1', memberId })),
+      ],
       postpone: async (names: { memberId: string }[], atMs: number) => postpone?.(idsIn(names), atMs),
       dropDue: async (_: number, names: { memberId: string }[], atMs: number) =>
         dropDue?.(idsIn(names), atMs),
-      readMany: async () => [...members],
+      async *readInPages(uid: string) {
+        if (uid === failingUid) throw world.failure;
+        yield dueIds.map((memberId) => members.find((member) => member.memberId === memberId));
+      },
     },
-    requestChecks: async (checks: ChecksToRequest) =>
-      (await checks.beforePart('part')) && asked.push(checks) > 0,
+    async requestChecks(checks: ChecksToRequest) {
+      if (!(await checks.beforePart('part'))) return checks.members;
+      asked.push(checks);
+      return [];
+    },
     openParts: { take: async () => !world.isFull },
     partitions: [0, 1],
     isOwned: (partition: number) => partition === 0,
@@ -89,4 +104,11 @@ test('while too many parts of a client app wait for their results, its due membe
   const members = [aMember({ memberId: 'new' }), seen('unread')];
   const asked = await askedFor(members, { isFull: true, dropDue: (memberIds) => dropped.push(memberIds) });
   expect([asked, dropped]).toEqual([[], []]);
+});
+
+test('a watch whose members cannot be read does not keep others from being checked, and the failure is reported', async () => {
+  const failure = new ServiceError('store-unavailable', 'slow');
+  const asked: ChecksToRequest[] = [];
+  await expect(askedFor([seen('unread')], { failingUid: 'app_2/w/1', failure, asked })).rejects.toBe(failure);
+  expect(asked.map(idsOf)).toEqual([['unread']]);
 });

@@ -14,7 +14,7 @@ const AGAIN_MS = 60_000;
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
-  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readMany'>;
+  readonly members: Pick<WatchMembers, 'oldestDueAt' | 'due' | 'postpone' | 'dropDue' | 'readInPages'>;
   readonly requestChecks: RequestChecks;
   readonly openParts: Pick<OpenParts, 'take'>;
   readonly partitions: readonly number[];
@@ -34,75 +34,103 @@ export function groupByWatch(names: readonly MemberName[]): Map<string, string[]
   return groups;
 }
 
+type MembersToCheck = {
+  readonly uid: string;
+  readonly memberIds: readonly string[];
+  /** The checks of some of them; called for one page of members after another. */
+  readonly checksOf: (
+    members: readonly WatchMember[],
+  ) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[];
+  /** Called with the members whose checks could not be requested. Absent: the others are not tried then. */
+  readonly onUnrequested?: (members: readonly WatchMember[]) => Promise<unknown>;
+};
+
 /**
  * Requests checks of some members of a watch, unless it is gone or paused. Those that find too many open parts of the client
- * app are left out: the members stay due.
+ * app are not requested: the members stay due.
  *
  * @returns the members that have nothing to be checked for: they, or their watch, are gone, or the watch is paused
  */
 export async function requestChecksOf(
-  {
-    watches,
-    ruleSets,
-    members: view,
-    requestChecks,
-    openParts,
-  }: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks' | 'openParts'> & {
-    members: Pick<WatchMembers, 'readMany'>;
+  deps: Pick<Dependencies, 'watches' | 'ruleSets' | 'requestChecks' | 'openParts'> & {
+    readonly members: Pick<WatchMembers, 'readInPages'>;
   },
-  uid: string,
-  memberIds: readonly string[],
-  optionsOf: (
-    members: readonly WatchMember[],
-  ) => readonly Omit<ChecksToRequest, 'watch' | 'ruleSet' | 'beforePart'>[],
+  { uid, memberIds, checksOf, onUnrequested }: MembersToCheck,
 ): Promise<readonly string[]> {
-  const watch = await watches.readByUid(uid);
+  const watch = await deps.watches.readByUid(uid);
   if (watch === undefined || watch.paused) return memberIds;
-  const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
+  const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
   if (ruleSet === undefined) return [];
-  const found = await view.readMany(uid, memberIds);
-  const members = found.flatMap((member) => (member && member.removedAt === undefined ? [member] : []));
-  const beforePart = (requestId: string) => openParts.take(watch.clientId, requestId);
-  for (const checks of optionsOf(members))
-    if (checks.members.length > 0 && !(await requestChecks({ watch, ruleSet, ...checks, beforePart }))) break;
-  const present = new Set(members.map(({ memberId }) => memberId));
-  return memberIds.filter((memberId) => !present.has(memberId));
+  const beforePart = (requestId: string) => deps.openParts.take(watch.clientId, requestId);
+  const idle: string[] = [];
+  let at = 0;
+  for await (const page of deps.members.readInPages(uid, memberIds)) {
+    const members = page.filter(isThere);
+    idle.push(...memberIds.slice(at, at + page.length).filter((_, index) => !isThere(page[index])));
+    at += page.length;
+    for (const checks of checksOf(members)) {
+      if (checks.members.length === 0) continue;
+      const unrequested = await deps.requestChecks({ watch, ruleSet, ...checks, beforePart });
+      if (unrequested.length === 0) continue;
+      if (!onUnrequested) return idle;
+      await onUnrequested(unrequested);
+    }
+  }
+  return idle;
 }
+
+const isThere = (member: WatchMember | undefined): member is WatchMember =>
+  member !== undefined && member.removedAt === undefined;
 
 /** Requests the checks of members that are due by themselves: new ones, and those that could not be read. */
 export function makeCheckDue(deps: Dependencies) {
   const cause: CheckCause = 'schedule';
-  const checkPartition = async (partition: number, nowMs: number): Promise<void> => {
+  const checkMembers = async (
+    { partition, uid, memberIds }: { partition: number; uid: string; memberIds: readonly string[] },
+    nowMs: number,
+  ): Promise<void> => {
+    const waiting: { readonly memberId: string; readonly ageMs: number }[] = [];
+    const checksOf = (members: readonly WatchMember[]) => {
+      for (const member of members.filter(isNewMember)) {
+        const ageMs = ageOf(member, nowMs);
+        if (ageMs > AGAIN_MS) waiting.push({ memberId: member.memberId, ageMs });
+      }
+      return [
+        { members: members.filter(isNewMember), cause, isCharged: true },
+        ...unreadChecks(members.filter((member) => !isNewMember(member))),
+      ];
+    };
+    const idle = await requestChecksOf(deps, { uid, memberIds, checksOf });
+    // The sweep that `resume` starts checks every member. Until then they would be in the way of those that are due.
+    if (idle.length > 0) await deps.members.dropDue(partition, namesOf(uid, idle), nowMs + AGAIN_MS);
+    // Where checks wait long for their turn, asking again every minute would only add to the queue: waits double.
+    const names = namesOf(
+      uid,
+      waiting.map(({ memberId }) => memberId),
+    );
+    const agesMs = waiting.map(({ ageMs }) => ageMs);
+    if (names.length > 0) await deps.members.postpone(names, nowMs + Math.min(...agesMs));
+  };
+  /** Returns what failed: a watch whose members cannot be read does not stop the others. */
+  const checkPartition = async (partition: number, nowMs: number): Promise<unknown[]> => {
     const due = await deps.members.due(partition, nowMs, DUE_MAX);
-    const againAtMs = nowMs + AGAIN_MS;
-    await deps.members.postpone(due, againAtMs);
-    for (const [uid, memberIds] of groupByWatch(due)) {
-      let waiting: readonly WatchMember[] = [];
-      const idle = await requestChecksOf(deps, uid, memberIds, (members) => {
-        waiting = members.filter((member) => isNewMember(member) && ageOf(member, nowMs) > AGAIN_MS);
-        return [
-          { members: members.filter(isNewMember), cause, isCharged: true },
-          ...unreadChecks(members.filter((member) => !isNewMember(member))),
-        ];
-      });
-      // The sweep that `resume` starts checks every member. Until then they would be in the way of those that are due.
-      if (idle.length > 0) await deps.members.dropDue(partition, namesOf(uid, idle), againAtMs);
-      // Where checks wait long for their turn, asking again every minute would only add to the queue: waits double.
-      const names = namesOf(
-        uid,
-        waiting.map(({ memberId }) => memberId),
+    await deps.members.postpone(due, nowMs + AGAIN_MS);
+    const failures: unknown[] = [];
+    for (const [uid, memberIds] of groupByWatch(due))
+      await checkMembers({ partition, uid, memberIds }, nowMs).catch((error: unknown) =>
+        failures.push(error),
       );
-      const agesMs = waiting.map((member) => ageOf(member, nowMs));
-      if (names.length > 0) await deps.members.postpone(names, nowMs + Math.min(...agesMs));
-    }
+    return failures;
   };
   return async function checkDue(): Promise<void> {
     const nowMs = deps.now();
     const own = deps.partitions.filter(deps.isOwned);
     // All are asked at once; mostly no member is due.
     const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
+    const failures: unknown[] = [];
     for (const [index, partition] of own.entries())
-      if ((dueAtMs[index] ?? Infinity) <= nowMs) await checkPartition(partition, nowMs);
+      if ((dueAtMs[index] ?? Infinity) <= nowMs) failures.push(...(await checkPartition(partition, nowMs)));
+    if (failures.length > 0) throw failures[0];
   };
 }
 

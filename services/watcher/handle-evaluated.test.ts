@@ -48,6 +48,9 @@ function makeWorld(
   const nameOf = (member: WatchMember) => ({ uid: uidOfMember(member), memberId: member.memberId });
   const members = {
     readMany: () => step(() => [known.member]),
+    async *readInPages(_: string, ids: readonly string[]) {
+      if (ids.length > 0) yield await step(() => [known.member]);
+    },
     write: (before: WatchMember, after: WatchMember, _: number, options: { dueAtMs?: number }) =>
       step(() => {
         if (before.version !== known.member.version) return false;

@@ -16,7 +16,7 @@ import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { RefundWatch } from '#shared/redis/watch-quota.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
-import { type Applied, applyCheck, releaseHeld, settleSweep } from './domain/apply-check.ts';
+import { type Applied, applyCheck, awaitBlocks, releaseHeld, settleSweep } from './domain/apply-check.ts';
 import { checkedRules } from './domain/checked-rules.ts';
 import { composeRolesChanged } from './domain/compose-event.ts';
 import type { MemberCheck } from './domain/judge-age.ts';
@@ -26,8 +26,6 @@ import type { OpenParts } from './open-parts.ts';
 import type { PublishChanges } from './publish-changes.ts';
 import { readChecks } from './read-checks.ts';
 
-/** Members that are changed at once. */
-const CHUNK = 500;
 /** Concurrent writes should never make a write fail this often: more is a bug. */
 const TRIES_MAX = 20;
 /** Shortest wait before a check that could not read a chain is repeated outside of sweeps. */
@@ -38,7 +36,7 @@ type Dependencies = {
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly members: Pick<
     WatchMembers,
-    'readMany' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
+    'readMany' | 'readInPages' | 'write' | 'refresh' | 'setDue' | 'withheld' | 'figures' | 'mayRevoke'
   >;
   readonly sweeps: Pick<WatchSweeps, 'finish' | 'isOpen' | 'read'>;
   readonly openParts: Pick<OpenParts, 'give'>;
@@ -55,8 +53,8 @@ type Dependencies = {
 type Change = (member: WatchMember) => Applied;
 
 /**
- * Applies the log of a partition of members, one record after another: the results of checks, and decisions on withheld
- * revocations. README.md says why a crash at any instant loses no event and repeats none with other content.
+ * Applies the log of a partition of members, one record after another: the results of checks, decisions on withheld
+ * revocations, and transfers whose checks could not be requested. README.md says why a crash at any instant loses no event and repeats none with other content.
  */
 export function makeHandleEvaluated(deps: Dependencies): Handler<WatchEvaluated> {
   return async function handleEvaluated(message, { partition }) {
@@ -87,9 +85,11 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   if (watch && !watch.paused) {
     deps.metrics.countChecks(cause, checks.size);
     const held = await holdExcess(deps, watch, members, checks);
+    const at = new Date(deps.now()).toISOString();
     const change: Change = (member) => {
       const check = checks.get(member.memberId);
-      return check ? applyCheck(member, check, held.get(member.memberId)) : { member, revoked: [] };
+      const hold = { roles: held.get(member.memberId) ?? new Set(), at };
+      return check ? applyCheck(member, check, hold) : { member, revoked: [] };
     };
     const eventCount = await changeMembers(deps, { watch, partition, members, change });
     if (cause === 'transfer' && eventCount > 0) await deps.chargeEvents(watch, eventCount);
@@ -120,28 +120,40 @@ async function refundPart({ refund }: Dependencies, part: BatchPartCompleted, co
 }
 
 async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {
-  const { watchUid: uid, partition, at } = command;
+  const { watchUid: uid, partition } = command;
   const watch = await deps.watches.readByUid(uid);
-  const change: Change = (member) =>
-    command.command === 'release'
-      ? releaseHeld(member, at)
-      : settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
-  // A pause gives the sweep up; the sweep that `resume` starts decides anew.
+  // A pause gives the sweep up, and the checks of transfers: the sweep that `resume` starts decides anew.
   const isGivenUp =
-    command.command === 'settle' &&
-    (watch?.paused !== undefined || (await deps.sweeps.read(uid))?.sweep !== command.sweep);
-  const memberIds = watch && !isGivenUp ? await deps.members.withheld(uid, partition) : [];
-  for (let i = 0; watch && i < memberIds.length; i += CHUNK) {
-    const members = (await deps.members.readMany(uid, memberIds.slice(i, i + CHUNK))).filter(isThere);
-    await changeMembers(deps, {
-      watch,
-      partition,
-      members,
-      change,
-      decision: command.command,
-    });
-  }
+    command.command !== 'release' &&
+    (watch?.paused !== undefined ||
+      (command.command === 'settle' && (await deps.sweeps.read(uid))?.sweep !== command.sweep));
+  if (watch && !isGivenUp)
+    for await (const page of deps.members.readInPages(uid, await membersOf(deps, command)))
+      await changeMembers(deps, {
+        watch,
+        partition,
+        members: page.filter(isThere),
+        change: (member) => applyDecision(member, command),
+        ...(command.command === 'await' ? {} : { decision: command.command }),
+      });
   if (command.command === 'settle') await deps.sweeps.finish(uid, command.sweep, `settle/${partition}`);
+}
+
+const membersOf = ({ members }: Dependencies, command: WatchCommand): Promise<readonly string[]> =>
+  command.command === 'await'
+    ? Promise.resolve(command.memberIds)
+    : members.withheld(command.watchUid, command.partition);
+
+function applyDecision(member: WatchMember, command: WatchCommand): Applied {
+  const { at } = command;
+  switch (command.command) {
+    case 'release':
+      return releaseHeld(member, at);
+    case 'settle':
+      return settleSweep(member, { ...command, holdRoles: new Set(command.holdRoles) });
+    case 'await':
+      return awaitBlocks(member, { ...command, evaluatedAt: at });
+  }
 }
 
 type Changes = {
@@ -150,7 +162,7 @@ type Changes = {
   readonly members: readonly WatchMember[];
   readonly change: Change;
   /** The members are not checked: withheld revocations of them are decided on. */
-  readonly decision?: WatchCommand['command'];
+  readonly decision?: Exclude<WatchCommand['command'], 'await'>;
 };
 
 /** Changes members and publishes their changes; returns the number of events. */

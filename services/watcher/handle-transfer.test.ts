@@ -21,14 +21,17 @@ type Members = {
   readonly failure?: Error;
   /** Whether Redis has lost which contracts are followed. */
   readonly isLost?: boolean;
+  /** Whether too many parts of the client app wait for their results. */
+  readonly isFull?: boolean;
 };
 
 async function handle(
   transfer: ChainTransferred,
   watch: Watch | undefined,
-  { memberIds = [memberId], isBudgetUsed = false, failure, isLost = false }: Members = {},
+  { memberIds = [memberId], isBudgetUsed = false, failure, isLost = false, isFull = false }: Members = {},
 ) {
   const [due, asked, swept]: [unknown[], ChecksToRequest[], unknown[]] = [[], [], []];
+  const commands: unknown[] = [];
   let [drawn, ruleSetsRead] = [0, 0];
   await makeHandleTransfer({
     watches: { readByUid: async () => watch },
@@ -47,7 +50,9 @@ async function handle(
         yield memberIds.map((id) => ({ uid: watchUid(aWatch()), memberId: id }));
       },
       setDue: async (names: unknown) => void due.push(names),
-      readMany: async () => [aMember()],
+      async *readInPages() {
+        yield [aMember()];
+      },
     },
     throttle: {
       async take() {
@@ -62,8 +67,10 @@ async function handle(
     sweepSoon: async (one: unknown) => void swept.push(one),
     async requestChecks(checks: ChecksToRequest) {
       if (failure) throw failure;
-      return asked.push(checks) > 0;
+      asked.push(checks);
+      return isFull ? checks.members : [];
     },
+    publish: async (_: unknown, command: unknown) => void commands.push(command),
     sweepFollowers: async (missed: unknown) => void swept.push(missed),
     now: () => 0,
   } as unknown as Parameters<typeof makeHandleTransfer>[0])(transfer, {} as RecordContext).catch(
@@ -71,10 +78,10 @@ async function handle(
       if (error !== failure) throw error;
     },
   );
-  return { due, asked, swept, drawn, ruleSetsRead };
+  return { due, asked, swept, commands, drawn, ruleSetsRead };
 }
 
-const NOTHING = { due: [], asked: [], swept: [], drawn: 0, ruleSetsRead: 0 };
+const NOTHING = { due: [], asked: [], swept: [], commands: [], drawn: 0, ruleSetsRead: 0 };
 
 test('a transfer has the members of its wallet checked at its block or a later one, free of charge', async () => {
   const { due, asked } = await handle(TRANSFER, aWatch());
@@ -112,6 +119,17 @@ test('while Redis has lost which contracts are followed, the rule set says wheth
   expect(await handle(spam, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
   const finalized = { ...TRANSFER, blockTag: 'finalized' } as const;
   expect(await handle(finalized, aWatch(), { isLost: true })).toEqual({ ...NOTHING, ruleSetsRead: 1 });
+});
+
+test('a transfer that finds too many open parts is left to the owner of the member, with its block and its reorg', async () => {
+  const { commands } = await handle({ ...TRANSFER, afterReorg: true }, aWatch(), { isFull: true });
+  const block = { '1': 9 };
+  expect(commands).toMatchObject([
+    { command: 'await', memberIds: [memberId], minBlock: block, reorgFrom: block },
+  ]);
+  const dropped = await handle({ ...TRANSFER, dropped: true }, aWatch(), { isFull: true });
+  expect(dropped.commands).toMatchObject([{ command: 'await', reorgFrom: block }]);
+  expect(dropped.commands[0]).not.toHaveProperty('minBlock');
 });
 
 test('a transfer whose checks could not be requested costs its client app no free check: it is processed again', async () => {

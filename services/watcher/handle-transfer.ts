@@ -1,7 +1,17 @@
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { contractsOf } from '#shared/contracts/rule-set.ts';
-import { type ChainTransferred, partitionOfMember, type Watch, watchUid } from '#shared/contracts/watch.ts';
+import {
+  type ChainTransferred,
+  partitionOfMember,
+  type Watch,
+  type WatchCommand,
+  type WatchMember,
+  watchEvaluated,
+  watchOfUid,
+  watchUid,
+} from '#shared/contracts/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
+import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
@@ -24,10 +34,11 @@ type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid'>;
   readonly ruleSets: Pick<RuleSets, 'read'>;
   readonly followed: Pick<FollowedContracts, 'isFollowedBy'>;
-  readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readMany'>;
+  readonly members: Pick<WatchMembers, 'ofWallet' | 'setDue' | 'readInPages'>;
   readonly throttle: Pick<Throttle, 'take' | 'refund'>;
   readonly openParts: Pick<OpenParts, 'take'>;
   readonly requestChecks: RequestChecks;
+  readonly publish: KafkaConnection['publish'];
   /** Sweeps a watch soon. */
   readonly sweepSoon: (watch: Watch) => Promise<void>;
   /** Sweeps every watch that follows the contract. */
@@ -82,16 +93,33 @@ async function requestTransferChecks(
     deps.now() + AGAIN_MS,
   );
   const block = { [String(chainId)]: blockNumber };
-  for (const ofPartition of byPartition(uid, memberIds))
-    await requestChecksOf(deps, uid, ofPartition, (members) => [
+  const minBlock = dropped ? undefined : block;
+  const reorgFrom = dropped || afterReorg ? block : undefined;
+  for (const [partition, ofPartition] of byPartition(uid, memberIds)) {
+    const checksOf = (members: readonly WatchMember[]) => [
       {
         members,
-        cause: 'transfer',
+        cause: 'transfer' as const,
         isCharged: false,
-        ...(dropped ? {} : { minBlock: block }),
-        ...(dropped || afterReorg ? { reorg: { reorgFrom: block, reorgKnownAt: Date.parse(at) } } : {}),
+        ...(minBlock ? { minBlock } : {}),
+        ...(reorgFrom ? { reorg: { reorgFrom, reorgKnownAt: Date.parse(at) } } : {}),
       },
-    ]);
+    ];
+    const onUnrequested = (members: readonly WatchMember[]) => {
+      const command: WatchCommand = {
+        command: 'await',
+        clientId: watchOfUid(uid).clientId,
+        watchUid: uid,
+        partition,
+        at: new Date(deps.now()).toISOString(),
+        memberIds: members.map(({ memberId }) => memberId),
+        ...(minBlock ? { minBlock } : {}),
+        ...(reorgFrom ? { reorgFrom } : {}),
+      };
+      return deps.publish(watchEvaluated, command);
+    };
+    await requestChecksOf(deps, { uid, memberIds: ofPartition, checksOf, onUnrequested });
+  }
 }
 
 /** Counts checks against the budget of their client app; false if it is used up. */
@@ -127,11 +155,11 @@ async function isAbout(
   );
 }
 
-function byPartition(uid: string, memberIds: readonly string[]): string[][] {
+function byPartition(uid: string, memberIds: readonly string[]): Map<number, string[]> {
   const groups = new Map<number, string[]>();
   for (const memberId of memberIds) {
     const partition = partitionOfMember(uid, memberId);
     groups.set(partition, [...(groups.get(partition) ?? []), memberId]);
   }
-  return [...groups.values()];
+  return groups;
 }

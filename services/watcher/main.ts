@@ -84,7 +84,15 @@ await runService(
       log: context.log,
     };
 
-    const publishChanges = makePublishChanges({ ...common, results: makeResults(redis) });
+    const publishChanges = makePublishChanges({
+      ...common,
+      results: makeResults(redis),
+      onUnpublishable: makeThrottledWarning(
+        context.log,
+        'member cannot be published',
+        FAILURE_LOG_INTERVAL_MS,
+      ),
+    });
     const { pause, announceHeld, processWatch } = makeProcessWatch({
       ...common,
       removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),

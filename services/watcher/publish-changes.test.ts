@@ -1,4 +1,5 @@
 import type { WatchMember } from '#shared/contracts/watch.ts';
+import { ServiceError } from '#shared/errors.ts';
 import { makePublishChanges } from './publish-changes.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
@@ -23,17 +24,20 @@ const UID = 'app_1/vip/1795345200000';
 const event = { id: 'watch_1', json: '{}', at: '2026-11-22T12:00:00.000Z' };
 
 /** Publishes the outbox of a partition; `uid` is the watch that there is. */
-async function publish(members: readonly WatchMember[], uid: string): Promise<string[]> {
+async function publish(members: readonly WatchMember[], uid: string, tooLarge?: string): Promise<string[]> {
   const published: string[] = [];
   const { publishOutbox } = makePublishChanges({
     publish: async (topic, message) => {
       const { memberId, requestId } = message as { memberId?: string; requestId?: string };
+      if (memberId === tooLarge && memberId) throw new ServiceError('message-too-large', 'too large');
       published.push(`${topic.name} ${memberId ?? requestId}`);
     },
     results: { saveIfAbsent: async (result) => result.resultJson },
     members: {
       outbox: async () => members.map(({ memberId }) => ({ uid: UID, memberId })),
-      readMany: async () => [...members],
+      async *readInPages() {
+        yield members;
+      },
       readNewer: async () => undefined,
       markSent: async () => true,
     },
@@ -41,6 +45,7 @@ async function publish(members: readonly WatchMember[], uid: string): Promise<st
       readByUid: async (asked) =>
         asked === uid ? ({ clientId: 'app_1', callbackUrl: 'https://example.com/' } as never) : undefined,
     },
+    onUnpublishable: (error) => void published.push(`warned: ${(error as Error).message}`),
     now: () => NOW,
   });
   await publishOutbox(0);
@@ -59,5 +64,14 @@ test('the outbox publishes events at once, and leaves members that a gateway is 
 test('an unsent event of a deleted watch is not sent to the receiver of a new watch with the same id', async () => {
   expect(await publish([aMember('told', NOW, event)], 'app_1/vip/1795349999999')).toEqual([
     'watch-member.v1 told',
+  ]);
+});
+
+test('a member that is too large to be published stops no other member, and is logged', async () => {
+  const members = [aMember('large', NOW, event), aMember('told', NOW, event)];
+  expect(await publish(members, UID, 'large')).toEqual([
+    'watch-member.v1 told',
+    'warned: too large',
+    'webhook.requested.v1 watch_1',
   ]);
 });

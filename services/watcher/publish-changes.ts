@@ -2,22 +2,23 @@ import { type Watch, type WatchEvent, type WatchMember, watchMember } from '#sha
 import { WATCH_EVENT_KEPT_MS } from '#shared/contracts/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { publishNewer } from '#shared/documents/publish-newer.ts';
+import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Results } from '#shared/redis/results.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import { groupByWatch } from './check-due.ts';
 
-/** Members published at a time. */
-const CHUNK = 500;
 /** A gateway that adds or removes a member publishes it itself within this time. */
 const WRITTEN_BY_GATEWAY_MS = 10_000;
 
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly members: Pick<WatchMembers, 'markSent' | 'outbox' | 'readMany' | 'readNewer'>;
+  readonly members: Pick<WatchMembers, 'markSent' | 'outbox' | 'readInPages' | 'readNewer'>;
   readonly watches: Pick<Watches, 'readByUid'>;
+  /** Called if a member cannot be published, because its document has too many bytes. */
+  readonly onUnpublishable: (error: unknown) => void;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -28,7 +29,8 @@ export type PublishChanges = ReturnType<typeof makePublishChanges>;
  * Steps 2 to 4 of a change (README.md): publishes the member's new state, then its event, and then marks the event as sent
  * in the view. A repetition sends the same bytes under the same id.
  */
-export function makePublishChanges({ publish, results, members, watches, now }: Dependencies) {
+export function makePublishChanges(deps: Dependencies) {
+  const { publish, results, members, watches, now } = deps;
   const publishEvent = async (
     { clientId, callbackUrl }: Pick<Watch, 'clientId' | 'callbackUrl'>,
     { id, json, at }: WatchEvent,
@@ -51,10 +53,16 @@ export function makePublishChanges({ publish, results, members, watches, now }: 
   };
 
   const publishMember = async (watch: Watch | undefined, member: WatchMember): Promise<void> => {
-    await publish(watchMember, member);
-    // A deleted watch sends nothing.
-    if (member.event && watch) await publishEvent(watch, member.event);
-    if (!(await members.markSent(member))) await publishNewer({ members, publish }, member);
+    try {
+      await publish(watchMember, member);
+      // A deleted watch sends nothing.
+      if (member.event && watch) await publishEvent(watch, member.event);
+      if (!(await members.markSent(member))) await publishNewer({ members, publish }, member);
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'message-too-large')) throw error;
+      // It stays in the outbox. The other members of the partition, which are those of other clients, must not wait for it.
+      deps.onUnpublishable(error);
+    }
   };
 
   return {
@@ -64,14 +72,12 @@ export function makePublishChanges({ publish, results, members, watches, now }: 
     async publishOutbox(partition: number): Promise<void> {
       for (const [uid, memberIds] of groupByWatch(await members.outbox(partition))) {
         const watch = await watches.readByUid(uid);
-        for (let at = 0; at < memberIds.length; at += CHUNK) {
-          const found = await members.readMany(uid, memberIds.slice(at, at + CHUNK));
+        for await (const page of members.readInPages(uid, memberIds))
           await Promise.all(
-            found.map((member) =>
+            page.map((member) =>
               member && isLeftBehind(member, now()) ? publishMember(watch, member) : undefined,
             ),
           );
-        }
       }
     },
   };

@@ -52,10 +52,10 @@ export type ChecksToRequest = {
 /**
  * Requests checks.
  *
- * @returns false if not all were requested: `beforePart` said so, the app was deleted, or the quota is used up and the watch was
- * paused
+ * @returns the members whose checks were not requested: `beforePart` said so, the app was deleted, or the quota is used up and
+ * the watch was paused
  */
-export type RequestChecks = (checks: ChecksToRequest) => Promise<boolean>;
+export type RequestChecks = (checks: ChecksToRequest) => Promise<readonly WatchMember[]>;
 
 /**
  * Cuts checks of members into parts of a batch, whose results come back to the partition of the members. A part that surely
@@ -67,14 +67,15 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
   return async function requestChecks(checks) {
     const { watch, ruleSet, members, isCharged } = checks;
     const { clientId } = watch;
-    for (const part of partsOf(members, rulesOf(ruleSet))) {
+    const parts = partsOf(members, rulesOf(ruleSet));
+    for (const [index, part] of parts.entries()) {
       const requestId = `watch_${randomUUID()}`;
-      if (!(await checks.beforePart(requestId))) return false;
+      if (!(await checks.beforePart(requestId))) return parts.slice(index).flat();
       const message = messageOf(checks, part, requestId, deps.now());
       const month = message.acceptedAt.slice(0, 7);
       if (isCharged && !(await deps.chargeChecks(watch, { count: part.length, month }))) {
         await deps.openParts.give(clientId, requestId);
-        return false;
+        return parts.slice(index).flat();
       }
       try {
         await deps.publish(checkRequestedBatch, isCharged ? { ...message, chargedMonth: month } : message, {
@@ -89,7 +90,7 @@ export function makeRequestChecks(deps: Dependencies): RequestChecks {
         throw error;
       }
     }
-    return true;
+    return [];
   };
 }
 

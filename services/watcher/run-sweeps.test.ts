@@ -64,10 +64,10 @@ function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
       },
       ...sweeps,
     },
-    async requestChecks({ beforePart }: ChecksToRequest) {
-      if (!(await beforePart('part'))) return false;
+    async requestChecks({ beforePart, members }: ChecksToRequest) {
+      if (!(await beforePart('part'))) return members;
       world.asked += 1;
-      return true;
+      return [];
     },
     async announceHeld(_: Watch, roles: readonly { id: string }[]) {
       world.steps.push('announce');

@@ -80,7 +80,7 @@ export function makeRunSweeps(deps: Dependencies) {
     };
     for await (const members of deps.members.scan(uid, partition))
       if (members.length > 0) {
-        const isAllowed = await deps.requestChecks({
+        const unrequested = await deps.requestChecks({
           watch,
           ruleSet,
           members,
@@ -90,7 +90,8 @@ export function makeRunSweeps(deps: Dependencies) {
           beforePart,
           afterLostPart: (requestId) => deps.sweeps.finish(uid, sweep, requestId),
         });
-        if (!isAllowed || !deps.isOwned(partition)) return isAllowed;
+        if (unrequested.length > 0) return false;
+        if (!deps.isOwned(partition)) return true;
       }
     await deps.sweeps.finish(uid, sweep, `ask/${partition}`);
     return true;

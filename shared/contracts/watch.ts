@@ -97,9 +97,10 @@ export const MemberRole = z.object({
   since: z.iso.datetime(),
   /**
    * The role was found revoked and the client was not told: `sweep` names the sweep whose end decides on it; without
-   * one it is held until it is released, or until a check grants the role again.
+   * one it is held until it is released, or until a check grants the role again. `heldAt` says since when; an older watcher
+   * does not say it.
    */
-  withheld: z.object({ sweep: count.optional() }).optional(),
+  withheld: z.object({ sweep: count.optional(), heldAt: z.iso.datetime().optional() }).optional(),
 });
 export type MemberRole = z.infer<typeof MemberRole>;
 
@@ -190,8 +191,16 @@ export const WatchCommand = z.discriminatedUnion('command', [
     cause: CheckCause,
     holdRoles: z.array(z.string()),
   }),
-  /** Send the withheld changes. */
+  /** Send the changes that were held before `at`. */
   z.object({ command: z.literal('release'), ...command }),
+  /** The checks of a transfer could not be requested: check these members at its block or a later one. */
+  z.object({
+    command: z.literal('await'),
+    ...command,
+    memberIds: z.array(z.string()),
+    minBlock: BlockNumbers.optional(),
+    reorgFrom: BlockNumbers.optional(),
+  }),
 ]);
 export type WatchCommand = z.infer<typeof WatchCommand>;
 
@@ -232,7 +241,7 @@ export const isNewMember = ({ checkedAt, walletsAt }: WatchMember): boolean =>
 
 export const watchKey = ({ clientId, watchId }: WatchName): string => `${clientId}/${watchId}`;
 
-/** A name of one making of a watch: its members belong to it, and not to a later watch with the same id. */
+/** Identifies a watch from its creation to its deletion: its members belong to it, and not to a later watch with the same id. */
 export const watchUid = ({
   clientId,
   watchId,
@@ -272,6 +281,8 @@ export const watchMember = defineTopic({
   keyOf: (member) => `${uidOfMember(member)}/${member.memberId}`,
   partitionCount: MEMBER_PARTITIONS,
   cleanup: 'compact',
+  // Of a rule set of 256 KiB: every role, an error of every rule, and an event that names every role.
+  messageMibMax: 4,
 });
 
 const partitionOf = (message: WatchEvaluated): number => {

@@ -23,8 +23,6 @@ import { auditMissing, makeRecordAudit } from './record-audit.ts';
 /** Renewed with every chunk of writes, and longer than one of them takes. */
 const LOCK_MS = 30_000;
 const LOCK_WAIT = { msMax: 3_000, retryMs: 50 } as const;
-/** Members read at a time. */
-const READ_CHUNK = 500;
 /** Members written by one command to Redis; a bound, so that other commands do not wait long. */
 const WRITE_CHUNK = 128;
 const TRIES_MAX = 20;
@@ -38,6 +36,7 @@ type Dependencies = {
   readonly members: Pick<
     WatchMembers,
     | 'readMany'
+    | 'readInPages'
     | 'readNewer'
     | 'write'
     | 'markSent'
@@ -129,8 +128,8 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
   /** The wallets of those members that exist, by the member's id. */
   const walletsOfLive = async (uid: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const live = new Map<string, string>();
-    for (let at = 0; at < ids.length; at += READ_CHUNK)
-      for (const member of await view.readMany(uid, ids.slice(at, at + READ_CHUNK)))
+    for await (const page of view.readInPages(uid, ids))
+      for (const member of page)
         if (member && member.removedAt === undefined) live.set(member.memberId, textOfWallets(member));
     return live;
   };
@@ -141,15 +140,19 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     added: ReadonlyMap<string, BatchEntry>,
   ): Promise<void> => {
     const uid = watchUid(watch);
-    const known = await view.readMany(uid, ids);
-    await Promise.all(
-      ids.map((id, index) => {
-        const entry = added.get(id);
-        return writeOne(uid, id, known[index], (before, nowMs) =>
-          entry ? withWallets(watch, id, entry, before, nowMs) : removedFrom(before, nowMs),
-        );
-      }),
-    );
+    let at = 0;
+    for await (const page of view.readInPages(uid, ids)) {
+      const ofPage = ids.slice(at, at + page.length);
+      at += page.length;
+      await Promise.all(
+        ofPage.map((id, index) => {
+          const entry = added.get(id);
+          return writeOne(uid, id, page[index], (before, nowMs) =>
+            entry ? withWallets(watch, id, entry, before, nowMs) : removedFrom(before, nowMs),
+          );
+        }),
+      );
+    }
   };
 
   const writeAll = async (

@@ -2,13 +2,13 @@ import { RESULT_BYTES_FIGURE } from '#shared/contracts/day-figures.ts';
 import { LUA_NOTE_ACTIVE, USAGE_KEPT_MS } from './usage-days.ts';
 import { REQUIRE_VIEW } from './view.ts';
 
-/** How far back a log's clock may be, before it starts over; and how long a log outlives its last entry. */
+/** How far Redis's clock may be behind a log's last entry before the log is deleted; and how long a log outlives its last entry. */
 const CLOCK_STEP_MS_MAX = 5_000;
 const LOG_KEPT_MS = 2 * 1_000 + CLOCK_STEP_MS_MAX;
 
 /**
- * `endInstant(log)`: an instant that every admission so far came before, and that none from now on comes before. An
- * empty entry in the log makes it so: its clock never goes back.
+ * `endInstant(log)`: an instant that is later than every admission so far, and no later than any from now on. An empty entry
+ * in the log ensures that: the log's clock does not go back.
  */
 export const END_INSTANT_LUA = `
 local function endInstant(log)
@@ -53,7 +53,8 @@ const ADMISSION_ARGUMENTS = 10;
  *
  * The log is exact at every rate: requests of one millisecond share an entry, so it never holds more than 1 001.
  * A request is accepted if fewer than the limit lie in [now - 1000, now]: so two that are `limit` apart differ by
- * more than 1 000 ms. The clock of a log never goes back by less than CLOCK_STEP_MAX; beyond, it starts over.
+ * more than 1 000 ms. If Redis's clock is behind the log's last entry by at
+ * most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind, the log is deleted.
  */
 export const ADMIT_LUA = `${REQUIRE_VIEW}${LUA_NOTE_ACTIVE}
 local WINDOW, CLOCK_STEP_MAX, TAKE_OVER, CLAIM_TTL = 1000, ${CLOCK_STEP_MS_MAX}, 5000, 86400000

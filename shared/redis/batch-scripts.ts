@@ -5,9 +5,9 @@ import { REQUIRE_VIEW } from './view.ts';
 
 // The scripts of stored batches; `batches.ts` calls them.
 
-/** A part that ends within this time of being saved may be gone when it is handed in again. */
+/** A part whose retention ends this soon after it is saved may have ended when its record is processed again. */
 const ENDS_SOON_MS = 600_000;
-/** How long it is remembered then that it was saved. */
+/** So long is it remembered then that the part was saved. */
 const SAVED_KEPT_MS = DAY_MS;
 /** How long the counts of a batch are kept after its lines. */
 const COUNTS_KEPT_MS = DAY_MS;
@@ -105,7 +105,7 @@ if redis.call('ZSCORE', KEYS[5], batch.requestId) then redis.call('ZADD', KEYS[5
 return 1
 `;
 
-/** KEYS: those of a registration. ARGV: access, the id. Nothing of a batch is left of which no part was published. */
+/** KEYS: those of a registration. ARGV: access, the id. Deletes all data of a batch of which no part was published. */
 export const WITHDRAW = `${REQUIRE_VIEW}
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('ZREM', KEYS[5], ARGV[2])
@@ -193,7 +193,7 @@ export const READ_STATUS = `${REQUIRE_VIEW}
 return redis.call('HGETALL', KEYS[2])
 `;
 
-/** KEYS: marker, index, lines. ARGV: access, the place of an entry. */
+/** KEYS: marker, index, lines. ARGV: access, the index of an entry. */
 export const READ_PART = `${REQUIRE_VIEW}
 local found = redis.call('ZREVRANGEBYSCORE', KEYS[2], ARGV[2], '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if not found[1] then return false end
@@ -202,7 +202,7 @@ if tonumber(ARGV[2]) >= tonumber(found[2]) + tonumber(lineCount) then return fal
 return { found[2], lineCount, redis.call('HGET', KEYS[3], part) }
 `;
 
-/** KEYS: marker, index. ARGV: access, the place of an entry, most entries that matter. */
+/** KEYS: marker, index. ARGV: access, the index of an entry, most entries that matter. */
 export const COUNT_FINISHED = `${REQUIRE_VIEW}
 local from, to = tonumber(ARGV[2]), ARGV[2] + ARGV[3]
 local held = redis.call('ZREVRANGEBYSCORE', KEYS[2], from, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)

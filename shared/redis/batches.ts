@@ -93,7 +93,7 @@ export type Batches = {
    */
   readonly abandon: (countMax: number, idleMs?: number) => Promise<number>;
   /**
-   * Stores a part unless it is stored, and counts it. The first save also gives its `refundCount` back to the month and
+   * Stores a part unless it is stored, and counts it. The first save also refunds its `refundCount` to the month and
    * adds to the figures of the day, unless `isTallied` is false; the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
    */
   readonly savePart: (

@@ -46,7 +46,7 @@ export type ClientApps = {
   /** Those of others that an account is a member of. */
   readonly listShared: (accountId: string) => Promise<ClientApp[]>;
   /**
-   * Takes deleted apps out of the view whose secrets have all ended, with all that is kept of them; how many they were.
+   * Removes deleted apps whose secrets have all expired from the view, with all their data; returns how many.
    * The topic keeps their tombstones, so no older document comes back with a rebuild.
    *
    * @param endOwned deletes the app's other data, before the app itself is deleted

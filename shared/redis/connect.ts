@@ -34,7 +34,7 @@ type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
  *
  * While it is away commands fail at once (nothing is queued), so a caller can answer or hold.
  *
- * @throws ServiceError `store-unavailable` when it did not come, `config-invalid` where it is a Redis Cluster
+ * @throws ServiceError `store-unavailable` if Redis cannot be reached in time, `config-invalid` if it is a Redis Cluster
  */
 export async function connectRedis(options: Options, context: Context): Promise<RedisConnection> {
   const opened: Redis[] = [];
@@ -59,7 +59,7 @@ export async function connectRedis(options: Options, context: Context): Promise<
     context.log.warn({ message }, 'Redis INFO failed: reconnecting');
   });
   try {
-    await waitFor('Redis', () => connectOnce(redis), options.dependencyWaitMs, context);
+    await waitFor('Redis', 'store-unavailable', () => connectOnce(redis), options.dependencyWaitMs, context);
     await refuseCluster(redis, context);
   } catch (error) {
     // Otherwise it would retry without a caller.
@@ -73,7 +73,13 @@ export async function connectRedis(options: Options, context: Context): Promise<
     redis,
     async subscriber() {
       const subscriber = open('subscriptions', undefined);
-      await waitFor('Redis', () => connectOnce(subscriber), options.dependencyWaitMs, context);
+      await waitFor(
+        'Redis',
+        'store-unavailable',
+        () => connectOnce(subscriber),
+        options.dependencyWaitMs,
+        context,
+      );
       return subscriber;
     },
     async [Symbol.asyncDispose]() {

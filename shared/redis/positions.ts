@@ -5,7 +5,7 @@ import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /**
  * KEYS: marker, positions, outdated marker. ARGV: access, then for each partition its name, its offset, and the offset
- * that this process was last told is there. A Redis that has a lower one has lost writes behind our back.
+ * that this process was last told is there. A Redis that has a lower one has lost writes unnoticed.
  */
 const SAVE = `${REQUIRE_VIEW}
 for i = 2, #ARGV, 3 do

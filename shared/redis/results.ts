@@ -16,9 +16,9 @@ const keyOf = (requestId: string): string => `result:${requestId}`;
 /** The reply channels of the gateways that wait for a result or a batch. */
 export const wantedKey = (requestId: string): string => `wanted:${requestId}`;
 
-/** A result that ends within this time of being saved may be gone when it is handed in again. */
+/** A result whose retention ends this soon after it is saved may have ended when its record is processed again. */
 const ENDS_SOON_MS = 600_000;
-/** How long it is remembered then that it was saved: as long as a record may be held. */
+/** So long is it remembered then that the result was saved: as long as a record may be retried. */
 const SAVED_KEPT_MS = DAY_MS;
 
 /**
@@ -100,7 +100,7 @@ export type SaveResult = {
   readonly resultJson: string;
   /** Epoch ms. */
   readonly retainUntil: number;
-  /** The month's counter to give the check back to, on the first save only: nothing was decided. */
+  /** The month's counter to refund the check to, on the first save only: nothing was decided. */
   readonly refund?: { readonly clientId: string; readonly month: string };
   /** The counts that it adds to its client app's day, on the first save only. */
   readonly counted?: CountedCheck & { readonly clientId: string };

@@ -25,10 +25,11 @@ if mark then redis.call('SET', mark, '1', 'PX', ARGV[2]) end
 return 0
 `;
 
-/** KEYS: counters. */
+/** KEYS: counters. ARGV: for each its decrement; a counter that has ended meanwhile stays away, and none gets below 0. */
 const REFUND = `
-for _, key in ipairs(KEYS) do
-  if tonumber(redis.call('GET', key) or '0') > 0 then redis.call('DECR', key) end
+for i, key in ipairs(KEYS) do
+  local count = math.min(tonumber(redis.call('GET', key) or '0'), tonumber(ARGV[i]))
+  if count > 0 then redis.call('DECRBY', key, count) end
 end
 return 1
 `;
@@ -76,7 +77,10 @@ export function makeThrottle(redis: Redis): Throttle {
         });
     },
     async refund(draws) {
-      await refund(draws.map(keyOf), []);
+      await refund(
+        draws.map(keyOf),
+        draws.map(({ count = 1 }) => count),
+      );
     },
   };
 }

@@ -4,12 +4,14 @@ import { makeScript } from './script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { parseStored } from './watch-member-text.ts';
 
-/** Stored bytes of one page; one member always fits. A member with a hundred roles has up to 50 KB. */
-const PAGE_BYTES_MAX = 1024 * 1024;
+/** Stored bytes of one page; one member always fits. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
+export const PAGE_BYTES_MAX = 1024 * 1024;
+/** Members of one page. */
+export const PAGE_MEMBERS_MAX = 500;
 
 /** The members of a partition, by id. */
 export const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
-/** The keys of the members, each once, and for each member the place of its key among them, from 1 on. */
+/** The keys of the members, each once, and for each member the index of its key among them, from 1 on. */
 export function placesOf(members: readonly { readonly uid: string; readonly memberId: string }[]): {
   readonly keys: readonly string[];
   readonly places: readonly number[];
@@ -28,8 +30,8 @@ export function placesOf(members: readonly { readonly uid: string; readonly memb
 export const idsKey = (uid: string): string => `wm-ids:${uid}`;
 
 /**
- * KEYS: marker, members of each partition. ARGV: access, most bytes, then for each member the place of its partition among
- * the keys, and its id. Returns the first of them that have no more bytes together, at least one; '' for a member that there is not.
+ * KEYS: marker, members of each partition. ARGV: access, most bytes, then for each member the index of its partition among
+ * the keys, and its id. Returns members from the first on until they have the most bytes, at least one; '' for one that does not exist.
  */
 const READ_PAGE = `${REQUIRE_VIEW}
 local found, bytes = {}, 0
@@ -63,14 +65,28 @@ export function makeMemberPages(redis: Redis) {
     inStore(() =>
       redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
     );
+  /** The first of these members, as many as a page has; undefined for one that does not exist. */
+  const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
+    const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
+    const args = ids.flatMap((id, i) => [(places[i] ?? 0) + 1, id]);
+    const texts = await readTexts([GENERATION_KEY, ...keys], [ORDINARY_ACCESS, PAGE_BYTES_MAX, ...args]);
+    return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
+  };
   const read: ReadMemberPage = async (uid, { after, countMax }) => {
     const ids = await listIds(uid, { after, countMax: countMax + 1 });
-    const asked = ids.slice(0, countMax);
-    const { keys, places } = placesOf(asked.map((memberId) => ({ uid, memberId })));
-    const args = asked.flatMap((id, i) => [(places[i] ?? 0) + 1, id]);
-    const texts = await readTexts([GENERATION_KEY, ...keys], [ORDINARY_ACCESS, PAGE_BYTES_MAX, ...args]);
-    const members = texts.flatMap((text, i) => (text === '' ? [] : [parseStored(uid, ids[i] ?? '', text)]));
-    return { members, next: texts.length < ids.length ? ids[texts.length - 1] : undefined };
+    const found = await readFirst(uid, ids.slice(0, countMax));
+    const members = found.flatMap((member) => member ?? []);
+    return { members, next: found.length < ids.length ? ids[found.length - 1] : undefined };
   };
-  return { listIds, read };
+  async function* readInPages(
+    uid: string,
+    ids: readonly string[],
+  ): AsyncGenerator<readonly (WatchMember | undefined)[]> {
+    for (let at = 0; at < ids.length; ) {
+      const found = await readFirst(uid, ids.slice(at, at + PAGE_MEMBERS_MAX));
+      yield found;
+      at += found.length;
+    }
+  }
+  return { read, readInPages };
 }

@@ -70,7 +70,7 @@ return 1
 `;
 
 /**
- * KEYS: members of each partition. ARGV: for each member the place of its partition among the keys, its id and a version.
+ * KEYS: members of each partition. ARGV: for each member the index of its partition among the keys, its id and a version.
  * Returns those that are newer, '' in place of the others: many large members at once would not be read in time.
  */
 export const READ_NEWER = `
@@ -85,11 +85,13 @@ return newer
 
 /**
  * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name.
- * Returns 0 if the member has changed since.
+ * Returns 0 if the member has changed since. A member that is not in the outbox was marked before, and may have been refreshed
+ * since, which leaves its version: it is not written again.
  */
 export const MARK_SENT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 if not stored or string.match(stored, '^(%d+) ') ~= ARGV[3] then return 0 end
+if redis.call('SISMEMBER', KEYS[3], ARGV[5]) == 0 then return 1 end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
 redis.call('SREM', KEYS[3], ARGV[5])
 return 1

@@ -22,6 +22,7 @@ const role: fc.Arbitrary<MemberRole> = fc.oneof(
     withheld: fc.oneof(
       fc.constant({}),
       instant.map((sweep) => ({ sweep })),
+      at.map((heldAt) => ({ heldAt })),
     ),
   }),
 );

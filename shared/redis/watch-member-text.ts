@@ -12,7 +12,10 @@ export function nameOf(text: string): MemberName {
   return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
 }
 
-/** Of a role: denied, granted, granted and held back; any other number is the sweep that decides on its revocation. */
+/**
+ * Of a role: denied, granted, granted and held back since an unknown time. A larger number is the sweep that decides on its
+ * revocation; a negative one says since when it is held back, ms since 1970.
+ */
 const [DENIED, GRANTED, HELD] = [0, 1, 2];
 
 /** Fields that few members have, under their own names. */
@@ -151,13 +154,18 @@ function rareOf(member: WatchMember): Rare | undefined {
 const refOf = (memberId: string): string | null => (/^0x[0-9a-f]{40}$/.test(memberId) ? null : memberId);
 
 function stateOf({ granted, withheld }: MemberRole): number {
-  if (withheld !== undefined) return withheld.sweep ?? HELD;
-  return granted ? GRANTED : DENIED;
+  if (withheld === undefined) return granted ? GRANTED : DENIED;
+  return withheld.sweep ?? (withheld.heldAt === undefined ? HELD : -msOf(withheld.heldAt));
 }
 
 function roleOf(id: string, state: number, since: string): MemberRole {
   if (state === DENIED || state === GRANTED) return { id, granted: state === GRANTED, since };
-  return { id, granted: true, since, withheld: state === HELD ? {} : { sweep: state } };
+  return { id, granted: true, since, withheld: withheldOf(state) };
+}
+
+function withheldOf(state: number): NonNullable<MemberRole['withheld']> {
+  if (state === HELD) return {};
+  return state < 0 ? { heldAt: isoOf(-state) } : { sweep: state };
 }
 
 export const walletsOf = (member: WatchMember | undefined): string[] =>

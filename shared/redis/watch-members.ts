@@ -12,8 +12,9 @@ import { effectsOf } from './watch-member-effects.ts';
 import {
   docsKey,
   idsKey,
-  type MemberPage,
   makeMemberPages,
+  PAGE_BYTES_MAX,
+  PAGE_MEMBERS_MAX,
   placesOf,
   type ReadMemberPage,
 } from './watch-member-pages.ts';
@@ -30,8 +31,10 @@ import { dueTimeOf } from './watches.ts';
 
 /** A rebuild publishes the events of this long again: the dispatcher drops those that it has delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
-/** Members read or written at once. */
+/** Members whose newer versions are read at once. */
 const CHUNK = 500;
+/** Members of the first page of a scan, before their size is known. */
+const SCAN_COUNT_FIRST = 32;
 
 const withheldKey = (uid: string, partition: number): string => `wm-withheld:${uid}:${partition}`;
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
@@ -63,7 +66,7 @@ export type WriteOptions = {
 export type WatchMembers = DueMembers &
   RemovedMembers &
   MembersLock & {
-    /** Tombstones included. In the order of the ids. */
+    /** A few members in the order of their ids; see `readInPages`. */
     readonly readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
     readonly readNewer: (member: WatchMember) => Promise<WatchMember | undefined>;
@@ -78,9 +81,16 @@ export type WatchMembers = DueMembers &
     readonly project: (member: WatchMember, nowMs: number, access?: ViewAccess) => Promise<boolean>;
     /** Notes checks that changed nothing that is published. */
     readonly refresh: (uid: string, partition: number, members: readonly WatchMember[]) => Promise<void>;
-    readonly list: (uid: string, page: MemberPage) => Promise<WatchMember[]>;
     readonly page: ReadMemberPage;
-    /** Every member of a partition, in no order, 500 at a time. */
+    /**
+     * Reads many members in the order of their ids, 500 at a time or about 1 MiB: a member of a watch with many roles is large.
+     * Tombstones included; undefined for a member that does not exist.
+     */
+    readonly readInPages: (
+      uid: string,
+      memberIds: readonly string[],
+    ) => AsyncIterable<readonly (WatchMember | undefined)[]>;
+    /** Every member of a partition, in no order, 500 at a time or about 1 MiB. */
     readonly scan: (uid: string, partition: number) => AsyncIterable<WatchMember[]>;
     /** Members of whom something is withheld. */
     readonly withheld: (uid: string, partition: number) => Promise<string[]>;
@@ -222,24 +232,32 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
           [ORDINARY_ACCESS, uid, ...args],
         );
     },
-    async list(uid, page) {
-      return (await readMany(uid, await pages.listIds(uid, page))).flatMap((member) => member ?? []);
-    },
     page: pages.read,
+    readInPages: pages.readInPages,
     async *scan(uid, partition) {
-      let cursor = '0';
+      let [cursor, count] = ['0', SCAN_COUNT_FIRST];
       let members: WatchMember[] = [];
+      let bytes = 0;
       do {
         const [next, flat] = await inStore(
-          () => redis.hscan(docsKey(uid, partition), cursor, 'COUNT', CHUNK),
+          () => redis.hscan(docsKey(uid, partition), cursor, 'COUNT', count),
           LISTING_TIMEOUT_MS,
         );
         cursor = next;
-        for (let i = 0; i < flat.length; i += 2)
-          members.push(parseStored(uid, flat[i] ?? '', flat[i + 1] ?? ''));
+        let pageBytes = 0;
+        for (let i = 0; i < flat.length; i += 2) {
+          const [memberId = '', text = ''] = [flat[i], flat[i + 1]];
+          pageBytes += text.length;
+          members.push(parseStored(uid, memberId, text));
+        }
         members = members.filter(({ removedAt }) => removedAt === undefined);
-        // A page may have some more or fewer members than requested: parts of a few members would cost as much as whole ones.
-        while (members.length >= CHUNK) yield members.splice(0, CHUNK);
+        bytes += pageBytes;
+        // Parts of a few members would cost as much as whole ones.
+        while (members.length >= PAGE_MEMBERS_MAX || bytes >= PAGE_BYTES_MAX) {
+          yield members.splice(0, PAGE_MEMBERS_MAX);
+          bytes = 0;
+        }
+        count = nextScanCount(count, flat.length / 2, pageBytes);
       } while (cursor !== '0');
       yield members;
     },
@@ -286,6 +304,12 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       await wallets.forget(uid);
     },
   };
+}
+
+/** As many as a page of this size would have, and at most four times as many as before: Redis bounds a page by count alone. */
+function nextScanCount(count: number, found: number, bytes: number): number {
+  const fitting = bytes === 0 ? Infinity : Math.floor((PAGE_BYTES_MAX * found) / bytes);
+  return Math.max(1, Math.min(4 * count, fitting, PAGE_MEMBERS_MAX));
 }
 
 const flag = (is: boolean): string => (is ? '1' : '0');

@@ -18,8 +18,8 @@ const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
 
 /**
  * KEYS: marker, sweep, open, running, next sweeps. ARGV: access, uid, sweep (its start, epoch ms), cause, rules, holders
- * (JSON), the next due time. Partitions without members have nothing to ask. A sweep that was due is this one, whatever its
- * cause.
+ * (JSON), the next due time. Partitions without members have nothing to ask. It takes the
+ * place of a scheduled sweep that is due, whatever its cause.
  */
 const BEGIN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end

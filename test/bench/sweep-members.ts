@@ -146,7 +146,7 @@ async function copyMembers({ open: { redis } }: BenchSystem, copies: readonly Be
   const [view, watches] = [makeWatchMembers(redis), makeWatches(redis)];
   const [watch] = (await Promise.all(PARTITIONS.map(watches.inPartition))).flat();
   if (watch === undefined) throw new Error('there is no watch');
-  const [told] = await view.list(watchUid(watch), { countMax: 1 });
+  const [told] = (await view.page(watchUid(watch), { countMax: 1 })).members;
   if (told === undefined || told.roles.length === 0) throw new Error('the first member was not told');
   for (let at = 0; at < copies.length; at += COPIES)
     await Promise.all(

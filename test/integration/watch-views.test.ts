@@ -11,6 +11,7 @@ import {
 import { watchEventId } from '#shared/contracts/watch-event.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { makeResults } from '#shared/redis/results.ts';
+import { makeThrottle } from '#shared/redis/throttle.ts';
 import { makeUsageFigures } from '#shared/redis/usage.ts';
 import { makeWalletIndex } from '#shared/redis/wallet-index.ts';
 import { makeWatchMembers } from '#shared/redis/watch-members.ts';
@@ -131,7 +132,7 @@ test('a check without a change is recorded in the view, unless the member has ch
   const checked = { checkedAt: atSecond(50), blockNumbers: { '1': 6 }, headTimes: { '1': NOW } };
   for (const one of [alice, carol])
     await members().refresh(uid, partitionOfMember(uid, one.memberId), [{ ...one, ...checked }]);
-  expect(await members().list(uid, { countMax: 10 })).toEqual([{ ...alice, ...checked }, changed]);
+  expect((await members().page(uid, { countMax: 10 })).members).toEqual([{ ...alice, ...checked }, changed]);
   const dueOf = (memberId: string) => members().due(partitionOfMember(uid, memberId), NOW, 10);
   expect(await dueOf('alice')).not.toContainEqual({ uid, memberId: 'alice' });
   expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
@@ -182,6 +183,62 @@ describe('a page of members', () => {
   });
 });
 
+describe('many large members', () => {
+  const LARGE = Array.from({ length: 1_000 }, (_, i) => ({
+    ...{ id: `${i}${'\u{1f511}'.repeat(60)}`, granted: true, since: atSecond(1) },
+  }));
+  const uidOfAll = () => uidOfMember(member('any'));
+  /** Members of one partition, 250 KB each. */
+  async function addLarge(countMax: number): Promise<string[]> {
+    const ids = Array.from({ length: 24 * countMax }, (_, i) => `m${i}`)
+      .filter((id) => partitionOfMember(uidOfAll(), id) === 0)
+      .slice(0, countMax);
+    for (const id of ids) await add(member(id, { roles: LARGE }));
+    return ids;
+  }
+
+  test('are read in pages of about 1 MiB, in the order of their ids, a missing one in its place', async () => {
+    const [first = '', ...others] = await addLarge(10);
+    const asked = [first, 'nobody', ...others];
+    const pages = await Array.fromAsync(members().readInPages(uidOfAll(), asked));
+    expect(pages.flat().map((one) => one?.memberId)).toEqual([first, undefined, ...others]);
+    for (const page of pages) expect(page.length).toBeLessThan(6);
+  });
+
+  test('are swept in pages of about 1 MiB, each member once', async () => {
+    const ids = await addLarge(50);
+    const pages = await Array.fromAsync(members().scan(uidOfAll(), 0));
+    const found = pages.flat().map(({ memberId }) => memberId);
+    expect(found.sort()).toEqual([...ids].sort());
+    // The size is known after the first page.
+    for (const [index, page] of pages.entries()) expect(page.length).toBeLessThan(index === 0 ? 45 : 12);
+  });
+});
+
+test('a member whose event was marked as sent and that was refreshed since stays as it is if it is marked again', async () => {
+  const one = member('alice', { sequence: 1, event: { id: 'watch_1', json: '{}', at: atSecond(1) } });
+  await members().write(undefined, one, NOW);
+  expect(await members().markSent(one)).toBe(true);
+  const { event: _, ...sent } = one;
+  const refreshed = { ...sent, blockNumbers: { '1': 9 } };
+  const uid = uidOfMember(one);
+  await members().refresh(uid, partitionOfMember(uid, 'alice'), [refreshed]);
+  expect(await members().markSent(one)).toBe(true);
+  expect(await members().readMany(uid, ['alice'])).toEqual([refreshed]);
+});
+
+test('a refund gives back as many attempts as were counted, and never more than there are', async () => {
+  const throttle = makeThrottle(stores.redis);
+  const budget = { name: clientId, countMax: 100, windowMs: HOUR_MS };
+  const draw = (count: number) => [{ budget, owner: 'app', count }];
+  await throttle.take(draw(100));
+  await throttle.refund(draw(60));
+  await throttle.take(draw(60));
+  await expect(throttle.take(draw(1))).rejects.toMatchObject({ code: 'rate-limited' });
+  await throttle.refund(draw(500));
+  await throttle.take(draw(100));
+});
+
 describe('a member that an earlier version stored', () => {
   /** As versions before 2026-11-23 stored it. */
   async function storeAsBefore(one: WatchMember) {
@@ -202,7 +259,7 @@ describe('a member that an earlier version stored', () => {
     const one = member('alice', { roles, sequence: 1, checkedAt: atSecond(1) });
     const uid = uidOfMember(one);
     await storeAsBefore(one);
-    expect(await members().list(uid, { countMax: 10 })).toEqual([one]);
+    expect((await members().page(uid, { countMax: 10 })).members).toEqual([one]);
     const scanned: WatchMember[] = [];
     for await (const some of members().scan(uid, partitionOfMember(uid, 'alice'))) scanned.push(...some);
     expect(scanned).toEqual([one]);
@@ -224,7 +281,7 @@ test('a wiped Redis gets every member back as it was, with the figures and the i
   await stores.redis.flushdb();
   await stores.rebuild();
   const uid = uidOfMember(member('alice'));
-  expect(await members().list(uid, { countMax: 10 })).toEqual(all);
+  expect((await members().page(uid, { countMax: 10 })).members).toEqual(all);
   expect(await members().figures(uid)).toEqual({
     ...{ members: 2, holders: new Map([['gold', 1]]), held: new Map([['gold', 1]]) },
   });

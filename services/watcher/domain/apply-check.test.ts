@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import type { WatchMember } from '#shared/contracts/watch.ts';
 import { aCheck, aMember, at, holder } from '../../../test/support/a-member-check.ts';
-import { applyCheck, type MemberEvent, releaseHeld, revocationsOf, settleSweep } from './apply-check.ts';
+import {
+  applyCheck,
+  awaitBlocks,
+  type MemberEvent,
+  releaseHeld,
+  revocationsOf,
+  settleSweep,
+} from './apply-check.ts';
 import type { MemberCheck } from './judge-age.ts';
 
 const settle = (member: WatchMember, sweep: number, hold: readonly string[] = []) =>
@@ -113,9 +120,36 @@ test('a held revocation is sent by a release alone, and dropped when a check gra
 test('a revocation by a transfer is held where its role is to be held', () => {
   const check = aCheck(2, { gold: false, vip: false }, { cause: 'transfer' });
   expect(applyCheck(holder(), check).revoked).toEqual(['gold']);
-  const held = applyCheck(holder(), check, new Set(['gold']));
+  const held = applyCheck(holder(), check, { roles: new Set(['gold']), at: at(2) });
   expect(held.event).toBeUndefined();
   expect(releaseHeld(held.member, at(60)).event?.sequence).toBe(2);
+});
+
+test('a release does not send revocations that were held after it, so a repeated one sends nothing new', () => {
+  const check = aCheck(2, { gold: false, vip: false }, { cause: 'transfer' });
+  const held = applyCheck(holder(), check, { roles: new Set(['gold']), at: at(30) }).member;
+  expect(releaseHeld(held, at(29)).event).toBeUndefined();
+  expect(releaseHeld(held, at(30)).revoked).toEqual(['gold']);
+  const found = applyCheck(holder(), aCheck(2, { gold: false, vip: false }, { sweep: 7 })).member;
+  const settled = settleSweep(found, {
+    sweep: 7,
+    cause: 'schedule',
+    holdRoles: new Set(['gold']),
+    at: at(40),
+  });
+  expect(releaseHeld(settled.member, at(39)).event).toBeUndefined();
+  expect(releaseHeld(settled.member, at(40)).revoked).toEqual(['gold']);
+});
+
+test('a transfer whose check could not be requested has the member checked until its block is read', () => {
+  const member = { ...holder(), blockNumbers: { '1': 5 } };
+  const transfer = { evaluatedAt: at(9), minBlock: { '1': 8 } };
+  expect(awaitBlocks(member, transfer)).toMatchObject({
+    ...{ isToRecheck: true, revoked: [], member: { awaitedBlocks: { '1': 8 }, unreadSince: at(9) } },
+  });
+  expect(awaitBlocks({ ...member, blockNumbers: { '1': 8 } }, transfer).isToRecheck).toBeUndefined();
+  const dropped = { evaluatedAt: at(9), reorgFrom: { '1': 4 } };
+  expect(awaitBlocks(member, dropped).member.awaitedBlocks).toEqual({ '1': 5 });
 });
 
 test('a held revocation stays held if a late answer finds it by the new rules', () => {
@@ -178,7 +212,7 @@ test('any order of checks, copies, settlements and releases leaves no gap and re
                   { gold: one.isRead ? chain[one.block] : undefined },
                   one.sweep === null ? {} : { sweep: one.sweep },
                 ),
-                hold,
+                { roles: hold, at: at(58) },
               )
             : 'settle' in one
               ? settleSweep(member, { sweep: one.settle, cause: 'schedule', holdRoles: hold, at: at(59) })

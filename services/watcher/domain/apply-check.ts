@@ -62,12 +62,12 @@ export function revocationsOf(member: WatchMember, check: MemberCheck): string[]
  * dropped. A check that is not current changes no role. If it may have found something that no later check has read, the
  * member is checked again.
  *
- * @param holdRoles revocations of these roles are held back
+ * @param hold revocations of these roles are held back, since then
  */
 export function applyCheck(
   member: WatchMember,
   check: MemberCheck,
-  holdRoles: ReadonlySet<string> = new Set(),
+  hold: { readonly roles: ReadonlySet<string>; readonly at: string } = { roles: new Set(), at: '' },
 ): Applied {
   const age = judgeAge(member, check);
   if (age === 'stale') return { member, revoked: [] };
@@ -77,7 +77,7 @@ export function applyCheck(
   const areRulesNew = hasNewRules(member, check);
   const roles: MemberRole[] = [];
   for (const [id, verdict] of check.verdicts) {
-    const role = nextRole(before.get(id), id, verdict, check, { holdRoles, areRulesNew });
+    const role = nextRole(before.get(id), id, verdict, check, { hold, areRulesNew });
     if (role) roles.push(role);
   }
   const known = isRead(member) ? member : withoutUnread(member);
@@ -101,8 +101,8 @@ export function applyCheck(
 }
 
 /**
- * Whatever an endpoint that lags behind answers for one chain must not cost the member the transfer, the new rules or the
- * unread role that the check was requested for: the check of the highest known blocks did not serve these.
+ * An endpoint that lags behind must not hide the transfer, the new rules or the unread role that this check was requested for:
+ * the check that read higher blocks did not cover them, so the member is checked again.
  */
 function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' | 'contradicted'): Applied {
   const unchanged: Applied = { member, revoked: [] };
@@ -115,8 +115,8 @@ function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' 
 }
 
 /**
- * A sweep by the present rules follows by itself. A transfer or a new member is checked by them at once, and after a reorg
- * at the known block or a later one.
+ * A check of a sweep is not repeated here: a sweep by the present rules follows. Any other check is repeated at once by the
+ * present rules, after a reorg at the known block or a later one.
  */
 function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
   if (check.sweep !== undefined) return { member, revoked: [] };
@@ -131,7 +131,7 @@ function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
  */
 function missedBlocks(
   { blockNumbers }: WatchMember,
-  { minBlock, reorgFrom }: MemberCheck,
+  { minBlock, reorgFrom }: Pick<MemberCheck, 'minBlock' | 'reorgFrom'>,
   read: MemberCheck['blockNumbers'],
 ): BlockOfChain[] {
   const ofTransfer = Object.entries(minBlock ?? {}).filter(
@@ -141,10 +141,26 @@ function missedBlocks(
   return [...known.filter(([id, number]) => number > (read[id] ?? 0)), ...ofTransfer];
 }
 
+/**
+ * Has a member checked whose check could not be requested: at the block of the transfer or a later one, and after a reorg at
+ * the known block or a later one. If the member's last check has read that block, nothing is to be done.
+ */
+export function awaitBlocks(member: WatchMember, transfer: Transfer): Applied {
+  const missed = missedBlocks(member, transfer, {});
+  return missed.length > 0
+    ? recheck(member, { ...transfer, cause: 'transfer' }, missed)
+    : { member, revoked: [] };
+}
+
+type Transfer = Pick<MemberCheck, 'minBlock' | 'reorgFrom' | 'evaluatedAt'>;
 type BlockOfChain = readonly [chainId: string, number: number];
 
-/** Has the member checked again, and until these blocks are read. */
-function recheck(member: WatchMember, check: MemberCheck, missed: readonly BlockOfChain[]): Applied {
+/** Requests checks of the member until one has read these blocks. */
+function recheck(
+  member: WatchMember,
+  check: Pick<MemberCheck, 'cause' | 'minBlock' | 'evaluatedAt'>,
+  missed: readonly BlockOfChain[],
+): Applied {
   const awaitedBlocks = { ...member.awaitedBlocks };
   for (const [id, number] of missed) awaitedBlocks[id] = Math.max(number, awaitedBlocks[id] ?? 0);
   const isNew = member.unreadSince === undefined || isOfNewTransfer(member.awaitedBlocks, check);
@@ -192,7 +208,7 @@ function unreadSinceOf(
 /** Whether it is the first check of a transfer, and not the retry of an unread one. */
 const isOfNewTransfer = (
   awaited: WatchMember['awaitedBlocks'] = {},
-  { cause, minBlock }: MemberCheck,
+  { cause, minBlock }: Pick<MemberCheck, 'cause' | 'minBlock'>,
 ): boolean =>
   cause === 'transfer' &&
   (minBlock === undefined || Object.entries(minBlock).some(([id, number]) => number > (awaited[id] ?? -1)));
@@ -202,7 +218,7 @@ function nextRole(
   id: string,
   verdict: boolean | undefined,
   { evaluatedAt, sweep, isLate }: MemberCheck,
-  { holdRoles, areRulesNew }: { holdRoles: ReadonlySet<string>; areRulesNew: boolean },
+  { hold, areRulesNew }: { hold: { roles: ReadonlySet<string>; at: string }; areRulesNew: boolean },
 ): MemberRole | undefined {
   // A revocation that other rules found is dropped: only a verdict by the new ones can revoke.
   const role = known && areRulesNew ? withoutWithheld(known) : known;
@@ -214,7 +230,7 @@ function nextRole(
   if (isLate) return known;
   if (isHeld(role.withheld)) return role;
   if (sweep !== undefined) return { ...role, withheld: { sweep } };
-  if (holdRoles.has(id)) return { ...role, withheld: {} };
+  if (hold.roles.has(id)) return { ...role, withheld: { heldAt: hold.at } };
   return { id, granted: false, since: evaluatedAt };
 }
 
@@ -230,15 +246,19 @@ export function settleSweep(
 ): Applied {
   const roles = member.roles.map((role) => {
     if (role.withheld?.sweep !== sweep) return role;
-    return holdRoles.has(role.id) ? { ...role, withheld: {} } : { id: role.id, granted: false, since: at };
+    return holdRoles.has(role.id)
+      ? { ...role, withheld: { heldAt: at } }
+      : { id: role.id, granted: false, since: at };
   });
   return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, cause);
 }
 
-/** Sends a member's held revocations. */
+/** Sends the revocations that were held before `at`: a release that is processed again does not send later ones. */
 export function releaseHeld(member: WatchMember, at: string): Applied {
+  const isReleased = ({ withheld }: MemberRole): boolean =>
+    isHeld(withheld) && (withheld?.heldAt === undefined || withheld.heldAt <= at);
   const roles = member.roles.map((role) =>
-    isHeld(role.withheld) ? { id: role.id, granted: false, since: at } : role,
+    isReleased(role) ? { id: role.id, granted: false, since: at } : role,
   );
   return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, 'release');
 }
