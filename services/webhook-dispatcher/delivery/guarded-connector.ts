@@ -2,11 +2,17 @@ import { lookup as lookupBySystem, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { type Cidr, refuseAddress } from '#shared/contracts/callback-address.ts';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 
 /** A name with more addresses is refused. */
 const ADDRESSES_MAX = 32;
 const RESOLVE_TIMEOUT_MS = 2_000;
 const RESOLVE_TRIES = 2;
+const SYSTEM_LOOKUPS = {
+  atOnceMax: 2,
+  waitingMax: 1_000,
+  refusal: 'too many names wait for the system lookup',
+};
 /** Pause before the next address of a name is tried as well. */
 const NEXT_ADDRESS_MS = 250;
 
@@ -91,13 +97,15 @@ function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): Look
 /**
  * Resolves names by DNS, both families at once, and by the system (a hosts file) if DNS has no answer.
  *
- * Uses c-ares, which does not occupy libuv's few threads: a hanging DNS server delays only its own names.
+ * DNS is asked by c-ares, which does not occupy libuv's four threads. The system's lookup occupies one until it ends, and a DNS
+ * server that hangs can make that long: two at most are used, so the others remain for Redis and Kafka.
  *
  * @param servers `address[:port]` of the DNS servers; empty: the system's servers
  */
 export function makeResolveHost(servers: readonly string[]): ResolveHost {
   const resolver = new Resolver({ timeout: RESOLVE_TIMEOUT_MS, tries: RESOLVE_TRIES });
   if (servers.length > 0) resolver.setServers(servers);
+  const systemLookups = new FairTaskQueue(SYSTEM_LOOKUPS);
   return async (hostname) => {
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -106,6 +114,7 @@ export function makeResolveHost(servers: readonly string[]): ResolveHost {
     const timedOut = failures.find(({ code }) => code === 'ETIMEOUT');
     if (timedOut !== undefined) throw new ConnectError('ESERVFAIL', 'the name servers did not answer');
     if (servers.length > 0) throw failures[0] ?? new ConnectError('ENOTFOUND', 'the name has no address');
-    return (await lookupBySystem(hostname, { all: true })).map(({ address }) => address);
+    const found = await systemLookups.run(hostname, () => lookupBySystem(hostname, { all: true }));
+    return found.map(({ address }) => address);
   };
 }
