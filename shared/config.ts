@@ -70,7 +70,10 @@ export const keyRing = () => z.string().transform(parsedBy(parseKeyRing));
 /** Blocks of addresses, comma-separated; an empty text is an empty list. */
 export const cidrList = () => z.string().default('').transform(parsedBy(parseCidrs));
 
-/** Where clients reach the gateway; without a slash at its end, and empty if it is not set. */
+/** An address to which paths are appended. */
+export const withoutEndSlash = (url: string): string => url.replace(/\/+$/, '');
+
+/** Where clients reach the gateway; empty if it is not set. */
 export const publicBaseUrl = () =>
   z
     .union([
@@ -79,8 +82,7 @@ export const publicBaseUrl = () =>
         .url({ protocol: /^https?$/ })
         .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment'),
     ])
-    .default('')
-    .transform((text) => text.replace(/\/+$/, ''));
+    .default('');
 
 /** Addresses and CIDR blocks, comma-separated: the proxies that may say whose request it is. */
 export const proxyList = () => commaList('').refine(areCidrs, 'not a list of addresses and CIDR blocks');

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { type ChainFile, parseChainFile, type ResolveName } from './contracts/chain-file.ts';
+import type { Environment } from './config.ts';
+import { type ChainFile, parseChainFile, type ReadOptions } from './contracts/chain-file.ts';
 import { ServiceError } from './errors.ts';
 
 /**
- * Reads the file that CHAINS_FILE names.
+ * Reads the file that CHAINS_FILE names; see `parseChainFile`.
  *
- * @param resolve see `parseChainFile`
  * @throws ServiceError `config-invalid`
  */
-export function readChainFile(path: string, resolve?: ResolveName): ChainFile {
+export function readChainFile(path: string, env: Environment, options: ReadOptions = {}): ChainFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch {
     throw new ServiceError('config-invalid', 'CHAINS_FILE cannot be read');
   }
-  return parseChainFile(text, resolve);
+  return parseChainFile(text, env, options);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { describeError, isRetriable, ServiceError } from './errors.ts';
+import { describeError, type ErrorCode, isRetriable, ServiceError } from './errors.ts';
 
 const RETRY_MS = 500;
 const REMIND_MS = 5_000;
@@ -8,11 +8,13 @@ const REMIND_MS = 5_000;
 /**
  * Tries to reach a dependency at the start of a process, every 500 ms, and logs that it waits.
  *
- * @throws ServiceError `broker-unavailable` after `boundMs`; the attempt's own error at once when the process is stopping
- *   or the error is not retriable
+ * @param code of the error after `boundMs`
+ * @throws ServiceError `code` after `boundMs`; the attempt's own error at once if the process is stopping or the error is
+ *   not retriable
  */
 export async function waitFor<T>(
   awaited: string,
+  code: ErrorCode,
   reach: () => Promise<T>,
   boundMs: number,
   { log, stopping }: { readonly log: Pick<Logger, 'warn'>; readonly stopping: AbortSignal },
@@ -26,7 +28,7 @@ export async function waitFor<T>(
       const isPermanent = error instanceof ServiceError && !isRetriable(error);
       if (isPermanent || stopping.aborted) throw error;
       if (waitedMs > boundMs)
-        throw new ServiceError('broker-unavailable', `${awaited} did not come within ${boundMs} ms`, {
+        throw new ServiceError(code, `${awaited} could not be reached within ${boundMs} ms`, {
           cause: error,
         });
       if (Date.now() - remindedAt > REMIND_MS) {

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Environment } from '#shared/config.ts';
 import { parseChainFile } from '#shared/contracts/chain-file.ts';
 import { LOCAL_CHAIN_ID } from './chain.ts';
 
@@ -10,17 +11,21 @@ export type LocalChains = { readonly file: string; readonly hasDemoChain: boolea
  *
  * @throws Error that names the file and everything that is wrong in it.
  */
-export function prepareChains(given: string | undefined, dir: string, demoChainPort: number): LocalChains {
-  if (given !== undefined) return readGiven(given);
+export function prepareChains(
+  given: string | undefined,
+  env: Environment,
+  dir: string,
+  demoChainPort: number,
+): LocalChains {
+  if (given !== undefined) return readGiven(given, env);
   const file = join(dir, 'chains.json');
   writeFileSync(file, `${JSON.stringify({ chains: [demoChain(demoChainPort)] }, null, 2)}\n`);
   return { file, hasDemoChain: true };
 }
 
-/** `${NAME}` is left to the services that use it: this only looks which chains there are. */
-function readGiven(file: string): LocalChains {
+function readGiven(file: string, env: Environment): LocalChains {
   try {
-    const { chains } = parseChainFile(readFileSync(file, 'utf8'));
+    const { chains } = parseChainFile(readFileSync(file, 'utf8'), env, { keepsEndpoints: true });
     return { file, hasDemoChain: chains.some(({ chainId }) => chainId === LOCAL_CHAIN_ID) };
   } catch (cause) {
     throw new Error(`${file}: ${cause instanceof Error ? cause.message : 'cannot be read'}`, { cause });

@@ -47,7 +47,7 @@ export async function startLocalSystem(
   await endLeftovers(options.data, lines.say);
   const chosen = options.chains ?? env['CHAINS_FILE'];
   const ports = planPorts(options);
-  const chains = prepareChains(chosen, options.data, ports.chain);
+  const chains = prepareChains(chosen, env, options.data, ports.chain);
   const secrets = loadLocalSecrets(options.data);
   const environment = planEnvironment(env, ports, secrets, chains);
   await checkPorts(ports, chains.hasDemoChain, lines);

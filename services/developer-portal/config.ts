@@ -15,6 +15,7 @@ import {
   parsedBy,
   proxyList,
   publicBaseUrl,
+  withoutEndSlash,
 } from '#shared/config.ts';
 import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
@@ -129,7 +130,10 @@ export function loadConfig(env: Environment): PortalConfig {
       inFlightMax: parsed.PORTAL_IN_FLIGHT_MAX,
       trustedProxies: parsed.TRUSTED_PROXIES,
     },
-    gateway: { url: parsed.GATEWAY_URL, publicUrl: parsed.PUBLIC_BASE_URL || parsed.GATEWAY_URL },
+    gateway: {
+      url: parsed.GATEWAY_URL,
+      publicUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL) || parsed.GATEWAY_URL,
+    },
     chainsFile: parsed.CHAINS_FILE,
     demo: parsed.PORTAL_DEMO,
     origin: parsed.PORTAL_ORIGIN,
@@ -161,5 +165,5 @@ export function loadMailSettings(env: Environment): MailSettings | undefined {
 }
 
 /** @throws ServiceError `config-invalid` */
-export const loadChains = (path: string | undefined): ChainFile['chains'] =>
-  path === undefined ? [] : readChainFile(path).chains;
+export const loadChains = (path: string | undefined, env: Environment): ChainFile['chains'] =>
+  path === undefined ? [] : readChainFile(path, env, { keepsEndpoints: true }).chains;

@@ -1,5 +1,5 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
-import { figuresWith } from '#shared/contracts/tiers.ts';
+import { enterpriseLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
@@ -80,7 +80,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
             detail: 'Only enterprise accounts have limits of their own.',
           },
         ]);
-      const figures = tier === 'enterprise' ? figuresWith(limits ?? {}) : undefined;
+      const figures = tier === 'enterprise' ? enterpriseLimits(limits ?? {}) : undefined;
       return showOwner(await accountWork.setTier(account.email, param('accountId'), tier, figures));
     },
     makeResetLink: async ({ account, param }) =>

@@ -63,7 +63,7 @@ await runService(
     const idempotency = makeIdempotency(redis, box);
     const readOwn = makeReadOwn(work);
     const readUsed = (clientId: string, month: string) => readMonthUsed(redis, clientId, month);
-    const chains = loadChains(config.chainsFile);
+    const chains = loadChains(config.chainsFile, process.env);
     const portalMetrics = makeMetrics(context.metrics);
     const mailSettings = loadMailSettings(process.env);
     const mail = mailSettings && {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readChainFile } from '#shared/read-chain-file.ts';
 import { loadChains, loadConfig, warningsOf } from './config.ts';
 
 /** As an operator writes it; in two parts, because it is no template of ours. */
@@ -56,6 +57,15 @@ test('a name in the chain file is replaced from the environment', () => {
   expect(loadChains(path, { RPC_KEY: KEY }).chains[0]?.endpoints[0]?.url).toBe(`https://rpc.example/${KEY}`);
 });
 
+test('a process that calls no endpoint needs no key, and has all other names replaced', () => {
+  const path = aChainFile([{ ...aChain(`https://rpc.example/${KEY_NAME}`), name: '${CHAIN_NAME}' }]);
+  const { chains } = readChainFile(path, { CHAIN_NAME: 'Mine' }, { keepsEndpoints: true });
+  expect(chains[0]).toMatchObject({ name: 'Mine', endpoints: [{ url: `https://rpc.example/${KEY_NAME}` }] });
+  expect(() => readChainFile(path, {}, { keepsEndpoints: true })).toThrow(
+    'the environment has no CHAIN_NAME',
+  );
+});
+
 test.each([
   ['a name that the environment lacks', `https://rpc.example/${KEY_NAME}`, {}, 'RPC_KEY'],
   ['no URL', KEY_NAME, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
@@ -91,4 +101,11 @@ test.each([
 
 test('an unreadable chain file is reported by the name of its variable', () => {
   expect(() => loadChains(join(dir, 'nowhere.json'), {})).toThrow('CHAINS_FILE');
+});
+
+test('the issuer of signed verdicts is PUBLIC_BASE_URL as it is, or a URN without it', () => {
+  const issuerOf = (env: Record<string, string>) =>
+    loadConfig({ CHAINS_FILE: 'chains.json', ...env }).proofIssuer;
+  expect(issuerOf({ PUBLIC_BASE_URL: 'https://api.example/' })).toBe('https://api.example/');
+  expect(issuerOf({})).toBe('urn:rolecall');
 });

@@ -113,7 +113,7 @@ export function warningsOf({ shutdownTimeoutMs, attemptTimeoutMs }: EvaluatorCon
  * @throws ServiceError `config-invalid`
  */
 export function loadChains(path: string, env: Environment): ChainFile {
-  const file = readChainFile(path, (name) => env[name]);
+  const file = readChainFile(path, env);
   const faults = file.chains.flatMap((chain) =>
     chain.endpoints.flatMap(({ url }, index) =>
       isHttpUrl(url) ? [] : [`chain ${chain.chainId}, endpoint ${index}: not an http(s) URL`],

@@ -8,7 +8,7 @@ import { fakeGateways, problemOf } from '../../test/support/fake-gateways.ts';
 const start = fakeGateways();
 
 describe('a check', () => {
-  it('in poll mode is acknowledged after the broker has it, with the address to poll', async () => {
+  it('is acknowledged in poll mode after the broker has it, with the address to poll', async () => {
     const gateway = await start();
     const response = await gateway.post({ ...A_CHECK, async: true });
     expect(response.status).toBe(202);
@@ -31,7 +31,7 @@ describe('a check', () => {
     ]);
   });
 
-  it('with a callback URL is in webhook mode, whatever async says', async () => {
+  it('is in webhook mode if it has a callback URL, whatever async says', async () => {
     const gateway = await start();
     for (const async of [true, false, undefined]) {
       const response = await gateway.post({ ...A_CHECK, callbackUrl: 'https://hooks.example.com/x', async });
@@ -43,7 +43,7 @@ describe('a check', () => {
     );
   });
 
-  it('in sync mode is answered with the stored bytes', async () => {
+  it('is answered in sync mode with the stored bytes', async () => {
     const gateway = await start({
       publish: async ({ requestId }) => gateway.complete(requestId, aResult(requestId)),
     });
@@ -56,7 +56,7 @@ describe('a check', () => {
     expect(Date.parse(deadlineAt ?? '')).toBeGreaterThan(NOW_MS);
   });
 
-  it('in sync mode past the deadline is 504 with an id that stays pollable', async () => {
+  it('answers 504 in sync mode after the deadline, with an id that stays pollable', async () => {
     const gateway = await start({ syncDeadlineMs: 30 });
     const response = await gateway.post(A_CHECK);
     expect(response.status).toBe(504);
@@ -68,7 +68,7 @@ describe('a check', () => {
     );
   });
 
-  it('in sync mode with a lost notice is answered by the last read before the deadline', async () => {
+  it('is answered in sync mode by the last read before the deadline if the notice is lost', async () => {
     const gateway = await start({
       syncDeadlineMs: 50,
       publish: async ({ requestId }) => gateway.storeSilently(requestId, aResult(requestId)),
@@ -201,7 +201,7 @@ describe('a check', () => {
     },
   );
 
-  it('that denies an unreadable rule reports whether it was charged', async () => {
+  it('reports whether it was charged if it denies an unreadable rule', async () => {
     const roles = [{ id: 'holder', granted: false }];
     for (const [error, left] of [
       [PASSING, 10_000],

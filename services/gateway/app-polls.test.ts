@@ -12,7 +12,7 @@ describe('a poll', () => {
   const path = (id: string) => `/access-control/check-roles/responses/${id}`;
   const DAY_MS = 86_400_000;
 
-  it('of an issued check without a result is 202 pending', async () => {
+  it('answers 202 pending for a check without a result', async () => {
     const gateway = await start();
     const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS - 1, 'bulk', 'app_1');
     const response = await gateway.get(path(id));
@@ -21,7 +21,7 @@ describe('a poll', () => {
     expect(await response.json()).toEqual({ requestId: id, status: 'pending', roles: [], errors: [] });
   });
 
-  it('of a stored result is 200 with its very bytes, failed or not', async () => {
+  it('answers 200 with the bytes of the stored result, failed or not', async () => {
     const gateway = await start();
     for (const status of ['completed', 'failed']) {
       const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
@@ -32,7 +32,7 @@ describe('a poll', () => {
     }
   });
 
-  it('of an id that was never issued, or issued to another client, is the same 404', async () => {
+  it('answers the same 404 for an id that was never issued and for one of another client', async () => {
     const gateway = await start();
     const others = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_2');
     gateway.complete(others, aResult(others));
@@ -71,7 +71,7 @@ describe('a poll', () => {
     if (status === 410) expect((await problemOf(response))['code']).toBe('request-expired');
   });
 
-  it('that waits is answered as soon as the result is there', async () => {
+  it('waits, and answers as soon as the result is there', async () => {
     const gateway = await start();
     const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
     const polling = gateway.get(path(id), { prefer: 'respond-async, wait=20' });
@@ -82,7 +82,7 @@ describe('a poll', () => {
     expect(response.headers.get('preference-applied')).toBe('wait=20');
   });
 
-  it('that waits is 202 at once when the process stops, or when too many wait', async () => {
+  it('answers 202 instead of waiting when the process stops, or when too many wait', async () => {
     const gateway = await start();
     const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
     const polling = gateway.get(path(id), { prefer: 'wait=25' });

@@ -36,7 +36,7 @@ describe('an idempotency key', () => {
     expect(gateway.published).toHaveLength(1);
   });
 
-  it('of another callback is 422, as of a callback and none', async () => {
+  it('answers 422 if it is reused with another callback URL, or without one', async () => {
     const gateway = await startWithClaim();
     const headers = { 'idempotency-key': 'k' };
     await gateway.post(CALLBACK, headers);
@@ -49,7 +49,7 @@ describe('an idempotency key', () => {
 });
 
 describe('an API key', () => {
-  it('that is missing gets 401 api-key-missing, and the body is not read', async () => {
+  it('is required: without it the answer is 401 api-key-missing, and the body is not read', async () => {
     const gateway = await start();
     const response = await gateway.post('not json', { 'x-api-key': '' });
     expect(response.status).toBe(401);
@@ -58,7 +58,7 @@ describe('an API key', () => {
     expect((await problemOf(response))['code']).toBe('api-key-missing');
   });
 
-  it('that is malformed is refused without I/O, with the same answer as an unknown key', async () => {
+  it('is refused without I/O if it is malformed, with the same answer as an unknown key', async () => {
     let lookups = 0;
     const gateway = await start({
       findKey: async () => {
@@ -102,7 +102,7 @@ describe('an API key', () => {
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
   });
 
-  it('that is missing does not count against that budget', async () => {
+  it('does not count against that budget if it is missing', async () => {
     const gateway = await start();
     const statuses = [];
     for (let i = 0; i < 25; i++) statuses.push((await gateway.post(A_CHECK, { 'x-api-key': '' })).status);
@@ -149,7 +149,7 @@ describe('an API key', () => {
     for (const line of lines) expect(line).toContain('TRUSTED_PROXIES');
   });
 
-  it('that is revoked is refused as soon as the change is announced', async () => {
+  it('is refused as soon as its revocation is announced', async () => {
     let app = aClientApp();
     const gateway = await start({ findKey: async (hash) => holderOf(app, hash) });
     expect((await gateway.post({ ...A_CHECK, async: true })).status).toBe(202);
@@ -271,7 +271,7 @@ describe('the body', () => {
     if (status === 415) expect((await problemOf(response))['code']).toBe('media-type-unsupported');
   });
 
-  it('with a content-encoding is 415', async () => {
+  it('answers 415 if it has a content-encoding', async () => {
     const gateway = await start();
     expect((await gateway.post(A_CHECK, { 'content-encoding': 'gzip' })).status).toBe(415);
     expect((await gateway.post({ ...A_CHECK, async: true }, { 'content-encoding': 'identity' })).status).toBe(
@@ -279,7 +279,7 @@ describe('the body', () => {
     );
   });
 
-  it('with duplicate members has the value of the last, and __proto__ is an unknown member', async () => {
+  it('has the last value of a duplicate member, and __proto__ is an unknown member', async () => {
     const gateway = await start();
     const rules = JSON.stringify(A_CHECK.rules);
     const twice = `{"account":"x","account":"${A_CHECK.account}","rules":${rules},"async":true}`;

@@ -249,18 +249,15 @@ describe('a check by rule set', () => {
     expect(gateway.published[0]?.onUndetermined).toBe('fail');
   });
 
-  it.each(['b', 'not an id', ''])(
-    'that names the unknown set %j is 422 rule-set-unknown',
-    async (ruleSet) => {
-      const gateway = await start();
-      const answer = await gateway.post({ ...check, ruleSet });
-      expect(answer.status).toBe(422);
-      expect(await problemOf(answer)).toMatchObject({
-        code: 'rule-set-unknown',
-        errors: [{ pointer: '/ruleSet', code: 'rule-set-unknown' }],
-      });
-    },
-  );
+  it.each(['b', 'not an id', ''])('answers 422 rule-set-unknown for the unknown set %j', async (ruleSet) => {
+    const gateway = await start();
+    const answer = await gateway.post({ ...check, ruleSet });
+    expect(answer.status).toBe(422);
+    expect(await problemOf(answer)).toMatchObject({
+      code: 'rule-set-unknown',
+      errors: [{ pointer: '/ruleSet', code: 'rule-set-unknown' }],
+    });
+  });
 
   it('does not find the set of another client app', async () => {
     const ruleSets = makeFakeRuleSets();
@@ -294,7 +291,7 @@ describe('a check by rule set', () => {
     expect(gateway.published).toHaveLength(1);
   });
 
-  it('in sync mode gets its stored result under its idempotency key once the set was deleted', async () => {
+  it('gets its stored result in sync mode by its idempotency key after the set was deleted', async () => {
     const claim = { atMs: NOW_MS, seed: 's', requestId: 'first', month: '2026-11' };
     const gateway = await start({
       admit: async (asked) => anAdmission(asked, { outcome: 'published', claim }),

@@ -35,7 +35,7 @@ type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'
   readonly bodyReadsMax: number;
   /** From the beginning of a body's reading to its end. */
   readonly bodyTimeoutMs: number;
-  /** Addresses of proxies whose `X-Forwarded-For` is believed. */
+  /** Addresses of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
 };
 

@@ -14,6 +14,7 @@ import {
   loadEnvironment,
   proxyList,
   publicBaseUrl,
+  withoutEndSlash,
 } from '#shared/config.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -91,7 +92,7 @@ export function loadConfig(env: Environment): GatewayConfig {
     http: {
       host: parsed.HTTP_HOST,
       port: parsed.HTTP_PORT,
-      publicBaseUrl: parsed.PUBLIC_BASE_URL,
+      publicBaseUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL),
       inFlightMax: parsed.IN_FLIGHT_MAX,
       connectionsMax: parsed.CONNECTIONS_MAX,
       timeoutsMs: {

@@ -61,7 +61,7 @@ await runService(
   () => loadConfig(process.env),
   async (scope, context, config) => {
     const { idKeys } = loadSecrets(process.env);
-    const { chains } = readChainFile(config.chainsFile);
+    const { chains } = readChainFile(config.chainsFile, process.env, { keepsEndpoints: true });
     const chainIds = new Set(chains.map(({ chainId }) => chainId));
     for (const warning of warningsOf(config)) context.log.warn({ warning }, 'unusual configuration');
 

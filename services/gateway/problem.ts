@@ -35,7 +35,7 @@ export const PROBLEMS = {
   'chain-unsupported': { status: 422, title: 'The chain is not supported' },
   'min-token-zero': { status: 422, title: 'A minimum of zero would always grant' },
   'proof-unavailable': { status: 422, title: 'This service does not sign verdicts' },
-  'too-many-entries': { status: 422, title: 'The batch has too many entries' },
+  'too-many-entries': { status: 422, title: 'The request has too many entries' },
   'batch-too-large': { status: 422, title: 'The batch is too large' },
   'too-many-reads': { status: 422, title: 'The check needs too many reads' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another body' },

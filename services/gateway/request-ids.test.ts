@@ -40,7 +40,7 @@ describe('a request id', () => {
     (text) => expect(one.readId(text, 'app_1')).toBeUndefined(),
   );
 
-  it('of an older key is still read, and a replay of its seed keeps that key', () => {
+  it('is still read if an older key made it, and a replay of its seed keeps that key', () => {
     const seed = one.makeSeed();
     const id = one.makeId(seed, 5, 'bulk', 'app_1');
     expect(both.readId(id, 'app_1')).toEqual({ issuedAtMs: 5, lane: 'bulk' });

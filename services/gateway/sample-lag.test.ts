@@ -100,7 +100,7 @@ describe('the sampled lag', () => {
     expect([...groups].sort()).toEqual([...Object.values(lanes), ...Object.values(others)].sort());
   });
 
-  it('of a group without a commit counts from the earliest record', async () => {
+  it('counts from the earliest record if the group has no commit', async () => {
     const { sampler } = await sample([10, 2], [-1, -1]);
     expect(sampler.laneLag('interactive')).toBe(8);
   });

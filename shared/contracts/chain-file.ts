@@ -55,18 +55,19 @@ export const ChainFile = z
   });
 export type ChainFile = z.infer<typeof ChainFile>;
 
-/** Looks a `${NAME}` up; `undefined` is a fault. */
-export type ResolveName = (name: string) => string | undefined;
+type Environment = Readonly<Record<string, string | undefined>>;
+export type ReadOptions = {
+  /** Leaves the texts of endpoints as they are: for processes that call no endpoint, and so need no key. */
+  readonly keepsEndpoints?: boolean;
+};
 
 /**
  * Reads the chain file, naming every fault by its place and never by its value, which may hold a key.
  *
- * `${NAME}` inside a string is replaced through `resolve`; without it such a text is left as it is, as
- * the gateway does, which uses only ids, names, symbols and block times.
- *
- * @throws ServiceError `config-invalid`
+ * @param env the values that replace `${NAME}` inside a text
+ * @throws ServiceError `config-invalid`, also if `env` lacks a name
  */
-export function parseChainFile(text: string, resolve?: ResolveName): ChainFile {
+export function parseChainFile(text: string, env: Environment, options: ReadOptions = {}): ChainFile {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -74,8 +75,7 @@ export function parseChainFile(text: string, resolve?: ResolveName): ChainFile {
     throw new ServiceError('config-invalid', 'the chain file is not JSON');
   }
   const missing = new Set<string>();
-  const resolved = resolve ? replaceNames(json, resolve, missing) : json;
-  const parsed = ChainFile.safeParse(withKnown(resolved));
+  const parsed = ChainFile.safeParse(withKnown(replaceNames(json, env, options, missing)));
   const faults = [...missing].map((name) => `the environment has no ${name}`);
   for (const { path, message } of parsed.error?.issues ?? []) faults.push(`/${path.join('/')}: ${message}`);
   if (faults.length > 0 || !parsed.success)
@@ -98,15 +98,20 @@ function withKnown(file: unknown): unknown {
   return { ...file, chains };
 }
 
-function replaceNames(value: unknown, resolve: ResolveName, missing: Set<string>): unknown {
+function replaceNames(value: unknown, env: Environment, options: ReadOptions, missing: Set<string>): unknown {
+  const replaced = (each: unknown): unknown => replaceNames(each, env, options, missing);
   if (typeof value === 'string')
     return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-      const found = resolve(name);
+      const found = env[name];
       if (found === undefined) missing.add(name);
       return found ?? '';
     });
-  if (Array.isArray(value)) return value.map((item) => replaceNames(item, resolve, missing));
+  if (Array.isArray(value)) return value.map(replaced);
   if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, replaceNames(v, resolve, missing)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) =>
+        options.keepsEndpoints && key === 'endpoints' ? [key, each] : [key, replaced(each)],
+      ),
+    );
   return value;
 }

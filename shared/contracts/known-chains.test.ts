@@ -33,6 +33,7 @@ test('a known chain needs only URLs in the chain file, and the chain file overri
         aChain({ chainId: 7 }),
       ],
     }),
+    {},
   );
   expect(chains.map(({ blockTimeMs }) => blockTimeMs)).toEqual([250, 1_500, 12_000]);
 });

@@ -67,6 +67,7 @@ const chainFileOf = (chains: readonly TestChain[]): ChainFile =>
         endpoints: urls.map((url) => ({ url, requestsPerSecond })),
       })),
     }),
+    {},
   );
 
 /**

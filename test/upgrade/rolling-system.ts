@@ -103,6 +103,6 @@ export async function startRollingSystem(portBase: number, { root }: EarlierVers
 /** A process of this version with the settings of the running system, and this version's own. */
 function partOf({ options, environment, dataDir, lines }: ChaosSystem, planned: PlannedProcess) {
   const ports = planPorts({ ...options, watchers: 0 });
-  const chains = prepareChains(options.chains, dataDir, ports.chain);
+  const chains = prepareChains(options.chains, environment, dataDir, ports.chain);
   return servicePart(planned, planEnvironment(environment, ports, loadLocalSecrets(dataDir), chains), lines);
 }

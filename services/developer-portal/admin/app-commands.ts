@@ -1,5 +1,5 @@
 import type { Account, ClientApp, Tier } from '#shared/contracts/client-app.ts';
-import { figuresWith } from '#shared/contracts/tiers.ts';
+import { enterpriseLimits } from '#shared/contracts/tiers.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Credentials, newCredentials, newKey, newWebhookSecret } from '../credentials.ts';
 import { isUsable } from '../domain/change-app.ts';
@@ -165,7 +165,7 @@ export async function setTier(
     writesPerDay: writes,
   };
   const owner = await requireVerifiedAccount(system, email, { vouch });
-  const limits = tier === 'enterprise' ? figuresWith(given) : undefined;
+  const limits = tier === 'enterprise' ? enterpriseLimits(given) : undefined;
   const { accountId, tier: set } = await system.accountWork.setTier(ACTOR, owner.accountId, tier, limits);
   return { accountId, email, tier: set };
 }

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { commonConfig, commonEnvironment, type Environment, loadEnvironment } from '#shared/config.ts';
+import {
+  commonConfig,
+  commonEnvironment,
+  type Environment,
+  loadEnvironment,
+  withoutEndSlash,
+} from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -66,9 +72,9 @@ export async function openSystem(env: Environment) {
     }),
     keyUse: makeKeyUse(redis),
     /** The portal's address in the browser; empty if it is not configured. */
-    portalOrigin: (env['PORTAL_ORIGIN'] ?? '').replace(/\/+$/, ''),
+    portalOrigin: withoutEndSlash(env['PORTAL_ORIGIN'] ?? ''),
     /** The configured chains, where CHAINS_FILE names them. */
-    chains: () => (env['CHAINS_FILE'] ? loadChains(env['CHAINS_FILE']) : undefined),
+    chains: () => (env['CHAINS_FILE'] ? loadChains(env['CHAINS_FILE'], env) : undefined),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };
 }

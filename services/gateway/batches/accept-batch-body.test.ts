@@ -58,19 +58,26 @@ describe('the body of a batch', () => {
     ['text/plain', {}],
     ['application/json; charset=latin1', {}],
     ['application/x-ndjson', { 'content-encoding': 'gzip' }],
-  ])('as %s is refused with 415', async (type, headers) => {
+  ])('answers 415 as %s', async (type, headers) => {
     const gateway = await start();
     const response = await gateway.postBatch('{}', { 'content-type': type, ...headers });
     expect([response.status, (await problemOf(response))['code']]).toEqual([415, 'media-type-unsupported']);
   });
 
-  it('that is absent, as its type is, is malformed', async () => {
+  it.each([[], null, 7])('has one fault if it is not an object: %j', async (body) => {
+    const gateway = await start();
+    const problem = await problemOf(await gateway.postBatch(body));
+    expect(problem).toMatchObject({ code: 'validation-failed', errors: [{ pointer: '' }] });
+    expect(problem['errors']).toHaveLength(1);
+  });
+
+  it('is malformed if both the body and its type are absent', async () => {
     const gateway = await start();
     const response = await gateway.send('POST', '/access-control/check-roles/batch');
     expect([response.status, (await problemOf(response))['code']]).toEqual([400, 'malformed-json']);
   });
 
-  it('above 2 MiB of JSON is refused, and the client gets its answer', async () => {
+  it('is refused above 2 MiB of JSON, and the client gets its answer', async () => {
     const gateway = await start({ app: ENTERPRISE_APP });
     const response = await gateway.postBatch({
       entries: [ACCOUNT],
@@ -80,7 +87,7 @@ describe('the body of a batch', () => {
     expect([response.status, (await problemOf(response))['code']]).toEqual([413, 'body-too-large']);
   });
 
-  it('that does not arrive in time is 408, costs no quota, and its connection ends', async () => {
+  it('answers 408 if it does not arrive in time, costs no quota, and its connection ends', async () => {
     const gateway = await start({ bodyBounds: { bytesMax: 1_000_000, timeoutMs: 50 } });
     const { status, body, headers } = await sendSlowly(gateway, ['{', '"'], { isEnded: false });
     expect([status, body['code'], headers['connection']]).toEqual([408, 'body-timeout', 'close']);

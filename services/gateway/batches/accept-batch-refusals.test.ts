@@ -65,7 +65,7 @@ describe('a batch', () => {
     expect(response.headers.get('retry-after')).toBe('5');
   });
 
-  it('that was accepted is replayed while its lane has too much lag, and another one with a key is refused', async () => {
+  it('is replayed if it was accepted while its lane has too much lag, and another one with a key is refused', async () => {
     let outcome: 'published' | 'counted' = 'published';
     const gateway: FakeGateway = await start({
       isOverloaded: () => true,

@@ -160,7 +160,7 @@ describe('a batch', () => {
     expect([gateway.parts.length, gateway.released, gateway.withdrawn]).toEqual([1, [], []]);
   });
 
-  it('that was abandoned is refused if the rest of the monthly quota is too small to charge it again', async () => {
+  it('is refused after it was abandoned if the rest of the monthly quota is too small to charge it again', async () => {
     const gateway: FakeGateway = await start({
       isChargedAgain: false,
       admit: async (request) => {

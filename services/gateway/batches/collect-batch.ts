@@ -127,7 +127,8 @@ export function collectBatch({
     },
     refuse: (fault) => note([fault]),
     end() {
-      if (entryCount === 0 && !faults.some(({ pointer }) => pointer === '/entries')) note([NO_ENTRIES]);
+      const isNamed = faults.some(({ pointer }) => pointer === '' || pointer === '/entries');
+      if (entryCount === 0 && !isNamed) note([NO_ENTRIES]);
       if (measures && entryCount * measures.ruleCount > JUDGEMENTS_MAX)
         noteByRules(batchTooLarge(measures.ruleCount));
       if (isInvalid) throw invalidBody(faults);

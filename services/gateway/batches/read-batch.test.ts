@@ -179,7 +179,7 @@ describe('the results of a batch', () => {
     expect(indexesIn(gunzipSync(body).toString())).toHaveLength(10);
   });
 
-  it('that cannot be sent completely are cut, so that no client takes them for complete', async () => {
+  it('are cut if they cannot be sent completely, so that no client takes them for complete', async () => {
     const { read } = await withBatch({}, [aPart(0, 4)]);
     await expect(read('', { 'accept-encoding': 'identity' })).rejects.toThrow('terminated');
   });

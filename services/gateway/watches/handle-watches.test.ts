@@ -70,7 +70,7 @@ describe('a change of members', () => {
     expect((await waiting).status).toBe(200);
   });
 
-  it('that waits when the gateway stops is refused with 503', async () => {
+  it('is refused with 503 if it waits when the gateway stops', async () => {
     const stopping = new AbortController();
     const gateway = await startWithWatch({ stopping: stopping.signal });
     const slow = await beginSlowBatch(gateway);
@@ -101,7 +101,7 @@ describe('a watch', () => {
   );
 
   it.each(['pause', 'resume', 'check', 'release'])(
-    'with a malformed id is not found by %s, as by a read',
+    'is not found by %s if its id is malformed, as by a read',
     async (action) => {
       const gateway = await startWithWatch();
       for (const [method, path] of [
@@ -114,7 +114,7 @@ describe('a watch', () => {
     },
   );
 
-  it('whose rule set is not a string is 422 validation-failed', async () => {
+  it('answers 422 validation-failed if its rule set is not a string', async () => {
     expect(await putWatch(7)).toMatchObject({
       code: 'validation-failed',
       errors: [{ pointer: '/ruleSet', code: 'wrong-type' }],

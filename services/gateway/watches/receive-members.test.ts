@@ -28,25 +28,28 @@ describe('the members of a request', () => {
     expect(await receive('ndjson', `${ndjson(lines)}\r\n`)).toEqual(expected);
   });
 
-  it.each(['json', 'ndjson'] as const)('as %s let other work have its turn', async (format) => {
-    const accounts = Array.from({ length: 10_000 }, (_, index) =>
-      toChecksumAddress(`0x${format === 'json' ? 'ab' : 'cd'}${String(index).padStart(38, 'e')}`),
-    );
-    const text =
-      format === 'json' ? JSON.stringify({ add: accounts }) : ndjson(accounts.map((add) => ({ add })));
-    let turnCount = 0;
-    let isOver = false;
-    const turn = (): void => {
-      turnCount += 1;
-      if (!isOver) setImmediate(turn);
-    };
-    const received = receive(format, text);
-    setImmediate(turn);
-    expect((await received).add).toHaveLength(accounts.length);
-    isOver = true;
-    // Ten thousand checksums take tens of milliseconds, and a slice ends after two.
-    expect(turnCount).toBeGreaterThan(1);
-  });
+  it.each(['json', 'ndjson'] as const)(
+    'are read as %s in steps, between which other work runs',
+    async (format) => {
+      const accounts = Array.from({ length: 10_000 }, (_, index) =>
+        toChecksumAddress(`0x${format === 'json' ? 'ab' : 'cd'}${String(index).padStart(38, 'e')}`),
+      );
+      const text =
+        format === 'json' ? JSON.stringify({ add: accounts }) : ndjson(accounts.map((add) => ({ add })));
+      let turnCount = 0;
+      let isOver = false;
+      const turn = (): void => {
+        turnCount += 1;
+        if (!isOver) setImmediate(turn);
+      };
+      const received = receive(format, text);
+      setImmediate(turn);
+      expect((await received).add).toHaveLength(accounts.length);
+      isOver = true;
+      // Ten thousand checksums take tens of milliseconds, and a slice ends after two.
+      expect(turnCount).toBeGreaterThan(1);
+    },
+  );
 
   it.each([
     ['json', JSON.stringify({ add: ['x'.repeat(2 * 1024 * 1024)] }), 413, 'body-too-large', undefined],
