@@ -1,14 +1,14 @@
 /**
- * The internal error codes: the one place that decides which failures are retried.
+ * The internal error codes, and which of them are retriable: the same work may succeed later without a change of it.
  *
- * `retriable` says that the same work may succeed later without a change of it, so a consumer holds its
- * offset and a gateway answers 503. Everything else would fail again: a consumer dead-letters it.
+ * A consumer keeps trying a record with a retriable error, and a gateway answers 503. A consumer tries a record with any other
+ * error three times, an unreadable message once, and then dead-letters it (`kafka/consumer/process-record.ts`).
  *
  * Clients see the messages of `overloaded`, `limit-reached`, `version-conflict`, `rule-set-unknown`, `rule-set-in-use` and
  * `watch-not-found`.
  */
 const ERRORS = {
-  /** Surely not written: the message never left this process. */
+  /** The broker could not be asked. A message that was to be published is surely not written. */
   'broker-unavailable': { retriable: true },
   /** Sent, and no answer in time: it may be written or not. */
   'publish-unknown': { retriable: true },
@@ -56,11 +56,11 @@ export class ServiceError extends Error {
 export const sentenceOf = ({ message }: ServiceError): string =>
   `${message[0]?.toUpperCase()}${message.slice(1)}.`;
 
-/** Whether the same work may succeed later. An error of unknown make is a bug, and a bug is not retriable. */
+/** Whether the same work may succeed later. An error that is no `ServiceError` is a bug, and a bug is not retriable. */
 export const isRetriable = (error: unknown): boolean =>
   error instanceof ServiceError && ERRORS[error.code].retriable;
 
-/** Whether a publish that failed has surely written nothing. An error of unknown make came before the broker was asked. */
+/** Whether a publish that failed has surely written nothing. An error that is no `ServiceError` came before the broker was asked. */
 export const isSurelyUnwritten = (error: unknown): boolean =>
   !(error instanceof ServiceError) || error.code !== 'publish-unknown';
 

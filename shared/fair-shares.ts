@@ -1,5 +1,5 @@
 /**
- * Shares a number of slots, or of bytes, between owners: an owner may hold as many as are free.
+ * Shares a number of slots, or of bytes, between owners: an owner may hold at most as many as are free.
  *
  * An owner alone gets half of them, each of two a third, each of N one part in N + 1: no owner can leave the others
  * without any, and unused slots are not reserved. The rule is known from switches that share a buffer ("dynamic queue

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import type { BatchPartCompleted, BatchPartRequested } from '#shared/contracts/batch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aBatchPart } from '../../test/support/a-batch.ts';
-import type { ReadBalances } from './chain/connect-chains.ts';
+import type { PerformReads } from './chain/connect-chains.ts';
 import { failed, type Read, type Reading } from './domain/read.ts';
 import { makeGiveUpPart } from './give-up-part.ts';
 import { makePartHandler } from './handle-part.ts';
@@ -46,14 +46,14 @@ function makeHandler() {
   const published: BatchPartCompleted[] = [];
   const asked: Read[][] = [];
   const proved: string[] = [];
-  const readBalances: ReadBalances = async (reads) => {
+  const performReads: PerformReads = async (reads) => {
     const ofChain = reads.get(1) ?? [];
     asked.push([...ofChain]);
     const observations = ofChain.map((read) => [readingOf(read)]);
     return new Map([[1, { quorum: 1, observations, block: BLOCK, headAskedAtMs: NOW - 300 }]]);
   };
   const dependencies = {
-    readBalances,
+    performReads,
     isConfigured: (chainId: number) => chainId === 1,
     nativeDecimals: () => 18,
     delegateRegistry: () => `0x${'d'.repeat(40)}`,

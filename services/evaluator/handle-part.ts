@@ -9,7 +9,7 @@ import {
 import { makeReadCounter, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
-import type { ReadBalances } from './chain/connect-chains.ts';
+import type { PerformReads } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { type PartCounts, PartLines } from './domain/compose-part.ts';
@@ -29,7 +29,7 @@ import type { Prove } from './sign-proof.ts';
 import type { ForEachInSlices } from './slice-work.ts';
 
 type Dependencies = {
-  readonly readBalances: ReadBalances;
+  readonly performReads: PerformReads;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   /** The delegation registry of a chain. */
@@ -58,7 +58,7 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
     const { reads, plans } = await planOrReject(part, deps);
     const endAt = startedAt + deps.evaluationMsMax;
     const deadline = startDeadline(endAt, startedAt);
-    const observed = await deps.readBalances(reads, {
+    const observed = await deps.performReads(reads, {
       clientId: part.clientId,
       consistency: part.consistency,
       lane: 'batch',

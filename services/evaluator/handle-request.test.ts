@@ -3,7 +3,7 @@ import type { CheckRequested } from '#shared/contracts/check-requested.ts';
 import { CheckResult } from '#shared/contracts/result.ts';
 import type { ContractCondition } from '#shared/contracts/rule.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import type { ReadBalances } from './chain/connect-chains.ts';
+import type { PerformReads } from './chain/connect-chains.ts';
 import { failed, type Reading } from './domain/read.ts';
 import { makeGiveUp } from './give-up.ts';
 import { makeRequestHandler } from './handle-request.ts';
@@ -38,7 +38,7 @@ const aRecord = (value: unknown = null, signal = new AbortController().signal): 
 
 /** Every read of chain 1 gives `reading`, at one block; a check past its end reads nothing. */
 const readsGiving =
-  (reading: Reading): ReadBalances =>
+  (reading: Reading): PerformReads =>
   async (reads, { signal }) =>
     new Map(
       [...reads].map(([chainId, ofChain]) => [
@@ -51,11 +51,11 @@ const readsGiving =
       ]),
     );
 
-function makeHandler(readBalances: ReadBalances) {
+function makeHandler(performReads: PerformReads) {
   const published: CheckCompleted[] = [];
   const handle = makeRequestHandler(
     {
-      readBalances,
+      performReads,
       isConfigured: (chainId) => chainId === 1,
       nativeDecimals: () => 18,
       delegateRegistry: () => `0x${'d'.repeat(40)}`,
@@ -162,7 +162,7 @@ describe('while the process stops', () => {
 
 describe('a check that waits for a chain', () => {
   /** A chain that does not answer before the check's own end. */
-  const readsWaiting: ReadBalances = async (reads, context) => {
+  const readsWaiting: PerformReads = async (reads, context) => {
     context.onWait();
     await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }));
     return readsGiving(failed('deadline-exceeded'))(reads, context);

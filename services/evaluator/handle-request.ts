@@ -3,7 +3,7 @@ import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts'
 import { READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Handler, positionOf } from '#shared/kafka/consumer/record.ts';
-import type { ReadBalances } from './chain/connect-chains.ts';
+import type { PerformReads } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
 import { blocksOf, composeResult, isRetryable } from './domain/compose-result.ts';
@@ -14,7 +14,7 @@ import { planReads, type ReadPlan } from './domain/plan-reads.ts';
 import type { Prove } from './sign-proof.ts';
 
 type Dependencies = {
-  readonly readBalances: ReadBalances;
+  readonly performReads: PerformReads;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   /** The delegation registry of a chain. */
@@ -44,7 +44,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     const plan = planOrReject(check, READS_MAX[lane], deps);
     const endAt = endAtOf(check, startedAt, deps);
     const deadline = startDeadline(endAt, startedAt);
-    const observed = await deps.readBalances(plan.reads, {
+    const observed = await deps.performReads(plan.reads, {
       ...check,
       lane,
       traceparent,

@@ -38,7 +38,7 @@ export type PartCutter<Entry, Part> = {
  * Cuts entries into parts: consecutive ones that are planned, read and stored together. A part ends where the next entry
  * would exceed a bound, so equal batches have equal parts.
  *
- * @param finish makes a part as soon as it is full: from its entries, and the place of the first one, from 0
+ * @param finish makes a part as soon as it is full: from its entries, and the index of the first one, from 0
  * @example
  * const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))), (entries) => entries);
  * for (const entry of entries) cutter.add(entry, { reads: 3, resultBytes: 900, bytes: 60 });

@@ -96,7 +96,7 @@ describe('an error', () => {
     expect(answers.requests).toHaveLength(1);
   });
 
-  test('of the request itself is not retried and lists its faults', async () => {
+  test('is not retried if the request is at fault, and lists the faults', async () => {
     const errors = [{ pointer: '/account', code: 'malformed', detail: '/account must be an address.' }];
     const rolecall = await start({
       do: 'answer',
@@ -112,7 +112,7 @@ describe('an error', () => {
     expect(answers.requests).toHaveLength(1);
   });
 
-  test('with a code that this version does not know keeps it', async () => {
+  test('keeps a code that this version does not know', async () => {
     const rolecall = await start(problem(451, 'forbidden-by-law'));
     expect(await errorOf(rolecall.check(CHECK))).toMatchObject({ code: 'forbidden-by-law', status: 451 });
   });
@@ -147,7 +147,7 @@ describe('an error', () => {
     expect(error.detail).toContain('baseUrl');
   });
 
-  test('of a gateway that is not there names the address, and never the key', async () => {
+  test('names the address of an absent gateway, and never the key', async () => {
     const rolecall = await start({ do: 'result' });
     await answers[Symbol.asyncDispose]();
     const error = await errorOf(rolecall.check(CHECK, { timeoutMs: 2_000 }));
@@ -157,13 +157,13 @@ describe('an error', () => {
     answers = await startAnswers();
   });
 
-  test('of a hanging gateway comes after the timeout', async () => {
+  test('is thrown after the timeout if the gateway hangs', async () => {
     const rolecall = await start({ do: 'hang' });
     expect(await errorOf(rolecall.check(CHECK, { timeoutMs: 2_000 }))).toMatchObject({ code: 'timeout' });
     expect(answers.checks.size).toBe(1);
   });
 
-  test('of an abort is the reason of the signal', async () => {
+  test('has the reason of the signal after an abort', async () => {
     const rolecall = await start({ do: 'hang' });
     const reason = new Error('the user left');
     const controller = new AbortController();
@@ -220,7 +220,7 @@ describe('an asynchronous check', () => {
     expect(answers.requests[2]).toMatchObject({ method: 'GET', headers: { prefer: 'wait=20' } });
   });
 
-  test('that is still pending when the time is over says so with its id', async () => {
+  test('throws an error with its id if it is still pending at the time limit', async () => {
     const rolecall = await start({
       do: 'answer',
       status: 202,

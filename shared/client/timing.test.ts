@@ -7,7 +7,7 @@ describe.each([Number.POSITIVE_INFINITY, 2 ** 31, 10 * 365 * DAY_MS])('a time of
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  test('as the limit of a call does not end the call at once', () => {
+  test('does not end a call at once if it is the limit of the call', () => {
     const { signal, isTimedOut, end } = abortable(undefined, ms);
     jest.advanceTimersByTime(DAY_MS);
     expect([signal.aborted, isTimedOut()]).toEqual([false, false]);

@@ -36,10 +36,10 @@ export type BatchDelivery = z.infer<typeof BatchDelivery>;
 const part = {
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
-  /** Place of this part, from 0. */
+  /** Index of this part, from 0. */
   part: z.number().int().nonnegative(),
   partCount: z.number().int().positive(),
-  /** Place of this part's first entry in the batch, from 0. */
+  /** Index of this part's first entry in the batch, from 0. */
   firstIndex: z.number().int().nonnegative(),
   /** Entries of the whole batch. */
   entryCount: z.number().int().positive(),

@@ -14,7 +14,7 @@ export const CheckCompleted = z.object({
   delivery: Delivery,
   acceptedAt: z.iso.datetime(),
   retainUntil: z.iso.datetime(),
-  /** Whether the check is charged: `false` gives it back to `chargedMonth`, as `isRefunded` of its result says. */
+  /** Whether the check is charged: `false` refunds it to `chargedMonth`, as `isRefunded` of its result says. */
   decided: z.boolean(),
   chargedMonth: z.string().optional(),
   /** When the evaluation began, Redis's clock; absent in records of older versions. */

@@ -8,8 +8,8 @@ export const WATCHES_MAX = 10_000;
 export const WATCH_MEMBERS_MAX = 10_000_000;
 
 /**
- * Bytes of results that an app may store on one day (UTC), for each check of its quota and at least. A check that
- * decided nothing is refunded, so the quota does not bound them. A result of three rules has 600 bytes.
+ * Bytes of results that an app may store on one day (UTC): for each check of its monthly quota, and the least of any app. A
+ * check that decided nothing is refunded, so the quota does not bound these bytes. A result of three rules has 600 bytes.
  */
 const RESULT_BYTES_PER_CHECK = 4_096;
 const RESULT_BYTES_MIN = 16 * 1024 * 1024;
@@ -81,17 +81,17 @@ const TIERS: Record<Tier, TierLimits> = {
  * limitsOf({ tier: 'free' }).requestsPerSecond; // 10
  */
 export function limitsOf({ tier, limits }: Pick<Account, 'tier' | 'limits'>): TierLimits {
-  // Figures that were set before there was one of the limits lack that one.
-  return tier === 'enterprise' ? figuresWith(limits ?? {}) : TIERS[tier];
+  // Limits that an operator set before a limit existed lack it.
+  return tier === 'enterprise' ? enterpriseLimits(limits ?? {}) : TIERS[tier];
 }
 
 /**
  * An enterprise account's own limits; an absent limit has the tier's default.
  *
  * @example
- * figuresWith({ clientApps: 3 }).requestsPerSecond; // 500
+ * enterpriseLimits({ clientApps: 3 }).requestsPerSecond; // 500
  */
-export function figuresWith(
+export function enterpriseLimits(
   given: {
     readonly [Name in keyof TierLimits]?: number | undefined;
   },

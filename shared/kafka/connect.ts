@@ -83,7 +83,13 @@ export async function connectKafka(
     retry: { retries: 0 },
     ...(config.kafka.brokers.length > 1 ? { metadataMaxAge: 3_000 } : {}),
   });
-  await waitFor('the broker', () => probeBroker(config.kafka), config.dependencyWaitMs, context);
+  await waitFor(
+    'the broker',
+    'broker-unavailable',
+    () => probeBroker(config.kafka),
+    config.dependencyWaitMs,
+    context,
+  );
   await admin.connect();
   if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS);
   await producer.connect();

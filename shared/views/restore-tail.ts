@@ -119,7 +119,7 @@ async function applyTails(
       await read(topic, { sinceMs: (last.atMs ?? 0) - MARGIN_MS }, apply);
     },
   };
-  // Charges before results: a result that gives its check back finds it counted.
+  // Charges before results: a result that refunds its check finds it counted.
   await Promise.all([
     applyDocuments(rebuild, token, tail, counts),
     applyCharges(rebuild, token, tail, last.chargedUntilMs, counts),

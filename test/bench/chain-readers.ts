@@ -69,7 +69,7 @@ export async function readByRolecall(
     checks.push(accounts.slice(from, from + perCheck).map((account) => READS[kind](token, account)));
   const traceparent = newTraceparent();
   await atOnce(checks, CHECKS_AT_ONCE, async (reads) => {
-    const observed = await chains.chains.readBalances(new Map([[CHAIN_ID, reads]]), {
+    const observed = await chains.chains.performReads(new Map([[CHAIN_ID, reads]]), {
       lane: 'bulk',
       clientId: 'app_1',
       consistency: { blockTag: 'latest', minBlock: {} },

@@ -22,7 +22,7 @@ import { type Cluster, makeCluster } from './parts/start-cluster.ts';
 /** Ports, counted from the base: a normal system needs some 60. */
 const CLUSTER_PORTS = [2, 90, 92] as const;
 const SMALL_DISK_MIB = 512;
-const BACK_TIMEOUT_MS = 60_000;
+const BACK_TIMEOUT_MS = 300_000;
 
 /** A module that is loaded into processes before their own code, and its environment. */
 export type Preload = {

@@ -82,7 +82,7 @@ describe('an unreadable record', () => {
     [checkCompleted.name, 'result-store'] as const,
     [webhookRequested.name, 'webhook-dispatcher.requested'] as const,
   ];
-  test.each(places)('in %s is dead-lettered, and the group %s continues', async (topic, group) => {
+  test.each(places)('is dead-lettered in %s, and the group %s continues', async (topic, group) => {
     const poison = ['not json', '{"requestId":"r"}', null, Buffer.from([0xff, 0x00])];
     for (const [i, value] of poison.entries())
       await open.kafka.publishRecord(topic, { key: `poison-${i}`, value });

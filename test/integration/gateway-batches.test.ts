@@ -132,7 +132,7 @@ afterAll(async () => {
 });
 
 describe('a batch at a real gateway', () => {
-  it('of 100 000 entries is accepted within a heap of 256 MB, and every entry is published once', async () => {
+  it('may have 100 000 entries: a heap of 256 MB suffices, and every entry is published once', async () => {
     const app = await anApp();
     const text = linesOf({ rules: RULES }, accountsOf(100_000));
     const accepted = await post(app, text, { type: NDJSON });
@@ -183,7 +183,7 @@ describe('a batch at a real gateway', () => {
     );
   });
 
-  it('with one idempotency key is one batch, over two gateways, charged once', async () => {
+  it('is one batch, charged once, if two gateways get it with one idempotency key', async () => {
     const app = await anApp();
     const key = randomUUID();
     const batch = { entries: accountsOf(600), rules: RULES };
@@ -201,7 +201,7 @@ describe('a batch at a real gateway', () => {
     expect(await monthTotal(app)).toBe(600);
   });
 
-  it('that was claimed and never marked published is published again with the same parts and the same id', async () => {
+  it('is published again with the same parts and the same id if it was claimed and never marked published', async () => {
     const app = await anApp();
     const key = randomUUID();
     const batch = { entries: accountsOf(1_100), rules: RULES };
@@ -243,7 +243,7 @@ describe('a batch at a real gateway', () => {
     expect(await batches.countUnfinished(Date.now())).toBeGreaterThanOrEqual(2);
   });
 
-  it('whose client disconnects in the middle leaves no data behind', async () => {
+  it('leaves no data behind if its client disconnects in the middle', async () => {
     const app = await anApp();
     for (let i = 0; i < 20; i += 1) {
       const outgoing = httpRequest(`${gateways[0].url}${BATCH_PATH}`, {
@@ -280,7 +280,7 @@ describe('a batch at a real gateway', () => {
     expect((await post(app, { entries: accountsOf(1), rules: RULES })).status).toBe(202);
   });
 
-  it('that arrives byte by byte hinders neither another app nor its own later batch', async () => {
+  it('hinders neither another app nor a later batch of its own if it arrives byte by byte', async () => {
     const [slow, other] = [await anApp(), await anApp()];
     const outgoing = httpRequest(`${gateways[0].url}${BATCH_PATH}`, {
       method: 'POST',
@@ -301,7 +301,7 @@ describe('a batch at a real gateway', () => {
     expect(await monthTotal(slow)).toBe(1);
   });
 
-  it('whose gateway is killed while publishing is abandoned and refunded, and a retry completes it', async () => {
+  it('is abandoned and refunded if its gateway is killed while publishing, and a retry completes it', async () => {
     const key = randomUUID();
     const text = linesOf({ rules: RULES }, accountsOf(BROKEN_ENTRIES));
     const { app, requestId } = await breakOff(text, key);

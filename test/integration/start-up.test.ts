@@ -62,7 +62,7 @@ test('a service waits for an absent broker with a message, within a bound', asyn
   });
   expect(await process.exited).toBe(1);
   expect(process.stdout()).toContain('waiting for the broker');
-  expect(process.stdout()).toContain('did not come within 3000 ms');
+  expect(process.stdout()).toContain('could not be reached within 3000 ms');
 });
 
 test('a service waits for an absent Redis, is alive and not ready meanwhile, and stops on a signal', async () => {

@@ -49,6 +49,8 @@ export async function connectTestKafka(config: CommonConfig): Promise<KafkaConne
 /** Connects and empties the test file's own database. */
 export async function connectTestRedis(config: CommonConfig): Promise<RedisConnection> {
   const connection = await connectRedis({ ...config, ...config.redis }, testContext());
+  // A test's own commands have no caller that gives up, and a busy machine may stop the process for a second.
+  connection.redis.options.commandTimeout = 60_000;
   await connection.redis.flushdb();
   return connection;
 }

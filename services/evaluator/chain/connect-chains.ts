@@ -6,7 +6,7 @@ import { newIsolatedReadBudget } from './batching/entry.ts';
 import { type ChainOptions, connectChain } from './connect-chain.ts';
 import type { FollowableChain } from './logs/follow-chains.ts';
 
-export type ReadBalancesContext = {
+export type PerformReadsContext = {
   readonly lane: ReadLane;
   readonly clientId: string;
   readonly consistency: Consistency;
@@ -19,13 +19,13 @@ export type ReadBalancesContext = {
 };
 
 /** Performs the planned reads of a check, all chains in parallel: a slow chain does not delay others. Never throws. */
-export type ReadBalances = (
+export type PerformReads = (
   reads: ReadonlyMap<number, readonly Read[]>,
-  context: ReadBalancesContext,
+  context: PerformReadsContext,
 ) => Promise<ReadonlyMap<number, ChainObservations>>;
 
 export type Chains = AsyncDisposable & {
-  readonly readBalances: ReadBalances;
+  readonly performReads: PerformReads;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: (chainId: number) => number;
   /** The delegation registry of a configured chain. */
@@ -48,7 +48,7 @@ export function connectChains({ chains }: ChainFile, options: ChainOptions): Cha
     followable: new Map([...byId].map(([chainId, { chain }]) => [chainId, chain])),
     nativeDecimals: (chainId) => byId.get(chainId)?.settings.nativeDecimals ?? NATIVE_DECIMALS,
     delegateRegistry: (chainId) => byId.get(chainId)?.settings.delegateRegistry ?? ZERO_ADDRESS,
-    async readBalances(reads, { consistency, ...context }) {
+    async performReads(reads, { consistency, ...context }) {
       const { blockTag, minBlock, atBlock } = consistency;
       const isolatedReadBudget = newIsolatedReadBudget();
       // All start at once, and none ever rejects, so they can be awaited one after another.

@@ -102,7 +102,7 @@ describe('a head', () => {
     expect(state.heads).toEqual([7, 8]);
   });
 
-  test('that checks have found replaced is fetched again, once for all of them', async () => {
+  test('is fetched again, once for all checks that have found it replaced', async () => {
     const { read, state } = makeHeads([7]);
     const gone = [await read()];
     state.shown = [8];
@@ -119,7 +119,7 @@ describe('a head', () => {
     expect(state.tags.toSorted()).toEqual(tags.toSorted());
   });
 
-  test('that could not be fetched fails for the waiting checks, and the failure is not cached', async () => {
+  test('fails for the waiting checks if it cannot be fetched, and the failure is not cached', async () => {
     const { read, state } = makeHeads([new RpcFailure('malformed')]);
     expect(await Promise.all([codeOf(read()), codeOf(read())])).toEqual([
       'rpc-unavailable',
@@ -137,7 +137,7 @@ describe('a head', () => {
     expect([await ended, (await other).number, state.tags.length]).toEqual(['deadline-exceeded', 7, 1]);
   });
 
-  test('that is not fetched before the check ends gives the check the reason of the last failed attempt', async () => {
+  test('gives a check that ends before the fetch the reason of the last failed attempt', async () => {
     const { read, state, until } = makeHeads([new RpcFailure('malformed')]);
     const controller = new AbortController();
     const reading = codeOf(read({ signal: controller.signal }));
@@ -159,7 +159,7 @@ describe('a head', () => {
   });
 });
 
-describe('the age of a head', () => {
+describe('a head with a bound on its age', () => {
   test('may be as old as the operator allows and not a second more', async () => {
     const { read, state, clock } = makeHeads([7], { maxHeadAgeMs: 60_000 });
     state.headAtMs = NOW - 60_000;
@@ -169,7 +169,7 @@ describe('the age of a head', () => {
     expect(await codeOf(read())).toBe('chain-stale');
   });
 
-  test('in the future is refused, and does not make the other endpoints count as behind', async () => {
+  test('is refused if it is in the future, and does not make the other endpoints count as behind', async () => {
     const { read, state, endpoints } = makeHeads([999_999_999], {
       blockTimestampMsMax: () => NOW + 60_000,
     });
@@ -182,7 +182,7 @@ describe('the age of a head', () => {
     expect(endpoints[0]?.headNumber).toBe(7);
   });
 
-  test('in the future is accepted where the chain has no limit, such as a test chain whose time was moved', async () => {
+  test('may be in the future if the chain has no bound, such as a test chain whose time was moved', async () => {
     const { read, state } = makeHeads([7]);
     state.headAtMs = NOW + 86_400_000;
     expect((await read()).number).toBe(7);
@@ -201,20 +201,20 @@ describe('the age of a head', () => {
     expect(await codeOf(read({ tag: 'safe' }))).toBe('chain-stale');
   });
 
-  test('of one endpoint does not stop another', async () => {
+  test('does not stop another endpoint if it is too old', async () => {
     const { read } = makeHeads([new RpcFailure('chain-stale'), 7]);
     expect((await read()).number).toBe(7);
   });
 });
 
 describe('a minimum block', () => {
-  test('that the head has reached causes no wait', async () => {
+  test('causes no wait if the head has reached it', async () => {
     const { read, state } = makeHeads([7]);
     expect((await read({ minBlock: 7 })).number).toBe(7);
     expect(state.onWait).not.toHaveBeenCalled();
   });
 
-  test('that another endpoint has is read there, and a hanging endpoint does not hide it', async () => {
+  test('is read at another endpoint that has it, also while one endpoint hangs', async () => {
     const { read, state } = makeHeads([7, 'hang', 9]);
     expect((await read({ minBlock: 9 })).number).toBe(9);
     expect(state.onWait).toHaveBeenCalled();
