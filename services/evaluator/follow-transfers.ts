@@ -1,4 +1,4 @@
-import { type ChainTransferred, chainTransferred } from '#shared/contracts/watch.ts';
+import { type ChainTransferred, chainTransferred } from '#shared/contracts/chain-transferred.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type FollowedContracts, makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { makeLogPositions } from '#shared/redis/log-positions.ts';

@@ -1,12 +1,13 @@
 import { audit } from '#shared/contracts/audit.ts';
 import { batchCompleted, checkRequestedBatch } from '#shared/contracts/batch.ts';
+import { chainTransferred } from '#shared/contracts/chain-transferred.ts';
 import { checkCompleted } from '#shared/contracts/check-completed.ts';
 import { LANES } from '#shared/contracts/check-requested.ts';
 import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
-import { chainTransferred, watch, watchEvaluated, watchMember } from '#shared/contracts/watch.ts';
+import { watch, watchEvaluated, watchMember } from '#shared/contracts/watch.ts';
 import { webhookRequested, webhookRetry } from '#shared/contracts/webhook.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';

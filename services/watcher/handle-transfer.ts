@@ -1,7 +1,7 @@
+import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { contractsOf } from '#shared/contracts/rule-set.ts';
 import {
-  type ChainTransferred,
   partitionOfMember,
   type Watch,
   type WatchCommand,

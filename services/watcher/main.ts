@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { chainTransferred } from '#shared/contracts/chain-transferred.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
-import { chainTransferred, MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
+import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
 import { makeWriteDocument } from '#shared/documents/write-document.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';

@@ -1,4 +1,5 @@
-import { type ChainTransferred, type Watch, watchUid } from '#shared/contracts/watch.ts';
+import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
+import { type Watch, watchUid } from '#shared/contracts/watch.ts';
 import type { FollowedContracts } from '#shared/redis/followed-contracts.ts';
 import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';

@@ -1,13 +1,15 @@
 import { partitionOfMember, type WatchMember } from '#shared/contracts/watch.ts';
-import { inStore, type Redis } from './connect.ts';
+import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 import { parseStored } from './watch-member-text.ts';
 
 /** Stored bytes of one page; one member always fits. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
-export const PAGE_BYTES_MAX = 1024 * 1024;
+const PAGE_BYTES_MAX = 1024 * 1024;
 /** Members of one page. */
-export const PAGE_MEMBERS_MAX = 500;
+const PAGE_MEMBERS_MAX = 500;
+/** Members of the first page of a scan, before their size is known. */
+const SCAN_COUNT_FIRST = 32;
 
 /** The members of a partition, by id. */
 export const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
@@ -88,5 +90,38 @@ export function makeMemberPages(redis: Redis) {
       at += found.length;
     }
   }
-  return { read, readInPages };
+  async function* scan(uid: string, partition: number): AsyncGenerator<WatchMember[]> {
+    let [cursor, count] = ['0', SCAN_COUNT_FIRST];
+    let members: WatchMember[] = [];
+    let bytes = 0;
+    do {
+      const [next, flat] = await inStore(
+        () => redis.hscan(docsKey(uid, partition), cursor, 'COUNT', count),
+        LISTING_TIMEOUT_MS,
+      );
+      cursor = next;
+      let pageBytes = 0;
+      for (let i = 0; i < flat.length; i += 2) {
+        const [memberId = '', text = ''] = [flat[i], flat[i + 1]];
+        pageBytes += text.length;
+        members.push(parseStored(uid, memberId, text));
+      }
+      members = members.filter(({ removedAt }) => removedAt === undefined);
+      bytes += pageBytes;
+      // Parts of a few members would cost as much as whole ones.
+      while (members.length >= PAGE_MEMBERS_MAX || bytes >= PAGE_BYTES_MAX) {
+        yield members.splice(0, PAGE_MEMBERS_MAX);
+        bytes = 0;
+      }
+      count = nextScanCount(count, flat.length / 2, pageBytes);
+    } while (cursor !== '0');
+    yield members;
+  }
+  return { read, readInPages, scan };
+}
+
+/** As many as a page of this size would have, and at most four times as many as before: Redis bounds a page by count alone. */
+function nextScanCount(count: number, found: number, bytes: number): number {
+  const fitting = bytes === 0 ? Infinity : Math.floor((PAGE_BYTES_MAX * found) / bytes);
+  return Math.max(1, Math.min(4 * count, fitting, PAGE_MEMBERS_MAX));
 }

@@ -9,15 +9,7 @@ import { makeScript } from './script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
 import { makeWalletIndex } from './wallet-index.ts';
 import { effectsOf } from './watch-member-effects.ts';
-import {
-  docsKey,
-  idsKey,
-  makeMemberPages,
-  PAGE_BYTES_MAX,
-  PAGE_MEMBERS_MAX,
-  placesOf,
-  type ReadMemberPage,
-} from './watch-member-pages.ts';
+import { docsKey, idsKey, makeMemberPages, placesOf, type ReadMemberPage } from './watch-member-pages.ts';
 import {
   MARK_SENT,
   MAY_REVOKE,
@@ -33,8 +25,6 @@ import { dueTimeOf } from './watches.ts';
 const UNSURE_EVENT_MS = 86_400_000;
 /** Members whose newer versions are read at once. */
 const CHUNK = 500;
-/** Members of the first page of a scan, before their size is known. */
-const SCAN_COUNT_FIRST = 32;
 
 const withheldKey = (uid: string, partition: number): string => `wm-withheld:${uid}:${partition}`;
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
@@ -234,33 +224,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     },
     page: pages.read,
     readInPages: pages.readInPages,
-    async *scan(uid, partition) {
-      let [cursor, count] = ['0', SCAN_COUNT_FIRST];
-      let members: WatchMember[] = [];
-      let bytes = 0;
-      do {
-        const [next, flat] = await inStore(
-          () => redis.hscan(docsKey(uid, partition), cursor, 'COUNT', count),
-          LISTING_TIMEOUT_MS,
-        );
-        cursor = next;
-        let pageBytes = 0;
-        for (let i = 0; i < flat.length; i += 2) {
-          const [memberId = '', text = ''] = [flat[i], flat[i + 1]];
-          pageBytes += text.length;
-          members.push(parseStored(uid, memberId, text));
-        }
-        members = members.filter(({ removedAt }) => removedAt === undefined);
-        bytes += pageBytes;
-        // Parts of a few members would cost as much as whole ones.
-        while (members.length >= PAGE_MEMBERS_MAX || bytes >= PAGE_BYTES_MAX) {
-          yield members.splice(0, PAGE_MEMBERS_MAX);
-          bytes = 0;
-        }
-        count = nextScanCount(count, flat.length / 2, pageBytes);
-      } while (cursor !== '0');
-      yield members;
-    },
+    scan: pages.scan,
     withheld: (uid, partition) =>
       inStore(() => redis.smembers(withheldKey(uid, partition)), LISTING_TIMEOUT_MS),
     async figures(uid) {
@@ -304,12 +268,6 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
       await wallets.forget(uid);
     },
   };
-}
-
-/** As many as a page of this size would have, and at most four times as many as before: Redis bounds a page by count alone. */
-function nextScanCount(count: number, found: number, bytes: number): number {
-  const fitting = bytes === 0 ? Infinity : Math.floor((PAGE_BYTES_MAX * found) / bytes);
-  return Math.max(1, Math.min(4 * count, fitting, PAGE_MEMBERS_MAX));
 }
 
 const flag = (is: boolean): string => (is ? '1' : '0');

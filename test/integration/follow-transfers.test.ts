@@ -1,4 +1,4 @@
-import type { ChainTransferred } from '#shared/contracts/watch.ts';
+import type { ChainTransferred } from '#shared/contracts/chain-transferred.ts';
 import { connectRedis, type RedisConnection } from '#shared/redis/connect.ts';
 import { type FollowedContract, makeFollowedContracts } from '#shared/redis/followed-contracts.ts';
 import { logLeaseKey } from '#shared/redis/log-positions.ts';

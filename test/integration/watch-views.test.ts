@@ -210,8 +210,8 @@ describe('many large members', () => {
     const pages = await Array.fromAsync(members().scan(uidOfAll(), 0));
     const found = pages.flat().map(({ memberId }) => memberId);
     expect(found.sort()).toEqual([...ids].sort());
-    // The size is known after the first page.
-    for (const [index, page] of pages.entries()) expect(page.length).toBeLessThan(index === 0 ? 45 : 12);
+    // The size is known after the first page. Redis may return some more than it is asked for.
+    for (const [index, page] of pages.entries()) expect(page.length).toBeLessThan(index === 0 ? 45 : 25);
   });
 });
 
