@@ -6,6 +6,7 @@ import type { PerformReads } from './chain/connect-chains.ts';
 import { failed, type Read, type Reading } from './domain/read.ts';
 import { makeGiveUpPart } from './give-up-part.ts';
 import { makePartHandler } from './handle-part.ts';
+import { ReadBudget } from './read-budget.ts';
 import { makeRunningChecks } from './running-checks.ts';
 import { makeSlicing } from './slice-work.ts';
 
@@ -62,6 +63,7 @@ function makeHandler() {
       return `signed ${jti}`;
     },
     publish: async (completed: BatchPartCompleted) => void published.push(completed),
+    readBudget: new ReadBudget(),
     recordPart: () => undefined,
     recordFailure: () => undefined,
     forEachInSlices: makeSlicing(

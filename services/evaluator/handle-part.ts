@@ -5,6 +5,7 @@ import {
   BatchPartCompleted,
   type BatchPartRequested,
   ENTRY_READS_MAX,
+  PART_READS_MAX,
 } from '#shared/contracts/batch.ts';
 import { makeReadCounter, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -25,11 +26,13 @@ import { judgeRules, judgeUnread, type NativeDecimals } from './domain/judge-rul
 import { makePlanner, type ReadPlan } from './domain/plan-reads.ts';
 import { failed } from './domain/read.ts';
 import { newTally, type RuleTally, tallyVerdicts } from './domain/tally-verdicts.ts';
+import type { ReadBudget } from './read-budget.ts';
 import type { Prove } from './sign-proof.ts';
 import type { ForEachInSlices } from './slice-work.ts';
 
 type Dependencies = {
   readonly performReads: PerformReads;
+  readonly readBudget: Pick<ReadBudget, 'acquire'>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   /** The delegation registry of a chain. */
@@ -53,7 +56,28 @@ type Dependencies = {
  * is not read, and does not affect the other members of its part.
  */
 export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested> {
-  return async function handlePart(part, { traceparent, signal, park }) {
+  const evaluatePart = makeEvaluatePart(deps);
+  return async function handlePart(part, record) {
+    const count = Math.min(countPart(part), PART_READS_MAX);
+    const release = await deps.readBudget.acquire(part.clientId, count, record);
+    try {
+      await evaluatePart(part, record);
+    } finally {
+      release();
+    }
+  };
+}
+
+/** The reads of all entries; equal ones of several entries, which are made once, count for each. */
+function countPart({ rules, entries }: BatchPartRequested): number {
+  const countReads = makeReadCounter(rules);
+  let count = 0;
+  for (const entry of entries) count += countReads(entry);
+  return count;
+}
+
+function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
+  return async function evaluatePart(part, { traceparent, signal, park }) {
     const startedAt = deps.redisNowMs();
     const { reads, plans } = await planOrReject(part, deps);
     const endAt = startedAt + deps.evaluationMsMax;

@@ -53,9 +53,16 @@ const readsGiving =
 
 function makeHandler(performReads: PerformReads) {
   const published: CheckCompleted[] = [];
+  const reserved: number[] = [];
   const handle = makeRequestHandler(
     {
       performReads,
+      readBudget: {
+        async acquire(_, count) {
+          reserved.push(count);
+          return () => void reserved.push(-count);
+        },
+      },
       isConfigured: (chainId) => chainId === 1,
       nativeDecimals: () => 18,
       delegateRegistry: () => `0x${'d'.repeat(40)}`,
@@ -70,6 +77,7 @@ function makeHandler(performReads: PerformReads) {
   );
   return {
     handle,
+    reserved,
     results: () => published.map(({ resultJson }) => CheckResult.parse(JSON.parse(resultJson))),
   };
 }
@@ -264,4 +272,21 @@ describe('a check that could not be evaluated', () => {
   ])('publishes nothing of a record that is %s', async (_, value) => {
     expect(await giveUp(undefined, value)).toEqual([]);
   });
+});
+
+test('a check with many reads holds them while it is evaluated, also if that fails; an ordinary one holds none', async () => {
+  const read = readsGiving({ ok: true, value: 10n ** 18n });
+  const ordinary = makeHandler(read);
+  await ordinary.handle(aCheck(), aRecord());
+  expect(ordinary.reserved).toEqual([]);
+  const vaults = Array.from({ length: 16 }, (_, i) => `0x${String(i).padStart(40, 'e')}`);
+  const rules = [
+    { ...aCheck().rules[0], type: 'ERC1155', contractAddress: `0x${'cc'.repeat(20)}`, tokenId: '1-34' },
+  ] as CheckRequested['rules'];
+  const large = makeHandler(read);
+  await large.handle(aCheck({ vaults, rules }), aRecord());
+  expect(large.reserved).toEqual([34 * 17 + 34 * 16, -(34 * 17 + 34 * 16)]);
+  const failing = makeHandler(() => Promise.reject(new Error('a bug')));
+  await expect(failing.handle(aCheck({ vaults, rules }), aRecord())).rejects.toThrow('a bug');
+  expect(failing.reserved).toHaveLength(2);
 });

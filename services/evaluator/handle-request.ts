@@ -1,6 +1,6 @@
 import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
-import { READS_MAX } from '#shared/contracts/count-reads.ts';
+import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { type Handler, positionOf } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from './chain/connect-chains.ts';
@@ -11,10 +11,12 @@ import { explainRules } from './domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-rules.ts';
 import { planEnd } from './domain/plan-end.ts';
 import { planReads, type ReadPlan } from './domain/plan-reads.ts';
+import type { ReadBudget } from './read-budget.ts';
 import type { Prove } from './sign-proof.ts';
 
 type Dependencies = {
   readonly performReads: PerformReads;
+  readonly readBudget: Pick<ReadBudget, 'acquire'>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   /** The delegation registry of a chain. */
@@ -38,7 +40,32 @@ type Dependencies = {
  * publishes its failure.
  */
 export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
+  const evaluate = makeEvaluate(deps, lane);
   return async function handleRequest(check, record) {
+    if (isSmall(check)) return evaluate(check, record);
+    // Before the plan, which takes the memory. A check by another producer may have more reads; it is rejected.
+    const count = Math.min(countReads(check, check.rules), READS_MAX[lane]);
+    const release = await deps.readBudget.acquire(check.clientId, count, record);
+    try {
+      await evaluate(check, record);
+    } finally {
+      release();
+    }
+  };
+}
+
+/** Rules of a small check, which need as many reads: their plans cost less than to count their reads. */
+const SMALL_RULES_MAX = 32;
+
+/** Whether each rule needs one read: one wallet, and no rule with a list of token ids or other rules inside. */
+const isSmall = ({ accounts, vaults, rules }: CheckRequested): boolean =>
+  accounts === undefined &&
+  vaults === undefined &&
+  rules.length <= SMALL_RULES_MAX &&
+  rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && /\D/.test(rule.tokenId ?? '')));
+
+function makeEvaluate(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
+  return async function evaluate(check, record) {
     const { traceparent, signal, park } = record;
     const startedAt = deps.redisNowMs();
     const plan = planOrReject(check, READS_MAX[lane], deps);

@@ -20,6 +20,7 @@ import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
+import { ReadBudget } from './read-budget.ts';
 import { makeRunningChecks } from './running-checks.ts';
 import { makeProve } from './sign-proof.ts';
 import { makeSlicing } from './slice-work.ts';
@@ -65,6 +66,7 @@ await runService(
       redisNowMs: clock.now,
       evaluationMsMax: config.evaluationMsMax,
       waitForTick: makeTickLimiter().waitForTick,
+      readBudget: new ReadBudget(),
     };
     const running = makeRunningChecks();
     // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the interactive window.
