@@ -4,7 +4,7 @@ import type { SlotsHeld } from './work-slots.ts';
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  /** As fetched; copied to separate memory when it is processed; empty once it is finished. */
+  /** A copy of the fetched record; empty once it is finished. */
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;
@@ -46,7 +46,7 @@ export class PartitionWindow<M> {
   /** The group's committed offset, -1 while there is none; `undefined` until a member has read it after a time outside of the group. */
   committedOffset: number | undefined = -1;
   isPaused = false;
-  readonly slotsHeld: SlotsHeld = { runningCount: 0, parkedCount: 0 };
+  readonly slotsHeld: SlotsHeld = { runningCount: 0, runningBytes: 0, parkedCount: 0 };
 
   constructor(topic: string, partition: number) {
     this.topic = topic;
@@ -90,10 +90,12 @@ export class PartitionWindow<M> {
   accept(messages: readonly KafkaMessage[], highWatermark: number): void {
     // The topic was created again: offsets begin at zero.
     if (highWatermark < this.#nextOffset) this.#reset();
-    for (const record of messages) {
-      const offset = Number(record.offset);
+    for (const fetched of messages) {
+      const offset = Number(fetched.offset);
       if (offset < this.#nextOffset) continue;
       this.#nextOffset = offset + 1;
+      // Before it waits, which may last for hours.
+      const record = copyRecord(fetched);
       const entry = { offset, record, key: record.key?.toString() ?? '', isFinished: false };
       this.#unfinished.push(entry);
       this.#waiting.push(entry);
@@ -156,7 +158,7 @@ export class PartitionWindow<M> {
 export const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
 
 /** Copies a record: as fetched it is a view of the whole response, and would keep all of it in memory. */
-export function copyRecord(record: KafkaMessage): KafkaMessage {
+function copyRecord(record: KafkaMessage): KafkaMessage {
   const copy = { ...record, key: copyBytes(record.key), value: copyBytes(record.value) };
   for (const [name, value] of Object.entries(copy.headers ?? {}))
     if (Buffer.isBuffer(value)) copy.headers = { ...copy.headers, [name]: copyBytes(value) };

@@ -1,10 +1,12 @@
 import type { KafkaMessage } from 'kafkajs';
-import { bytesOf, copyRecord, type PartitionWindow, type WindowRecord } from './partition-window.ts';
+import { bytesOf, type PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
 /** Parked records, as a multiple of the window; and their bytes. */
 const PARKED_PER_WINDOW = 4;
 const PARKED_BYTES_MAX = 16 * 1024 * 1024;
+/** Bytes of running records: while a store is away, every one is kept. */
+const RUNNING_BYTES_MAX = 64 * 1024 * 1024;
 /** How far a partition may run past its oldest unfinished record, as a multiple of the window: more than can be parked. */
 const AHEAD_PER_WINDOW = 8;
 /** Records started in one event-loop tick, so that a backlog does not hold up the rest of the process. */
@@ -60,6 +62,7 @@ export class RecordScheduler<M> {
     this.#aheadMax = AHEAD_PER_WINDOW * options.window;
     this.#slots = new WorkSlots({
       runningMax: options.window,
+      runningBytesMax: RUNNING_BYTES_MAX,
       parkedMax: PARKED_PER_WINDOW * options.window,
       parkedBytesMax: PARKED_BYTES_MAX,
     });
@@ -182,7 +185,6 @@ export class RecordScheduler<M> {
   }
 
   async #process(window: PartitionWindow<M>, entry: WindowRecord<M>): Promise<boolean> {
-    entry.record = copyRecord(entry.record);
     const slot = this.#slots.acquire(window.slotsHeld, bytesOf(entry.record));
     const park = (leave: () => void): boolean => {
       const isParked = !this.#isStopped && slot.park(leave);

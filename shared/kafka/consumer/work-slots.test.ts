@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { type SlotsHeld, type WorkSlot, WorkSlots } from './work-slots.ts';
 
-const aPartition = (): SlotsHeld => ({ runningCount: 0, parkedCount: 0 });
+const aPartition = (): SlotsHeld => ({ runningCount: 0, runningBytes: 0, parkedCount: 0 });
+const ANY_BYTES = { runningBytesMax: Infinity };
 const ignore = () => undefined;
 
 function runAll(slots: WorkSlots, partition: SlotsHeld, bytes = 1): WorkSlot[] {
@@ -11,7 +12,7 @@ function runAll(slots: WorkSlots, partition: SlotsHeld, bytes = 1): WorkSlot[] {
 }
 
 test('leaves slots to other partitions when some have a backlog', () => {
-  const slots = new WorkSlots({ runningMax: 100, parkedMax: 100, parkedBytesMax: 100 });
+  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 100, parkedMax: 100, parkedBytesMax: 100 });
   const greedy = [aPartition(), aPartition(), aPartition(), aPartition()];
   for (const partition of greedy) runAll(slots, partition);
   const modest = aPartition();
@@ -22,14 +23,14 @@ test('leaves slots to other partitions when some have a backlog', () => {
 });
 
 test('processes one record at a time with one slot', () => {
-  const slots = new WorkSlots({ runningMax: 1, parkedMax: 0, parkedBytesMax: 0 });
+  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 1, parkedMax: 0, parkedBytesMax: 0 });
   const partition = aPartition();
   expect(runAll(slots, partition)).toHaveLength(1);
   expect([slots.isFull, slots.mayRun(aPartition())]).toEqual([true, false]);
 });
 
 test('gives the slot of a parked record to another, and frees the parking slot at its end', () => {
-  const slots = new WorkSlots({ runningMax: 1, parkedMax: 1, parkedBytesMax: 10 });
+  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 1, parkedMax: 1, parkedBytesMax: 10 });
   const partition = aPartition();
   const first = slots.acquire(partition, 10);
   expect([first.park(ignore), first.park(ignore)]).toEqual([true, true]);
@@ -42,6 +43,7 @@ test('gives the slot of a parked record to another, and frees the parking slot a
   second.release();
   expect({ ...partition, running: slots.runningCount, parked: slots.parkedCount }).toEqual({
     runningCount: 0,
+    runningBytes: 0,
     parkedCount: 0,
     running: 0,
     parked: 0,
@@ -49,7 +51,7 @@ test('gives the slot of a parked record to another, and frees the parking slot a
 });
 
 test('bounds parked records by their bytes too', () => {
-  const slots = new WorkSlots({ runningMax: 10, parkedMax: 10, parkedBytesMax: 10 });
+  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 10, parkedMax: 10, parkedBytesMax: 10 });
   const partition = aPartition();
   expect(slots.acquire(partition, 6).park(ignore)).toBe(true);
   expect(slots.acquire(partition, 6).park(ignore)).toBe(false);
@@ -57,7 +59,7 @@ test('bounds parked records by their bytes too', () => {
 });
 
 test('ends the waits of parked records, and of no others, on a stop', () => {
-  const slots = new WorkSlots({ runningMax: 4, parkedMax: 2, parkedBytesMax: 10 });
+  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 4, parkedMax: 2, parkedBytesMax: 10 });
   const left: string[] = [];
   const enter = (name: string) => {
     const slot = slots.acquire(aPartition(), 1);
@@ -82,7 +84,7 @@ test('exceeds no bound and returns to zero, for any order of starts and ends', (
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const slots = new WorkSlots({ runningMax: 5, parkedMax: 4, parkedBytesMax: 6 });
+      const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 5, parkedMax: 4, parkedBytesMax: 6 });
       const partitions = [aPartition(), aPartition(), aPartition()];
       const open: WorkSlot[] = [];
       for (const { partition, act, nth } of steps) {
@@ -98,4 +100,25 @@ test('exceeds no bound and returns to zero, for any order of starts and ends', (
       expect([slots.runningCount, slots.parkedCount]).toEqual([0, 0]);
     }),
   );
+});
+
+test('bounds the bytes of running records as it bounds their number, and lets one record more run', () => {
+  const slots = new WorkSlots({ runningMax: 100, runningBytesMax: 100, parkedMax: 0, parkedBytesMax: 0 });
+  const [greedy, modest] = [aPartition(), aPartition()];
+  const running = runAll(slots, greedy, 40);
+  expect([running.length, slots.mayRun(modest)]).toEqual([2, true]);
+  slots.acquire(modest, 40);
+  expect(slots.mayRun(aPartition())).toBe(false);
+  for (const slot of running) slot.release();
+  expect(runAll(slots, greedy, 1_000)).toHaveLength(1);
+});
+
+test('calls the function of the last call when the waits of parked records are ended', () => {
+  const slots = new WorkSlots({ ...ANY_BYTES, runningMax: 1, parkedMax: 1, parkedBytesMax: 10 });
+  const slot = slots.acquire(aPartition(), 1);
+  const [first, second] = [jest.fn(), jest.fn()];
+  slot.park(first);
+  slot.park(second);
+  slots.leaveParked();
+  expect([first.mock.calls.length, second.mock.calls.length]).toEqual([0, 1]);
 });

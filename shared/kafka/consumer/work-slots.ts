@@ -1,13 +1,13 @@
 /** The slots that one partition holds of those that all partitions share. */
-export type SlotsHeld = { runningCount: number; parkedCount: number };
+export type SlotsHeld = { runningCount: number; runningBytes: number; parkedCount: number };
 
 /** The slot of one record that is being processed. */
 export type WorkSlot = {
   /**
-   * Frees the running slot for another record because this record only waits; once, and only while a parking slot is
-   * free.
+   * Frees the running slot for another record because this record only waits; only while a parking slot is free.
    *
-   * @param leave called when the process stops: the wait must end, and the record is left to its next owner
+   * @param leave called when the process stops: the wait must end, and the record is left to its next owner. That of a later
+   *   call replaces it
    * @returns whether the record is parked now
    */
   readonly park: (leave: () => void) => boolean;
@@ -18,6 +18,8 @@ export type WorkSlot = {
 type WorkSlotBounds = {
   /** Records that run at once, over all partitions. */
   readonly runningMax: number;
+  /** The same, in bytes of their values; one record more may run. */
+  readonly runningBytesMax: number;
   /** Records that wait for something outside of the process, in addition to the running ones. */
   readonly parkedMax: number;
   /** The same, in bytes of their values. */
@@ -30,7 +32,7 @@ type WorkSlotBounds = {
  *   running ──park──► parked ──release──► free
  *      └───────────────release──────────────┘
  *
- * A partition may hold as many running slots as are free (and as many parking slots): one partition with a backlog takes
+ * A partition may hold as many running slots as are free (and as many bytes, and parking slots): one partition with a backlog takes
  * half of all, four take four fifths, and some are always left to the others. Switches share a buffer by the same rule
  * ("dynamic queue length thresholds", Choudhury and Hahne, 1998).
  */
@@ -38,6 +40,7 @@ export class WorkSlots {
   readonly #bounds: WorkSlotBounds;
   readonly #parked = new Set<() => void>();
   #runningCount = 0;
+  #runningBytes = 0;
   #parkedBytes = 0;
 
   constructor(bounds: WorkSlotBounds) {
@@ -57,28 +60,33 @@ export class WorkSlots {
   }
 
   /** Whether one more record of a partition may run. */
-  mayRun({ runningCount }: SlotsHeld): boolean {
-    return runningCount < this.#bounds.runningMax - this.#runningCount;
+  mayRun({ runningCount, runningBytes }: SlotsHeld): boolean {
+    const { runningMax, runningBytesMax } = this.#bounds;
+    return (
+      runningCount < runningMax - this.#runningCount && runningBytes < runningBytesMax - this.#runningBytes
+    );
   }
 
   /** Takes a running slot. The caller asks `mayRun` first. */
   acquire(held: SlotsHeld, bytes: number): WorkSlot {
-    this.#addRunning(held, 1);
+    this.#addRunning(held, 1, bytes);
     let leave: (() => void) | undefined;
+    let leaveNow: () => void;
     return {
-      park: (leaveNow) => {
+      park: (next) => {
+        leaveNow = next;
         if (leave !== undefined) return true;
         if (!this.#mayPark(held, bytes)) return false;
         // A new function for each record: two records may pass the same one.
         leave = () => leaveNow();
-        this.#addRunning(held, -1);
+        this.#addRunning(held, -1, -bytes);
         this.#parked.add(leave);
         this.#parkedBytes += bytes;
         held.parkedCount += 1;
         return true;
       },
       release: () => {
-        if (leave === undefined) return this.#addRunning(held, -1);
+        if (leave === undefined) return this.#addRunning(held, -1, -bytes);
         this.#parked.delete(leave);
         this.#parkedBytes -= bytes;
         held.parkedCount -= 1;
@@ -96,8 +104,10 @@ export class WorkSlots {
     return parkedCount < parkedMax - this.#parked.size && this.#parkedBytes + bytes <= parkedBytesMax;
   }
 
-  #addRunning(held: SlotsHeld, count: 1 | -1): void {
+  #addRunning(held: SlotsHeld, count: 1 | -1, bytes: number): void {
     held.runningCount += count;
+    held.runningBytes += bytes;
     this.#runningCount += count;
+    this.#runningBytes += bytes;
   }
 }
