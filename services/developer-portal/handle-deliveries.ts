@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { Account } from '#shared/contracts/client-app.ts';
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CallbackPolicy, judgeCallbackUrl } from '#shared/contracts/judge-callback-url.ts';
 import type { TestEvent } from '#shared/contracts/test-event.ts';
+import { limitsOf, resultBytesOf } from '#shared/contracts/tiers.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
@@ -25,6 +27,10 @@ const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as con
 const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
 /** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
 const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
+/** A resent webhook goes through Kafka again, with its body. */
+const resentBytes = (owner: Account) => ({
+  ...{ name: 'resent-bytes', countMax: 2 * resultBytesOf(limitsOf(owner)), windowMs: DAY_MS },
+});
 const TEST_EVENT_KEPT_MS = 72 * HOUR_MS;
 const ID_BYTES = 16;
 
@@ -75,6 +81,19 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
     }
   };
 
+  const chargeBytesOf =
+    ({ owner }: Call<Ids>, clientId: string) =>
+    async (bytes: number, sentCount: number): Promise<void> => {
+      const budget = resentBytes(owner);
+      try {
+        await throttle.take([{ budget, owner: clientId, count: bytes }]);
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'rate-limited')
+          throw tooManyBytesResent(budget.countMax, sentCount, error);
+        throw error;
+      }
+    };
+
   return {
     async listDeliveries(call) {
       const { clientId } = await ownApp(call);
@@ -98,7 +117,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         // The stored plan keeps the name `chain`: a portal of the previous version may repeat the request.
         () => ({ chain: resendCount + 1, at: nowIso() }),
         async ({ chain, at }) => {
-          await resends.resend(requestId, chain);
+          await resends.resend(requestId, { resendCount: chain, chargeBytes: chargeBytesOf(call, clientId) });
           await record(call, clientId, 'webhook-resent', requestId, at);
         },
       );
@@ -115,6 +134,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const sent = await resends.resendFailed(clientId, Date.parse(since), {
         untilMs: Date.parse(at),
         charge,
+        chargeBytes: chargeBytesOf(call, clientId),
       });
       // A repetition finds nothing left to send, so it returns the stored count of the first request.
       const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
@@ -148,6 +168,17 @@ const tooManyResent = (count: number, { retryAfterMs = 0 }: ServiceError): Probl
   new Problem(
     'rate-limited',
     `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`,
+    { headers: retryAfter(retryAfterMs) },
+  );
+
+const tooManyBytesResent = (
+  bytesMax: number,
+  sentCount: number,
+  { retryAfterMs = 0 }: ServiceError,
+): Problem =>
+  new Problem(
+    'rate-limited',
+    `The webhooks that an app resends within 24 hours may have ${bytesMax} bytes together. ${sentCount} were sent; try again later for the others.`,
     { headers: retryAfter(retryAfterMs) },
   );
 

@@ -81,6 +81,7 @@ export const OPERATIONS = {
     access: 'session',
     summary:
       'The client apps of the account, oldest first, then apps of other accounts of which it is a member',
+    isHeavy: true,
     status: 200,
     answer: answers.AppList,
     codes: [],
@@ -244,6 +245,7 @@ export const OPERATIONS = {
     path: '/api/audit',
     access: 'session',
     summary: 'The audit entries of the account and its apps, newest first',
+    isHeavy: true,
     status: 200,
     answer: answers.AuditList,
     codes: [],

@@ -5,6 +5,8 @@ import { within } from '#shared/wait-for.ts';
 
 /** How often all waiters read their results: a lost notice costs at most this. */
 const REREAD_INTERVAL_MS = 1_000;
+/** Results read at once: one that cannot be read in time does not take the others with it. */
+const READ_MAX = 200;
 /** How long the last read before a 504 may take. */
 const LAST_READ_MS_MAX = 100;
 
@@ -73,10 +75,12 @@ export function makeWaiters({ readMany, requestNotice, waitersMax }: Dependencie
   let count = 0;
 
   const readResults = async (requestIds: readonly string[]): Promise<void> => {
-    if (requestIds.length === 0) return;
-    const found = await readMany(requestIds).catch(() => []);
-    for (const [index, result] of found.entries())
-      if (result !== undefined) endWaits(requestIds[index] ?? '', result);
+    for (let at = 0; at < requestIds.length; at += READ_MAX) {
+      const asked = requestIds.slice(at, at + READ_MAX);
+      const found = await readMany(asked).catch(() => []);
+      for (const [index, result] of found.entries())
+        if (result !== undefined) endWaits(asked[index] ?? '', result);
+    }
   };
   const endWaits = (requestId: string, result: string): void => {
     for (const waiter of byId.get(requestId) ?? []) waiter.end(result);

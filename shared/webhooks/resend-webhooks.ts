@@ -6,8 +6,8 @@ import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
 import { readWebhookBody } from './read-webhook-body.ts';
 
-/** Deliveries read and published at once. */
-const CHUNK = 200;
+/** Deliveries read and published at once; the body of each may have a megabyte. */
+const CHUNK = 25;
 
 type Dependencies = {
   readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
@@ -21,13 +21,19 @@ type Dependencies = {
   readonly now: () => number;
 };
 
+/** Called before webhooks are sent, with the bytes of their bodies and the number of those sent before; if it throws, these are not sent. */
+type ChargeBytes = (bytes: number, sentCount: number) => Promise<void>;
+
 /** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
 export type ResendWebhooks = {
   /**
-   * @param resendCount the number of this resend, so that a repeated request sends once; default: the next
+   * @param options.resendCount the number of this resend, so that a repeated request sends once; default: the next
    * @throws ServiceError `not-found` for an unknown delivery, or one whose result has expired
    */
-  readonly resend: (requestId: string, resendCount?: number) => Promise<{ requestId: string }>;
+  readonly resend: (
+    requestId: string,
+    options?: { readonly resendCount?: number; readonly chargeBytes?: ChargeBytes },
+  ) => Promise<{ requestId: string }>;
   /**
    * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
    * after `untilMs`. Deliveries with an expired result are left out.
@@ -37,7 +43,11 @@ export type ResendWebhooks = {
   readonly resendFailed: (
     clientId: string,
     sinceMs: number,
-    options?: { readonly untilMs?: number; readonly charge?: (count: number) => Promise<void> },
+    options?: {
+      readonly untilMs?: number;
+      readonly charge?: (count: number) => Promise<void>;
+      readonly chargeBytes?: ChargeBytes;
+    },
   ) => Promise<{ count: number }>;
 };
 
@@ -49,34 +59,48 @@ export type ResendWebhooks = {
  */
 export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
   const { deliveries, publish, afterPublish, now } = deps;
-  const tryResend = async (requestId: string, resendCount?: number): Promise<boolean> => {
+  const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRetry | undefined> => {
     const [view, resultJson] = await Promise.all([
       deliveries.read(requestId),
       readWebhookBody(deps, requestId),
     ]);
-    if (view === undefined || resultJson === undefined) return false;
+    if (view === undefined || resultJson === undefined) return undefined;
     const count = resendCount ?? view.resendCount + 1;
-    await publish(resendOf(view, count, resultJson, new Date(now()).toISOString()));
-    await afterPublish?.(requestId, count);
-    return true;
+    return resendOf(view, count, resultJson, new Date(now()).toISOString());
+  };
+  const send = async (message: WebhookRetry): Promise<void> => {
+    await publish(message);
+    await afterPublish?.(message.requestId, message.resendCount);
   };
   return {
-    async resend(requestId, resendCount) {
-      if (await tryResend(requestId, resendCount)) return { requestId };
-      throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
+    async resend(requestId, { resendCount, chargeBytes } = {}) {
+      const message = await prepare(requestId, resendCount);
+      if (message === undefined)
+        throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
+      await chargeBytes?.(bytesOf(message), 0);
+      await send(message);
+      return { requestId };
     },
-    async resendFailed(clientId, sinceMs, { untilMs, charge } = {}) {
+    async resendFailed(clientId, sinceMs, { untilMs, charge, chargeBytes } = {}) {
       const ids = await deliveries.failedSince(clientId, sinceMs, untilMs);
       if (ids.length > 0) await charge?.(ids.length);
       let count = 0;
       for (let i = 0; i < ids.length; i += CHUNK) {
-        const sent = await Promise.all(ids.slice(i, i + CHUNK).map((id) => tryResend(id)));
-        count += sent.filter(Boolean).length;
+        const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
+        const messages = prepared.filter((message) => message !== undefined);
+        await chargeBytes?.(
+          messages.reduce((bytes, message) => bytes + bytesOf(message), 0),
+          count,
+        );
+        await Promise.all(messages.map(send));
+        count += messages.length;
       }
       return { count };
     },
   };
 }
+
+const bytesOf = ({ resultJson }: WebhookRetry): number => Buffer.byteLength(resultJson);
 
 /** The record of a resend; it supersedes the delivery's earlier records once a dispatcher claims it. */
 const resendOf = (

@@ -62,13 +62,13 @@ export function makeReadBatchResults(deps: Dependencies) {
   };
 }
 
-/** The status documents of completed batches, as text, for waiting requests. */
+/** The status documents of completed batches, as text, for waiting requests; undefined for one that cannot be read now. */
 export const readCompleted =
   ({ readStatus }: Pick<Batches, 'readStatus'>) =>
   (requestIds: readonly string[]): Promise<(string | undefined)[]> =>
     Promise.all(
       requestIds.map(async (requestId) => {
-        const status = await readStatus(requestId);
+        const status = await readStatus(requestId).catch(() => undefined);
         return status?.status === 'completed' ? JSON.stringify(status) : undefined;
       }),
     );

@@ -76,11 +76,13 @@ const makeList = (deps: Dependencies) =>
   async function listWatches(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
-    const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
-    const shown = found.slice(0, page.countMax);
-    const watches = await deps.watchLists.run(app.clientId, () => deps.watchWrites.presentMany(shown));
-    const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
-    sendJson(response, 200, JSON.stringify({ watches, ...next }));
+    const answer = await deps.watchLists.run(app.clientId, async () => {
+      const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
+      const shown = found.slice(0, page.countMax);
+      const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
+      return { watches: await deps.watchWrites.presentMany(shown), ...next };
+    });
+    sendJson(response, 200, JSON.stringify(answer));
   };
 
 const makeRead = (deps: Dependencies) =>
