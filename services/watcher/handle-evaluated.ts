@@ -134,7 +134,7 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
         partition,
         members: page.filter(isThere),
         change: (member) => applyDecision(member, command),
-        ...(command.command === 'await' ? {} : { decision: command.command }),
+        decision: command.command,
       });
   if (command.command === 'settle') await deps.sweeps.finish(uid, command.sweep, `settle/${partition}`);
 }
@@ -162,7 +162,7 @@ type Changes = {
   readonly members: readonly WatchMember[];
   readonly change: Change;
   /** The members are not checked: withheld revocations of them are decided on. */
-  readonly decision?: Exclude<WatchCommand['command'], 'await'>;
+  readonly decision?: WatchCommand['command'];
 };
 
 /** Changes members and publishes their changes; returns the number of events. */
@@ -186,9 +186,9 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<numb
   await Promise.all(
     unchanged.map(async ({ member, isToRecheck }) => {
       const nowMs = deps.now();
-      // An endpoint that lags behind answered: at once, and then at doubling intervals.
+      // At once, and then at doubling intervals. The first check of a new member is pending, and is charged each time.
       const dueAtMs = isToRecheck
-        ? (dueAfter(member, watch, nowMs, 0) ?? nowMs)
+        ? (dueAfter(member, watch, nowMs, isNewMember(member) ? RETRY_MS : 0) ?? nowMs)
         : dueAfter(member, watch, nowMs);
       const { memberId } = member;
       if (dueAtMs !== undefined) await deps.members.setDue([{ uid: watchUid(watch), memberId }], dueAtMs);

@@ -21,7 +21,7 @@ import { makeWatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import { makeWatches } from '#shared/redis/watches.ts';
 import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
-import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
+import { makeLogThrottle, makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { makeChargeChecks } from './charge-checks.ts';
 import { makeCheckDue } from './check-due.ts';
@@ -85,14 +85,15 @@ await runService(
       log: context.log,
     };
 
+    const unpublishable = makeLogThrottle(FAILURE_LOG_INTERVAL_MS);
     const publishChanges = makePublishChanges({
       ...common,
       results: makeResults(redis),
-      onUnpublishable: makeThrottledWarning(
-        context.log,
-        'member cannot be published',
-        FAILURE_LOG_INTERVAL_MS,
-      ),
+      onUnpublishable: ({ clientId, watchId, memberId }) => {
+        const others = unpublishable();
+        if (others !== undefined)
+          context.log.error({ clientId, watchId, memberId, others }, 'member is too large to be published');
+      },
     });
     const { pause, announceHeld, processWatch } = makeProcessWatch({
       ...common,

@@ -45,7 +45,7 @@ async function publish(members: readonly WatchMember[], uid: string, tooLarge?: 
       readByUid: async (asked) =>
         asked === uid ? ({ clientId: 'app_1', callbackUrl: 'https://example.com/' } as never) : undefined,
     },
-    onUnpublishable: (error) => void published.push(`warned: ${(error as Error).message}`),
+    onUnpublishable: ({ memberId }) => void published.push(`too large: ${memberId}`),
     now: () => NOW,
   });
   await publishOutbox(0);
@@ -71,7 +71,7 @@ test('a member that is too large to be published stops no other member, and is l
   const members = [aMember('large', NOW, event), aMember('told', NOW, event)];
   expect(await publish(members, UID, 'large')).toEqual([
     'watch-member.v1 told',
-    'warned: too large',
+    'too large: large',
     'webhook.requested.v1 watch_1',
   ]);
 });

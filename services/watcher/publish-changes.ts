@@ -18,7 +18,7 @@ type Dependencies = {
   readonly members: Pick<WatchMembers, 'markSent' | 'outbox' | 'readInPages' | 'readNewer'>;
   readonly watches: Pick<Watches, 'readByUid'>;
   /** Called if a member cannot be published, because its document has too many bytes. */
-  readonly onUnpublishable: (error: unknown) => void;
+  readonly onUnpublishable: (member: WatchMember) => void;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -61,7 +61,7 @@ export function makePublishChanges(deps: Dependencies) {
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'message-too-large')) throw error;
       // It stays in the outbox. The other members of the partition, which are those of other clients, must not wait for it.
-      deps.onUnpublishable(error);
+      deps.onUnpublishable(member);
     }
   };
 

@@ -1,10 +1,10 @@
-import { type Watch, watchUid } from '#shared/contracts/watch.ts';
+import { type Watch, type WatchMember, watchUid } from '#shared/contracts/watch.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
 import type { PublishChanges } from './publish-changes.ts';
 
-/** Members that leave at a time, with one round of the watches; fewer if they are large. */
+/** Members that leave at a time, with one round of the watches. */
 const COUNT_MAX = 1_000;
-/** Members removed by one command to Redis; a bound, so that other commands do not wait long. */
+/** Members removed by one command to Redis, fewer if they are large: a bound, so that other commands do not wait long. */
 const CHUNK = 128;
 
 type Dependencies = {
@@ -18,16 +18,19 @@ type Dependencies = {
 export type RemoveMembers = (watch: Watch) => Promise<void>;
 
 export function makeRemoveMembers({ members, publishMember, now }: Dependencies): RemoveMembers {
+  const removeOne = async ({ event: _, ...member }: WatchMember): Promise<void> => {
+    const nowMs = now();
+    const removedAt = new Date(nowMs).toISOString();
+    const after = { ...member, version: Math.max(nowMs, member.version + 1), roles: [], removedAt };
+    if (await members.write(member, after, nowMs)) await publishMember(undefined, after);
+  };
   return async function removeMembers(watch) {
-    const { members: found } = await members.page(watchUid(watch), { countMax: COUNT_MAX });
-    for (let at = 0; at < found.length; at += CHUNK)
-      await Promise.all(
-        found.slice(at, at + CHUNK).map(async ({ event: _, ...member }) => {
-          const nowMs = now();
-          const removedAt = new Date(nowMs).toISOString();
-          const after = { ...member, version: Math.max(nowMs, member.version + 1), roles: [], removedAt };
-          if (await members.write(member, after, nowMs)) await publishMember(undefined, after);
-        }),
-      );
+    const uid = watchUid(watch);
+    for (let count = 0; count < COUNT_MAX; ) {
+      const { members: page } = await members.page(uid, { countMax: CHUNK });
+      if (page.length === 0) return;
+      await Promise.all(page.map((member) => removeOne(member)));
+      count += page.length;
+    }
   };
 }

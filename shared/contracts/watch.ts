@@ -181,7 +181,7 @@ const command = {
   at: z.iso.datetime(),
 };
 
-/** An order to the owner of a partition about withheld revocations. */
+/** An order to the owner of a partition: about withheld revocations, or transfers whose checks could not be requested. */
 export const WatchCommand = z.discriminatedUnion('command', [
   /** The sweep has ended: send its changes, but withhold those of these roles. */
   z.object({
@@ -191,7 +191,7 @@ export const WatchCommand = z.discriminatedUnion('command', [
     cause: CheckCause,
     holdRoles: z.array(z.string()),
   }),
-  /** Send the changes that were held before `at`. */
+  /** Send the revocations that were held by `at`. */
   z.object({ command: z.literal('release'), ...command }),
   /** The checks of a transfer could not be requested: check these members at its block or a later one. */
   z.object({
@@ -204,7 +204,7 @@ export const WatchCommand = z.discriminatedUnion('command', [
 ]);
 export type WatchCommand = z.infer<typeof WatchCommand>;
 
-/** The log of a partition of members: results of checks, and decisions. Its order is the order in which they apply. */
+/** The log of a partition of members: results of checks, and commands. Its order is the order in which they apply. */
 export const WatchEvaluated = z.union([WatchCommand, BatchPartCompleted]);
 export type WatchEvaluated = z.infer<typeof WatchEvaluated>;
 

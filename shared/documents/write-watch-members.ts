@@ -138,10 +138,12 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     watch: Watch,
     ids: readonly string[],
     added: ReadonlyMap<string, BatchEntry>,
+    keepLock: () => Promise<void>,
   ): Promise<void> => {
     const uid = watchUid(watch);
     let at = 0;
     for await (const page of view.readInPages(uid, ids)) {
+      await keepLock();
       const ofPage = ids.slice(at, at + page.length);
       at += page.length;
       await Promise.all(
@@ -161,15 +163,17 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
     ids: readonly string[],
     added: ReadonlyMap<string, BatchEntry>,
   ): Promise<void> => {
+    const keepLock = async (): Promise<void> => {
+      if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
+        throw new ServiceError('conflict', 'another request changes the members of this client app');
+    };
     for (let at = 0; at < ids.length; at += WRITE_CHUNK)
       for (const beganMs = performance.now(); ; await delay(CHUNK_RETRY_MS))
         try {
-          if (!(await view.keepLock(watch.clientId, holder, LOCK_MS)))
-            throw new ServiceError('conflict', 'another request changes the members of this client app');
           // If the watch was deleted and created again, no process would ever remove these members.
           if (!(await deps.watches.readByUid(watchUid(watch))))
             throw new ServiceError('conflict', 'the watch was deleted meanwhile');
-          await writeChunk(watch, ids.slice(at, at + WRITE_CHUNK), added);
+          await writeChunk(watch, ids.slice(at, at + WRITE_CHUNK), added, keepLock);
           break;
         } catch (cause) {
           if (!isRetriable(cause) || performance.now() - beganMs > CHUNK_MS_MAX)

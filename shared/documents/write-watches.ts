@@ -188,7 +188,7 @@ export function makeWatchWrites(deps: Dependencies) {
       await sweepNow(watch);
       return watch;
     },
-    /** Makes every partition send its withheld changes. The commands come first, so a crash in between loses nothing. */
+    /** Makes every partition send the revocations that it holds now. The commands come first, so a crash in between loses nothing. */
     async release({ limits, mayWrite = () => true, ...request }: WatchWrite): Promise<Watch> {
       const { clientId, watchId } = request;
       const watch = await deps.watches.read(clientId, watchId);

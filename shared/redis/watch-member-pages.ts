@@ -46,7 +46,7 @@ end
 return found
 `;
 
-export type MemberPage = {
+type MemberPage = {
   /** The `next` of the page before. */
   readonly after?: string | undefined;
   readonly countMax: number;

@@ -84,15 +84,15 @@ return newer
 `;
 
 /**
- * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event, name.
- * Returns 0 if the member has changed since. A member that is not in the outbox was marked before, and may have been refreshed
+ * KEYS: marker, members of the partition, outbox. ARGV: access, member id, version, text without the event ('' if there was
+ * none), name. Returns 0 if the member has changed since. A member that is not in the outbox was marked before, and may have been refreshed
  * since, which leaves its version: it is not written again.
  */
 export const MARK_SENT = `${REQUIRE_VIEW}
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 if not stored or string.match(stored, '^(%d+) ') ~= ARGV[3] then return 0 end
 if redis.call('SISMEMBER', KEYS[3], ARGV[5]) == 0 then return 1 end
-redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
+if ARGV[4] ~= '' then redis.call('HSET', KEYS[2], ARGV[2], ARGV[4]) end
 redis.call('SREM', KEYS[3], ARGV[5])
 return 1
 `;

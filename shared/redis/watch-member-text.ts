@@ -12,10 +12,7 @@ export function nameOf(text: string): MemberName {
   return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
 }
 
-/**
- * Of a role: denied, granted, granted and held back since an unknown time. A larger number is the sweep that decides on its
- * revocation; a negative one says since when it is held back, ms since 1970.
- */
+/** Of a role: denied, granted, granted and held back; any other number is the sweep that decides on its revocation. */
 const [DENIED, GRANTED, HELD] = [0, 1, 2];
 
 /** Fields that few members have, under their own names. */
@@ -28,6 +25,8 @@ type Rare = Partial<
   /** As the document has it, where it is not derived from the member id. */
   readonly ref?: string | null;
   readonly errors?: RuleFault[];
+  /** Since when roles are held back, in the order of these roles; null if it is not known, as for an older version. */
+  readonly heldAt?: (string | null)[];
 };
 
 /** Times in ms: `addedAt` since 1970, all others since `addedAt`. */
@@ -91,9 +90,10 @@ type Draft = { -readonly [K in keyof WatchMember]: WatchMember[K] };
 function unpack(uid: string, memberId: string, version: number, packed: Packed): WatchMember {
   const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, blocks, rulesName, rulesAskedAt, rare] =
     packed;
+  const heldAt = rare?.heldAt?.values();
   const roles: MemberRole[] = [];
   for (let i = 0; i < flat.length; i += 3)
-    roles.push(roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2]))));
+    roles.push(roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), heldAt));
   const member: Draft = {
     ...idsOf(uid),
     memberId,
@@ -118,7 +118,7 @@ function unpack(uid: string, memberId: string, version: number, packed: Packed):
     member.headTimes[id] = addedAtMs + headAt;
   }
   if (rare === undefined) return member;
-  const { ref: own = ref, ...others } = rare;
+  const { ref: own = ref, heldAt: _, ...others } = rare;
   Object.assign(member, others);
   if (own === null) delete member.ref;
   else member.ref = own;
@@ -146,6 +146,10 @@ function rareOf(member: WatchMember): Rare | undefined {
   const found: [string, unknown][] = [];
   if (ref !== refOf(memberId)) found.push(['ref', ref]);
   if (errors.length > 0) found.push(['errors', errors]);
+  const heldAt = member.roles
+    .filter((role) => stateOf(role) === HELD)
+    .map(({ withheld }) => withheld?.heldAt ?? null);
+  if (heldAt.some((at) => at !== null)) found.push(['heldAt', heldAt]);
   for (const name of RARE) if (member[name] !== undefined) found.push([name, member[name]]);
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
@@ -154,18 +158,20 @@ function rareOf(member: WatchMember): Rare | undefined {
 const refOf = (memberId: string): string | null => (/^0x[0-9a-f]{40}$/.test(memberId) ? null : memberId);
 
 function stateOf({ granted, withheld }: MemberRole): number {
-  if (withheld === undefined) return granted ? GRANTED : DENIED;
-  return withheld.sweep ?? (withheld.heldAt === undefined ? HELD : -msOf(withheld.heldAt));
+  if (withheld !== undefined) return withheld.sweep ?? HELD;
+  return granted ? GRANTED : DENIED;
 }
 
-function roleOf(id: string, state: number, since: string): MemberRole {
+function roleOf(
+  id: string,
+  state: number,
+  since: string,
+  heldAt: Iterator<string | null> | undefined,
+): MemberRole {
   if (state === DENIED || state === GRANTED) return { id, granted: state === GRANTED, since };
-  return { id, granted: true, since, withheld: withheldOf(state) };
-}
-
-function withheldOf(state: number): NonNullable<MemberRole['withheld']> {
-  if (state === HELD) return {};
-  return state < 0 ? { heldAt: isoOf(-state) } : { sweep: state };
+  if (state !== HELD) return { id, granted: true, since, withheld: { sweep: state } };
+  const at = heldAt?.next().value;
+  return { id, granted: true, since, withheld: at ? { heldAt: at } : {} };
 }
 
 export const walletsOf = (member: WatchMember | undefined): string[] =>

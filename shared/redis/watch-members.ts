@@ -243,10 +243,11 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     async markSent(member) {
       const uid = uidOfMember(member);
       const partition = partitionOfMember(uid, member.memberId);
-      const { event: _, ...sent } = member;
+      const { event, ...sent } = member;
+      const text = event === undefined ? '' : textOf(sent);
       const reply = await markSent(
         [GENERATION_KEY, docsKey(uid, partition), outboxKey(partition)],
-        [ORDINARY_ACCESS, member.memberId, member.version, textOf(sent), `${uid}/${member.memberId}`],
+        [ORDINARY_ACCESS, member.memberId, member.version, text, `${uid}/${member.memberId}`],
       );
       return reply === 1;
     },

@@ -143,7 +143,7 @@ function missedBlocks(
 
 /**
  * Has a member checked whose check could not be requested: at the block of the transfer or a later one, and after a reorg at
- * the known block or a later one. If the member's last check has read that block, nothing is to be done.
+ * the known block or a later one. Without a reorg, a member whose last check has read that block is left as it is.
  */
 export function awaitBlocks(member: WatchMember, transfer: Transfer): Applied {
   const missed = missedBlocks(member, transfer, {});
@@ -253,7 +253,7 @@ export function settleSweep(
   return withEvent(member, { ...member, roles: sameOrNew(member.roles, roles) }, cause);
 }
 
-/** Sends the revocations that were held before `at`: a release that is processed again does not send later ones. */
+/** Sends the revocations that were held by `at`: a release that is processed again does not send later ones. */
 export function releaseHeld(member: WatchMember, at: string): Applied {
   const isReleased = ({ withheld }: MemberRole): boolean =>
     isHeld(withheld) && (withheld?.heldAt === undefined || withheld.heldAt <= at);

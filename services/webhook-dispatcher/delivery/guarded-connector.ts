@@ -94,6 +94,9 @@ function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): Look
   };
 }
 
+/** Names of one domain share a queue: many names are cheap for its owner. */
+const domainOf = (hostname: string): string => hostname.split('.').slice(-2).join('.');
+
 /**
  * Resolves names by DNS, both families at once, and by the system (a hosts file) if DNS has no answer.
  *
@@ -114,7 +117,7 @@ export function makeResolveHost(servers: readonly string[]): ResolveHost {
     const timedOut = failures.find(({ code }) => code === 'ETIMEOUT');
     if (timedOut !== undefined) throw new ConnectError('ESERVFAIL', 'the name servers did not answer');
     if (servers.length > 0) throw failures[0] ?? new ConnectError('ENOTFOUND', 'the name has no address');
-    const found = await systemLookups.run(hostname, () => lookupBySystem(hostname, { all: true }));
+    const found = await systemLookups.run(domainOf(hostname), () => lookupBySystem(hostname, { all: true }));
     return found.map(({ address }) => address);
   };
 }
