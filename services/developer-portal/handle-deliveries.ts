@@ -82,14 +82,14 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   };
 
   const chargeBytesOf =
-    ({ owner }: Call<Ids>, clientId: string) =>
-    async (bytes: number, sentCount: number): Promise<void> => {
+    ({ owner }: Call<Ids>, clientId: string, chargeId?: string) =>
+    async (bytes: number): Promise<void> => {
       const budget = resentBytes(owner);
       try {
-        await throttle.take([{ budget, owner: clientId, count: bytes }]);
+        await throttle.take([{ budget, owner: clientId, count: bytes }], chargeId);
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'rate-limited')
-          throw tooManyBytesResent(budget.countMax, sentCount, error);
+          throw tooManyBytesResent(budget.countMax, error);
         throw error;
       }
     };
@@ -117,7 +117,11 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         // The stored plan keeps the name `chain`: a portal of the previous version may repeat the request.
         () => ({ chain: resendCount + 1, at: nowIso() }),
         async ({ chain, at }) => {
-          await resends.resend(requestId, { resendCount: chain, chargeBytes: chargeBytesOf(call, clientId) });
+          await resends.resend(requestId, {
+            resendCount: chain,
+            // A repeated request is charged once.
+            chargeBytes: chargeBytesOf(call, clientId, `resent/${requestId}/${chain}`),
+          });
           await record(call, clientId, 'webhook-resent', requestId, at);
         },
       );
@@ -171,14 +175,10 @@ const tooManyResent = (count: number, { retryAfterMs = 0 }: ServiceError): Probl
     { headers: retryAfter(retryAfterMs) },
   );
 
-const tooManyBytesResent = (
-  bytesMax: number,
-  sentCount: number,
-  { retryAfterMs = 0 }: ServiceError,
-): Problem =>
+const tooManyBytesResent = (bytesMax: number, { retryAfterMs = 0 }: ServiceError): Problem =>
   new Problem(
     'rate-limited',
-    `The webhooks that an app resends within 24 hours may have ${bytesMax} bytes together. ${sentCount} were sent; try again later for the others.`,
+    `The webhooks that an app resends within 24 hours may have ${bytesMax} bytes together. Try again later.`,
     { headers: retryAfter(retryAfterMs) },
   );
 

@@ -51,7 +51,8 @@ const readsGiving =
       ]),
     );
 
-function makeHandler(performReads: PerformReads) {
+function makeHandler(performReads: PerformReads, waitedMs = 0) {
+  let nowMs = NOW;
   const published: CheckCompleted[] = [];
   const reserved: number[] = [];
   const handle = makeRequestHandler(
@@ -60,6 +61,7 @@ function makeHandler(performReads: PerformReads) {
       readBudget: {
         async acquire(_, count) {
           reserved.push(count);
+          nowMs += waitedMs;
           return () => void reserved.push(-count);
         },
       },
@@ -70,7 +72,7 @@ function makeHandler(performReads: PerformReads) {
       publish: async (completed) => void published.push(completed),
       recordMetrics: () => undefined,
       waitForTick: () => undefined,
-      redisNowMs: () => NOW,
+      redisNowMs: () => nowMs,
       evaluationMsMax: 30_000,
     },
     'interactive',
@@ -274,19 +276,35 @@ describe('a check that could not be evaluated', () => {
   });
 });
 
+const manyReads = aCheck({
+  vaults: Array.from({ length: 16 }, (_, i) => `0x${String(i).padStart(40, 'e')}`),
+  rules: [
+    {
+      ...{ type: 'ERC1155', chainId: 1, contractAddress: `0x${'cc'.repeat(20)}`, tokenId: '1-34' },
+      ...{ roleId: 'a', minToken: '1' },
+    },
+  ],
+});
+
+test('a check that has waited for five minutes for its reads reads nothing, and denies nothing', async () => {
+  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 0n }), 300_001);
+  await handle(manyReads, aRecord());
+  expect(results()).toMatchObject([{ status: 'failed', roles: [], errors: [{ code: 'deadline-exceeded' }] }]);
+  const inTime = makeHandler(readsGiving({ ok: true, value: 0n }), 299_999);
+  await inTime.handle(manyReads, aRecord());
+  expect(inTime.results()).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
+});
+
 test('a check with many reads holds them while it is evaluated, also if that fails; an ordinary one holds none', async () => {
   const read = readsGiving({ ok: true, value: 10n ** 18n });
   const ordinary = makeHandler(read);
   await ordinary.handle(aCheck(), aRecord());
   expect(ordinary.reserved).toEqual([]);
-  const vaults = Array.from({ length: 16 }, (_, i) => `0x${String(i).padStart(40, 'e')}`);
-  const rules = [
-    { ...aCheck().rules[0], type: 'ERC1155', contractAddress: `0x${'cc'.repeat(20)}`, tokenId: '1-34' },
-  ] as CheckRequested['rules'];
   const large = makeHandler(read);
-  await large.handle(aCheck({ vaults, rules }), aRecord());
+  await large.handle(manyReads, aRecord());
   expect(large.reserved).toEqual([34 * 17 + 34 * 16, -(34 * 17 + 34 * 16)]);
-  const failing = makeHandler(() => Promise.reject(new Error('a bug')));
-  await expect(failing.handle(aCheck({ vaults, rules }), aRecord())).rejects.toThrow('a bug');
+  const failing = makeHandler(read);
+  const malformed = { ...manyReads, account: '0x1' };
+  await expect(failing.handle(malformed, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
   expect(failing.reserved).toHaveLength(2);
 });

@@ -2,7 +2,7 @@ import type { CheckCompleted } from '#shared/contracts/check-completed.ts';
 import type { CheckRequested, Lane } from '#shared/contracts/check-requested.ts';
 import { countReads, READS_MAX } from '#shared/contracts/count-reads.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { type Handler, positionOf } from '#shared/kafka/consumer/record.ts';
+import { type Handler, positionOf, type RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { PerformReads } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
@@ -45,15 +45,18 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     if (isSmall(check)) return evaluate(check, record);
     // Before the plan, which takes the memory. A check by another producer may have more reads; it is rejected.
     const count = Math.min(countReads(check, check.rules), READS_MAX[lane]);
+    const beganAt = deps.redisNowMs();
     const release = await deps.readBudget.acquire(check.clientId, count, record);
     try {
-      await evaluate(check, record);
+      await evaluate(check, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX);
     } finally {
       release();
     }
   };
 }
 
+/** A check that has waited longer for its reads is not read: on a chain that does not answer, the checks of a client would wait ever longer. */
+const WAIT_MS_MAX = 300_000;
 /** Rules of a small check, which need as many reads: their plans cost less than to count their reads. */
 const SMALL_RULES_MAX = 32;
 
@@ -64,12 +67,16 @@ const isSmall = ({ accounts, vaults, rules }: CheckRequested): boolean =>
   rules.length <= SMALL_RULES_MAX &&
   rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && /\D/.test(rule.tokenId ?? '')));
 
-function makeEvaluate(deps: Dependencies, lane: Lane): Handler<CheckRequested> {
-  return async function evaluate(check, record) {
+function makeEvaluate(deps: Dependencies, lane: Lane) {
+  return async function evaluate(
+    check: CheckRequested,
+    record: RecordContext,
+    hasWaitedTooLong = false,
+  ): Promise<void> {
     const { traceparent, signal, park } = record;
     const startedAt = deps.redisNowMs();
     const plan = planOrReject(check, READS_MAX[lane], deps);
-    const endAt = endAtOf(check, startedAt, deps);
+    const endAt = hasWaitedTooLong ? startedAt : endAtOf(check, startedAt, deps);
     const deadline = startDeadline(endAt, startedAt);
     const observed = await deps.performReads(plan.reads, {
       ...check,

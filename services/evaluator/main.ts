@@ -20,7 +20,7 @@ import { makeRequestHandler } from './handle-request.ts';
 import { makeHealthLog } from './log-endpoint-health.ts';
 import { makeMetrics } from './metrics.ts';
 import { startPoolSize } from './pool-size.ts';
-import { ReadBudget } from './read-budget.ts';
+import { READS_IN_PROGRESS_MAX, ReadBudget } from './read-budget.ts';
 import { makeRunningChecks } from './running-checks.ts';
 import { makeProve } from './sign-proof.ts';
 import { makeSlicing } from './slice-work.ts';
@@ -66,8 +66,9 @@ await runService(
       redisNowMs: clock.now,
       evaluationMsMax: config.evaluationMsMax,
       waitForTick: makeTickLimiter().waitForTick,
-      readBudget: new ReadBudget(),
     };
+    const others = new ReadBudget(READS_IN_PROGRESS_MAX.others);
+    const readBudgets = { interactive: new ReadBudget(READS_IN_PROGRESS_MAX.sync), bulk: others };
     const running = makeRunningChecks();
     // Each lane has its own consumer group and window, so that a bulk backlog cannot fill the interactive window.
     const consume = (lane: Lane) =>
@@ -75,7 +76,7 @@ await runService(
         groupId: CONSUMER_GROUPS.lanes[lane],
         topics: [LANES[lane]],
         window: config.window,
-        handle: running.counted(makeRequestHandler(dependencies, lane)),
+        handle: running.counted(makeRequestHandler({ ...dependencies, readBudget: readBudgets[lane] }, lane)),
         onAssignment: () => void pool.refresh(),
         giveUp: makeGiveUp({ ...dependencies, ...metrics }),
       });
@@ -91,6 +92,7 @@ await runService(
         handle: makePartHandler({
           ...dependencies,
           ...metrics,
+          readBudget: others,
           publish: publishPart,
           forEachInSlices: makeSlicing(
             () => performance.now(),

@@ -2,18 +2,23 @@ import { ServiceError } from '#shared/errors.ts';
 import { FairShares } from '#shared/fair-shares.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 
-/** Reads of all checks in progress in one process. A planned read of a delegation has about 1.5 KB, one of a balance 400 bytes. */
-const READS_MAX = 200_000;
+/**
+ * Reads of the checks in progress in one process: of sync checks, and of all others, so that an app's sync checks do not wait
+ * for its batches. A planned read of a delegation has about 1.5 KB, one of a balance 400 bytes.
+ */
+export const READS_IN_PROGRESS_MAX = { sync: 50_000, others: 100_000 } as const;
 
 type Waiter = { readonly count: number; readonly start: () => void; readonly alive: () => void };
 
 /**
  * Bounds the reads that the checks in progress have planned: their number bounds the memory, and one check may have 10 000.
+ * Small checks are not counted.
  *
  * A client app alone may hold half of them, each of N busy apps 1/(N + 1). Checks beyond that wait without a plan, those of
  * one app in their order.
  *
  * @example
+ * const budget = new ReadBudget(100_000);
  * const release = await budget.acquire('app_1', 9_792, record);
  * try { … } finally { release(); }
  */
@@ -21,7 +26,7 @@ export class ReadBudget {
   readonly #shares: FairShares;
   readonly #waiting = new Map<string, Waiter[]>();
 
-  constructor(readsMax = READS_MAX) {
+  constructor(readsMax: number) {
     this.#shares = new FairShares(readsMax);
   }
 
@@ -66,10 +71,10 @@ export class ReadBudget {
 
   #startWaiting(): void {
     for (const [clientId, queue] of this.#waiting) {
-      while (queue[0] !== undefined && this.#shares.take(clientId, queue[0].count)) queue.shift()?.start();
-      if (queue.length === 0) this.#waiting.delete(clientId);
       // As long as reads are given back, the wait is no stall.
       for (const { alive } of queue) alive();
+      while (queue[0] !== undefined && this.#shares.take(clientId, queue[0].count)) queue.shift()?.start();
+      if (queue.length === 0) this.#waiting.delete(clientId);
     }
   }
 }

@@ -7,6 +7,9 @@ const COUNT_MAX = 1_000;
 /** Members removed by one command to Redis, fewer if they are large: a bound, so that other commands do not wait long. */
 const CHUNK = 128;
 
+/** Pages of one round: other watches are processed after it. */
+const PAGES_MAX = 16;
+
 type Dependencies = {
   readonly members: Pick<WatchMembers, 'page' | 'write'>;
   readonly publishMember: PublishChanges['publishMember'];
@@ -26,7 +29,7 @@ export function makeRemoveMembers({ members, publishMember, now }: Dependencies)
   };
   return async function removeMembers(watch) {
     const uid = watchUid(watch);
-    for (let count = 0; count < COUNT_MAX; ) {
+    for (let count = 0, pages = 0; count < COUNT_MAX && pages < PAGES_MAX; pages++) {
       const { members: page } = await members.page(uid, { countMax: CHUNK });
       if (page.length === 0) return;
       await Promise.all(page.map((member) => removeOne(member)));

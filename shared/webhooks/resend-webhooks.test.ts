@@ -70,6 +70,20 @@ describe('a resend of all failed webhooks', () => {
     expect(published).toEqual([]);
   });
 
+  it('charges the bytes of each chunk, and leaves the others failed if the budget ends after some were sent', async () => {
+    const { resendFailed, published } = makeResendFailed(Array.from({ length: 60 }, (_, i) => `batch_${i}`));
+    const charged: number[] = [];
+    const chargeBytes = async (bytes: number) => {
+      if (charged.length === 2) throw new Error('used up');
+      charged.push(bytes);
+    };
+    const { count } = await resendFailed('app_1', 0, { chargeBytes });
+    expect([count, published.length]).toEqual([50, 50]);
+    expect(charged[0]).toBe(25 * Buffer.byteLength(published[0]?.resultJson ?? ''));
+    await expect(resendFailed('app_1', 0, { chargeBytes })).rejects.toThrow('used up');
+    expect(published).toHaveLength(50);
+  });
+
   it('charges nothing if none has failed', async () => {
     const charge = () => Promise.reject(new Error('refused'));
     expect(await makeResendFailed([]).resendFailed('app_1', 0, { charge })).toEqual({ count: 0 });

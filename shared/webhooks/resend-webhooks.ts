@@ -21,8 +21,8 @@ type Dependencies = {
   readonly now: () => number;
 };
 
-/** Called before webhooks are sent, with the bytes of their bodies and the number of those sent before; if it throws, these are not sent. */
-type ChargeBytes = (bytes: number, sentCount: number) => Promise<void>;
+/** Called with the bytes of some bodies before they are sent; if it throws, neither these nor later ones are sent. */
+type ChargeBytes = (bytes: number) => Promise<void>;
 
 /** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
 export type ResendWebhooks = {
@@ -36,7 +36,8 @@ export type ResendWebhooks = {
   ) => Promise<{ requestId: string }>;
   /**
    * Sends all of a client app's deliveries again that were exhausted or stopped at `sinceMs` or later, and not
-   * after `untilMs`. Deliveries with an expired result are left out.
+   * after `untilMs`. Deliveries with an expired result are left out. If the budget of bytes ends after some were sent, the
+   * others stay failed.
    *
    * @param options.charge called with the number of failed deliveries before the first is sent; if it throws, none is sent
    */
@@ -77,7 +78,7 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
       const message = await prepare(requestId, resendCount);
       if (message === undefined)
         throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
-      await chargeBytes?.(bytesOf(message), 0);
+      await chargeBytes?.(bytesOf(message));
       await send(message);
       return { requestId };
     },
@@ -88,10 +89,13 @@ export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
       for (let i = 0; i < ids.length; i += CHUNK) {
         const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
         const messages = prepared.filter((message) => message !== undefined);
-        await chargeBytes?.(
-          messages.reduce((bytes, message) => bytes + bytesOf(message), 0),
-          count,
-        );
+        const bytes = messages.reduce((sum, message) => sum + bytesOf(message), 0);
+        try {
+          await chargeBytes?.(bytes);
+        } catch (error) {
+          if (count === 0) throw error;
+          break;
+        }
         await Promise.all(messages.map(send));
         count += messages.length;
       }

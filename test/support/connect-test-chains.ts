@@ -10,7 +10,7 @@ import { type Chains, connectChains } from '../../services/evaluator/chain/conne
 import { agreeOn, isAnswer } from '../../services/evaluator/domain/agree.ts';
 import { makePartHandler } from '../../services/evaluator/handle-part.ts';
 import { makeRequestHandler } from '../../services/evaluator/handle-request.ts';
-import { ReadBudget } from '../../services/evaluator/read-budget.ts';
+import { READS_IN_PROGRESS_MAX, ReadBudget } from '../../services/evaluator/read-budget.ts';
 import { makeSlicing } from '../../services/evaluator/slice-work.ts';
 import { aBatchPart } from './a-batch.ts';
 
@@ -123,7 +123,7 @@ export function connectTestChains(
       const handle = makeRequestHandler(
         {
           ...connected,
-          readBudget: new ReadBudget(),
+          readBudget: new ReadBudget(READS_IN_PROGRESS_MAX.others),
           publish: async ({ resultJson }) => {
             result = CheckResult.parse(JSON.parse(resultJson));
           },
@@ -160,7 +160,7 @@ export function connectTestChains(
       let lines = '';
       const handle = makePartHandler({
         ...connected,
-        readBudget: new ReadBudget(),
+        readBudget: new ReadBudget(READS_IN_PROGRESS_MAX.others),
         publish: async ({ linesGzip }) => {
           lines = gunzipSync(Buffer.from(linesGzip, 'base64')).toString();
         },

@@ -64,3 +64,21 @@ test('does not make records without a key wait for one another', () => {
   const window = windowOf(record(0, ''), record(1, ''));
   expect(takeAll(window)).toHaveLength(2);
 });
+
+test('counts the bytes of a record that waits for another of its key until it runs', () => {
+  const window = windowOf(record(0, 'k'), record(1, 'k'), record(2, 'k'));
+  const [first] = takeAll(window);
+  expect([window.waitingCount, window.waitingBytes]).toEqual([0, 4]);
+  const second = first && window.finish(first);
+  expect(window.waitingBytes).toBe(2);
+  if (second) window.finish(second);
+  expect(window.waitingBytes).toBe(0);
+});
+
+test('keeps a copy of a record, and not the response in which it was fetched', () => {
+  const response = Buffer.from('key value');
+  const fetched = { offset: '0', key: response.subarray(0, 3), value: response.subarray(4) } as KafkaMessage;
+  const window = windowOf(fetched);
+  response.fill(0);
+  expect(window.head?.record.value?.toString()).toBe('value');
+});

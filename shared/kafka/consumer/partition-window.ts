@@ -4,7 +4,7 @@ import type { SlotsHeld } from './work-slots.ts';
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  /** A copy of the fetched record; empty once it is finished. */
+  /** A copy of the fetched record; empty once it is processed. */
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;
@@ -42,6 +42,7 @@ export class PartitionWindow<M> {
   #waitingBytes = 0;
   /** By key of a running record: the records deferred behind it. */
   readonly #deferredByKey = new Map<string, WindowRecord<M>[]>();
+  #deferredBytes = 0;
   #nextOffset = -1;
   /** The group's committed offset, -1 while there is none; `undefined` until a member has read it after a time outside of the group. */
   committedOffset: number | undefined = -1;
@@ -57,8 +58,9 @@ export class PartitionWindow<M> {
     return this.#waiting.length;
   }
 
+  /** Of the records that do not run yet, deferred ones included. */
   get waitingBytes(): number {
-    return this.#waitingBytes;
+    return this.#waitingBytes + this.#deferredBytes;
   }
 
   /** Records started behind the oldest unfinished one: the bound on repeats after a crash. */
@@ -123,6 +125,7 @@ export class PartitionWindow<M> {
     const deferred = this.#deferredByKey.get(entry.key);
     if (deferred && entry.key !== '') {
       deferred.push(entry);
+      this.#deferredBytes += bytesOf(entry.record);
       return undefined;
     }
     this.#deferredByKey.set(entry.key, []);
@@ -136,7 +139,8 @@ export class PartitionWindow<M> {
     delete entry.parsed;
     this.#dropFinished();
     const next = this.#deferredByKey.get(entry.key)?.shift();
-    if (!next) this.#deferredByKey.delete(entry.key);
+    if (next) this.#deferredBytes -= bytesOf(next.record);
+    else this.#deferredByKey.delete(entry.key);
     return next;
   }
 

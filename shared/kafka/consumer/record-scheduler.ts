@@ -179,6 +179,7 @@ export class RecordScheduler<M> {
       this.#inProgress.delete(entry);
       // A record that is left ends the prefix; the records of its key behind it are left too.
       entry = isFinished ? window.finish(entry) : undefined;
+      if (entry) this.#options.onTaken(window);
     }
     this.#resolveDrained();
     this.startRecords();
