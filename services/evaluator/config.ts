@@ -52,12 +52,13 @@ type EvaluatorSecrets = {
 /** `iss` of signed verdicts where the gateway's public address is not set. */
 const PROOF_ISSUER = 'urn:rolecall';
 
-/** Parts of batches that are evaluated at once: while one is read from the chain another is judged. */
+/** Parts of batches that run at once: while one is read from the chain another is judged. Parked parts come on top. */
 const PARTS_MAX = 6;
 
 /**
  * How many checks of one client, and of all clients, may wait for one chain, as fractions of a lane's window. Waiting
- * checks are parked outside the window. The parking area holds four windows, so checks of other chains still fit.
+ * checks are parked outside the window. The parking area holds four windows: those of other chains, and checks that wait for their
+ * reads, still fit.
  */
 const WAITING_PART_PER_CLIENT = 0.5;
 const WAITING_PART = 1;

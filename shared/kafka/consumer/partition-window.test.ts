@@ -74,11 +74,3 @@ test('counts the bytes of a record that waits for another of its key until it ru
   if (second) window.finish(second);
   expect(window.waitingBytes).toBe(0);
 });
-
-test('keeps a copy of a record, and not the response in which it was fetched', () => {
-  const response = Buffer.from('key value');
-  const fetched = { offset: '0', key: response.subarray(0, 3), value: response.subarray(4) } as KafkaMessage;
-  const window = windowOf(fetched);
-  response.fill(0);
-  expect(window.head?.record.value?.toString()).toBe('value');
-});

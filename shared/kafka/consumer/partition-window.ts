@@ -4,7 +4,7 @@ import type { SlotsHeld } from './work-slots.ts';
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
   readonly offset: number;
-  /** A copy of the fetched record; empty once it is processed. */
+  /** As fetched, unless the consumer copies records that may wait for long; a copy while it is processed, and then empty. */
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;
@@ -92,12 +92,10 @@ export class PartitionWindow<M> {
   accept(messages: readonly KafkaMessage[], highWatermark: number): void {
     // The topic was created again: offsets begin at zero.
     if (highWatermark < this.#nextOffset) this.#reset();
-    for (const fetched of messages) {
-      const offset = Number(fetched.offset);
+    for (const record of messages) {
+      const offset = Number(record.offset);
       if (offset < this.#nextOffset) continue;
       this.#nextOffset = offset + 1;
-      // Before it waits, which may last for hours.
-      const record = copyRecord(fetched);
       const entry = { offset, record, key: record.key?.toString() ?? '', isFinished: false };
       this.#unfinished.push(entry);
       this.#waiting.push(entry);
@@ -162,7 +160,7 @@ export class PartitionWindow<M> {
 export const bytesOf = (record: KafkaMessage): number => record.value?.length ?? 0;
 
 /** Copies a record: as fetched it is a view of the whole response, and would keep all of it in memory. */
-function copyRecord(record: KafkaMessage): KafkaMessage {
+export function copyRecord(record: KafkaMessage): KafkaMessage {
   const copy = { ...record, key: copyBytes(record.key), value: copyBytes(record.value) };
   for (const [name, value] of Object.entries(copy.headers ?? {}))
     if (Buffer.isBuffer(value)) copy.headers = { ...copy.headers, [name]: copyBytes(value) };

@@ -1,5 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
-import { bytesOf, type PartitionWindow, type WindowRecord } from './partition-window.ts';
+import { bytesOf, copyRecord, type PartitionWindow, type WindowRecord } from './partition-window.ts';
 import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
 /** Parked records, as a multiple of the window; and their bytes. */
@@ -186,6 +186,7 @@ export class RecordScheduler<M> {
   }
 
   async #process(window: PartitionWindow<M>, entry: WindowRecord<M>): Promise<boolean> {
+    entry.record = copyRecord(entry.record);
     const slot = this.#slots.acquire(window.slotsHeld, bytesOf(entry.record));
     const park = (leave: () => void): boolean => {
       const isParked = !this.#isStopped && slot.park(leave);

@@ -94,6 +94,7 @@ export async function startConsumer<M>(
     readsSeldom: options.readsSeldom,
     readCommitted: () => readCommitted(admin, groupId, topicNames),
     now: options.due?.now ?? Date.now,
+    mayWaitLong: options.due !== undefined,
     parse: makeParseRecord(topics, options.due?.dueAtOf),
     process: makeProcessRecord<M>({
       groupId,

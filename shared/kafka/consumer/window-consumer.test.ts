@@ -6,9 +6,12 @@ import { WindowConsumer, type WindowSource } from './window-consumer.ts';
 
 /** More than a call stack is deep; as many records of one partition may be parked. */
 const BACKLOG = 15_000;
+/** The response in which all records are fetched. */
+const RESPONSE = Buffer.alloc(1_024, '{}');
 
 type Overrides = Partial<Pick<WindowWork<unknown>, 'process' | 'parse' | 'now'>> & {
   readonly readsSeldom?: () => boolean;
+  readonly mayWaitLong?: boolean;
   readonly window?: number;
   readonly readCommitted?: () => Promise<ReadonlyMap<string, number>>;
 };
@@ -63,7 +66,7 @@ async function startConsumer(overrides: Overrides) {
   const fetch = (count: number, highWatermark = count): Promise<void> => {
     listeners.get('fetch')?.({});
     const messages = Array.from({ length: count }, (_, i) => ({
-      ...{ key: Buffer.from(`k${i}`), value: Buffer.from('{}'), offset: String(i) },
+      ...{ key: Buffer.from(`k${i}`), value: RESPONSE.subarray(0, 2), offset: String(i) },
     })) as KafkaMessage[];
     const batch = { topic: 't', partition: 0, messages, highWatermark: String(highWatermark) };
     return eachBatch({ batch } as EachBatchPayload);
@@ -230,4 +233,19 @@ test('never pauses any other partition at its end', async () => {
   of.flow.length = 0;
   await of.fetch(3);
   expect(of.flow).toEqual([]);
+});
+
+test('a record that may wait for hours is a copy, and keeps no response in memory', async () => {
+  const responseOf = async (mayWaitLong: boolean) => {
+    const fetched: unknown[] = [];
+    const parse: Overrides['parse'] = ({ value }) => {
+      fetched.push(value?.buffer === RESPONSE.buffer);
+      return { message: undefined, error: undefined, dueAtMs: Number.MAX_SAFE_INTEGER };
+    };
+    await using of = await startConsumer({ mayWaitLong, parse });
+    await of.fetch(1);
+    return fetched;
+  };
+  expect(await responseOf(true)).toEqual([false]);
+  expect(await responseOf(false)).toEqual([true]);
 });

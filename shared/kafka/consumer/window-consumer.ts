@@ -13,7 +13,7 @@ import {
   readCommittedWithin,
 } from './commit-offsets.ts';
 import { type ConsumerState, nextState } from './consumer-state.ts';
-import type { PartitionWindow } from './partition-window.ts';
+import { copyRecord, type PartitionWindow } from './partition-window.ts';
 import { RecordScheduler, type WindowWork } from './record-scheduler.ts';
 
 /** How long a stop waits for the last commit and for leaving the group. */
@@ -42,6 +42,8 @@ type Options<M> = WindowWork<M> & {
   readonly topics: readonly string[];
   /** Records that run at once in this process, over all partitions; parked records are in addition to these. */
   readonly window: number;
+  /** Whether records may wait for hours until they are due: as fetched, each keeps a response of up to 10 MiB in memory. */
+  readonly mayWaitLong?: boolean;
   readonly log: Logger;
   readonly fail: (error: unknown) => void;
   readonly onAssignment: () => void;
@@ -232,7 +234,8 @@ export class WindowConsumer<M> {
     const window = this.#windows.get(`${batch.topic}/${batch.partition}`);
     if (!window) return;
     this.#arrivals.add(batch.messages.length, this.#options.now());
-    window.accept(batch.messages, Number(batch.highWatermark));
+    const messages = this.#options.mayWaitLong ? batch.messages.map(copyRecord) : batch.messages;
+    window.accept(messages, Number(batch.highWatermark));
     const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
     const isAtEnd = window.fetchedOffset >= Number(batch.highWatermark);
     if (isAtEnd && this.#options.readsSeldom?.(batch.topic, batch.partition)) this.#resting.add(window);
