@@ -12,7 +12,7 @@ import type { Deliveries } from '#shared/redis/deliveries.ts';
 import { FAILED_MAX } from '#shared/redis/delivery-scripts.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
-import type { Throttle } from '#shared/redis/throttle.ts';
+import type { Draw, Throttle } from '#shared/redis/throttle.ts';
 import { readWebhookBody } from '#shared/webhooks/read-webhook-body.ts';
 import type { ResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import type { ReadOwn } from './app-access.ts';
@@ -72,26 +72,22 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       at,
     });
 
-  const chargeResent = async (clientId: string, count: number): Promise<void> => {
+  /** @throws Problem `rate-limited` with this detail */
+  const charge = async (draw: Draw, detail: string, chargeId?: string): Promise<void> => {
     try {
-      await throttle.take([{ budget: RESENT_WEBHOOKS, owner: clientId, count }]);
+      await throttle.take([draw], chargeId);
     } catch (error) {
-      if (error instanceof ServiceError && error.code === 'rate-limited') throw tooManyResent(count, error);
-      throw error;
+      if (!(error instanceof ServiceError && error.code === 'rate-limited')) throw error;
+      throw new Problem('rate-limited', detail, { headers: retryAfter(error.retryAfterMs ?? 0) });
     }
   };
-
+  const chargeResent = (clientId: string, count: number): Promise<void> =>
+    charge({ budget: RESENT_WEBHOOKS, owner: clientId, count }, tooManyResent(count));
   const chargeBytesOf =
     ({ owner }: Call<Ids>, clientId: string, chargeId?: string) =>
-    async (bytes: number): Promise<void> => {
+    (bytes: number): Promise<void> => {
       const budget = resentBytes(owner);
-      try {
-        await throttle.take([{ budget, owner: clientId, count: bytes }], chargeId);
-      } catch (error) {
-        if (error instanceof ServiceError && error.code === 'rate-limited')
-          throw tooManyBytesResent(budget.countMax, error);
-        throw error;
-      }
+      return charge({ budget, owner: clientId, count: bytes }, tooManyBytesResent(budget.countMax), chargeId);
     };
 
   return {
@@ -134,10 +130,9 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
         at: nowIso(),
       }));
-      const charge = (count: number) => chargeResent(clientId, count);
       const sent = await resends.resendFailed(clientId, Date.parse(since), {
         untilMs: Date.parse(at),
-        charge,
+        charge: (count) => chargeResent(clientId, count),
         chargeBytes: chargeBytesOf(call, clientId),
       });
       // A repetition finds nothing left to send, so it returns the stored count of the first request.
@@ -168,19 +163,11 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
 }
 
 /** None of the webhooks is sent. */
-const tooManyResent = (count: number, { retryAfterMs = 0 }: ServiceError): Problem =>
-  new Problem(
-    'rate-limited',
-    `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`,
-    { headers: retryAfter(retryAfterMs) },
-  );
+const tooManyResent = (count: number): string =>
+  `An app resends at most ${RESENT_WEBHOOKS.countMax} failed webhooks in 24 hours; with these ${count} it would be more. Choose a later start, or try again later.`;
 
-const tooManyBytesResent = (bytesMax: number, { retryAfterMs = 0 }: ServiceError): Problem =>
-  new Problem(
-    'rate-limited',
-    `The webhooks that an app resends within 24 hours may have ${bytesMax} bytes together. Try again later.`,
-    { headers: retryAfter(retryAfterMs) },
-  );
+const tooManyBytesResent = (bytesMax: number): string =>
+  `The webhooks that an app resends within 24 hours may have ${bytesMax} bytes together. Try again later.`;
 
 /** The delivery of a test event. */
 function testEvent(

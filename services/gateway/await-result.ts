@@ -5,7 +5,7 @@ import { within } from '#shared/wait-for.ts';
 
 /** How often all waiters read their results: a lost notice costs at most this. */
 const REREAD_INTERVAL_MS = 1_000;
-/** Results read at once: one that cannot be read in time does not take the others with it. */
+/** Results read at once: a result that cannot be read in time fails at most these. */
 const READ_MAX = 200;
 /** How long the last read before a 504 may take. */
 const LAST_READ_MS_MAX = 100;

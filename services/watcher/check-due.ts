@@ -1,4 +1,4 @@
-import { type CheckCause, isNewMember, type WatchMember } from '#shared/contracts/watch.ts';
+import { type CheckCause, isNewMember, isPresent, type WatchMember } from '#shared/contracts/watch.ts';
 import type { RuleSets } from '#shared/redis/rule-sets.ts';
 import type { MemberName } from '#shared/redis/watch-member-text.ts';
 import type { WatchMembers } from '#shared/redis/watch-members.ts';
@@ -65,8 +65,8 @@ export async function requestChecksOf(
   const idle: string[] = [];
   let at = 0;
   for await (const page of deps.members.readInPages(uid, memberIds)) {
-    const members = page.filter(isThere);
-    idle.push(...memberIds.slice(at, at + page.length).filter((_, index) => !isThere(page[index])));
+    const members = page.filter(isPresent);
+    idle.push(...memberIds.slice(at, at + page.length).filter((_, index) => !isPresent(page[index])));
     at += page.length;
     for (const checks of checksOf(members)) {
       if (checks.members.length === 0) continue;
@@ -78,9 +78,6 @@ export async function requestChecksOf(
   }
   return idle;
 }
-
-const isThere = (member: WatchMember | undefined): member is WatchMember =>
-  member !== undefined && member.removedAt === undefined;
 
 /** Requests the checks of members that are due by themselves: new ones, and those that could not be read. */
 export function makeCheckDue(deps: Dependencies) {

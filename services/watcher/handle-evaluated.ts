@@ -2,6 +2,7 @@ import type { BatchPartCompleted } from '#shared/contracts/batch.ts';
 import {
   CheckContext,
   isNewMember,
+  isPresent,
   type Watch,
   type WatchCommand,
   type WatchEvaluated,
@@ -79,7 +80,7 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted, partition
   ]);
   const isOutdated = !watch || !ruleSet || checkedRules(ruleSet, watch) !== context.rules;
   const checks = await readChecks(part, context, { isLate: !isOpen, isOutdated });
-  const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isThere);
+  const members = (await deps.members.readMany(uid, [...checks.keys()])).filter(isPresent);
   await refundPart(deps, part, part.refundCount + countRepeats(members, checks));
   // `resume` starts a sweep, which finds the changes that a paused watch has missed.
   if (watch && !watch.paused) {
@@ -132,7 +133,7 @@ async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<
       await changeMembers(deps, {
         watch,
         partition,
-        members: page.filter(isThere),
+        members: page.filter(isPresent),
         change: (member) => applyDecision(member, command),
         decision: command.command,
       });
@@ -210,7 +211,7 @@ async function writeChange(
   const uid = watchUid(watch);
   let before: WatchMember | undefined = read;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    if (!isThere(before)) return undefined;
+    if (!isPresent(before)) return undefined;
     const nowMs = now();
     const { member, event, isToRecheck } = change(before);
     if (isToRecheck) return { member, isChanged: false, isToRecheck };
@@ -245,9 +246,6 @@ function dueAfter(
   if (unreadSince === undefined) return undefined;
   return nowMs + Math.min(Math.max(nowMs - Date.parse(unreadSince), waitMsMin), everySeconds * 1_000);
 }
-
-const isThere = (member: WatchMember | undefined): member is WatchMember =>
-  member !== undefined && member.removedAt === undefined;
 
 /** Whether the topic needs the new state: only the view holds when and at which block a member was checked last. */
 const isToPublish = (before: WatchMember, after: WatchMember): boolean =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Environment } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { isAddressText } from './address.ts';
 import { knownChain } from './known-chains.ts';
@@ -55,7 +56,6 @@ export const ChainFile = z
   });
 export type ChainFile = z.infer<typeof ChainFile>;
 
-type Environment = Readonly<Record<string, string | undefined>>;
 export type ReadOptions = {
   /** Leaves the texts of endpoints as they are: for processes that call no endpoint, and so need no key. */
   readonly keepsEndpoints?: boolean;

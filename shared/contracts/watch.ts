@@ -210,6 +210,10 @@ export type WatchEvaluated = z.infer<typeof WatchEvaluated>;
 
 type WatchName = { readonly clientId: string; readonly watchId: string };
 
+/** Whether there is such a member, and it was not removed. */
+export const isPresent = (member: WatchMember | undefined): member is WatchMember =>
+  member !== undefined && member.removedAt === undefined;
+
 /** Whether a member's wallets were not checked yet. */
 export const isNewMember = ({ checkedAt, walletsAt }: WatchMember): boolean =>
   checkedAt === undefined || checkedAt < walletsAt;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchEntry } from '#shared/contracts/batch.ts';
 import type { StorageLimits } from '#shared/contracts/tiers.ts';
 import {
+  isPresent,
   type Watch,
   type WatchMember,
   watchMember,
@@ -129,8 +130,7 @@ export function makeChangeMembers(deps: Dependencies): ChangeMembers {
   const walletsOfLive = async (uid: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const live = new Map<string, string>();
     for await (const page of view.readInPages(uid, ids))
-      for (const member of page)
-        if (member && member.removedAt === undefined) live.set(member.memberId, textOfWallets(member));
+      for (const member of page) if (isPresent(member)) live.set(member.memberId, textOfWallets(member));
     return live;
   };
 

@@ -33,7 +33,7 @@ export const idsKey = (uid: string): string => `wm-ids:${uid}`;
 
 /**
  * KEYS: marker, members of each partition. ARGV: access, most bytes, then for each member the index of its partition among
- * the keys, and its id. Returns members from the first on until they have the most bytes, at least one; '' for one that does not exist.
+ * the keys, and its id. Returns members from the first on until they have the most bytes, at least one; '' for a missing member.
  */
 const READ_PAGE = `${REQUIRE_VIEW}
 local found, bytes = {}, 0
@@ -67,7 +67,7 @@ export function makeMemberPages(redis: Redis) {
     inStore(() =>
       redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
     );
-  /** The first of these members, as many as a page has; undefined for one that does not exist. */
+  /** The first of these members, as many as a page has; undefined for a missing member. */
   const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
     const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
     const args = ids.flatMap((id, i) => [(places[i] ?? 0) + 1, id]);

@@ -62,7 +62,7 @@ export function makeReadBatchResults(deps: Dependencies) {
   };
 }
 
-/** The status documents of completed batches, as text, for waiting requests; undefined for one that cannot be read now. */
+/** The status documents of completed batches, as text, for waiting requests; undefined for a batch that cannot be read now. */
 export const readCompleted =
   ({ readStatus }: Pick<Batches, 'readStatus'>) =>
   (requestIds: readonly string[]): Promise<(string | undefined)[]> =>
