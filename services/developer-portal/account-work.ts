@@ -1,4 +1,4 @@
-import type { Account, Tier, TwoFactor } from '#shared/contracts/client-app.ts';
+import type { Account, ClientApp, Tier, TwoFactor } from '#shared/contracts/client-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientApps } from '#shared/redis/client-apps.ts';
@@ -135,12 +135,12 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     /** Deletes the account's apps, then the account. Their keys, passwords and sessions stop working. */
     async remove(actor: string, accountId: string): Promise<void> {
       const removeApps = async () => {
-        for (const { clientId } of await clientApps.listOwned(accountId))
+        for (const clientId of await clientApps.listOwned(accountId, idOf))
           await apps.remove(actor, clientId).catch(ignoreNotFound);
       };
       await removeApps();
       // A membership that this misses gives no access: it is older than a new account under the same address.
-      for (const { clientId } of await clientApps.listShared(accountId))
+      for (const clientId of await clientApps.listShared(accountId, idOf))
         await apps
           .changeMembers(actor, clientId, 'member-left', removeMember(accountId), accountId)
           .catch(ignoreNotFound);
@@ -154,6 +154,8 @@ export function makeAccountWork({ accounts, clientApps, apps, writes, now }: Dep
     },
   };
 }
+
+const idOf = ({ clientId }: ClientApp): string => clientId;
 
 const PASSWORD_CHANGED = 'the password was changed meanwhile; sign in again';
 

@@ -45,13 +45,14 @@ export function makeAppHandlers(
     presentApp(app, { account, owner }, await keyUse.read(app.clientId), now());
 
   return {
-    listApps: async ({ account }) =>
-      [
-        ...(await clientApps.listOwned(account.accountId)),
-        ...(await clientApps.listShared(account.accountId)),
-      ]
-        .filter((app) => roleOf(app, account))
-        .map((app) => presentAppSummary(app, account, now())),
+    async listApps({ account }) {
+      const present = (app: ClientApp) =>
+        roleOf(app, account) ? [presentAppSummary(app, account, now())] : [];
+      return [
+        ...(await clientApps.listOwned(account.accountId, present)),
+        ...(await clientApps.listShared(account.accountId, present)),
+      ].flat();
+    },
     async createApp(call) {
       const { account, body } = call;
       const { keyId, ...credentials } = await idempotency.run(

@@ -70,8 +70,8 @@ export function makeInsightHandlers(
     async readAccountAudit({ account }) {
       const entries = await auditTrail.ofAccount(account.accountId, AUDIT_COUNT_MAX);
       // Entries of a deleted account with the same address are not this account's.
-      const owned = await clientApps.listOwned(account.accountId);
-      const team = new Set(owned.flatMap((app) => [...teamOf(app)]));
+      const teams = await clientApps.listOwned(account.accountId, (app) => [...teamOf(app)]);
+      const team = new Set(teams.flat());
       return entries
         .filter(({ at }) => at >= account.createdAt)
         .map((entry) => presentAudit(entry, account, team));

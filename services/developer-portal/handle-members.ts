@@ -130,7 +130,7 @@ export function makeMemberHandlers(deps: Dependencies): Handlers<keyof typeof ME
     },
     async acceptInvitation({ account, body }) {
       const [{ clientId }, { tokenHash, role }] = await findInvitation(account, body.token);
-      const shared = await clientApps.listShared(account.accountId);
+      const shared = await clientApps.listShared(account.accountId, (app) => app.clientId);
       if (shared.length >= SHARED_APPS_MAX)
         throw new ServiceError('limit-reached', `an account may be a member of ${SHARED_APPS_MAX} apps`);
       const by = change.acceptInvitation(tokenHash, account.accountId, now());

@@ -28,7 +28,7 @@ const FIRST_PAGE = '0';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'scan' | 'read' | 'findByEmail'>;
-  readonly clientApps: Pick<ClientApps, 'scan' | 'read' | 'listOwned'>;
+  readonly clientApps: Pick<ClientApps, 'scan' | 'read' | 'listOwned' | 'countOwned'>;
   readonly apps: Pick<ClientAppWork, 'read'>;
   readonly auditTrail: Pick<AuditTrail, 'page'>;
   readonly keyUse: Pick<KeyUse, 'read'>;
@@ -48,25 +48,39 @@ type Ids = 'listAccounts' | 'readOperatorAccount' | 'listOperatorApps' | 'readOp
 export function makeOperatorViewHandlers(deps: Dependencies): Handlers<Ids> {
   const { accounts, clientApps, auditTrail } = deps;
   const show = async (app: ClientApp) => presentOperatorApp(app, await accounts.read(app.accountId));
-  const monthOf = async ({ clientId }: ClientApp, owner: Account | undefined) => {
+  const monthOf = async ({ clientId }: Pick<ClientApp, 'clientId'>, owner: Account | undefined) => {
     const name = dateOf(dayOf(deps.now())).slice(0, 7);
     const used = await deps.readMonthUsed(clientId, name);
     return { name, used, quota: owner ? limitsOf(owner).requestsPerMonth : 0 };
   };
 
+  /** The account with this id or address. */
+  const findAccount = async (text: string): Promise<Account | undefined> => {
+    const found = await (ACCOUNT_ID.test(text) ? accounts.read(text) : accounts.findByEmail(text));
+    return found && isLive(found) ? found : undefined;
+  };
+  /** The app with this id, or the apps of the account with this address. */
+  const findApps = async (text: string) => {
+    const app = APP_ID.test(text) ? await clientApps.read(text) : undefined;
+    if (app) return isLive(app) ? [await show(app)] : [];
+    const owner = text.includes('@') ? await accounts.findByEmail(text) : undefined;
+    return owner ? clientApps.listOwned(owner.accountId, (owned) => presentOperatorApp(owned, owner)) : [];
+  };
+
   return {
     async listAccounts({ query: { query = '', after = FIRST_PAGE } }) {
       const text = query.toLowerCase();
-      const exact = await findExactly(accounts.read, query, after, () => accounts.findByEmail(text));
+      const exact = after === FIRST_PAGE ? await findAccount(query) : undefined;
       const { found, next } = await searchDocuments(
         accounts.scan,
         (account) => isLive(account) && account.email.toLowerCase().includes(text),
         after,
       );
-      const all = unique([...exact, ...sortBy(found, ({ email }) => email)], ({ accountId }) => accountId);
+      const byEmail = sortBy(found, ({ email }) => email);
+      const all = unique(exact ? [exact, ...byEmail] : byEmail, ({ accountId }) => accountId);
       const shown = all.map(async (account) => ({
         ...presentAccount(account),
-        apps: (await clientApps.listOwned(account.accountId)).length,
+        apps: await clientApps.countOwned(account.accountId),
       }));
       return { accounts: await Promise.all(shown), ...(next !== undefined && { next }) };
     },
@@ -74,11 +88,11 @@ export function makeOperatorViewHandlers(deps: Dependencies): Handlers<Ids> {
       const account = await accounts.read(param('accountId'));
       if (!account || !isLive(account)) throw new ServiceError('not-found', 'there is no such account');
       const [owned, sessions] = await Promise.all([
-        clientApps.listOwned(account.accountId),
+        clientApps.listOwned(account.accountId, (app) => presentOperatorApp(app, account)),
         deps.sessions.list(account),
       ]);
       const shown = owned.slice(0, APPS_SHOWN_MAX).map(async (app) => ({
-        ...presentOperatorApp(app, account),
+        ...app,
         month: await monthOf(app, account),
       }));
       return {
@@ -92,21 +106,17 @@ export function makeOperatorViewHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async listOperatorApps({ query: { query = '', suspended, after = FIRST_PAGE } }) {
       const text = query.toLowerCase();
-      const owned = async () => {
-        const owner = text.includes('@') ? await accounts.findByEmail(text) : undefined;
-        return owner ? clientApps.listOwned(owner.accountId) : [];
-      };
-      const isWanted = (app: ClientApp) =>
-        isLive(app) && (suspended === undefined || app.suspended === suspended);
-      const exact = await findExactly(clientApps.read, query, after, owned);
+      const isWanted = (app: Pick<ClientApp, 'suspended'>) =>
+        suspended === undefined || app.suspended === suspended;
+      const exact = after === FIRST_PAGE ? await findApps(query) : [];
       const { found, next } = await searchDocuments(
         clientApps.scan,
-        (app) => isWanted(app) && app.name.toLowerCase().includes(text),
+        (app) => isLive(app) && isWanted(app) && app.name.toLowerCase().includes(text),
         after,
       );
       const newestFirst = sortBy(found, ({ createdAt }) => createdAt).reverse();
-      const all = unique([...exact.filter(isWanted), ...newestFirst], ({ clientId }) => clientId);
-      return { apps: await Promise.all(all.map(show)), ...(next !== undefined && { next }) };
+      const shown = [...exact.filter(isWanted), ...(await Promise.all(newestFirst.map(show)))];
+      return { apps: unique(shown, ({ clientId }) => clientId), ...(next !== undefined && { next }) };
     },
     async readOperatorApp({ param }) {
       const app = await deps.apps.read(param('clientId'));
@@ -169,19 +179,8 @@ async function readDetail(deps: Dependencies, { clientId, createdAt, keys }: Cli
 
 const isLive = ({ deletedAt }: Pick<Account | ClientApp, 'deletedAt'>): boolean => deletedAt === undefined;
 
-const ID = /^(acc|app)_[0-9a-f]{1,64}$/;
-
-/** The document with this id or address, for the first page: one look-up, however many documents there are. */
-async function findExactly<D extends Account | ClientApp>(
-  read: (id: string) => Promise<D | undefined>,
-  text: string,
-  after: string,
-  findOthers: () => Promise<D | readonly D[] | undefined>,
-): Promise<D[]> {
-  if (after !== FIRST_PAGE || text === '') return [];
-  const found = ID.test(text) ? await read(text) : await findOthers();
-  return [found ?? []].flat().filter(isLive) as D[];
-}
+const ACCOUNT_ID = /^acc_[0-9a-f]{1,64}$/;
+const APP_ID = /^app_[0-9a-f]{1,64}$/;
 
 const sortBy = <D>(list: readonly D[], by: (one: D) => string): D[] =>
   [...list].sort((a, b) => by(a).localeCompare(by(b)));

@@ -13,7 +13,7 @@ import type { TwoFactorWork } from './two-factor.ts';
 
 type Dependencies = {
   readonly accounts: Pick<Accounts, 'read'>;
-  readonly clientApps: Pick<ClientApps, 'list' | 'listOwned'>;
+  readonly clientApps: Pick<ClientApps, 'list' | 'countOwned'>;
   readonly apps: Pick<ClientAppWork, 'approveScope' | 'rejectScope' | 'suspend' | 'resume'>;
   readonly accountWork: Pick<AccountWork, 'setTier'>;
   readonly resetLinks: Pick<ResetLinks, 'make'>;
@@ -38,7 +38,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
   const show = async (app: ClientApp) => presentOperatorApp(app, await accounts.read(app.accountId));
   const showOwner = async (account: Account) => ({
     ...presentAccount(account),
-    apps: (await clientApps.listOwned(account.accountId)).length,
+    apps: await clientApps.countOwned(account.accountId),
   });
 
   /** The account of a user who is no operator: one operator must not take over another's account. */
@@ -53,14 +53,15 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<Ids> {
 
   return {
     async listScopeRequests() {
-      const waiting = (await clientApps.list()).filter(({ scope }) => scope === 'requested');
+      const waiting = await clientApps.list((app) => {
+        if (app.scope !== 'requested') return [];
+        const { clientId, name, accountId, scopePurpose: purpose = '', createdAt } = app;
+        return [{ clientId, name, accountId, purpose, requestedAt: app.scopeRequestedAt ?? createdAt }];
+      });
       const shown = await Promise.all(
-        waiting.map(async (app) => ({
-          clientId: app.clientId,
-          name: app.name,
-          email: (await accounts.read(app.accountId))?.email ?? '',
-          purpose: app.scopePurpose ?? '',
-          requestedAt: app.scopeRequestedAt ?? app.createdAt,
+        waiting.flat().map(async ({ accountId, ...request }) => ({
+          ...request,
+          email: (await accounts.read(accountId))?.email ?? '',
         })),
       );
       return shown.sort((a, b) => a.requestedAt.localeCompare(b.requestedAt));

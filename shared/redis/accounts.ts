@@ -1,7 +1,8 @@
 import { Account } from '#shared/contracts/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/tiers.ts';
 import type { Redis } from './connect.ts';
-import { type DocumentScan, makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
+import type { DocumentScan } from './list-documents.ts';
+import { makeVersionedDocuments, type VersionedDocuments } from './versioned-documents.ts';
 import type { ViewAccess } from './view.ts';
 
 /** Announces a changed account; the message is its id. */
@@ -47,8 +48,8 @@ export function makeAccounts(redis: Redis): Accounts {
       return found?.deletedAt === undefined ? found : undefined;
     },
     list: async () =>
-      (await list())
-        .filter(({ deletedAt }) => deletedAt === undefined)
+      (await list((account) => (account.deletedAt === undefined ? [account] : [])))
+        .flat()
         .sort((a, b) => a.email.localeCompare(b.email)),
   };
 }

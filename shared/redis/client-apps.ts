@@ -4,9 +4,9 @@ import { appTrailKey } from './audit-trail.ts';
 import { inStore, type Redis } from './connect.ts';
 import { keyUseKey } from './key-use.ts';
 import { marketplaceKeysKey, memberAppsKey, ownedAppsKey } from './leased-slots.ts';
+import type { DocumentScan } from './list-documents.ts';
 import { makeScript } from './script.ts';
 import {
-  type DocumentScan,
   keysOf,
   makeVersionedDocuments,
   type SetEntry,
@@ -28,6 +28,8 @@ export type KeyHolder = {
   readonly app: AppAccess;
 };
 
+type SelectApps = <T>(accountId: string, select: (app: ClientApp) => T) => Promise<T[]>;
+
 /** The view of the client apps. */
 export type ClientApps = {
   /** Deleted ones included, until their secrets have ended: the tombstone signs webhooks that are still in progress. */
@@ -37,14 +39,15 @@ export type ClientApps = {
   readonly lease: VersionedDocuments<ClientApp>['lease'];
   /** Puts a document in; false if the view has the same or a newer version. Announces the change. */
   readonly project: (app: ClientApp, access?: ViewAccess) => Promise<boolean>;
-  /** All that are not deleted, oldest first. */
-  readonly list: () => Promise<ClientApp[]>;
+  /** What `select` returns for all apps that are not deleted, oldest first. */
+  readonly list: <T>(select: (app: ClientApp) => T) => Promise<T[]>;
   /** A step through all apps, deleted ones included. */
   readonly scan: DocumentScan<ClientApp>;
-  /** Those of one account. */
-  readonly listOwned: (accountId: string) => Promise<ClientApp[]>;
-  /** Those of others that an account is a member of. */
-  readonly listShared: (accountId: string) => Promise<ClientApp[]>;
+  /** The same for those of one account. */
+  readonly listOwned: SelectApps;
+  /** The same for those of others that an account is a member of. */
+  readonly listShared: SelectApps;
+  readonly countOwned: (accountId: string) => Promise<number>;
   /**
    * Removes deleted apps whose secrets have all expired from the view, with all their data; returns how many.
    * The topic keeps their tombstones, so no older document comes back with a rebuild.
@@ -70,12 +73,18 @@ if not app then return false end
 return {entry, app, redis.call('HGET', KEYS[4], cjson.decode(app).accountId) or ''}
 `;
 
+/** KEYS: marker, the account's apps. ARGV: access. A finite score is the lease of an app that is being created. */
+const COUNT_OWNED = `${REQUIRE_VIEW}
+return redis.call('ZCOUNT', KEYS[2], '+inf', '+inf')
+`;
+
 /**
  * @example
  * const holder = await makeClientApps(redis).findKey(hashApiKey(key));
  */
 export function makeClientApps(redis: Redis): ClientApps {
   const findKey = makeScript<[string, string, string] | null>(redis, FIND_KEY);
+  const countOwned = makeScript<number>(redis, COUNT_OWNED);
   const { index, summaries } = keysOf(CLIENT_APPS_KEY);
   const { read, lease, project, removeEnded, list, listSet, scan } = makeVersionedDocuments(redis, {
     key: CLIENT_APPS_KEY,
@@ -105,12 +114,16 @@ export function makeClientApps(redis: Redis): ClientApps {
     },
     project,
     scan,
-    list: async () => shown(await list()),
-    listOwned: async (accountId) => shown(await listSet(ownedAppsKey(accountId))),
-    listShared: async (accountId) =>
-      shown(await listSet(memberAppsKey(accountId))).filter(({ members = [] }) =>
-        members.some((member) => member.accountId === accountId),
+    list: (select) => oldestFirst(list, isShown, select),
+    listOwned: (accountId, select) =>
+      oldestFirst((take) => listSet(ownedAppsKey(accountId), take), isShown, select),
+    listShared: (accountId, select) =>
+      oldestFirst(
+        (take) => listSet(memberAppsKey(accountId), take),
+        (app) => isShown(app) && (app.members ?? []).some((member) => member.accountId === accountId),
+        select,
       ),
+    countOwned: (accountId) => countOwned([GENERATION_KEY, ownedAppsKey(accountId)], [ORDINARY_ACCESS]),
     async dropEnded(nowMs, countMax, endOwned) {
       const ids = await inStore(() =>
         redis.zrangebyscore(ENDED_APPS_KEY, '-inf', nowMs, 'LIMIT', 0, countMax),
@@ -126,10 +139,22 @@ export function makeClientApps(redis: Redis): ClientApps {
   };
 }
 
-const shown = (apps: readonly ClientApp[]): ClientApp[] =>
-  apps
-    .filter(({ deletedAt }) => deletedAt === undefined)
-    .sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+/** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not kept. */
+async function oldestFirst<T>(
+  readEach: <R>(take: (app: ClientApp) => R) => Promise<R[]>,
+  isWanted: (app: ClientApp) => boolean,
+  select: (app: ClientApp) => T,
+): Promise<T[]> {
+  const found = await readEach((app) =>
+    isWanted(app) ? [{ createdAt: app.createdAt, selected: select(app) }] : [],
+  );
+  return found
+    .flat()
+    .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
+    .map(({ selected }) => selected);
+}
+
+const isShown = ({ deletedAt }: ClientApp): boolean => deletedAt === undefined;
 
 /** By the hash of each key that is not revoked: the app, the key, and when it expires. "Unknown" and "revoked" are one answer. */
 const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, string> =>

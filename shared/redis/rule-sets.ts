@@ -4,7 +4,7 @@ import { inStore, type Redis } from './connect.ts';
 import { makeRuleSetUsers, type RuleSetUsers } from './rule-set-users.ts';
 import { makeScript } from './script.ts';
 import { makeVersionedDocuments, type SetEntry, type VersionedDocuments } from './versioned-documents.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /** Announces a changed rule set; the message is `<client id>/<id>`. */
 export const RULE_SET_CHANGED = 'rule-set:changed';
@@ -13,8 +13,6 @@ const RULE_SETS_KEY = 'rule-sets:1';
 const ENDED_KEY = `${RULE_SETS_KEY}:ended`;
 /** How long a tombstone is kept: a rule set that is recreated meanwhile continues its version count. */
 const TOMBSTONE_MS = DAY_MS;
-/** Stored bytes in one page of a list; one rule set always fits. */
-const PAGE_BYTES_MAX = 1024 * 1024;
 
 /** The ids of an app's rule sets, all with one score, so that Redis sorts them by id. */
 const idsKey = (clientId: string): string => `rule-sets:of:${clientId}`;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { HOUR_MS } from '../contracts/durations.ts';
-import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
+import type { Redis } from './connect.ts';
+import { type DocumentLists, makeDocumentLists } from './list-documents.ts';
 import { makeScript } from './script.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
@@ -78,17 +79,6 @@ if not entry then return false end
 return redis.call('HGET', KEYS[2], string.match(entry, '^%S+')) or false
 `;
 
-/** KEYS: marker, documents, set. ARGV: access. Members that have no document (yet) are passed over. */
-const READ_SET = `${REQUIRE_VIEW}
-local ids = redis.call('ZRANGE', KEYS[3], 0, -1)
-local found = {}
-for _, id in ipairs(ids) do
-  local stored = redis.call('HGET', KEYS[2], id)
-  if stored then found[#found + 1] = stored end
-end
-return found
-`;
-
 /** How long a version is remembered that was leased and never seen: longer than a message can be on its way. */
 const LEASED_KEPT_MS = HOUR_MS;
 
@@ -157,7 +147,7 @@ type Options<D> = {
 export type Lease = { readonly version: number; readonly release: () => Promise<unknown> };
 
 /** A view of a compacted topic: whole documents; a newer version replaces an older one, in whatever order they come. */
-export type VersionedDocuments<D> = {
+export type VersionedDocuments<D> = DocumentLists<D> & {
   /** Returns `known` itself, without parsing, if that is still the version in the view. */
   readonly read: (id: string, known?: D) => Promise<D | undefined>;
   readonly find: (indexEntry: string) => Promise<D | undefined>;
@@ -178,19 +168,7 @@ export type VersionedDocuments<D> = {
    * writer has it, or has written it already.
    */
   readonly lease: (id: string, before: number, leaseMs: number) => Promise<Lease | undefined>;
-  readonly list: () => Promise<D[]>;
-  /** The documents behind a cursor, in no order; see `searchDocuments`. */
-  readonly scan: DocumentScan<D>;
-  /** The documents whose ids are the members of a set, longest-lived last; not those that left it. */
-  readonly listSet: (set: string) => Promise<D[]>;
 };
-
-/** A step through all documents: about `SCAN_COUNT` of them, and the cursor of the next step, if there is one. */
-export type DocumentScan<D> = (
-  cursor: string,
-) => Promise<{ readonly documents: readonly D[]; readonly cursor: string | undefined }>;
-/** Documents that a step reads. One has up to 300 kB, and a few hundred bytes as a rule. */
-const SCAN_COUNT = 100;
 
 /** The Redis keys of a view: documents, index, index entries by id, summaries. Each is as large as its documents are many. */
 export const keysOf = (key: string) =>
@@ -219,18 +197,18 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
   const find = makeScript<string | null>(redis, FIND);
   const lease = makeScript<number>(redis, LEASE);
   const release = makeScript<number>(redis, RELEASE);
-  const readSet = makeScript<string[]>(redis, READ_SET);
   const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
   const { documents, index, entries, summaries } = keysOf(key);
   const keys = [GENERATION_KEY, documents, index, entries, summaries];
-  const open = (stored: string | null): D | undefined =>
-    stored === null ? undefined : parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
+  const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
+  const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
   return {
+    ...makeDocumentLists(redis, { key, open, idOf }),
     async read(id, known) {
       const stored = await read(keys, [ORDINARY_ACCESS, id, known?.version ?? '']);
-      return stored === 1 ? known : open(stored);
+      return stored === 1 ? known : openFound(stored);
     },
-    find: async (indexEntry) => open(await find(keys, [ORDINARY_ACCESS, indexEntry])),
+    find: async (indexEntry) => openFound(await find(keys, [ORDINARY_ACCESS, indexEntry])),
     async project(document, access = ORDINARY_ACCESS) {
       const stored = [idOf(document), document.version, JSON.stringify(document)];
       const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
@@ -255,17 +233,5 @@ export function makeVersionedDocuments<D extends { readonly version: number }>(
       ]);
       return version === 0 ? undefined : { version, release: () => release([leaseKey], [holder]) };
     },
-    list: async () =>
-      (await inStore(() => redis.hvals(key), LISTING_TIMEOUT_MS)).flatMap((stored) => open(stored) ?? []),
-    async scan(cursor) {
-      const [next, flat] = await inStore(
-        () => redis.hscan(key, cursor, 'COUNT', SCAN_COUNT),
-        LISTING_TIMEOUT_MS,
-      );
-      const documents = flat.flatMap((stored, i) => (i % 2 === 1 ? (open(stored) ?? []) : []));
-      return { documents, cursor: next === '0' ? undefined : next };
-    },
-    listSet: async (set) =>
-      (await readSet([GENERATION_KEY, key, set], [ORDINARY_ACCESS])).flatMap((stored) => open(stored) ?? []),
   };
 }

@@ -21,6 +21,9 @@ elseif redis.call('GET', '${VIEW_KEYS.lock}') ~= ARGV[1] then
 end
 `;
 
+/** Stored bytes that one reply of Redis carries where documents are listed; one document always fits. */
+export const PAGE_BYTES_MAX = 1024 * 1024;
+
 /** Empty for ordinary access, the lock's token for a rebuilder. */
 export type ViewAccess = string;
 export const ORDINARY_ACCESS: ViewAccess = '';

@@ -1,12 +1,10 @@
 import { partitionOfMember, type WatchMember } from '#shared/contracts/watch.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from './view.ts';
 import { parseStored } from './watch-member-text.ts';
 
-/** Stored bytes of one page; one member always fits. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
-const PAGE_BYTES_MAX = 1024 * 1024;
-/** Members of one page. */
+/** Members of one page. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
 const PAGE_MEMBERS_MAX = 500;
 /** Members of the first page of a scan, before their size is known. */
 const SCAN_COUNT_FIRST = 32;

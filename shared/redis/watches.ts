@@ -126,7 +126,7 @@ export function makeWatches(redis: Redis): Watches {
       const stored = await list(keys, [ORDINARY_ACCESS, clientId, after, countMax]);
       return stored.map(parseStored);
     },
-    inPartition: (partition) => listSet(ofPartitionKey(partition)),
+    inPartition: (partition) => listSet(ofPartitionKey(partition), (watch) => watch),
     async claimDue(partition, nowMs, againAtMs, countMax) {
       const keys = [GENERATION_KEY, WATCHES_KEY, dueKey(partition)];
       return (await claim(keys, [ORDINARY_ACCESS, nowMs, againAtMs, countMax])).map(parseStored);

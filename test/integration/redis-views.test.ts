@@ -10,6 +10,7 @@ import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeAdmitter, monthCounterKey } from '#shared/redis/admit.ts';
 import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeDeliveries } from '#shared/redis/deliveries.ts';
+import { makeLeasedSlots, ownedAppsKey } from '#shared/redis/leased-slots.ts';
 import { replyChannelOf } from '#shared/redis/result-notices.ts';
 import { makeResults, savingOf } from '#shared/redis/results.ts';
 import { subscribe } from '#shared/redis/subscribe.ts';
@@ -155,6 +156,44 @@ test('an older version of a client app never replaces a newer one', async () => 
   expect(await apps.project(anApp(2, 'new'))).toBe(true);
   expect(await apps.project(anApp(1, 'old'))).toBe(false);
   expect((await apps.read('app_views'))?.name).toBe('new');
+});
+
+describe('the apps of an account', () => {
+  const made = ['01', '03', '02'];
+  beforeEach(async () => {
+    const apps = makeClientApps(stores.redis);
+    const large = 'x'.repeat(700_000);
+    for (const day of made) {
+      const app = anApp(1, `${day}${large}`, `app_${day}`);
+      await apps.project({ ...app, createdAt: `2026-11-${day}T10:00:00.000Z` });
+    }
+    await apps.project({ ...anApp(1, 'deleted', 'app_deleted'), deletedAt: '2026-11-21T10:00:00.000Z' });
+    await apps.project({ ...anApp(1, 'other', 'app_other'), accountId: 'acc_2' });
+  });
+
+  test('are listed oldest first, although one reply of Redis does not hold them all', async () => {
+    const apps = makeClientApps(stores.redis);
+    expect(await apps.listOwned('acc_1', ({ name }) => name.slice(0, 2))).toEqual(['01', '02', '03']);
+    const all = await apps.list(({ clientId }) => clientId);
+    expect(all.filter((id) => /^app_(0\d|other|deleted)$/.test(id))).toEqual([
+      'app_01',
+      'app_02',
+      'app_03',
+      'app_other',
+    ]);
+  });
+
+  test('are counted without one that is being created', async () => {
+    await makeLeasedSlots(stores.redis).take(ownedAppsKey('acc_1'), 'app_new', 10);
+    expect(await makeClientApps(stores.redis).countOwned('acc_1')).toBe(3);
+  });
+
+  test('are not reported as none while the views are incomplete', async () => {
+    await makeViewState(stores.redis).invalidate();
+    const apps = makeClientApps(stores.redis);
+    await expect(apps.listOwned('acc_none', () => 1)).rejects.toMatchObject({ code: 'view-rebuilding' });
+    await expect(apps.countOwned('acc_none')).rejects.toMatchObject({ code: 'view-rebuilding' });
+  });
 });
 
 test('a revoked key stays revoked after a wipe, whatever the topic holds before it', async () => {

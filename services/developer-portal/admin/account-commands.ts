@@ -22,7 +22,7 @@ export async function listAccounts({ accounts, clientApps }: OpenSystem, query =
       verified: isVerified(account),
       twoFactor: account.twoFactor !== undefined,
       limits: limitsOf(account),
-      apps: (await clientApps.listOwned(account.accountId)).length,
+      apps: await clientApps.countOwned(account.accountId),
       createdAt: account.createdAt,
     })),
   );

@@ -49,14 +49,14 @@ export async function createApp({ apps, accountWork }: OpenSystem, request: Crea
 }
 
 export async function listApps(system: OpenSystem) {
-  const found = await system.clientApps.list();
+  const found = await system.clientApps.list((app) => app);
   return Promise.all(found.map((app) => summaryOf(system, app)));
 }
 
 /** Apps whose scope request waits for an operator. */
 export async function listScopes(system: OpenSystem) {
-  const found = (await system.clientApps.list()).filter(({ scope }) => scope === 'requested');
-  return Promise.all(found.map((app) => summaryOf(system, app)));
+  const found = await system.clientApps.list((app) => (app.scope === 'requested' ? [app] : []));
+  return Promise.all(found.flat().map((app) => summaryOf(system, app)));
 }
 
 export const suspendApp = async (system: OpenSystem, clientId: string) =>
@@ -106,13 +106,9 @@ export async function rotateSecret({ apps }: OpenSystem, clientId: string, overl
 
 /** Encrypts every app's secrets again with the newest key; the secrets stay the same. */
 export async function resealSecrets({ apps, clientApps, accounts, twoFactor }: OpenSystem) {
-  const [ownedApps, owners] = await Promise.all([clientApps.list(), accounts.list()]);
+  const [ids, owners] = await Promise.all([clientApps.list(({ clientId }) => clientId), accounts.list()]);
   const reseals = [
-    ...ownedApps.map(
-      ({ clientId }) =>
-        () =>
-          apps.resealSecrets(ACTOR, clientId),
-    ),
+    ...ids.map((clientId) => () => apps.resealSecrets(ACTOR, clientId)),
     ...owners.flatMap((owner) => (owner.twoFactor ? [() => twoFactor.reseal(ACTOR, owner)] : [])),
   ];
   let count = 0;

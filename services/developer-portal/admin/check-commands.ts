@@ -35,9 +35,9 @@ async function findLogged(
   { clientApps, checkLog }: OpenSystem,
   requestId: string,
 ): Promise<{ readonly clientId: string; readonly check: LoggedCheck } | undefined> {
-  const apps = await clientApps.list();
+  const ids = await clientApps.list(({ clientId }) => clientId);
   const found = await Promise.all(
-    apps.map(async ({ clientId }) => ({ clientId, check: await checkLog.find(clientId, requestId) })),
+    ids.map(async (clientId) => ({ clientId, check: await checkLog.find(clientId, requestId) })),
   );
   for (const { clientId, check } of found) if (check) return { clientId, check };
   return undefined;
