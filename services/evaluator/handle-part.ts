@@ -32,7 +32,7 @@ import type { ForEachInSlices } from './slice-work.ts';
 
 type Dependencies = {
   readonly performReads: PerformReads;
-  readonly readBudget: Pick<ReadBudget, 'acquire'>;
+  readonly readBudget: Pick<ReadBudget, 'run'>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   /** The delegation registry of a chain. */
@@ -59,12 +59,7 @@ export function makePartHandler(deps: Dependencies): Handler<BatchPartRequested>
   const evaluatePart = makeEvaluatePart(deps);
   return async function handlePart(part, record) {
     const count = Math.min(countPart(part), PART_READS_MAX);
-    const release = await deps.readBudget.acquire(part.clientId, count, record);
-    try {
-      await evaluatePart(part, record);
-    } finally {
-      release();
-    }
+    await deps.readBudget.run({ clientId: part.clientId, count, record }, () => evaluatePart(part, record));
   };
 }
 

@@ -59,10 +59,10 @@ function makeHandler(performReads: PerformReads, waitedMs = 0) {
     {
       performReads,
       readBudget: {
-        async acquire(_, count) {
+        async run({ count }, work) {
           reserved.push(count);
           nowMs += waitedMs;
-          return () => void reserved.push(-count);
+          return work().finally(() => void reserved.push(-count));
         },
       },
       isConfigured: (chainId) => chainId === 1,

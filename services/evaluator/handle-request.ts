@@ -16,7 +16,7 @@ import type { Prove } from './sign-proof.ts';
 
 type Dependencies = {
   readonly performReads: PerformReads;
-  readonly readBudget: Pick<ReadBudget, 'acquire'>;
+  readonly readBudget: Pick<ReadBudget, 'run'>;
   readonly isConfigured: (chainId: number) => boolean;
   readonly nativeDecimals: NativeDecimals;
   /** The delegation registry of a chain. */
@@ -46,12 +46,9 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
     // Before the plan, which takes the memory. A check by another producer may have more reads; it is rejected.
     const count = Math.min(countReads(check, check.rules), READS_MAX[lane]);
     const beganAt = deps.redisNowMs();
-    const release = await deps.readBudget.acquire(check.clientId, count, record);
-    try {
-      await evaluate(check, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX);
-    } finally {
-      release();
-    }
+    await deps.readBudget.run({ clientId: check.clientId, count, record }, () =>
+      evaluate(check, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX),
+    );
   };
 }
 

@@ -13,6 +13,14 @@ function aRecord() {
   });
 }
 
+/** Holds reads of an app; fulfilled once it has them, with the function that gives them back. */
+const hold = (budget: ReadBudget, clientId: string, count: number, record = aRecord()) =>
+  new Promise<() => void>((start, reject) => {
+    budget
+      .run({ clientId, count, record }, () => new Promise<void>((release) => start(release)))
+      .catch(reject);
+  });
+
 /** Whether a promise is fulfilled by now. */
 const isDone = (work: Promise<unknown>): Promise<boolean> =>
   Promise.race([
@@ -22,41 +30,55 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
 
 test('an app alone may hold half of the reads; its further checks wait in their order, and those of others do not', async () => {
   const budget = new ReadBudget(1_000);
-  const release = await budget.acquire('app_1', 400, aRecord());
-  const [second, third] = [budget.acquire('app_1', 400, aRecord()), budget.acquire('app_1', 10, aRecord())];
+  const release = await hold(budget, 'app_1', 400, aRecord());
+  const [second, third] = [hold(budget, 'app_1', 400, aRecord()), hold(budget, 'app_1', 10, aRecord())];
   expect([await isDone(second), await isDone(third)]).toEqual([false, false]);
-  const releaseOther = await budget.acquire('app_2', 200, aRecord());
+  const releaseOther = await hold(budget, 'app_2', 200, aRecord());
   releaseOther();
   release();
   expect([await isDone(second), await isDone(third)]).toEqual([true, true]);
   (await second)();
   (await third)();
-  expect(await isDone(budget.acquire('app_3', 500, aRecord()))).toBe(true);
+  expect(await isDone(hold(budget, 'app_3', 500, aRecord()))).toBe(true);
 });
 
 test('a waiting check reports that it is alive while reads are given back', async () => {
   const budget = new ReadBudget(1_000);
   const [large, small] = [
-    await budget.acquire('app_1', 300, aRecord()),
-    await budget.acquire('app_1', 100, aRecord()),
+    await hold(budget, 'app_1', 300, aRecord()),
+    await hold(budget, 'app_1', 100, aRecord()),
   ];
   const record = aRecord();
-  const waiting = budget.acquire('app_1', 500, record);
+  const waiting = hold(budget, 'app_1', 500, record);
   small();
-  expect([record.aliveCount, await isDone(waiting)]).toEqual([1, false]);
+  expect([await isDone(waiting), record.aliveCount]).toEqual([false, 1]);
   large();
   expect(await isDone(waiting)).toBe(true);
 });
 
 test('a waiting check is left to the next owner when the process stops, and the others are not held up by it', async () => {
   const budget = new ReadBudget(1_000);
-  const release = await budget.acquire('app_1', 400, aRecord());
+  const release = await hold(budget, 'app_1', 400, aRecord());
   const record = aRecord();
-  const left = budget.acquire('app_1', 400, record);
+  const left = hold(budget, 'app_1', 400, record);
   record.leave();
   await expect(left).rejects.toMatchObject({ code: 'overloaded' });
   release();
   // Without effect once the wait is over.
   record.leave();
-  expect(await isDone(budget.acquire('app_1', 400, aRecord()))).toBe(true);
+  expect(await isDone(hold(budget, 'app_1', 400, aRecord()))).toBe(true);
+});
+
+test('a large check that has waited for long goes before later checks of all apps, however small', async () => {
+  let nowMs = 0;
+  const budget = new ReadBudget(1_000, () => nowMs);
+  const busy = await Promise.all(
+    ['app_1', 'app_2', 'app_3', 'app_4'].map((clientId) => hold(budget, clientId, 190)),
+  );
+  const large = hold(budget, 'app_large', 200);
+  nowMs = 5_001;
+  const small = hold(budget, 'app_5', 1);
+  expect([await isDone(large), await isDone(small)]).toEqual([false, false]);
+  busy[0]?.();
+  expect([await isDone(large), await isDone(small)]).toEqual([true, true]);
 });

@@ -8,56 +8,65 @@ import type { RecordContext } from '#shared/kafka/consumer/record.ts';
  */
 export const READS_IN_PROGRESS_MAX = { sync: 50_000, others: 100_000 } as const;
 
-type Waiter = { readonly count: number; readonly start: () => void; readonly alive: () => void };
+type Reads = {
+  readonly clientId: string;
+  readonly count: number;
+  /** The record of the check. */
+  readonly record: Pick<RecordContext, 'alive' | 'park'>;
+};
+type Waiter = Pick<Reads, 'count'> & {
+  readonly start: () => void;
+  readonly alive: () => void;
+  readonly sinceMs: number;
+};
+/** Once a check has waited for this time, no later one starts before it: small checks could keep a large one waiting for ever. */
+const AGED_MS = 5_000;
 
 /**
  * Bounds the reads that the checks in progress have planned: their number bounds the memory, and one check may have 10 000.
  * Small checks are not counted.
  *
  * A client app alone may hold half of them, each of N busy apps 1/(N + 1). Checks beyond that wait without a plan, those of
- * one app in their order.
+ * one app in their order. After five seconds the oldest goes before all others.
  *
  * @example
  * const budget = new ReadBudget(100_000);
- * const release = await budget.acquire('app_1', 9_792, record);
- * try { … } finally { release(); }
+ * await budget.run({ clientId: 'app_1', count: 9_792, record }, () => evaluate(check, record));
  */
 export class ReadBudget {
   readonly #shares: FairShares;
   readonly #waiting = new Map<string, Waiter[]>();
 
-  constructor(readsMax: number) {
+  readonly #nowMs: () => number;
+
+  /** @param nowMs monotonic clock */
+  constructor(readsMax: number, nowMs: () => number = performance.now.bind(performance)) {
     this.#shares = new FairShares(readsMax);
+    this.#nowMs = nowMs;
   }
 
   /**
-   * Waits until the app may hold so many reads more; a waiting record is parked.
+   * Runs the work once the app may hold so many reads more, and gives them back; a waiting record is parked.
    *
-   * @returns gives the reads back; to be called once
-   * @throws ServiceError `overloaded` if the process stops meanwhile
+   * @throws ServiceError `overloaded` if the process stops while the work waits, and what the work throws
    */
-  async acquire(
-    clientId: string,
-    count: number,
-    record: Pick<RecordContext, 'alive' | 'park'>,
-  ): Promise<() => void> {
-    if (this.#waiting.has(clientId) || !this.#shares.take(clientId, count))
-      await this.#wait(clientId, count, record);
-    return () => {
+  async run<T>(reads: Reads, work: () => Promise<T>): Promise<T> {
+    const { clientId, count } = reads;
+    const mustWait = this.#waiting.has(clientId) || this.#findAged() !== undefined;
+    if (mustWait || !this.#shares.take(clientId, count)) await this.#wait(reads);
+    try {
+      return await work();
+    } finally {
       this.#shares.give(clientId, count);
       this.#startWaiting();
-    };
+    }
   }
 
-  #wait(
-    clientId: string,
-    count: number,
-    { alive, park }: Pick<RecordContext, 'alive' | 'park'>,
-  ): Promise<void> {
+  #wait({ clientId, count, record: { alive, park } }: Reads): Promise<void> {
     return new Promise((start, reject) => {
       const queue = this.#waiting.get(clientId) ?? [];
       this.#waiting.set(clientId, queue);
-      const waiter = { count, start, alive };
+      const waiter = { count, start, alive, sinceMs: this.#nowMs() };
       queue.push(waiter);
       park(() => {
         const index = queue.indexOf(waiter);
@@ -70,11 +79,30 @@ export class ReadBudget {
   }
 
   #startWaiting(): void {
-    for (const [clientId, queue] of this.#waiting) {
-      // As long as reads are given back, the wait is no stall.
-      for (const { alive } of queue) alive();
-      while (queue[0] !== undefined && this.#shares.take(clientId, queue[0].count)) queue.shift()?.start();
-      if (queue.length === 0) this.#waiting.delete(clientId);
-    }
+    // As long as reads are given back, the wait is no stall.
+    for (const queue of this.#waiting.values()) for (const { alive } of queue) alive();
+    for (let aged = this.#findAged(); aged !== undefined; aged = this.#findAged())
+      if (!this.#startFirst(aged)) return;
+    for (const clientId of this.#waiting.keys()) while (this.#startFirst(clientId));
+  }
+
+  /** The app whose first check has waited longest, if that is long. */
+  #findAged(): string | undefined {
+    let aged: string | undefined;
+    let sinceMs = this.#nowMs() - AGED_MS;
+    for (const [clientId, [first]] of this.#waiting)
+      if (first !== undefined && first.sinceMs < sinceMs) [aged, sinceMs] = [clientId, first.sinceMs];
+    return aged;
+  }
+
+  /** Starts the first waiting check of an app; false if there is none, or if it must wait. */
+  #startFirst(clientId: string): boolean {
+    const queue = this.#waiting.get(clientId);
+    const first = queue?.[0];
+    if (first === undefined || !this.#shares.take(clientId, first.count)) return false;
+    queue?.shift();
+    if (queue?.length === 0) this.#waiting.delete(clientId);
+    first.start();
+    return true;
   }
 }
