@@ -3,7 +3,12 @@ import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import { codesOf, grantedOf } from '../support/chain-checks.ts';
 import { connectTestChains } from '../support/connect-test-chains.ts';
 import { startDeployer } from '../support/contracts/deploy-contracts.ts';
-import { deployCode, pokingCode, WRITABLE_CODE } from '../support/hostile-contracts/hostile-contracts.ts';
+import {
+  deployCode,
+  pokingCode,
+  swallowingCode,
+  WRITABLE_CODE,
+} from '../support/hostile-contracts/hostile-contracts.ts';
 import { MULTICALL3_CODE } from '../support/hostile-contracts/multicall3-code.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import { type RpcFaultProxy, startRpcFaultProxy } from '../support/rpc-fault-proxy.ts';
@@ -49,6 +54,7 @@ beforeAll(async () => {
   address['revertsEmpty'] = await deployCode(rpcUrl, '60006000fd');
   address['revertsMuch'] = await deployCode(rpcUrl, '621000006000fd');
   address['writable'] = await deployCode(rpcUrl, WRITABLE_CODE);
+  address['swallows'] = await deployCode(rpcUrl, swallowingCode(address['loops']));
   address['pokes'] = await deployCode(rpcUrl, pokingCode(address['writable']));
 });
 afterAll(async () => {
@@ -189,6 +195,15 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
       'contract-not-found',
     ]);
   });
+});
+
+test('a 0 of a token whose own call ran out of gas is not taken for a balance', async () => {
+  await using chains = await connectTo(rpcUrl);
+  const rule = (name: string): Rule =>
+    ({ ...coin('1'), type: 'ERC721', contractAddress: address[name] ?? '', roleId: name }) as Rule;
+  const result = await chains.judge({ account: owner, rules: [rule('swallows'), rule('pokes')] });
+  expect(result.roles).toEqual([{ id: 'pokes', granted: true }]);
+  expect(codesOf(result)).toEqual(['gas-exhausted']);
 });
 
 describe('vaults', () => {

@@ -18,6 +18,7 @@ const blockOf = (number: number): Block => ({
 
 /** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1) {
+  let nowMs = 0;
   const asked: { block: number; reads: number }[] = [];
   const gonePast: (readonly GoneBlock[])[] = [];
   const read = makeChainReader({
@@ -42,7 +43,7 @@ function makeReader(observed: Observation[], quorum = 1) {
     isSilent: () => false,
     onSaved: () => undefined,
     onRead: () => undefined,
-    monotonicMs: () => 0,
+    monotonicMs: () => nowMs,
   });
   const readOnce = async (atBlock?: number) => {
     const { block, observations } = await read([READ], {
@@ -53,7 +54,10 @@ function makeReader(observed: Observation[], quorum = 1) {
     });
     return { block: block?.number, observation: observations[0] };
   };
-  return { readOnce, asked, gonePast };
+  const wait = (ms: number) => {
+    nowMs += ms;
+  };
+  return { readOnce, asked, gonePast, wait };
 }
 
 const SIX: Observation = [{ ok: true, value: 6n }];
@@ -111,4 +115,16 @@ test('decimals are remembered once they are agreed on, and never before', async 
   expect((await readOnce()).observation).toEqual(agreed);
   expect((await readOnce()).observation).toEqual(agreed);
   expect(asked.map(({ reads }) => reads)).toEqual([1, 1, 1, 0]);
+});
+
+test('decimals are believed for a day once they were read twice, a minute apart, and for a minute before', async () => {
+  const wrong: Observation = [{ ok: true, value: 0n }];
+  const { readOnce, asked, wait } = makeReader([wrong, SIX, SIX]);
+  const observations: (Observation | undefined)[] = [];
+  for (const waitMs of [0, 59_999, 1, 60_000, 86_399_999]) {
+    wait(waitMs);
+    observations.push((await readOnce()).observation);
+  }
+  expect(observations).toEqual([wrong, wrong, SIX, SIX, SIX]);
+  expect(asked.map(({ reads }) => reads)).toEqual([1, 0, 1, 1, 0]);
 });

@@ -17,9 +17,16 @@ import type { Heads } from './blocks/heads.ts';
 import type { GoneBlock, PastBlocks } from './blocks/past-blocks.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
-/** A token does not change its decimals. */
+/** A token does not change its decimals. Two equal answers at least a minute apart are believed for this time. */
 const DECIMALS_TTL_MS = DAY_MS;
+/** An answer that was given once: an endpoint that gave a false one is asked again soon after. */
+const DECIMALS_UNCONFIRMED_TTL_MS = 60_000;
 const DECIMALS_MAX = 50_000;
+type KnownDecimals = {
+  readonly observation: Observation;
+  readonly value: bigint;
+  readonly untilMs: number;
+};
 /** Stands where the observation of an open read will be. */
 const UNREAD: Observation = [];
 /** Blocks that a check may try: a reorg may replace the first one. */
@@ -65,7 +72,19 @@ export type ReadChain = (reads: readonly Read[], context: ChainReadContext) => P
 
 export function makeChainReader(options: ChainReaderOptions): ReadChain {
   const { heads, queue, quorum, waitingChecks } = options;
-  const decimals = new LRUCache<string, Observation>({ max: DECIMALS_MAX, ttl: DECIMALS_TTL_MS });
+  const decimals = new LRUCache<string, KnownDecimals>({ max: DECIMALS_MAX });
+  const findDecimals = ({ key }: Read): Observation | undefined => {
+    const known = decimals.get(key);
+    return known && options.monotonicMs() < known.untilMs ? known.observation : undefined;
+  };
+  const rememberDecimals = ({ key }: Read, observation: Observation): void => {
+    const reading = options.agreed(observation);
+    if (!reading.ok) return;
+    const [known, nowMs] = [decimals.get(key), options.monotonicMs()];
+    if (known && nowMs < known.untilMs) return;
+    const ttlMs = known?.value === reading.value ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
+    decimals.set(key, { observation, value: reading.value, untilMs: nowMs + ttlMs });
+  };
 
   /** Returns the observations, or the block that could not be read at, for example because a reorg has replaced it. */
   async function readAtOneBlock(
@@ -83,7 +102,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const open = reads.filter((read, index) => {
       // At another block a contract may have had other decimals.
       const isKnown = read.kind === 'decimals' && atBlock === undefined;
-      const observation = isKnown ? decimals.get(read.key) : undefined;
+      const observation = isKnown ? findDecimals(read) : undefined;
       observations[index] = observation ?? UNREAD;
       if (observation === undefined) return true;
       options.onSaved('decimals');
@@ -101,8 +120,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       const observation = observationOf(entry);
       index = observations.indexOf(UNREAD, index + 1);
       observations[index] = observation;
-      if (entry.read.kind === 'decimals' && atBlock === undefined && options.agreed(observation).ok)
-        decimals.set(entry.read.key, observation);
+      if (entry.read.kind === 'decimals' && atBlock === undefined) rememberDecimals(entry.read, observation);
       // Only answered calls prove the block: a failed call read nothing.
       if (!observation.every(options.isAnswer)) continue;
       isAnswered = true;

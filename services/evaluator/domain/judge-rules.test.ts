@@ -127,6 +127,18 @@ describe('owners of listed ids', () => {
   test.each<[string, Partial<TokenRule>, Reading[], Verdict]>([
     ['an owned id counts', {}, [OWNER], granted],
     ['another owner does not', {}, [OTHER], denied],
+    [
+      'a word that is no address is no owner',
+      {},
+      [{ ok: true, value: 1n << 160n }],
+      undetermined('return-malformed'),
+    ],
+    [
+      'nor does it show that the contract is an ERC721',
+      { minToken: '1' },
+      [{ ok: true, value: 1n << 160n }, failed('call-reverted')],
+      undetermined('return-malformed'),
+    ],
     ['an id that nobody owns does not', {}, [value(0n)], denied],
     ['a revert beside a readable id is "not owned"', { minToken: '2' }, [OWNER, reverted], denied],
     ['reverts alone prove nothing', {}, [reverted, reverted], undetermined('call-reverted')],

@@ -76,7 +76,7 @@ export function knownCount(
   accounts: ReadonlySet<bigint>,
   readingOf: ReadingOf,
 ): Known {
-  const readings = ids.map(({ owner }) => readingOf(owner));
+  const readings = ids.map(({ owner }) => asAddress(readingOf(owner)));
   const isErc721 = readings.some((reading) => reading.ok);
   return add(
     readings.map((reading, index): Known => {
@@ -89,6 +89,10 @@ export function knownCount(
     }),
   );
 }
+
+/** A word above 160 bits is no address: the contract has another `ownerOf`, or answers whatever it is asked. */
+const asAddress = (reading: Reading): Reading =>
+  reading.ok && reading.value >> 160n !== 0n ? failed('return-malformed') : reading;
 
 function add(parts: readonly Known[]): Known {
   let least = 0n;

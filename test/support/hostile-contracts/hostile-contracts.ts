@@ -81,6 +81,10 @@ export const WRITABLE_CODE = dispatch(
 export const pokingCode = (target: string): string =>
   `63${POKE}60e01b6000526000600060046000600073${target.slice(2)}5af150${push(1)}${RETURN_WORD}`;
 
+/** A token that asks another contract with all its gas, and answers 0 whatever that contract did. */
+export const swallowingCode = (target: string): string =>
+  `600060006000600073${target.slice(2)}5afa50${push(0)}${RETURN_WORD}`;
+
 /** Replaces Arbitrum's ArbSys on a chain whose EVM counts its own blocks: `arbBlockNumber()`, `arbBlockHash(n)`. */
 export const ARBSYS_CODE = dispatch(
   { a3b1b31d: `43${RETURN_WORD}`, '2b407a82': `60043540${RETURN_WORD}` },

@@ -70,6 +70,10 @@ function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): Ba
   switch (status) {
     case READER_STATUS.ok:
       return value === 0n ? NOTHING : { ok: true, value };
+    case READER_STATUS.okWithoutGasLeft:
+      if (!isIsolated) return PERHAPS_OUT_OF_GAS;
+      // Nothing is what a contract answers whose own call ran out of gas.
+      return value === 0n ? failed('gas-exhausted') : { ok: true, value };
     case READER_STATUS.ownedByNobody:
       return NOTHING;
     case READER_STATUS.noCode:

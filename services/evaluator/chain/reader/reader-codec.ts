@@ -25,6 +25,7 @@ export const READER_STATUS = {
   notTried: 5,
   failedEmpty: 6,
   ownedByNobody: 7,
+  okWithoutGasLeft: 8,
 } as const;
 export type ReaderStatus = (typeof READER_STATUS)[keyof typeof READER_STATUS];
 
@@ -137,7 +138,7 @@ export function decodeAnswer(answer: unknown, readCount: number): ReaderAnswer |
       continue;
     }
     const status = Number.parseInt(answer.slice(at, at + 2), 16);
-    if (status > READER_STATUS.ownedByNobody) return undefined;
+    if (status > READER_STATUS.okWithoutGasLeft) return undefined;
     statuses.push(status as ReaderStatus);
     values.push(BigInt(`0x${answer.slice(at + 2, at + ENTRY_DIGITS)}`));
   }

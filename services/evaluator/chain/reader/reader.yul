@@ -18,6 +18,7 @@
 // status     0 ok            1 no code at the address      2 reverted with data     3 not the words asked for
 //            4 the stipend was used up          5 not tried: too little gas left    6 failed without data
 //            7 ownerOf reverted, and the contract says by ERC165 that it is an ERC721
+//            8 answered, and the stipend was used up: a contract may go on after a call of its own ran out of gas
 //
 // Every call is static and gets the stipend alone, and 32 bytes of its answer at most are copied: an endless
 // loop or a return bomb costs its own read and no other. A call is tried only while there is gas for all of
@@ -135,8 +136,12 @@ object "Reader" {
             default {
               status := 2
               if iszero(returndatasize()) { status := 6 }
-              // A proxy keeps a 64th per level of what its callee burned.
-              if gt(used, sub(stipend, shr(3, stipend))) { status := 4 }
+            }
+            // A proxy keeps a 64th per level of what its callee burned.
+            if gt(used, sub(stipend, shr(3, stipend))) {
+              switch status
+              case 0 { status := 8 }
+              default { if iszero(eq(status, 3)) { status := 4 } }
             }
           }
         }
