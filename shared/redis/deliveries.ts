@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../contracts/durations.ts';
 import { makeBatchedScript } from './batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import { CLAIM, FAILED_MAX, FREE_STEP, RECORD, RELEASE_CLAIM, SAVE_AND_CLAIM } from './delivery-scripts.ts';
+import { CLAIM, FAILED_MAX, RECORD, RELEASE_CLAIM, SAVE_AND_CLAIM } from './delivery-scripts.ts';
 import { attemptLineOf, type DeliveryView, parseDelivery } from './delivery-view.ts';
 import { type SaveResult, savingArgumentsOf, savingKeysOf } from './results.ts';
 import { GENERATION_KEY, ORDINARY_ACCESS, type ViewAccess } from './view.ts';
@@ -45,7 +45,7 @@ export type DeliveryPage = {
 export type Deliveries = {
   /**
    * Claims the current step of `delivery` for the Kafka record at `position` (`topic/partition/offset`).
-   * The same record may claim again; a second record at the same step gets `taken`.
+   * The same record may claim again; a second record at the same step gets `taken`, unless it was deferred more often.
    */
   readonly claim: (delivery: WebhookRetry, position: string, redisNowMs: number) => Promise<ClaimOutcome>;
   /**
@@ -60,8 +60,6 @@ export type Deliveries = {
   ) => Promise<{ readonly outcome: ClaimOutcome; readonly resultJson: string }>;
   /** Releases a claim, before the record that claims the step next is published. */
   readonly releaseClaim: (delivery: WebhookRetry, position: string, nextAttemptAt: string) => Promise<void>;
-  /** Lets the record at `position` claim its step, for a rebuild: Redis may have lost the release of the claim. */
-  readonly freeStep: (delivery: WebhookRetry, position: string, access: ViewAccess) => Promise<void>;
   /** Applies a record of the attempt log. Idempotent; a rebuilder passes its lock's token as `access`. */
   readonly record: (attempted: WebhookAttempted, access?: ViewAccess) => Promise<void>;
   readonly read: (requestId: string) => Promise<DeliveryView | undefined>;
@@ -91,7 +89,6 @@ export function makeDeliveries(redis: Redis): Deliveries {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
   const saveAndClaim = makeBatchedScript<[ClaimOutcome, string | null]>(redis, SAVE_AND_CLAIM);
   const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);
-  const freeStep = makeBatchedScript<number>(redis, FREE_STEP);
   const record = makeBatchedScript<number>(redis, RECORD);
 
   const readMany = async (requestIds: readonly string[]): Promise<DeliveryView[]> => {
@@ -129,9 +126,6 @@ export function makeDeliveries(redis: Redis): Deliveries {
     async releaseClaim({ requestId, resendCount, attemptCount }, position, nextAttemptAt) {
       const keys = [GENERATION_KEY, deliveryKey(requestId)];
       await releaseClaim(keys, [ORDINARY_ACCESS, resendCount, attemptCount, position, nextAttemptAt]);
-    },
-    async freeStep({ requestId, resendCount, attemptCount }, position, access) {
-      await freeStep([GENERATION_KEY, deliveryKey(requestId)], [access, resendCount, attemptCount, position]);
     },
     async record(attempted, access = ORDINARY_ACCESS) {
       await record(keysOf(attempted), recordArguments(attempted, access));
@@ -210,6 +204,7 @@ const claimArguments = (delivery: WebhookRetry, position: string, redisNowMs: nu
   Date.parse(delivery.acceptedAt),
   redisNowMs,
   Math.max(Date.parse(delivery.retainUntil), redisNowMs + KEEP_MS),
+  delivery.deferralCount,
 ];
 
 function recordArguments(attempted: WebhookAttempted, access: ViewAccess) {

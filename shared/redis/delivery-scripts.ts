@@ -8,6 +8,8 @@ import { REQUIRE_VIEW } from './view.ts';
  *          dispatcher of the previous version that found no `chain` would treat the delivery as new.
  *   step   attempts made since that resend. A record at an earlier step is superseded.
  *   place  the position of the Kafka record that has claimed this step, or ''.
+ *   deferrals  how often that record was deferred. A record that was deferred more often takes the claim over: it exists only
+ *          because the holder deferred, so Redis has lost the release of the claim.
  *
  *   (no hash) ──claim──► pending, place ──record──► pending, step + 1, place ''   (the next record claims it)
  *                          │   ▲                └──► delivered | stopped | exhausted   (a later resend claims it)
@@ -40,17 +42,19 @@ const addToList = (key: number, score: string, expireAt: string, countMax: numbe
 const LUA_CLAIM = `
 local function claim(KEYS, ARGV)
 local requestId, resendCount, step, place = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state')
+local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place', 'state', 'deferrals')
+local deferrals = tonumber(ARGV[13])
 if found[1] then
   local foundCount, foundStep = tonumber(found[1]), tonumber(found[2])
   if resendCount < foundCount then return 'superseded' end
   if resendCount == foundCount then
     if step < foundStep then return 'superseded' end
     if found[4] ~= 'pending' and not (found[4] == 'exhausted' and step == foundStep) then return 'finished' end
-    if step == foundStep and found[3] ~= '' and found[3] ~= place then return 'taken' end
+    local isHeld = step == foundStep and found[3] ~= '' and found[3] ~= place
+    if isHeld and deferrals <= tonumber(found[5] or deferrals) then return 'taken' end
   end
 end
-redis.call('HSET', KEYS[2], 'chain', resendCount, 'step', step, 'place', place, 'state', 'pending',
+redis.call('HSET', KEYS[2], 'chain', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',
   'clientId', ARGV[6], 'callbackUrl', ARGV[7], 'acceptedAt', ARGV[8], 'retainUntil', ARGV[9])
 redis.call('PEXPIREAT', KEYS[2], ARGV[12])
 if found[1] then
@@ -70,7 +74,7 @@ return claim(KEYS, ARGV)
 /** KEYS: those of a claim, then of saving: the result, its waiters, the day, the month, the app's log, the hour. */
 export const SAVE_AND_CLAIM = `${REQUIRE_VIEW}${LUA_CLAIM}${LUA_SAVE_IF_ABSENT}
 local stored = saveIfAbsent(ARGV[2], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11],
-  ARGV[13], ARGV[14], ARGV[15], ARGV[16], ARGV[17])
+  ARGV[14], ARGV[15], ARGV[16], ARGV[17], ARGV[18])
 return { claim(KEYS, ARGV), stored }
 `;
 
@@ -79,14 +83,6 @@ export const RELEASE_CLAIM = `${REQUIRE_VIEW}
 local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
 if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[2], 'place', '', 'nextAttemptAt', ARGV[5])
-return 1
-`;
-
-/** KEYS: marker, delivery. ARGV: access, resend count, step, the record's place. */
-export const FREE_STEP = `${REQUIRE_VIEW}
-local found = redis.call('HMGET', KEYS[2], 'chain', 'step', 'place')
-if found[1] ~= ARGV[2] or found[2] ~= ARGV[3] or found[3] == '' or found[3] == ARGV[4] then return 0 end
-redis.call('HSET', KEYS[2], 'place', '')
 return 1
 `;
 

@@ -13,16 +13,15 @@ const APPLY_BYTES_MAX = 4 * 1024 * 1024;
  */
 export async function applyRecords<M>(
   topic: Topic<M>,
-  partition: number,
   records: readonly TopicRecord[],
-  apply: (message: M, publishedAtMs: number, position: string) => Promise<unknown>,
+  apply: (message: M, publishedAtMs: number) => Promise<unknown>,
   log: Logger,
 ): Promise<void> {
   for (let next = 0; next < records.length; ) {
     const end = endOfBatch(records, next);
     const batch = records.slice(next, end).map(async ({ value, offset, timestamp }) => {
       try {
-        await apply(parseMessage(topic, value), Number(timestamp), `${topic.name}/${partition}/${offset}`);
+        await apply(parseMessage(topic, value), Number(timestamp));
       } catch (error) {
         if (isRetriable(error)) throw error;
         log.warn({ topic: topic.name, offset }, 'record skipped in a rebuild');

@@ -46,7 +46,7 @@ export type Rebuild = {
   readonly watchMembers: Pick<WatchMembers, 'project'>;
   readonly results: Pick<Results, 'saveIfAbsent'>;
   readonly batches: Pick<Batches, 'register' | 'savePart'>;
-  readonly deliveries: Pick<Deliveries, 'record' | 'freeStep'>;
+  readonly deliveries: Pick<Deliveries, 'record'>;
   readonly admission: RestoreAdmission;
   readonly usageFigures: Pick<UsageFigures, 'restore'>;
   readonly usageDays: Pick<UsageDays, 'restore' | 'restoreHour'>;
@@ -117,7 +117,7 @@ async function applyAll(
     const ends = await rebuild.kafka.readTopic({
       topic: topic.name,
       signal,
-      apply: (records, partition) => applyRecords(topic, partition, records, apply, rebuild.log),
+      apply: (records) => applyRecords(topic, records, apply, rebuild.log),
     });
     for (const [partition, end] of ends) positions.set(positionName(topic.name, partition), end);
   };

@@ -6,13 +6,7 @@ import { account, clientApp } from '#shared/contracts/client-app.ts';
 import { ruleSet } from '#shared/contracts/rule-set.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { watch, watchMember } from '#shared/contracts/watch.ts';
-import {
-  RETRY_TIERS,
-  type WebhookRetry,
-  webhookAttempted,
-  webhookRequested,
-  webhookRetry,
-} from '#shared/contracts/webhook.ts';
+import { webhookAttempted } from '#shared/contracts/webhook.ts';
 import { positionName } from '#shared/redis/positions.ts';
 import { savingOf } from '#shared/redis/results.ts';
 import type { LastSeen, Positions } from '#shared/redis/view.ts';
@@ -45,7 +39,7 @@ type TailCounts = Readonly<
  * | --- | --- | --- |
  * | results, parts of batches, refunds, figures of the day | `check.completed`, `batch.completed` | refusals of the lost second are missing in the figures |
  * | accounts, client apps, rule sets, audit trail | their topics | |
- * | deliveries | `webhook.attempted`, the retry tiers | claims: an attempt may be made twice, with one id and the same bytes |
+ * | deliveries | `webhook.attempted` | claims: an attempt may be made twice, with one id and the same bytes |
  * | the month's counters, the hour's accepted, claims of idempotency keys | the lanes, against the last millisecond that was counted | a refund for a check that was never published: it was answered 503 |
  * | logs of the rate limit, sessions, last use of a key | nothing | the lost second counts towards no limit |
  *
@@ -89,7 +83,7 @@ type Tail = {
   /** Reads from a margin before the views were last seen complete. */
   readonly fromLastSeen: <M>(topic: Topic<M>, apply: Apply<M>) => Promise<void>;
 };
-type Apply<M> = (message: M, publishedAtMs: number, place: string) => Promise<unknown>;
+type Apply<M> = (message: M, publishedAtMs: number) => Promise<unknown>;
 
 async function applyTails(
   rebuild: Rebuild,
@@ -108,7 +102,7 @@ async function applyTails(
       topic: topic.name,
       ...from,
       signal,
-      apply: (records, partition) => applyRecords(topic, partition, records, apply, rebuild.log),
+      apply: (records) => applyRecords(topic, records, apply, rebuild.log),
     });
   const tail: Tail = {
     async fromPosition(topic, apply) {
@@ -212,9 +206,6 @@ async function applyDeliveries(
     await deliveries.record(message, token);
     counts.attempts++;
   });
-  const free: Apply<WebhookRetry> = (message, _, place) => deliveries.freeStep(message, place, token);
-  const topics = [webhookRequested, ...RETRY_TIERS.map((tier) => webhookRetry[tier])];
-  await Promise.all(topics.map((topic) => fromLastSeen(topic, free)));
 }
 
 const positionsOf = (topic: string, positions: Positions): Map<number, number> =>
