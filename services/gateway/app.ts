@@ -16,13 +16,13 @@ import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
 /** Lists of watches made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */
-const WATCH_LISTS_MAX = 8;
-const WATCH_LISTS_WAITING_MAX = 128;
+const DOCUMENT_LISTS_MAX = 8;
+const DOCUMENT_LISTS_WAITING_MAX = 128;
 
 /** What the bounds on each client app add to the handlers' dependencies. */
 type Bounds = Pick<
   RouteDependencies,
-  'authenticate' | 'readBody' | 'openBatchBody' | 'openMembersBody' | 'resumeRequest' | 'watchLists'
+  'authenticate' | 'readBody' | 'openBatchBody' | 'openMembersBody' | 'resumeRequest' | 'documentLists'
 >;
 
 type Dependencies = Omit<RouteDependencies, Exclude<keyof Bounds, 'authenticate'>> & {
@@ -134,10 +134,10 @@ function makeBounds(
       return body;
     },
     resumeRequest,
-    watchLists: new FairTaskQueue({
-      atOnceMax: WATCH_LISTS_MAX,
-      waitingMax: WATCH_LISTS_WAITING_MAX,
-      refusal: 'too many lists of watches are waiting',
+    documentLists: new FairTaskQueue({
+      atOnceMax: DOCUMENT_LISTS_MAX,
+      waitingMax: DOCUMENT_LISTS_WAITING_MAX,
+      refusal: 'too many lists are waiting',
     }),
   };
 }

@@ -18,7 +18,7 @@ import {
 } from '#shared/config.ts';
 import type { CallbackPolicy } from '#shared/contracts/judge-callback-url.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { HTTP_TIMEOUTS_MS } from '#shared/http/http-server.ts';
+import { HTTP_TIMEOUTS_MS, type HttpTimeouts } from '#shared/http/http-server.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 
 const GatewayEnvironment = z.object({
@@ -54,7 +54,7 @@ type GatewayConfig = CommonConfig & {
     readonly publicBaseUrl: string;
     readonly inFlightMax: number;
     readonly connectionsMax: number;
-    readonly timeoutsMs: { readonly headers: number; readonly request: number; readonly keepAlive: number };
+    readonly timeoutsMs: HttpTimeouts;
     readonly trustedProxies: readonly string[];
   };
   readonly chainsFile: string;
@@ -96,6 +96,7 @@ export function loadConfig(env: Environment): GatewayConfig {
       inFlightMax: parsed.IN_FLIGHT_MAX,
       connectionsMax: parsed.CONNECTIONS_MAX,
       timeoutsMs: {
+        ...HTTP_TIMEOUTS_MS,
         headers: parsed.HTTP_HEADERS_TIMEOUT_MS,
         request: parsed.HTTP_REQUEST_TIMEOUT_MS,
         keepAlive: parsed.HTTP_KEEP_ALIVE_TIMEOUT_MS,

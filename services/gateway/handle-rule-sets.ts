@@ -3,6 +3,7 @@ import { RULE_SETS_PATH } from '#shared/contracts/paths.ts';
 import { presentRuleSet, RULE_SET_ID, type RuleSet, ruleSetKey } from '#shared/contracts/rule-set.ts';
 import { storageLimitsOf } from '#shared/contracts/tiers.ts';
 import type { RuleSetWrite, RuleSetWrites } from '#shared/documents/write-rule-sets.ts';
+import type { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { etagOf, meetsPreconditions } from '#shared/http/preconditions.ts';
 import type { JsonBody } from '#shared/http/read-json-body.ts';
 import type { Route } from '#shared/http/serve-routes.ts';
@@ -26,6 +27,8 @@ export type Dependencies = AdmitDependencies & {
   readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
   readonly ruleSetCache: Pick<RuleSetCache, 'forget'>;
   readonly ruleSetWrites: RuleSetWrites;
+  /** The lists that are read at a time, by client app: a page may have a megabyte. */
+  readonly documentLists: FairTaskQueue;
   readonly publicBaseUrl: string;
 };
 
@@ -41,9 +44,12 @@ const makeList = (deps: Dependencies) =>
   async function listRuleSets(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
-    const { ruleSets, hasMore } = await deps.ruleSets.list(app.clientId, page);
-    const next = hasMore ? { next: ruleSets.at(-1)?.id } : {};
-    sendJson(response, 200, JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), ...next }));
+    const answer = await deps.documentLists.run(app.clientId, async () => {
+      const { ruleSets, hasMore } = await deps.ruleSets.list(app.clientId, page);
+      const next = hasMore ? { next: ruleSets.at(-1)?.id } : {};
+      return JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), ...next });
+    });
+    sendJson(response, 200, answer);
   };
 
 const makeRead = (deps: Dependencies) =>

@@ -17,8 +17,6 @@ export const PROBLEMS = {
   'malformed-request': { status: 400, title: 'The HTTP request is malformed' },
   'api-key-missing': { status: 401, title: 'The x-api-key header is missing' },
   'api-key-invalid': { status: 401, title: 'The API key is not valid' },
-  'scope-not-approved': { status: 403, title: 'The token-gating scope is not approved' },
-  'client-app-suspended': { status: 403, title: 'The client app is suspended' },
   'rule-set-not-found': { status: 404, title: 'There is no such rule set' },
   'watch-not-found': { status: 404, title: 'There is no such watch' },
   'member-not-found': { status: 404, title: 'There is no such member' },

@@ -10,10 +10,13 @@ const OPTIONS = {
   host: '127.0.0.1',
   port: 0,
   connectionsMax: 100,
-  timeoutsMs: { headers: 200, request: 400, keepAlive: 50 },
+  timeoutsMs: { headers: 200, request: 400, keepAlive: 50, answer: 400 },
   readinessLeadMs: 0,
 };
-const PATIENT = { ...OPTIONS, timeoutsMs: { headers: 10_000, request: 15_000, keepAlive: 10_000 } };
+const PATIENT = {
+  ...OPTIONS,
+  timeoutsMs: { headers: 10_000, request: 15_000, keepAlive: 10_000, answer: 10_000 },
+};
 const POST = `POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n`;
 const GET = `GET /access-control/chains HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`;
 
@@ -115,6 +118,31 @@ describe('a client that', () => {
     expect(statusesOf(data.toString('latin1'))).toEqual(['200']);
     expect(closed.size).toBe(4);
     for (const socket of [...held, other]) socket.destroy();
+  });
+
+  it('never reads its answer is closed, and one that reads it slowly is not', async () => {
+    const size = 64 * 1024 * 1024;
+    const timeoutsMs = { ...PATIENT.timeoutsMs, answer: 500 };
+    await using own = await startServer((_, response) => response.end(Buffer.alloc(size)), {
+      ...PATIENT,
+      timeoutsMs,
+    });
+    const idle = open(own).socket.pause();
+    idle.write(GET);
+    const slow = connect(own.port, '127.0.0.1');
+    slow.write(GET);
+    let readBytes = 0;
+    slow.on('data', (data: Buffer) => {
+      readBytes += data.length;
+    });
+    for await (const _ of ticks(100)) {
+      slow.pause();
+      if (readBytes > size) break;
+      slow.resume();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    while ((await own.countConnections()) > 1) await new Promise((resolve) => setImmediate(resolve));
+    for (const socket of [idle, slow]) socket.destroy();
   });
 
   it('pipelines requests without reading answers blocks only its own connection', async () => {

@@ -73,7 +73,7 @@ export const ApiKeyRecord = z.object({
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
-  /** The key that replaces this one: until this one expires both can be used, and only the new one is counted. */
+  /** The key that replaces this one, if that is not revoked: until this one expires both can be used, and only the new one is counted. */
   replacedBy: z.string().optional(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;

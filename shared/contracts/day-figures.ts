@@ -149,13 +149,17 @@ export function countPart({
     granted: sumOf('granted'),
     denied: sumOf('denied'),
     undetermined: sumOf('undetermined'),
-    [RESULT_BYTES_FIGURE]: Buffer.byteLength(linesGzip, 'base64'),
+    [RESULT_BYTES_FIGURE]: Buffer.byteLength(linesGzip, 'base64') + bytesOfCounts(roles),
   };
   return {
     date: acceptedAt.slice(0, 10),
     figures: Object.fromEntries(Object.entries(figures).filter(([, count]) => count > 0)),
   };
 }
+
+/** A batch keeps the name of each role in its list of roles and with the role's counts. */
+const bytesOfCounts = (roles: BatchPartCompleted['roles']): number =>
+  roles.reduce((sum, { id }) => sum + 2 * Buffer.byteLength(id), 0);
 
 /** The index of the bucket that a duration falls into. */
 export function bucketOf(durationMs: number): number {

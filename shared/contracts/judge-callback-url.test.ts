@@ -21,6 +21,12 @@ test.each([
   expect(judgeCallbackUrl(url, policy)).toMatchObject({ fault: { detail } });
 });
 
+test('a URL that is far longer with its characters encoded is malformed', () => {
+  expect(judgeCallbackUrl(`https://e.com/${'é'.repeat(1_300)}`, PUBLIC)).toHaveProperty('href');
+  const judged = judgeCallbackUrl(`https://e.com/${'é'.repeat(2_000)}`, PUBLIC);
+  expect(judged).toMatchObject({ fault: { code: 'malformed' } });
+});
+
 test('all faults of an address are reported at once', () => {
   const judged = judgeCallbackUrl('http://a:b@127.0.0.1:22/#x', PUBLIC);
   if (!('fault' in judged)) throw new Error('it was taken');

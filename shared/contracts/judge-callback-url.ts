@@ -26,8 +26,8 @@ const BLANK = /[\u0000-\u0020\u007f]/;
 /**
  * Judges a callback URL without DNS.
  *
- * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is no absolute URL,
- *   otherwise `callback-url-refused`.
+ * @returns the URL as the WHATWG standard writes it, or its fault: `malformed` if it is no absolute URL, or longer than 8 192
+ *   characters when written so, otherwise `callback-url-refused`.
  * @example
  * judgeCallbackUrl('https://hooks.example.com/x', { allowHttp: false, allowedCidrs: [] });
  * // { href: 'https://hooks.example.com/x' }
@@ -39,10 +39,14 @@ export function judgeCallbackUrl(
   const url = BLANK.test(text) ? null : URL.parse(text);
   if (url === null) return { fault: { code: 'malformed', detail: `${NOT_ABSOLUTE} ${SUCH_AS}` } };
   const reasons = refusalsOf(url, text, policy);
+  if (url.href.length > HREF_LENGTH_MAX) return { fault: { code: 'malformed', detail: TOO_LONG } };
   if (reasons.length === 0) return { href: url.href };
   return { fault: { code: 'callback-url-refused', detail: reasons.join(' ') } };
 }
 
+/** Of 2 048 characters, each may become twelve. */
+const HREF_LENGTH_MAX = 8_192;
+const TOO_LONG = `With its characters encoded, the URL must have at most ${HREF_LENGTH_MAX} characters.`;
 const NOT_ABSOLUTE = 'This is not an absolute URL.';
 const HOSTS_ALLOWED = 'It must be reachable from the public internet.';
 const SUCH_AS = 'Write it like https://example.com/hooks.';

@@ -22,7 +22,10 @@ export const HTTP_TIMEOUTS_MS = {
    * a load balancer (60 s), so that the server never closes a connection that is about to carry a request.
    */
   keepAlive: 72_000,
+  /** A client that reads nothing of its whole answer for this long is cut off. */
+  answer: 30_000,
 } as const;
+export type HttpTimeouts = { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
 const HEADERS_MAX = 100;
 /** The longest interval between two checks for connections that are late. */
 const SWEEP_MS_MAX = 1_000;
@@ -40,7 +43,7 @@ export type HttpServerOptions = {
   /** An address may have as many connections as are free: a visitor that keeps connections open, or a whole proxy. */
   readonly connectionsMax: number;
   /** Default `HTTP_TIMEOUTS_MS`. */
-  readonly timeoutsMs?: { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
+  readonly timeoutsMs?: HttpTimeouts;
   /** How long readiness fails before the listener closes, so that no load balancer sends to a closed port. */
   readonly readinessLeadMs: number;
   /** The answer to bytes that are no HTTP request: its headers, and its body. */
@@ -88,7 +91,11 @@ export async function startHttpServer(
   boundByAddress(server, options.connectionsMax);
   server.maxHeadersCount = HEADERS_MAX;
   const latest = new WeakMap<Socket, ServerResponse>();
-  server.on('request', ({ socket }, response) => latest.set(socket, response));
+  server.on('request', ({ socket }, response) => {
+    latest.set(socket, response);
+    // Emitted when the handler has ended the answer. Node replaces the timeout once the client has read all of it.
+    response.once('prefinish', () => socket.setTimeout(timeoutsMs.answer));
+  });
   server.on('clientError', (error, socket: Socket) =>
     answerClientError(error, socket, latest.get(socket), options),
   );

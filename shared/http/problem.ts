@@ -7,6 +7,8 @@ export type ProblemTable = Readonly<Record<string, { readonly status: number; re
 /** The problems that every HTTP service of Rolecall can answer with. */
 export const COMMON_PROBLEMS = {
   'malformed-json': { status: 400, title: 'The body is not JSON' },
+  'scope-not-approved': { status: 403, title: 'The token-gating scope is not approved' },
+  'client-app-suspended': { status: 403, title: 'The client app is suspended' },
   'route-not-found': { status: 404, title: 'The path does not exist' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },

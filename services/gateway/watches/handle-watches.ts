@@ -46,7 +46,7 @@ export type Dependencies = AdmitDependencies & {
   readonly watchMembers: Pick<WatchMembers, 'readMany' | 'page'>;
   readonly watchWrites: WatchWrites;
   /** A list may read 200 rule sets of up to 250 KB, so only a few are made at a time. */
-  readonly watchLists: FairTaskQueue;
+  readonly documentLists: FairTaskQueue;
   readonly changeMembers: ChangeMembers;
   readonly publicBaseUrl: string;
 };
@@ -76,7 +76,7 @@ const makeList = (deps: Dependencies) =>
   async function listWatches(request: Request, response: Response): Promise<void> {
     const { app } = await admitRead(deps, request, response);
     const page = pageOf(request, (text) => RULE_SET_ID.test(text));
-    const answer = await deps.watchLists.run(app.clientId, async () => {
+    const answer = await deps.documentLists.run(app.clientId, async () => {
       const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
       const shown = found.slice(0, page.countMax);
       const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};

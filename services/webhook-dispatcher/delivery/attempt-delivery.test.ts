@@ -116,6 +116,11 @@ test('reads 64 KiB and keeps 4 KiB of an endless body, and goes by its status', 
   expect(sentBytes).toBeLessThan(16 * 1024 * 1024);
 });
 
+test('keeps 4 KiB of text of a body that is no text', async () => {
+  const { body } = await attemptAt((_, response) => void response.end(Buffer.alloc(8_192, 0xff)));
+  expect(body).toBe('\ufffd'.repeat(1_365));
+});
+
 test('times out on a response that drips, in its headers or its body', async () => {
   const drip = (first: string) => (socket: Socket) => {
     socket.write(first);

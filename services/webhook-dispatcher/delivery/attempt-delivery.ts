@@ -166,6 +166,13 @@ export function postOnce(
 const TIMED_OUT = Object.assign(new Error('the attempt took too long'), { code: 'ETIMEDOUT' });
 const LONG_ENOUGH = new Error('the answer is long enough');
 
+/** Bytes that are no UTF-8 become characters of three bytes each. */
+const cutText = (text: string): string => {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= ANSWER_BYTES_KEPT) return text;
+  return new TextDecoder().decode(bytes.subarray(0, ANSWER_BYTES_KEPT), { stream: true });
+};
+
 /** Keeps the beginning of a body and counts the whole. */
 function makeKeptBody() {
   const parts: Buffer[] = [];
@@ -182,6 +189,6 @@ function makeKeptBody() {
       }
       return readBytes;
     },
-    text: () => Buffer.concat(parts).toString('utf8'),
+    text: () => cutText(Buffer.concat(parts).toString('utf8')),
   };
 }

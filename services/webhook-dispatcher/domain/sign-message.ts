@@ -15,7 +15,7 @@ export const isLiveAt = ({ expiresAtMs }: Pick<Signer, 'expiresAtMs'>, atMs: num
 /**
  * Signs a message by Standard Webhooks 1.0.0 with every live secret, newest first.
  *
- * @param signers newest first; expired ones are left out.
+ * @param signers newest first, at least one; expired ones are left out if there are others.
  * @param atMs the instant of the attempt; sent as whole seconds.
  * @returns the headers of the attempt. `X-Service-Signature` repeats `webhook-signature`.
  *
@@ -32,8 +32,9 @@ export function signMessage(message: {
   const id = `msg_${message.requestId}`;
   const timestamp = String(Math.floor(message.atMs / 1000));
   const content = `${id}.${timestamp}.${message.body}`;
-  const signature = message.signers
-    .filter((signer) => isLiveAt(signer, message.atMs))
+  const live = message.signers.filter((signer) => isLiveAt(signer, message.atMs));
+  // If the last secret ended while the attempt waited for its slot, it signs all the same: no webhook is sent unsigned.
+  const signature = (live.length > 0 ? live : message.signers)
     .slice(0, LIVE_SECRETS_MAX)
     .map(({ sign }) => `v1,${sign(content)}`)
     .join(' ');
