@@ -19,7 +19,12 @@ const FETCH_TIMEOUT_MS = 5_000;
 const DOCUMENTS_MAX = 16;
 const DOCUMENT_BYTES_MAX = 65_536;
 
-type Cached = { readonly readAt: number; readonly keys: Promise<ReadonlyMap<string, PublicKey>> };
+type Cached = {
+  readonly readAt: number;
+  /** When the document was last requested, also in vain. */
+  readonly requestedAt: number;
+  readonly keys: Promise<ReadonlyMap<string, PublicKey>>;
+};
 const cache = new Map<string, Cached>();
 
 /** How keys are found: in a document, or at its URL, read when it is needed and kept for five minutes. */
@@ -30,18 +35,28 @@ export function makeFindKey(jwks: Jwks | string | URL, fetch: Fetch): FindKey {
   if (!URL.canParse(url))
     throw new RolecallError('config-invalid', 'jwks must be a JWKS document or the absolute URL of one.');
   return async (kid) => {
-    const keys = await readCached(url, fetch, FRESH_MS);
-    return keys.get(kid) ?? (await readCached(url, fetch, REREAD_MS_MIN)).get(kid);
+    const keys = await readCached(url, fetch, ({ readAt }) => performance.now() - readAt < FRESH_MS);
+    const known = keys.get(kid);
+    if (known) return known;
+    const wasRequested = ({ requestedAt }: Cached) => performance.now() - requestedAt < REREAD_MS_MIN;
+    return (await readCached(url, fetch, wasRequested)).get(kid);
   };
 }
 
-/** Several callers share one request; a failed one is not kept. */
-function readCached(url: string, fetch: Fetch, ageMsMax: number): Promise<ReadonlyMap<string, PublicKey>> {
+/** Several callers share one request. A failed one is not kept: the keys that were read before it are, until they are old. */
+function readCached(
+  url: string,
+  fetch: Fetch,
+  isGoodEnough: (known: Cached) => boolean,
+): Promise<ReadonlyMap<string, PublicKey>> {
   const known = cache.get(url);
-  if (known && performance.now() - known.readAt < ageMsMax) return known.keys;
-  const reading: Cached = { readAt: performance.now(), keys: readKeys(url, fetch) };
+  if (known && isGoodEnough(known)) return known.keys;
+  const nowMs = performance.now();
+  const reading: Cached = { readAt: nowMs, requestedAt: nowMs, keys: readKeys(url, fetch) };
   reading.keys.catch(() => {
-    if (cache.get(url) === reading) cache.delete(url);
+    if (cache.get(url) !== reading) return;
+    cache.delete(url);
+    if (known) cache.set(url, { ...known, requestedAt: nowMs });
   });
   cache.delete(url);
   cache.set(url, reading);

@@ -113,6 +113,20 @@ describe('the URL of a document', () => {
     expect(answers?.requests).toHaveLength(1);
   });
 
+  test('keeps its keys when it cannot be read again for an unknown key', async () => {
+    const jwks = await serve(document(JWKS), { do: 'reset' });
+    const proof = await sign();
+    await verifyProof(proof, { ...options, jwks });
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_000);
+    const unknown = verifyProof(await sign({}, { kid: 'a' }), { ...options, jwks });
+    await expect(unknown).rejects.toMatchObject({ code: 'network-unavailable' });
+    expect(await verifyProof(proof, { ...options, jwks })).toMatchObject({ granted: ['gold'] });
+    // Nor does the stranger have it requested again at once.
+    const again = verifyProof(await sign({}, { kid: 'b' }), { ...options, jwks });
+    await expect(again).rejects.toMatchObject({ code: 'proof-key-unknown' });
+    jest.restoreAllMocks();
+  });
+
   test.each<[string, Step, string]>([
     ['an HTML page', { do: 'answer', status: 200, body: '<html>' }, 'jwks-invalid'],
     ['404', { do: 'answer', status: 404, body: '{}' }, 'jwks-invalid'],
