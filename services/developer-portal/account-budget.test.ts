@@ -1,13 +1,15 @@
 import { accountDraws, isBudgeted, type WRITE_LIMITS } from './account-budget.ts';
+import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
 const free = { accountId: 'acc_1', tier: 'free' } as const;
 
-test('every write of a session is charged per minute and per day, its reads of apps per minute, and nothing else is', () => {
-  for (const [id, operation] of Object.entries(OPERATIONS)) {
+test('every write of a session is charged per minute and per day, its reads of apps and its heavy reads per minute, and nothing else is', () => {
+  for (const [id, operation] of Object.entries<Operation>(OPERATIONS)) {
     const isOfSession = operation.access === 'session';
     const isWrite = isOfSession && operation.method !== 'get';
-    const isRead = isOfSession && operation.method === 'get' && operation.path.startsWith('/api/apps');
+    const isLarge = operation.path.startsWith('/api/apps') || operation.isHeavy === true;
+    const isRead = isOfSession && operation.method === 'get' && isLarge;
     expect([id, isBudgeted(operation), accountDraws(operation, free).length]).toEqual([
       id,
       isWrite || isRead,

@@ -25,11 +25,11 @@ export const READS_PER_MINUTE = 1_200;
 const APPS_PATH = '/api/apps';
 
 /**
- * Whether an operation is charged to its account's budgets: the writes of a session, and its reads of apps. Operator
- * operations are not charged.
+ * Whether an operation is charged to its account's budgets: the writes of a session, its reads of apps and its heavy reads.
+ * Operator operations are not charged.
  */
-export const isBudgeted = ({ access, method, path }: Operation): boolean =>
-  access === 'session' && (method !== 'get' || path.startsWith(APPS_PATH));
+export const isBudgeted = ({ access, method, path, isHeavy }: Operation): boolean =>
+  access === 'session' && (method !== 'get' || path.startsWith(APPS_PATH) || isHeavy === true);
 
 /**
  * Returns an operation's charges to its account's budgets.

@@ -30,9 +30,13 @@ export const COMMON_HEADERS = {
 } as const;
 
 export function sendJson(response: Response, status: number, value: unknown): void {
-  response.status(status).set('cache-control', 'no-store');
-  if (value === undefined) response.end();
-  else response.type('application/json').send(JSON.stringify(value));
+  if (value === undefined) response.status(status).set('cache-control', 'no-store').end();
+  else sendText(response, status, JSON.stringify(value));
+}
+
+/** Sends JSON that is text already. */
+export function sendText(response: Response, status: number, json: string): void {
+  response.status(status).set('cache-control', 'no-store').type('application/json').send(json);
 }
 
 export function sendProblem(response: Response, problem: BaseProblem<string>): void {

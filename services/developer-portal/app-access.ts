@@ -3,6 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { isAllowed, type Permission, roleOf } from './domain/permissions.ts';
+import type { AppState } from './operation.ts';
 import { Problem } from './problem.ts';
 
 type Dependencies = {
@@ -24,13 +25,15 @@ export const makeReadOwn =
 /**
  * Checks that an account may do something to an app.
  *
+ * @param needs the state that the app must have; absent if any will do
  * @returns the account that owns the app, whose limits count
- * @throws Problem `role-required`; ServiceError `not-found`
+ * @throws Problem `role-required`, `client-app-suspended`, `scope-not-approved`; ServiceError `not-found`
  */
 export type RequirePermission = (
   account: Account,
   clientId: string,
   permission: Permission,
+  needs?: AppState,
 ) => Promise<Account>;
 
 /**
@@ -41,14 +44,25 @@ export type RequirePermission = (
  */
 export function makeRequirePermission({ apps, accounts }: Dependencies): RequirePermission {
   const readOwn = makeReadOwn({ apps });
-  return async (account, clientId, permission) => {
+  return async (account, clientId, permission, needs) => {
     const app = await readOwn(account, clientId);
     const role = roleOf(app, account);
     if (!role || !isAllowed(role, permission))
       throw new Problem('role-required', `Your role in this app, ${role}, does not allow this.`);
+    if (needs) requireState(app, needs);
     if (role === 'owner') return account;
     const owner = await accounts.read(app.accountId);
     if (!owner) throw new ServiceError('not-found', `there is no client app ${clientId}`);
     return owner;
   };
+}
+
+/** What the gateway refuses by API key is refused here too. */
+function requireState({ suspended, scope }: ClientApp, needs: AppState): void {
+  if (suspended) throw new Problem('client-app-suspended', 'The client app was suspended by the operator.');
+  if (needs === 'approved' && scope !== 'approved')
+    throw new Problem(
+      'scope-not-approved',
+      'The app needs the token-gating scope, approved by the operator.',
+    );
 }

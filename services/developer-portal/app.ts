@@ -10,7 +10,7 @@ import { type Handle, serveRoutes } from '#shared/http/serve-routes.ts';
 import type { Throttle } from '#shared/redis/throttle.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { accountDraws } from './account-budget.ts';
-import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem } from './answer.ts';
+import { COMMON_HEADERS, type Request, type Response, sendJson, sendProblem, sendText } from './answer.ts';
 import { PathId } from './api.ts';
 import type { RequirePermission } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
@@ -96,15 +96,16 @@ export function makeApp(deps: Dependencies): RequestListener {
 
 /** The OpenAPI document, the way to the gateway's documentation, and the page wherever the API is not. */
 function mountPage(app: Express, { gatewayPublicUrl }: Dependencies, { enterInFlight }: Bounds): void {
-  const document = makeOpenApi();
-  app.get('/api/openapi.json', (_request, response) => sendJson(response, 200, document));
+  const enter = (request: Request, response: Response, next: () => void) => {
+    enterInFlight(request, response);
+    next();
+  };
+  const document = JSON.stringify(makeOpenApi());
+  app.get('/api/openapi.json', enter, (_request, response) => sendText(response, 200, document));
   app.use('/api', () => {
     throw routeNotFound();
   });
-  app.use((request: Request, response: Response, next: () => void) => {
-    enterInFlight(request, response);
-    next();
-  });
+  app.use(enter);
   for (const path of ['/docs', '/openapi.json'])
     app.get(path, (_request, response) => response.redirect(307, gatewayPublicUrl + path));
   servePage(app);
@@ -179,7 +180,7 @@ async function authorize(
   request: Request,
   response: Response,
 ): Promise<Call<OperationId>> {
-  const { access, method, body, query, isIdempotent } = operation;
+  const { access, method, body, query, isIdempotent, needs } = operation;
   if (method !== 'get') requireOwnOrigin(request, deps.origin);
   const token = tokenOf(request);
   const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
@@ -193,7 +194,9 @@ async function authorize(
   };
   const permission = permissionOf(operation);
   const owner =
-    permission === undefined ? account : await deps.requirePermission(account, param('clientId'), permission);
+    permission === undefined
+      ? account
+      : await deps.requirePermission(account, param('clientId'), permission, needs);
   const idempotencyKey = isIdempotent ? requireIdempotencyKey(request) : '';
   return {
     account,

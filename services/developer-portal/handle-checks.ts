@@ -60,7 +60,8 @@ export function makeCheckHandlers(
     },
     async readCheckRequest({ account, param }) {
       const { clientId } = await readOwn(account, param('clientId'));
-      const sent = await readSentCheck(clientId, await findOwn(clientId, param('requestId')));
+      const check = await findOwn(clientId, param('requestId'));
+      const sent = await readSentCheck(clientId, check, account.accountId);
       if (!sent) throw new ServiceError('not-found', GONE);
       const body = bodyOfCheck(sent);
       return { body, curl: curlOfCheck(`${publicUrl}${CHECK_PATH}`, JSON.stringify(body)) };

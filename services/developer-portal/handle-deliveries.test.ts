@@ -9,7 +9,7 @@ const FAILED_COUNT = 100_000;
 const WAIT_MS = 3_600_000;
 
 /** The handlers of an app with the longest list of failed webhooks. All are answered 410 again at once. */
-function makeHandlers() {
+function makeHandlers(sentCount = FAILED_COUNT) {
   const used = new Map<string, number>();
   const windows = new Map<string, number>();
   let resentCount = 0;
@@ -23,6 +23,12 @@ function makeHandlers() {
       windows.set(budget.name, budget.windowMs);
     }
   };
+  const refund = async (draws: readonly Draw[]) => {
+    for (const { budget, owner, count = 1 } of draws) {
+      const key = `${budget.name} ${owner}`;
+      used.set(key, (used.get(key) ?? 0) - count);
+    }
+  };
   const unused = () => Promise.reject(new Error('not asked for'));
   const handlers = makeDeliveryHandlers({
     readOwn: async () => ({ clientId: 'app_1' }) as ClientApp,
@@ -33,13 +39,13 @@ function makeHandlers() {
       resend: unused,
       async resendFailed(_clientId, _sinceMs, { charge } = {}) {
         await charge?.(FAILED_COUNT);
-        resentCount += FAILED_COUNT;
-        return { count: FAILED_COUNT };
+        resentCount += sentCount;
+        return { count: sentCount };
       },
     },
     publishDelivery: unused,
     writes: { record: async () => undefined },
-    throttle: { take, refund: unused },
+    throttle: { take, refund },
     idempotency: { plan: async (_, make) => make(), run: unused },
     callbackPolicy: { allowHttp: false, allowedCidrs: [] },
     now: () => Date.UTC(2026, 10, 22),
@@ -73,4 +79,10 @@ test('an app resends its longest list of failed webhooks three times a day, and 
   expect(problem.message).toContain('at most 300000 failed webhooks in 24 hours');
   expect(windows.get('resent-webhooks')).toBe(DAY_MS);
   expect(resentCount()).toBe(300_000);
+});
+
+test('a bulk resend is not charged for the webhooks that it did not send', async () => {
+  const { handlers, resentCount } = makeHandlers(1_000);
+  for (let i = 0; i < 5; i += 1) await handlers.resendFailed(call);
+  expect(resentCount()).toBe(5_000);
 });

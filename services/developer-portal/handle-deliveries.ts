@@ -6,6 +6,7 @@ import type { TestEvent } from '#shared/contracts/test-event.ts';
 import { limitsOf, resultBytesOf } from '#shared/contracts/tiers.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { FairTaskQueue } from '#shared/fair-task-queue.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { Batches } from '#shared/redis/batches.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
@@ -25,6 +26,9 @@ import { invalid, Problem } from './problem.ts';
 const TEST_EVENTS = { name: 'test-event', countMax: 1, windowMs: 20_000 } as const;
 /** A bulk resend reads and publishes up to 100 000 messages. */
 const BULK_RESENDS = { name: 'resend-failed', countMax: 6, windowMs: 60_000 } as const;
+/** Bulk resends at a time, of all accounts; each holds up to 25 bodies. */
+const BULK_RESENDS_AT_ONCE_MAX = 4;
+const BULK_RESENDS_WAITING_MAX = 64;
 /** Three times the longest list of failed webhooks. Webhooks that are answered 410 are in that list again at once. */
 const RESENT_WEBHOOKS = { name: 'resent-webhooks', countMax: 3 * FAILED_MAX, windowMs: DAY_MS } as const;
 /** A resent webhook goes through Kafka again, with its body. */
@@ -90,6 +94,39 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       return charge({ budget, owner: clientId, count: bytes }, tooManyBytesResent(budget.countMax), chargeId);
     };
 
+  const bulkResends = new FairTaskQueue({
+    atOnceMax: BULK_RESENDS_AT_ONCE_MAX,
+    waitingMax: BULK_RESENDS_WAITING_MAX,
+    refusal: 'too many resends are waiting',
+  });
+  /** Refunds the charges of webhooks that were not sent. */
+  const resendFailed = async (
+    call: Call<'resendFailed'>,
+    clientId: string,
+    { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
+  ): Promise<{ count: number }> => {
+    let unsentCount = 0;
+    try {
+      const sent = await resends.resendFailed(clientId, sinceMs, {
+        untilMs,
+        async charge(count) {
+          await chargeResent(clientId, count);
+          unsentCount = count;
+        },
+        chargeBytes: chargeBytesOf(call, clientId),
+      });
+      unsentCount -= sent.count;
+      return sent;
+    } catch (error) {
+      // After another error, some may have been sent.
+      if (!(error instanceof Problem)) unsentCount = 0;
+      throw error;
+    } finally {
+      if (unsentCount > 0)
+        await throttle.refund([{ budget: RESENT_WEBHOOKS, owner: clientId, count: unsentCount }]);
+    }
+  };
+
   return {
     async listDeliveries(call) {
       const { clientId } = await ownApp(call);
@@ -116,7 +153,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
           await resends.resend(requestId, {
             resendCount: chain,
             // A repeated request is charged once.
-            chargeBytes: chargeBytesOf(call, clientId, `resent/${requestId}/${chain}`),
+            chargeBytes: chargeBytesOf(call, clientId, `resent/${requestId}/${call.idempotencyKey}`),
           });
           await record(call, clientId, 'webhook-resent', requestId, at);
         },
@@ -130,11 +167,8 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       const { at } = await idempotency.plan(requestOf('resendFailed', call, [clientId]), () => ({
         at: nowIso(),
       }));
-      const sent = await resends.resendFailed(clientId, Date.parse(since), {
-        untilMs: Date.parse(at),
-        charge: (count) => chargeResent(clientId, count),
-        chargeBytes: chargeBytesOf(call, clientId),
-      });
+      const period = { sinceMs: Date.parse(since), untilMs: Date.parse(at) };
+      const sent = await bulkResends.run(call.owner.accountId, () => resendFailed(call, clientId, period));
       // A repetition finds nothing left to send, so it returns the stored count of the first request.
       const counted = await idempotency.plan(requestOf('resendFailed sent', call, [clientId]), () => sent);
       await record(call, clientId, 'webhooks-resent', `${counted.count} since ${since}`, at);

@@ -14,7 +14,7 @@ const aMessage = (over: Partial<Message> = {}): Message => ({
 });
 
 /** A mailer that retries at once, with its counts and log lines. */
-function setUp(url: string) {
+function setUp(url: string, stopMsMax?: number) {
   const mails = new Counter({
     name: 'mails',
     help: '-',
@@ -23,7 +23,8 @@ function setUp(url: string) {
   });
   const logged: unknown[] = [];
   const log = { warn: (facts: unknown) => void logged.push(facts) };
-  const mailer = makeMailer({ url, from }, { metrics: { mails }, log: log as never, retryDelaysMs: [1, 1] });
+  const options = { retryDelaysMs: [1, 1], ...(stopMsMax !== undefined && { stopMsMax }) };
+  const mailer = makeMailer({ url, from }, { metrics: { mails }, log: log as never, ...options });
   const counted = async () =>
     Object.fromEntries((await mails.get()).values.map(({ labels, value }) => [labels.outcome, value]));
   return { mailer, counted, logged };
@@ -70,6 +71,20 @@ test('a message that the server refuses for a while is sent again, and a final r
   expect(closed.attempts()).toBe(1);
   expect(second.logged).toHaveLength(1);
   expect(JSON.stringify(second.logged)).not.toContain('dev@');
+});
+
+test('a stopping process does not send the messages that still wait', async () => {
+  await using server = await receiveMails();
+  const { mailer, counted } = setUp(server.url, 0);
+  const held = Promise.withResolvers<undefined>();
+  for (let i = 0; i < 4; i++) mailer.send(`192.0.2.${i}`, () => held.promise);
+  mailer.send('192.0.2.9', async () => aMessage());
+  const stopped = mailer[Symbol.asyncDispose]();
+  // Timers of one length end in their order.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  held.resolve(undefined);
+  await stopped;
+  expect([server.attempts(), await counted()]).toEqual([0, { failed: 1 }]);
 });
 
 test('an empty message is not sent, and messages beyond the bound are dropped', async () => {

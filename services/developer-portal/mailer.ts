@@ -10,7 +10,7 @@ const WAITING_MAX = 100;
 /** Waits before the second and the third attempt. */
 const RETRY_DELAYS_MS = [1_000, 10_000] as const;
 const TIMEOUTS = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 } as const;
-/** A stopping process waits this long for messages that are being sent. */
+/** A stopping process begins no attempt after this time, and waits for those that have begun. */
 const STOP_MS_MAX = 5_000;
 
 export type MailSettings = {
@@ -39,6 +39,7 @@ type Dependencies = {
   readonly metrics: Pick<PortalMetrics, 'mails'>;
   readonly log: Pick<Logger, 'warn'>;
   readonly retryDelaysMs?: readonly number[];
+  readonly stopMsMax?: number;
 };
 
 /**
@@ -49,7 +50,7 @@ type Dependencies = {
  */
 export function makeMailer(
   { url, from }: Pick<MailSettings, 'url' | 'from'>,
-  { metrics, log, retryDelaysMs = RETRY_DELAYS_MS }: Dependencies,
+  { metrics, log, retryDelaysMs = RETRY_DELAYS_MS, stopMsMax = STOP_MS_MAX }: Dependencies,
 ): Mailer {
   const transport = createTransport({ url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true });
   const queue = new FairTaskQueue({
@@ -61,6 +62,7 @@ export function makeMailer(
   const running = new Set<Promise<void>>();
 
   const attempt = async ({ to, ...message }: Message): Promise<void> => {
+    stopping.signal.throwIfAborted();
     // As an object the address is not parsed, so that it cannot name several recipients.
     const headers = { 'auto-submitted': 'auto-generated' };
     await transport.sendMail({ from, to: { name: '', address: to }, headers, ...message });
@@ -94,7 +96,7 @@ export function makeMailer(
       running.add(work);
     },
     async [Symbol.asyncDispose]() {
-      const timer = setTimeout(() => stopping.abort(), STOP_MS_MAX);
+      const timer = setTimeout(() => stopping.abort(), stopMsMax);
       await Promise.all(running);
       clearTimeout(timer);
       transport.close();

@@ -37,13 +37,15 @@ function problemSchema(codes: readonly ProblemCode[]) {
 
 /** Every problem that an operation may answer with. */
 export function codesOf(operation: Operation): ProblemCode[] {
-  const { access, method, body, query, isIdempotent, codes } = operation;
+  const { access, method, body, query, isIdempotent, needs, codes } = operation;
   return [
     ...codes,
     ...(access === 'public' ? [] : (['session-missing'] as const)),
     ...(access === 'operator' ? (['operator-required'] as const) : []),
     ...(method === 'get' ? [] : (['origin-refused'] as const)),
     ...(permissionOf(operation) ? (['role-required'] as const) : []),
+    ...(needs ? (['client-app-suspended'] as const) : []),
+    ...(needs === 'approved' ? (['scope-not-approved'] as const) : []),
     ...(isBudgeted(operation) ? (['rate-limited'] as const) : []),
     ...(isIdempotent ? (['idempotency-key-missing', 'idempotency-key-reused'] as const) : []),
     ...(body

@@ -5,6 +5,9 @@ import type { ProblemCode } from './problem.ts';
 /** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';
 
+/** The state that an app must have. */
+export type AppState = 'active' | 'approved';
+
 /** One operation of the portal's API, as the server serves it and the OpenAPI document describes it. */
 export type Operation = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -12,6 +15,8 @@ export type Operation = {
   readonly access: Access;
   /** Of an operation on an app, where it does not follow from the method; see `permissionOf`. */
   readonly permission?: Permission;
+  /** What an operation on an app needs beside the permission: an app that is not suspended, or one whose scope is approved too. */
+  readonly needs?: AppState;
   readonly summary: string;
   readonly body?: z.ZodType;
   readonly query?: z.ZodType;

@@ -62,6 +62,7 @@ export function problemOf(error: unknown): Problem {
   if (!(error instanceof ServiceError)) return internal();
   switch (error.code) {
     case 'not-found':
+    case 'watch-not-found':
       return new Problem('not-found', 'The resource does not exist, or belongs to another account.');
     case 'limit-reached':
     case 'rule-set-in-use':

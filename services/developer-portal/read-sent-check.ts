@@ -9,12 +9,20 @@ const READS_AT_ONCE_MAX = 2;
 const READS_WAITING_MAX = 16;
 const READ_TIMEOUT_MS = 10_000;
 
-/** Reads the request of a logged check; undefined if Kafka no longer has it, or if its position is not known. */
-export type ReadSentCheck = (clientId: string, check: LoggedCheck) => Promise<CheckRequested | undefined>;
+/**
+ * Reads the request of a logged check; undefined if Kafka no longer has it, or if its position is not known.
+ *
+ * @param owner the queue that the read waits in; by default the client app's
+ */
+export type ReadSentCheck = (
+  clientId: string,
+  check: LoggedCheck,
+  owner?: string,
+) => Promise<CheckRequested | undefined>;
 
 /**
  * Reads requests from Kafka by their positions: Redis keeps none of their rules. A bounded number at a time, with a
- * fair queue per client app.
+ * fair queue per owner.
  *
  * @throws ServiceError `overloaded` if too many reads wait, `broker-unavailable` if the record did not come within 10 s
  */
@@ -24,10 +32,10 @@ export function makeReadSentCheck({ readRecord }: Pick<KafkaConnection, 'readRec
     waitingMax: READS_WAITING_MAX,
     refusal: 'too many requests are being read from the broker',
   });
-  return async function readSentCheck(clientId, { requestId, mode, request }) {
+  return async function readSentCheck(clientId, { requestId, mode, request }, owner = clientId) {
     if (request === undefined) return undefined;
     const topic = LANES[mode === 'sync' ? 'interactive' : 'bulk'];
-    const record = await queue.run(clientId, () =>
+    const record = await queue.run(owner, () =>
       readRecord({
         topic: topic.name,
         ...request,

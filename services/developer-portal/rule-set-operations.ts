@@ -30,6 +30,7 @@ export const RULE_SET_OPERATIONS = {
     method: 'put',
     path: RULE_SET,
     access: 'session',
+    needs: 'approved',
     summary: 'Store a rule set; in effect on every gateway within a second',
     body: api.RuleSetDraft,
     status: 200,

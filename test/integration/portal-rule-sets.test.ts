@@ -24,6 +24,7 @@ afterAll(() => stack.disposeAsync());
 async function aDeveloper() {
   const client = await signUp(portal.url);
   const { clientId } = await createApp(client);
+  await admin('scope', 'approve', clientId);
   const api = `/api/apps/${clientId}/rule-sets`;
   const put = (id: string, ruleSet: unknown, replaces?: number) =>
     client.send<Record<string, unknown>>('PUT', `${api}/${id}`, {
@@ -62,6 +63,21 @@ test('a developer stores, lists, changes and deletes a rule set, and the audit t
     [client.email, 'rule-set-written'],
     [client.email, 'rule-set-written'],
   ]);
+});
+
+test('a rule set of an app without the approved scope, or of a suspended one, is refused; it can still be deleted', async () => {
+  const client = await signUp(portal.url);
+  const { clientId } = await createApp(client);
+  const path = `/api/apps/${clientId}/rule-sets/vip`;
+  const put = () => client.send('PUT', path, { ruleSet: { rules: [RULE] } });
+  expect(await put()).toMatchObject({ status: 403, body: { code: 'scope-not-approved' } });
+  await admin('scope', 'approve', clientId);
+  expect(await put()).toMatchObject({ status: 200 });
+  await admin('app', 'suspend', clientId);
+  expect(await put()).toMatchObject({ status: 403, body: { code: 'client-app-suspended' } });
+  const test = { callbackUrl: 'https://example.com/' };
+  expect(await client.send('POST', `/api/apps/${clientId}/test-event`, test)).toMatchObject({ status: 403 });
+  expect(await client.send('DELETE', path)).toMatchObject({ status: 204 });
 });
 
 test('every fault of the rules has its pointer, and a concurrent change gets 412', async () => {

@@ -117,6 +117,18 @@ test('a rolled key lives for the overlap and no longer than before, and its pred
   ]);
 });
 
+test('a key whose replacement is revoked counts again, so no number of rolls exceeds the limit', () => {
+  const app = anApp({ keys: [key('first')] });
+  const rolled = rollKey('first', key('second'), NOW, 24 * HOUR_MS)(app);
+  const revoked = rolled && revokeKey('second', at(0))(rolled);
+  expect(revoked?.keys).toEqual([
+    { ...key('first'), expiresAt: at(24) },
+    { ...key('second'), revokedAt: at(0) },
+  ]);
+  const added = revoked && addKey(key('third'), NOW)(revoked);
+  expect(revoked && added && hasTooManyKeys(revoked, added, 1, NOW)).toBe(true);
+});
+
 test('adding a key or secret that exists changes nothing', () => {
   expect(addKey(key('key_1'), NOW)(anApp())).toBeUndefined();
   expect(rollKey('key_1', key('key_1'), NOW, 0)(anApp())).toBeUndefined();

@@ -91,13 +91,21 @@ export function rollKey(keyId: string, fresh: ApiKeyRecord, nowMs: number, overl
   return (app) => addKey(fresh, nowMs)({ ...app, keys: app.keys.map(ended) });
 }
 
-/** Revokes a key. The key stays in the document, see `ENDED_KEYS_MAX`. */
+/**
+ * Revokes a key. The key stays in the document, see `ENDED_KEYS_MAX`. A key that it replaced, and that is still usable, counts
+ * again: otherwise an app could roll a key, revoke the new one, and so keep any number of old ones.
+ */
 export const revokeKey =
   (keyId: string, revokedAt: string): ChangeApp =>
-  (app) =>
-    app.keys.some((key) => key.keyId === keyId && key.revokedAt === undefined)
-      ? { ...app, keys: app.keys.map((key) => (key.keyId === keyId ? { ...key, revokedAt } : key)) }
-      : undefined;
+  (app) => {
+    if (!app.keys.some((key) => key.keyId === keyId && key.revokedAt === undefined)) return undefined;
+    const keys = app.keys.map(({ replacedBy, ...key }) => ({
+      ...key,
+      ...(replacedBy !== undefined && replacedBy !== keyId && { replacedBy }),
+      ...(key.keyId === keyId && { revokedAt }),
+    }));
+    return { ...app, keys };
+  };
 
 /**
  * Adds a new secret in front. The earlier secrets sign for `overlapMs` more, so that receivers can switch; beyond three

@@ -9,13 +9,17 @@ import { NEW } from './app-rule-set.js';
 
 /** The stored rule sets of the app, by id. */
 export function RuleSets() {
-  const { api, base, may } = useApp();
+  const { app, api, base, may } = useApp();
   const [{ after }, setQuery] = useQuery({ after: '' });
   const resource = useResource(`${api}/rule-sets${after ? `?after=${encodeURIComponent(after)}` : ''}`);
   return html`
     <${PageHead} title="Rule sets" aside=${may('putRuleSet') && html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
       <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> instead of <code>rules</code>.</p>
     <//>
+    ${
+      app.scope.state !== 'approved' &&
+      html`<p class="notice warn">Rule sets can be stored once the scope is approved. <a href=${`${base}/scope`}>Request the scope</a></p>`
+    }
     <${Card}><${Loaded} resource=${resource}>${({ ruleSets, next }) => html`
       ${
         ruleSets.length === 0
