@@ -7,8 +7,9 @@ import { isTokenRule } from '#shared/contracts/rule.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { webhookRequested } from '#shared/contracts/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
-import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/demo-rules.ts';
+import { openTestSystem } from '../support/open-test-system.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import { sharedSystem } from '../support/shared-system.ts';
 import { findRecord, waitUntilProcessed } from '../support/topic-work.ts';
@@ -26,7 +27,7 @@ const system = sharedSystem();
 let open: OpenSystem;
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  open = await openSystem(system.environment());
+  open = await openTestSystem(system.environment());
   receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
 });
 afterAll(async () => {

@@ -50,7 +50,7 @@ test('an indeterminate attempt may have an effect, and a refused one may not', a
   expect(
     (await reconcile({ polled: new Map(), deliveries: [] }, { status: 503, text: '{}' })).broken,
   ).toEqual([]);
-  expect((await reconcile({}, refused)).faults.unexpected).toEqual(['r1']);
+  expect((await reconcile({}, refused)).faults.unexpected).toEqual(['r1 of a check answered 429']);
 });
 
 test.each([

@@ -2,11 +2,12 @@
 // Clients send invalid requests, and request ids of other clients.
 // Each gets the documented problem, nothing is published, and the process keeps running.
 import { LANES } from '#shared/contracts/check-requested.ts';
-import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { type Answer, type CheckClient, makeCheckClient } from '../support/check-client.ts';
 import { countRecords } from '../support/count-records.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { findSecrets } from '../support/find-secrets.ts';
+import { openTestSystem } from '../support/open-test-system.ts';
 import { sharedSystem } from '../support/shared-system.ts';
 
 type App = { readonly clientId: string; readonly apiKey: string; readonly webhookSecret: string };
@@ -17,7 +18,7 @@ let other: App;
 let unapproved: App;
 let pids: number[];
 beforeAll(async () => {
-  open = await openSystem(system.environment());
+  open = await openTestSystem(system.environment());
   pids = system.pidsOf('gateway');
   const create = (...more: string[]) => system.admin('app', 'create', '--email', 'a@example.com', ...more);
   other = (await create('--name', 'Other', '--tier', 'enterprise', '--approve')).value as App;

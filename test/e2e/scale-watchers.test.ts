@@ -5,10 +5,11 @@ import { AssignerProtocol } from 'kafkajs';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { MEMBER_PARTITIONS, watchEvaluated } from '#shared/contracts/watch.ts';
 import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
-import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { Rolecall } from '../../shared/client/index.ts';
 import { makeDemoTransfers } from '../support/demo-transfers.ts';
 import { judgeWatchEvents, readWatchEvent, type WatchEvent } from '../support/judge-watch-events.ts';
+import { openTestSystem } from '../support/open-test-system.ts';
 import { receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
 import { sharedSystem } from '../support/shared-system.ts';
 import { type SpawnedProcess, spawnNode } from '../support/spawn-process.ts';
@@ -39,7 +40,7 @@ const members: readonly Member[] = Array.from({ length: COUNT }, (_, i) => ({
 let open: OpenSystem;
 let receiver: WebhookReceiver;
 beforeAll(async () => {
-  open = await openSystem(system.environment());
+  open = await openTestSystem(system.environment());
   receiver = await receiveWebhooks({ secret: system.ready.app.webhookSecret });
   for (const { account } of members) {
     await callJsonRpc(rpc, 'anvil_setBalance', [account, COINS]);

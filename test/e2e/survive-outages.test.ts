@@ -1,8 +1,9 @@
 // Redis is emptied, Redis dies and Kafka dies while checks of all modes arrive or are waited for.
 // No acknowledged check is lost, none is acknowledged that could be lost, and no service is restarted by hand.
-import { type OpenSystem, openSystem } from '../../services/developer-portal/admin/open-system.ts';
+import type { OpenSystem } from '../../services/developer-portal/admin/open-system.ts';
 import { demoRules } from '../support/demo-rules.ts';
 import { NO_FAULTS } from '../support/ledger.ts';
+import { openTestSystem } from '../support/open-test-system.ts';
 import { reconcileUnderLoad } from '../support/reconcile-under-load.ts';
 import { type StartedSystem, startSystem } from '../support/start-system.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -12,7 +13,7 @@ let open: OpenSystem;
 let pids: number[];
 beforeAll(async () => {
   system = await startSystem({ env: { WEBHOOK_SCHEDULE_SCALE: '0.01' } });
-  open = await openSystem(system.environment());
+  open = await openTestSystem(system.environment());
   pids = servicePids();
 });
 afterAll(async () => {

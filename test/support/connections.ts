@@ -23,6 +23,9 @@ export function testContext() {
 /** So long that no member of a group is expelled because the machine is busy: its records would be processed twice. */
 const SESSION_TIMEOUT_MS = 30_000;
 
+/** A test's own commands have no caller that gives up, and a busy machine may stop the process for a second. */
+export const COMMAND_TIMEOUT_MS = 60_000;
+
 /**
  * A service's common settings for the infrastructure of this run. Each test file takes a Redis database of its own.
  *
@@ -49,8 +52,7 @@ export async function connectTestKafka(config: CommonConfig): Promise<KafkaConne
 /** Connects and empties the test file's own database. */
 export async function connectTestRedis(config: CommonConfig): Promise<RedisConnection> {
   const connection = await connectRedis({ ...config, ...config.redis }, testContext());
-  // A test's own commands have no caller that gives up, and a busy machine may stop the process for a second.
-  connection.redis.options.commandTimeout = 60_000;
+  connection.redis.options.commandTimeout = COMMAND_TIMEOUT_MS;
   await connection.redis.flushdb();
   return connection;
 }

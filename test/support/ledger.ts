@@ -211,7 +211,9 @@ export class Ledger {
       const attempt = attemptOf.get(roleId);
       const isOurs = attempt && attempt.outcome !== 'refused' && result?.requestId === requestId;
       if (!isOurs || (attempt.requestId ?? requestId) !== requestId) {
-        faults.unexpected.push(requestId);
+        faults.unexpected.push(
+          attempt?.outcome === 'refused' ? `${requestId} of a check answered ${attempt.status}` : requestId,
+        );
         continue;
       }
       if (idOf.has(attempt)) faults.contradictory.push(requestId);
