@@ -161,7 +161,7 @@ test.each<[string, unknown]>([
   ['one byte long', `${ONE_READ}00`],
   ['an answer to two reads', `${ONE_READ}00${'00'.repeat(32)}`],
   ['no hex', `0x${'zz'.repeat(64)}00${'00'.repeat(32)}`],
-  ['a status that there is not', `0x${'00'.repeat(64)}08${'00'.repeat(32)}`],
+  ['a status that there is not', `0x${'00'.repeat(64)}09${'00'.repeat(32)}`],
 ])('an answer of another form decides nothing: %s', (_, answer) => {
   expect(decodeAnswer(answer, 1)).toBeUndefined();
 });
