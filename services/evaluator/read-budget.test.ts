@@ -69,6 +69,15 @@ test('a waiting check is left to the next owner when the process stops, and the 
   expect(await isDone(hold(budget, 'app_1', 400, aRecord()))).toBe(true);
 });
 
+test('an app that uses its own share delays no other app, however long its checks wait', async () => {
+  let nowMs = 0;
+  const budget = new ReadBudget(1_000, () => nowMs);
+  await hold(budget, 'app_1', 400);
+  void hold(budget, 'app_1', 400);
+  nowMs = 60_000;
+  expect(await isDone(hold(budget, 'app_2', 200))).toBe(true);
+});
+
 test('a large check that has waited for long goes before later checks of all apps, however small', async () => {
   let nowMs = 0;
   const budget = new ReadBudget(1_000, () => nowMs);

@@ -19,7 +19,7 @@ type Waiter = Pick<Reads, 'count'> & {
   readonly alive: () => void;
   readonly sinceMs: number;
 };
-/** Once a check has waited for this time, no later one starts before it: small checks could keep a large one waiting for ever. */
+/** Once a check of an app that holds no reads has waited for this time, no other starts before it: small checks could keep it waiting for ever. */
 const AGED_MS = 5_000;
 
 /**
@@ -27,7 +27,7 @@ const AGED_MS = 5_000;
  * Small checks are not counted.
  *
  * A client app alone may hold half of them, each of N busy apps 1/(N + 1). Checks beyond that wait without a plan, those of
- * one app in their order. After five seconds the oldest goes before all others.
+ * one app in their order. The oldest of an app that holds none goes before all others after five seconds.
  *
  * @example
  * const budget = new ReadBudget(100_000);
@@ -86,12 +86,13 @@ export class ReadBudget {
     for (const clientId of this.#waiting.keys()) while (this.#startFirst(clientId));
   }
 
-  /** The app whose first check has waited longest, if that is long. */
+  /** The app that holds no reads and whose first check has waited longest, if that is long. */
   #findAged(): string | undefined {
     let aged: string | undefined;
     let sinceMs = this.#nowMs() - AGED_MS;
     for (const [clientId, [first]] of this.#waiting)
-      if (first !== undefined && first.sinceMs < sinceMs) [aged, sinceMs] = [clientId, first.sinceMs];
+      if (first !== undefined && first.sinceMs < sinceMs && this.#shares.heldBy(clientId) === 0)
+        [aged, sinceMs] = [clientId, first.sinceMs];
     return aged;
   }
 

@@ -119,7 +119,7 @@ test('decimals are remembered once they are agreed on, and never before', async 
 
 test('decimals are believed for a day once they were read twice, a minute apart, and for a minute before', async () => {
   const wrong: Observation = [{ ok: true, value: 0n }];
-  const { readOnce, asked, wait } = makeReader([wrong, SIX, SIX]);
+  const { readOnce, asked, wait } = makeReader([wrong, SIX, [...SIX]]);
   const observations: (Observation | undefined)[] = [];
   for (const waitMs of [0, 59_999, 1, 60_000, 86_399_999]) {
     wait(waitMs);
@@ -127,4 +127,13 @@ test('decimals are believed for a day once they were read twice, a minute apart,
   }
   expect(observations).toEqual([wrong, wrong, SIX, SIX, SIX]);
   expect(asked.map(({ reads }) => reads)).toEqual([1, 0, 1, 1, 0]);
+});
+
+test('decimals that are found in the memory of the block are not a second answer', async () => {
+  const { readOnce, asked, wait } = makeReader([SIX, SIX, [...SIX]]);
+  for (const waitMs of [0, 60_000, 60_000, 60_000]) {
+    wait(waitMs);
+    await readOnce();
+  }
+  expect(asked.map(({ reads }) => reads)).toEqual([1, 1, 1, 0]);
 });

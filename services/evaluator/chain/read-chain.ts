@@ -81,7 +81,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const reading = options.agreed(observation);
     if (!reading.ok) return;
     const [known, nowMs] = [decimals.get(key), options.monotonicMs()];
-    if (known && nowMs < known.untilMs) return;
+    // The same observation comes from the memory of the block, and is no second answer.
+    if (known && (nowMs < known.untilMs || known.observation === observation)) return;
     const ttlMs = known?.value === reading.value ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
     decimals.set(key, { observation, value: reading.value, untilMs: nowMs + ttlMs });
   };

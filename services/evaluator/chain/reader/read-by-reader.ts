@@ -72,7 +72,7 @@ function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): Ba
       return value === 0n ? NOTHING : { ok: true, value };
     case READER_STATUS.okWithoutGasLeft:
       if (!isIsolated) return PERHAPS_OUT_OF_GAS;
-      // Nothing is what a contract answers whose own call ran out of gas.
+      // A contract whose own call ran out of gas may answer 0.
       return value === 0n ? failed('gas-exhausted') : { ok: true, value };
     case READER_STATUS.ownedByNobody:
       return NOTHING;
