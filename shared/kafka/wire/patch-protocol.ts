@@ -57,13 +57,10 @@ function replaceVersion<O>(
   definition.protocol = (chosen) => (chosen.version === replaced ? patched : protocol(chosen));
 }
 
-let fetchCount = 0;
-
 function withFetch(original: Protocol<FetchOptions>): Protocol<FetchOptions> {
   return (options) => {
     const exchange = original(options);
-    const data = { ...options, replicaId: options.replicaId ?? A_CONSUMER };
-    const encode = async () => encodeFetch(data, fetchCount++);
+    const encode = async () => encodeFetch({ ...options, replicaId: options.replicaId ?? A_CONSUMER });
     const decode = (payload: Buffer): Promise<FetchResponse> => decodeFetch(payload, decodeByKafkajs);
     return {
       ...exchange,

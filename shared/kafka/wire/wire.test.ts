@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import type { Message } from 'kafkajs';
 import { crc32c } from './crc32c.ts';
 import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
-import { encodeFetch } from './encode-fetch.ts';
 import { murmur2 } from './murmur2.ts';
 import { patchProtocol } from './patch-protocol.ts';
 
@@ -103,27 +102,9 @@ test('a fetch request has the bytes that kafkajs writes', async () => {
       rackId: '',
     };
     const { buffer } = await fetchOfKafkajs({ ...options, topics: asked }).request.encode();
-    const data = { ...options, replicaId: -1, topics: asked };
-    expect(encodeFetch(data, 0).buffer).toEqual(buffer);
+    expect((await patched.fetch({ ...options, topics: asked }).request.encode()).buffer).toEqual(buffer);
   };
   await fc.assert(fc.asyncProperty(topics, isSame), { numRuns: 200 });
-});
-
-test('each partition of each topic comes first in one of as many fetch requests as there are partitions', async () => {
-  const aPartition = (partition: number) => ({ partition, fetchOffset: '0', maxBytes: 1 });
-  const topics = ['a', 'b'].map((topic) => ({ topic, partitions: [0, 1].map(aPartition) }));
-  const options = { replicaId: -1, maxWaitTime: 1, minBytes: 1, maxBytes: 1, isolationLevel: 1, rackId: '' };
-  const encodeNext = async () =>
-    (await patched.fetch({ ...options, topics }).request.encode()).buffer.toString('hex');
-  const turns = await Promise.all([1, 2, 3, 4].map(encodeNext));
-  const firsts = topics.flatMap((topic, at) =>
-    [0, 1].map((first) => {
-      const partitions = [first, 1 - first].map(aPartition);
-      const others = { ...topics[1 - at], partitions };
-      return encodeFetch({ ...options, topics: [{ ...topic, partitions }, others as typeof topic] }, 0);
-    }),
-  );
-  expect(new Set(turns)).toEqual(new Set(firsts.map(({ buffer }) => buffer.toString('hex'))));
 });
 
 type Part = { readonly errorCode?: number; readonly records: Buffer };
