@@ -21,9 +21,10 @@ const DOCUMENT_BYTES_MAX = 65_536;
 
 type Cached = {
   readonly readAt: number;
-  /** When the document was last requested, also in vain. */
-  readonly requestedAt: number;
   readonly keys: Promise<ReadonlyMap<string, PublicKey>>;
+  readonly requestedAt: number;
+  /** What the last request returned, or will return: `keys`, or the reading again for an unknown `kid`. */
+  readonly newest: Promise<ReadonlyMap<string, PublicKey>>;
 };
 const cache = new Map<string, Cached>();
 
@@ -35,33 +36,44 @@ export function makeFindKey(jwks: Jwks | string | URL, fetch: Fetch): FindKey {
   if (!URL.canParse(url))
     throw new RolecallError('config-invalid', 'jwks must be a JWKS document or the absolute URL of one.');
   return async (kid) => {
-    const keys = await readCached(url, fetch, ({ readAt }) => performance.now() - readAt < FRESH_MS);
-    const known = keys.get(kid);
-    if (known) return known;
-    const wasRequested = ({ requestedAt }: Cached) => performance.now() - requestedAt < REREAD_MS_MIN;
-    return (await readCached(url, fetch, wasRequested)).get(kid);
+    const keys = await readKeptKeys(url, fetch);
+    return keys.get(kid) ?? (await readNewestKeys(url, fetch)).get(kid);
   };
 }
 
-/** Several callers share one request. A failed one is not kept: the keys that were read before it are, until they are old. */
-function readCached(
-  url: string,
-  fetch: Fetch,
-  isGoodEnough: (known: Cached) => boolean,
-): Promise<ReadonlyMap<string, PublicKey>> {
+/** Several callers share one request; a failed one is not kept. */
+function readKeptKeys(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
   const known = cache.get(url);
-  if (known && isGoodEnough(known)) return known.keys;
   const nowMs = performance.now();
-  const reading: Cached = { readAt: nowMs, requestedAt: nowMs, keys: readKeys(url, fetch) };
-  reading.keys.catch(() => {
-    if (cache.get(url) !== reading) return;
-    cache.delete(url);
-    if (known) cache.set(url, { ...known, requestedAt: nowMs });
+  if (known && nowMs - known.readAt < FRESH_MS) return known.keys;
+  const keys = readKeys(url, fetch);
+  const reading: Cached = { readAt: nowMs, keys, requestedAt: nowMs, newest: keys };
+  keys.catch(() => {
+    if (cache.get(url) === reading) cache.delete(url);
   });
+  keep(url, reading);
+  return keys;
+}
+
+/** Reads the document again. The kept keys are used until it has been read: a stranger must not take them away. */
+function readNewestKeys(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
+  const known = cache.get(url);
+  const nowMs = performance.now();
+  if (!known) return readKeptKeys(url, fetch);
+  if (nowMs - known.requestedAt < REREAD_MS_MIN) return known.newest;
+  const newest = readKeys(url, fetch);
+  keep(url, { ...known, requestedAt: nowMs, newest });
+  newest.then(
+    () => keep(url, { readAt: nowMs, keys: newest, requestedAt: nowMs, newest }),
+    () => undefined,
+  );
+  return newest;
+}
+
+function keep(url: string, cached: Cached): void {
   cache.delete(url);
-  cache.set(url, reading);
+  cache.set(url, cached);
   for (const oldest of cache.keys()) if (cache.size > DOCUMENTS_MAX) cache.delete(oldest);
-  return reading.keys;
 }
 
 async function readKeys(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
