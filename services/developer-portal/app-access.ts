@@ -57,7 +57,7 @@ export function makeRequirePermission({ apps, accounts }: Dependencies): Require
   };
 }
 
-/** What the gateway refuses by API key is refused here too. */
+/** The portal refuses a suspended app, and one without the scope, as the gateway does. */
 function requireState({ suspended, scope }: ClientApp, needs: AppState): void {
   if (suspended) throw new Problem('client-app-suspended', 'The client app was suspended by the operator.');
   if (needs === 'approved' && scope !== 'approved')

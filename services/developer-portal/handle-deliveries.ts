@@ -122,8 +122,9 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       if (!(error instanceof Problem)) unsentCount = 0;
       throw error;
     } finally {
-      if (unsentCount > 0)
-        await throttle.refund([{ budget: RESENT_WEBHOOKS, owner: clientId, count: unsentCount }]);
+      const refunded = { budget: RESENT_WEBHOOKS, owner: clientId, count: unsentCount };
+      // The webhooks are sent: a refund that fails must not make the client send them again.
+      if (unsentCount > 0) await throttle.refund([refunded]).catch(() => undefined);
     }
   };
 
@@ -153,7 +154,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
           await resends.resend(requestId, {
             resendCount: chain,
             // A repeated request is charged once.
-            chargeBytes: chargeBytesOf(call, clientId, `resent/${requestId}/${call.idempotencyKey}`),
+            chargeBytes: chargeBytesOf(call, clientId, `resent/${requestId}/${call.idempotencyKey}/${at}`),
           });
           await record(call, clientId, 'webhook-resent', requestId, at);
         },

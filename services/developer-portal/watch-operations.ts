@@ -95,6 +95,7 @@ export const WATCH_OPERATIONS = {
     codes: ['not-found'],
   },
   releaseWatch: {
+    needs: 'active',
     method: 'post',
     path: `${WATCHES}/:watchId/release`,
     access: 'session',

@@ -15,7 +15,7 @@ import { overloaded, Problem } from './problem.ts';
 import { problemOf } from './problem-of.ts';
 import { makeRoutes, type Dependencies as RouteDependencies } from './routes.ts';
 
-/** Lists of watches made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */
+/** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets of 250 KB, parsed. */
 const DOCUMENT_LISTS_MAX = 8;
 const DOCUMENT_LISTS_WAITING_MAX = 128;
 

@@ -27,7 +27,7 @@ export type Dependencies = AdmitDependencies & {
   readonly ruleSets: Pick<RuleSets, 'read' | 'list'>;
   readonly ruleSetCache: Pick<RuleSetCache, 'forget'>;
   readonly ruleSetWrites: RuleSetWrites;
-  /** The lists that are read at a time, by client app: a page may have a megabyte. */
+  /** Bounds the lists read at a time, of up to a megabyte each; client apps take turns. */
   readonly documentLists: FairTaskQueue;
   readonly publicBaseUrl: string;
 };

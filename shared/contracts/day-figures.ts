@@ -133,11 +133,12 @@ const roleTagsOf = (roleIds: readonly string[]): string[] =>
  */
 export function countPart({
   acceptedAt,
+  part,
   lineCount,
   failedCount,
   roles,
   linesGzip,
-}: Pick<BatchPartCompleted, 'acceptedAt' | 'lineCount' | 'failedCount' | 'roles' | 'linesGzip'>): {
+}: Pick<BatchPartCompleted, 'acceptedAt' | 'part' | 'lineCount' | 'failedCount' | 'roles' | 'linesGzip'>): {
   readonly date: string;
   readonly figures: DayFigures;
 } {
@@ -149,7 +150,7 @@ export function countPart({
     granted: sumOf('granted'),
     denied: sumOf('denied'),
     undetermined: sumOf('undetermined'),
-    [RESULT_BYTES_FIGURE]: Buffer.byteLength(linesGzip, 'base64') + bytesOfCounts(roles),
+    [RESULT_BYTES_FIGURE]: Buffer.byteLength(linesGzip, 'base64') + (part === 0 ? bytesOfCounts(roles) : 0),
   };
   return {
     date: acceptedAt.slice(0, 10),
@@ -157,7 +158,7 @@ export function countPart({
   };
 }
 
-/** A batch keeps the name of each role in its list of roles and with the role's counts. */
+/** A batch keeps the name of each role twice: in its list of roles, and with the role's counts. They are counted with its first part. */
 const bytesOfCounts = (roles: BatchPartCompleted['roles']): number =>
   roles.reduce((sum, { id }) => sum + 2 * Buffer.byteLength(id), 0);
 

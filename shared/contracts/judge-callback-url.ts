@@ -44,7 +44,7 @@ export function judgeCallbackUrl(
   return { fault: { code: 'callback-url-refused', detail: reasons.join(' ') } };
 }
 
-/** Of 2 048 characters, each may become twelve. */
+/** An encoded character has up to twelve. */
 const HREF_LENGTH_MAX = 8_192;
 const TOO_LONG = `With its characters encoded, the URL must have at most ${HREF_LENGTH_MAX} characters.`;
 const NOT_ABSOLUTE = 'This is not an absolute URL.';

@@ -22,7 +22,7 @@ export const HTTP_TIMEOUTS_MS = {
    * a load balancer (60 s), so that the server never closes a connection that is about to carry a request.
    */
   keepAlive: 72_000,
-  /** A client that reads nothing of its whole answer for this long is cut off. */
+  /** A client that takes nothing of a finished answer for this long is disconnected. */
   answer: 30_000,
 } as const;
 export type HttpTimeouts = { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
@@ -93,14 +93,14 @@ export async function startHttpServer(
   const latest = new WeakMap<Socket, ServerResponse>();
   server.on('request', ({ socket }, response) => {
     latest.set(socket, response);
-    // Emitted when the handler has ended the answer. Node replaces the timeout once the client has read all of it.
+    // Emitted when the handler has ended the answer. Node replaces the timeout once the socket has taken all of it.
     response.once('prefinish', () => socket.setTimeout(timeoutsMs.answer));
   });
   server.on('clientError', (error, socket: Socket) =>
     answerClientError(error, socket, latest.get(socket), options),
   );
   // An unknown `Expect` is no reason to refuse: RFC 9110 10.1.1 leaves it to the server.
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);

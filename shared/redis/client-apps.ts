@@ -43,9 +43,9 @@ export type ClientApps = {
   readonly list: <T>(select: (app: ClientApp) => T) => Promise<T[]>;
   /** A step through all apps, deleted ones included. */
   readonly scan: DocumentScan<ClientApp>;
-  /** The same for those of one account. */
+  /** The same for the apps of one account. */
   readonly listOwned: SelectApps;
-  /** The same for those of others that an account is a member of. */
+  /** The same for the apps of other accounts that an account is a member of. */
   readonly listShared: SelectApps;
   readonly countOwned: (accountId: string) => Promise<number>;
   /**

@@ -8,8 +8,9 @@ import { REQUIRE_VIEW } from './view.ts';
  *          dispatcher of the previous version that found no `chain` would treat the delivery as new.
  *   step   attempts made since that resend. A record at an earlier step is superseded.
  *   place  the position of the Kafka record that has claimed this step, or ''.
- *   deferrals  how often that record was deferred. A record that was deferred more often takes the claim over: it exists only
- *          because the holder deferred, so Redis has lost the release of the claim.
+ *   deferrals  how often that record was deferred. A record that was deferred more often takes the claim over: it exists
+ *          because the holder deferred, and Redis may have lost the release of the claim. If the holder was read again and is
+ *          being attempted, the step is attempted twice.
  *
  *   (no hash) ──claim──► pending, place ──record──► pending, step + 1, place ''   (the next record claims it)
  *                          │   ▲                └──► delivered | stopped | exhausted   (a later resend claims it)
@@ -18,7 +19,8 @@ import { REQUIRE_VIEW } from './view.ts';
  * A delivery that was given up at a step without an attempt may be claimed at that step again, by a dead-lettered
  * record that an operator has sent again.
  *
- * So of two records at one step, the first to claim is handled, however often it is read, and the other is dropped.
+ * So of two records at one step that were deferred equally often, the first to claim is handled, however often it is read, and the
+ * other is dropped.
  */
 
 /** Most deliveries listed per client app; older ones are still shown by their id. */
@@ -51,7 +53,7 @@ if found[1] then
     if step < foundStep then return 'superseded' end
     if found[4] ~= 'pending' and not (found[4] == 'exhausted' and step == foundStep) then return 'finished' end
     local isHeld = step == foundStep and found[3] ~= '' and found[3] ~= place
-    if isHeld and deferrals <= tonumber(found[5] or deferrals) then return 'taken' end
+    if isHeld and deferrals <= tonumber(found[5] or '0') then return 'taken' end
   end
 end
 redis.call('HSET', KEYS[2], 'chain', resendCount, 'step', step, 'place', place, 'deferrals', deferrals, 'state', 'pending',

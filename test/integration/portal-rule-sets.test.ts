@@ -76,7 +76,15 @@ test('a rule set of an app without the approved scope, or of a suspended one, is
   await admin('app', 'suspend', clientId);
   expect(await put()).toMatchObject({ status: 403, body: { code: 'client-app-suspended' } });
   const test = { callbackUrl: 'https://example.com/' };
-  expect(await client.send('POST', `/api/apps/${clientId}/test-event`, test)).toMatchObject({ status: 403 });
+  for (const [path, body] of [
+    ['test-event', test],
+    ['deliveries/r1/resend', undefined],
+    ['deliveries/resend-failed', { since: '2026-11-21T00:00:00Z' }],
+  ] as const)
+    expect(await client.send('POST', `/api/apps/${clientId}/${path}`, body)).toMatchObject({
+      status: 403,
+      body: { code: 'client-app-suspended' },
+    });
   expect(await client.send('DELETE', path)).toMatchObject({ status: 204 });
 });
 
