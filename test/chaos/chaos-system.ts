@@ -22,7 +22,9 @@ import { type Cluster, makeCluster } from './parts/start-cluster.ts';
 /** Ports, counted from the base: a normal system needs some 60. */
 const CLUSTER_PORTS = [2, 90, 92] as const;
 const SMALL_DISK_MIB = 512;
-const BACK_TIMEOUT_MS = 300_000;
+const BACK_TIMEOUT_MS = 600_000;
+/** A frozen process does not answer. */
+const READY_TIMEOUT_MS = 10_000;
 
 /** A module that is loaded into processes before their own code, and its environment. */
 export type Preload = {
@@ -150,16 +152,18 @@ export async function startChaosSystem(
       for (const pid of hit) process.kill(pid, signal);
       return hit;
     },
-    waitUntilReady: () =>
-      waitUntil(
-        'every process to be running and ready',
-        async () => {
-          const all = running();
-          const ready = await Promise.all(all.map(({ ops }) => ops === null || isReady(ops)));
-          return (all.length === countAtStart && ready.every(Boolean)) || undefined;
-        },
-        BACK_TIMEOUT_MS,
-      ).then(() => undefined),
+    async waitUntilReady() {
+      // One after the other: on a machine that is busy with something else, all are hardly ever ready at one instant.
+      const ready = new Set<number>();
+      const areAllReady = async () => {
+        const all = running();
+        const open = all.filter(({ pid }) => !ready.has(pid));
+        const answers = await Promise.all(open.map(({ ops }) => ops === null || isReady(ops)));
+        for (const [index, { pid }] of open.entries()) if (answers[index]) ready.add(pid);
+        return (all.length === countAtStart && all.every(({ pid }) => ready.has(pid))) || undefined;
+      };
+      await waitUntil('every process to be running and ready', areAllReady, BACK_TIMEOUT_MS);
+    },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
   };
 }
@@ -204,7 +208,7 @@ function environmentOf({ service, name }: PlannedProcess, { preloads = [], heap 
 
 async function isReady(ops: string): Promise<boolean> {
   try {
-    const answer = await fetch(`${ops}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    const answer = await fetch(`${ops}/readyz`, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) });
     await answer.text();
     return answer.status === 200;
   } catch {
