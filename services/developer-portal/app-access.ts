@@ -1,9 +1,9 @@
 import type { Account, ClientApp } from '#shared/contracts/client-app.ts';
+import { type AppState, refuseApp } from '#shared/contracts/refuse-app.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Accounts } from '#shared/redis/accounts.ts';
 import type { ClientAppWork } from './client-apps.ts';
 import { isAllowed, type Permission, roleOf } from './domain/permissions.ts';
-import type { AppState } from './operation.ts';
 import { Problem } from './problem.ts';
 
 type Dependencies = {
@@ -49,20 +49,11 @@ export function makeRequirePermission({ apps, accounts }: Dependencies): Require
     const role = roleOf(app, account);
     if (!role || !isAllowed(role, permission))
       throw new Problem('role-required', `Your role in this app, ${role}, does not allow this.`);
-    if (needs) requireState(app, needs);
+    const refused = needs && refuseApp(app, needs);
+    if (refused) throw new Problem(refused.code, refused.detail);
     if (role === 'owner') return account;
     const owner = await accounts.read(app.accountId);
     if (!owner) throw new ServiceError('not-found', `there is no client app ${clientId}`);
     return owner;
   };
-}
-
-/** The portal refuses a suspended app, and one without the scope, as the gateway does. */
-function requireState({ suspended, scope }: ClientApp, needs: AppState): void {
-  if (suspended) throw new Problem('client-app-suspended', 'The client app was suspended by the operator.');
-  if (needs === 'approved' && scope !== 'approved')
-    throw new Problem(
-      'scope-not-approved',
-      'The app needs the token-gating scope, approved by the operator.',
-    );
 }

@@ -1,12 +1,10 @@
 import type { z } from 'zod';
+import type { AppState } from '#shared/contracts/refuse-app.ts';
 import type { Permission } from './domain/permissions.ts';
 import type { ProblemCode } from './problem.ts';
 
 /** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';
-
-/** The state that an app must have. */
-export type AppState = 'active' | 'approved';
 
 /** One operation of the portal's API, as the server serves it and the OpenAPI document describes it. */
 export type Operation = {

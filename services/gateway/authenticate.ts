@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { hashApiKey, isWellFormedApiKey } from '#shared/contracts/api-key.ts';
 import type { AppAccess } from '#shared/contracts/client-app.ts';
+import { refuseApp } from '#shared/contracts/refuse-app.ts';
 import { retryAfter } from '#shared/http/retry-after.ts';
 import type { KeyHolder } from '#shared/redis/client-apps.ts';
 import { Problem } from './problem.ts';
@@ -136,10 +137,8 @@ export function makeAuthenticator(deps: Dependencies): Authenticator {
   };
 }
 
-/** Why an app may not use the endpoint, or `undefined`. Suspension outranks the scope. */
+/** Why an app may not use the endpoint, or `undefined`. */
 export function accessProblemOf(app: Pick<AppAccess, 'suspended' | 'scope'>): Problem | undefined {
-  if (app.suspended)
-    return new Problem('client-app-suspended', 'The client app was suspended by the operator.');
-  if (app.scope === 'approved') return undefined;
-  return new Problem('scope-not-approved', 'The app needs the token-gating scope, approved by the operator.');
+  const refused = refuseApp(app, 'approved');
+  return refused && new Problem(refused.code, refused.detail);
 }

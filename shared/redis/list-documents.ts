@@ -1,6 +1,7 @@
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
+import { makeReadPage } from './read-page.ts';
 import { makeScript } from './script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, REQUIRE_VIEW } from './view.ts';
 
 /** KEYS: marker, set. ARGV: access. */
 const LIST_IDS = `${REQUIRE_VIEW}
@@ -9,21 +10,6 @@ return redis.call('ZRANGE', KEYS[2], 0, -1)
 
 /** Documents of one page of a set. */
 const PAGE_DOCUMENTS_MAX = 500;
-
-/**
- * KEYS: marker, documents. ARGV: access, most bytes, ids. Returns documents from the first id on until they have the most
- * bytes, at least one; '' for an id that has no document (yet).
- */
-const READ_PAGE = `${REQUIRE_VIEW}
-local found, bytes = {}, 0
-for i = 3, #ARGV do
-  local stored = redis.call('HGET', KEYS[2], ARGV[i]) or ''
-  bytes = bytes + #stored
-  if #found > 0 and bytes > tonumber(ARGV[2]) then break end
-  found[#found + 1] = stored
-end
-return found
-`;
 
 /** A step through all documents: about `SCAN_COUNT` of them, and the cursor of the next step, if there is one. */
 export type DocumentScan<D> = (
@@ -51,7 +37,7 @@ type Options<D> = {
 
 export function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: Options<D>): DocumentLists<D> {
   const listIds = makeScript<string[]>(redis, LIST_IDS);
-  const readPage = makeScript<string[]>(redis, READ_PAGE);
+  const readPage = makeReadPage(redis);
   const scan: DocumentScan<D> = async (cursor) => {
     const [next, flat] = await inStore(
       () => redis.hscan(key, cursor, 'COUNT', SCAN_COUNT),
@@ -77,8 +63,7 @@ export function makeDocumentLists<D>(redis: Redis, { key, open, idOf }: Options<
       const ids = await listIds([GENERATION_KEY, set], [ORDINARY_ACCESS]);
       const selected: T[] = [];
       for (let at = 0; at < ids.length; ) {
-        const page = ids.slice(at, at + PAGE_DOCUMENTS_MAX);
-        const texts = await readPage([GENERATION_KEY, key], [ORDINARY_ACCESS, PAGE_BYTES_MAX, ...page]);
+        const texts = await readPage([key], ids.slice(at, at + PAGE_DOCUMENTS_MAX));
         for (const text of texts) if (text !== '') selected.push(select(open(text)));
         at += texts.length;
       }

@@ -1,7 +1,7 @@
 import { partitionOfMember, type WatchMember } from '#shared/contracts/watch.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
-import { makeScript } from './script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from './view.ts';
+import { makeReadPage } from './read-page.ts';
+import { PAGE_BYTES_MAX } from './view.ts';
 import { parseStored } from './watch-member-text.ts';
 
 /** Members of one page. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
@@ -29,21 +29,6 @@ export function placesOf(members: readonly { readonly uid: string; readonly memb
 /** The ids of a watch's members, all with one score, so that Redis sorts them. */
 export const idsKey = (uid: string): string => `wm-ids:${uid}`;
 
-/**
- * KEYS: marker, members of each partition. ARGV: access, most bytes, then for each member the index of its partition among
- * the keys, and its id. Returns members from the first on until they have the most bytes, at least one; '' for a missing member.
- */
-const READ_PAGE = `${REQUIRE_VIEW}
-local found, bytes = {}, 0
-for i = 3, #ARGV, 2 do
-  local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) or ''
-  bytes = bytes + #stored
-  if #found > 0 and bytes > tonumber(ARGV[2]) then break end
-  found[#found + 1] = stored
-end
-return found
-`;
-
 type MemberPage = {
   /** The `next` of the page before. */
   readonly after?: string | undefined;
@@ -60,7 +45,7 @@ export type ReadMemberPage = (
 ) => Promise<{ readonly members: readonly WatchMember[]; readonly next: string | undefined }>;
 
 export function makeMemberPages(redis: Redis) {
-  const readTexts = makeScript<string[]>(redis, READ_PAGE);
+  const readTexts = makeReadPage(redis);
   const listIds = (uid: string, { after, countMax }: MemberPage): Promise<string[]> =>
     inStore(() =>
       redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
@@ -68,8 +53,7 @@ export function makeMemberPages(redis: Redis) {
   /** The first of these members, as many as a page has; undefined for a missing member. */
   const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
     const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
-    const args = ids.flatMap((id, i) => [(places[i] ?? 0) + 1, id]);
-    const texts = await readTexts([GENERATION_KEY, ...keys], [ORDINARY_ACCESS, PAGE_BYTES_MAX, ...args]);
+    const texts = await readTexts(keys, ids, places);
     return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
   };
   const read: ReadMemberPage = async (uid, { after, countMax }) => {

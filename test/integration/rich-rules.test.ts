@@ -82,6 +82,10 @@ const coin = (minToken: string): Rule => ({
   minToken,
 });
 
+/** One token of a contract that answers to `balanceOf`. */
+const token = (name: string): Rule =>
+  ({ ...coin('1'), type: 'ERC721', contractAddress: address[name] ?? '', roleId: name }) as Rule;
+
 const connectTo = (url: string) =>
   connectTestChains([{ urls: [url], delegateRegistry: address['Registry'] ?? '' }]);
 
@@ -170,8 +174,6 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
 
   test('writes of a call are invisible to every other read', async () => {
     await using chains = await connect();
-    const token = (name: string): Rule =>
-      ({ ...coin('1'), type: 'ERC721', contractAddress: address[name] ?? '', roleId: name }) as Rule;
     const poke = { ...call('writable', 'function poke() view returns (bool)'), roleId: 'poke' };
     const result = await chains.judge({ account: owner, rules: [poke, token('pokes'), token('writable')] });
     expect(result.roles.filter(({ id }) => id !== 'poke')).toEqual([
@@ -199,9 +201,7 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
 
 test('a 0 of a token whose own call ran out of gas is not taken for a balance', async () => {
   await using chains = await connectTo(rpcUrl);
-  const rule = (name: string): Rule =>
-    ({ ...coin('1'), type: 'ERC721', contractAddress: address[name] ?? '', roleId: name }) as Rule;
-  const result = await chains.judge({ account: owner, rules: [rule('swallows'), rule('pokes')] });
+  const result = await chains.judge({ account: owner, rules: [token('swallows'), token('pokes')] });
   expect(result.roles).toEqual([{ id: 'pokes', granted: true }]);
   expect(codesOf(result)).toEqual(['gas-exhausted']);
 });
