@@ -1,4 +1,4 @@
-"""Makes generated requests meet what JSON Schema cannot say, so that they get past validation and deep inside.
+"""Makes requests meet what JSON Schema cannot say, so that they get past validation and deep inside.
 
 Only values that match the schema are touched, so a request made invalid on purpose stays invalid.
 """
@@ -6,8 +6,12 @@ Only values that match the schema are touched, so a request made invalid on purp
 import json
 import os
 import re
+from urllib.parse import urljoin, urlsplit
 
+import requests
 import schemathesis
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
 
 ADDRESS = re.compile(r"^0x[0-9a-fA-F]{40}$")
 BLOCK_KEY = re.compile(r"^[1-9][0-9]{0,15}$")
@@ -16,11 +20,15 @@ SAFE_INTEGER_MAX = 2**53 - 1
 CHAIN_ID = int(os.environ["FUZZ_CHAIN_ID"])
 CONTRACTS = os.environ["FUZZ_CONTRACTS"].split(",")
 CALLBACK_URL = os.environ["FUZZ_CALLBACK_URL"]
-CHECK_ID = os.environ["FUZZ_CHECK_ID"]
-BATCH_ID = os.environ["FUZZ_BATCH_ID"]
-# So few that requests read, change and delete each other's resources. The first is there from the start.
-NAMES = ["kept", "second", "third"]
-MEMBERS = ["0x" + "1" * 40, "member-2"]
+MEMBERS = os.environ["FUZZ_MEMBERS"].split(",")
+# Of rule sets and of watches: so few that requests read, change and delete each other's.
+NAMES = os.environ["FUZZ_NAMES"].split(",")
+# No watch is given the last rule set, so that it can be deleted.
+USED_RULE_SETS = NAMES[:-1]
+# The requests that create them, a check and a batch.
+SEED = json.loads(os.environ["FUZZ_SEED"])
+# The ids of that check and batch, by kind.
+REQUEST_IDS = {}
 
 
 def lowered(text):
@@ -34,6 +42,33 @@ def is_number(value):
 def one_of(names, text):
     """The same text always becomes the same name."""
     return names[sum(text.encode("utf-8", "replace")) % len(names)]
+
+
+def start_client():
+    """503 says that a document is being written or removed by another request."""
+    retries = Retry(total=10, status_forcelist=[503], allowed_methods=None)
+    client = requests.Session()
+    client.mount("http://", HTTPAdapter(max_retries=retries))
+    client.headers["x-api-key"] = os.environ["FUZZ_API_KEY"]
+    return client
+
+
+CLIENT = start_client()
+
+
+def create_seed(url, path=""):
+    """Sends the requests of the seed whose path begins with the given one."""
+    for seed in SEED:
+        if not seed["path"].startswith(path):
+            continue
+        response = CLIENT.request(seed["method"], urljoin(url, seed["path"]), json=seed["body"], timeout=30)
+        response.raise_for_status()
+        if "requestId" in response.json():
+            REQUEST_IDS[kind_of(seed["path"])] = response.json()["requestId"]
+
+
+def kind_of(path):
+    return "batch" if "/batch" in path else "check"
 
 
 def mend_addresses(holder):
@@ -78,7 +113,7 @@ def mend_body(body):
             else:
                 entries[index] = lowered(entry)
     if isinstance(body.get("ruleSet"), str) and DOCUMENT_ID.match(body["ruleSet"]):
-        body["ruleSet"] = one_of(NAMES, body["ruleSet"])
+        body["ruleSet"] = one_of(USED_RULE_SETS, body["ruleSet"])
     if isinstance(body.get("callbackUrl"), str) and re.match(r"^https?://[\x21-\x7e]+$", body["callbackUrl"]):
         body["callbackUrl"] = CALLBACK_URL
     consistency = body.get("consistency")
@@ -99,7 +134,6 @@ def map_body(context, body):
 def map_path_parameters(context, path_parameters):
     if not isinstance(path_parameters, dict):
         return path_parameters
-    label = context.operation.label
     for name, value in path_parameters.items():
         if not isinstance(value, str):
             continue
@@ -109,12 +143,35 @@ def map_path_parameters(context, path_parameters):
             path_parameters[name] = one_of([value, *MEMBERS], value)
         # Every second id was issued.
         elif name == "requestId" and value.isascii() and sum(value.encode()) % 2 == 0:
-            path_parameters[name] = BATCH_ID if "/batch/" in label else CHECK_ID
+            path_parameters[name] = REQUEST_IDS[kind_of(context.operation.path)]
     return path_parameters
 
 
 @schemathesis.hook
+def after_call(context, case, response):
+    """Creates a deleted document again, so that later requests find it."""
+    url = response.request.url
+    if case.method == "DELETE" and response.status_code == 204:
+        create_seed(url, urlsplit(url).path)
+
+
+@schemathesis.hook
 def before_load_schema(context, raw_schema):
+    create_seed(os.environ["FUZZ_URL"])
+    mend_examples(raw_schema)
+    describe_lines(raw_schema)
+
+
+def mend_examples(raw_schema):
+    """The examples of the document name a chain, contracts and a receiver that this system does not have."""
+    for operations in raw_schema["paths"].values():
+        for operation in operations.values():
+            for media in operation.get("requestBody", {}).get("content", {}).values():
+                for example in media.get("examples", {}).values():
+                    example["value"] = mend_body(example["value"])
+
+
+def describe_lines(raw_schema):
     """OpenAPI describes NDJSON as text. Here it is an array, each item of which is sent as a line."""
     entry = {"$ref": "#/components/schemas/BatchEntry"}
     head = {**raw_schema["components"]["schemas"]["BatchRequest"]}

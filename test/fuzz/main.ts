@@ -23,12 +23,9 @@ const PHASES = ['--phases', 'examples,coverage,fuzzing'] as const;
 const CASES = Number(process.argv[2] ?? 300);
 /** A poll may wait for 25 s. */
 const REQUEST_TIMEOUT_S = 30;
-/**
- * The documents that are there from the start: requests made of the examples name the first, because `hooks.py` does not see
- * them; `hooks.py` gives the name of the second to others.
- */
-const RULE_SETS = ['holders', 'kept'] as const;
-const WATCHES = ['members', 'kept'] as const;
+/** Of rule sets and of watches that are there whenever a request is sent. The examples in the document name the first two. */
+const NAMES = ['holders', 'members', 'spare'] as const;
+const MEMBERS = [`0x${'1'.repeat(40)}`, 'member-2'] as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -44,38 +41,28 @@ function installSchemathesis(): void {
   must(join(VENV, 'bin', 'pip'), ['install', '--quiet', SCHEMATHESIS]);
 }
 
-/** Creates resources that requests can name: rule sets, watches with members, a check and a batch. Returns the last two ids. */
-async function seed(
-  { ready, chain }: StartedSystem,
-  callbackUrl: string,
-): Promise<{ readonly checkId: string; readonly batchId: string }> {
-  const send = async (method: string, path: string, body: unknown): Promise<string> => {
-    const response = await fetch(`${ready.gateways[0]}${path}`, {
-      method,
-      headers: { 'x-api-key': ready.app.apiKey, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return ((await response.json()) as { requestId?: string }).requestId ?? '';
-  };
+type Seed = { readonly method: 'PUT' | 'POST'; readonly path: string; readonly body: object };
+
+/** The requests that create rule sets, watches with members, a check and a batch. `hooks.py` sends them. */
+function seedOf({ chain }: StartedSystem, callbackUrl: string): Seed[] {
   const rules = [demoRules(chain).erc20()];
-  for (const id of RULE_SETS) await send('PUT', `${RULE_SETS_PATH}/${id}`, { rules });
-  for (const id of WATCHES) {
-    await send('PUT', `${WATCHES_PATH}/${id}`, { ruleSet: 'kept', callbackUrl });
-    await send('POST', `${WATCHES_PATH}/${id}/members`, {
-      add: [`0x${'1'.repeat(40)}`, { account: chain.holder, ref: 'member-2' }],
-    });
-  }
-  return {
-    checkId: await send('POST', CHECK_PATH, { account: chain.holder, rules, async: true }),
-    batchId: await send('POST', BATCH_PATH, { entries: [chain.holder, chain.stranger], rules }),
-  };
+  const ruleSets = NAMES.map((id) => `${RULE_SETS_PATH}/${id}`);
+  const watches = NAMES.map((id) => `${WATCHES_PATH}/${id}`);
+  const [account, ref] = MEMBERS;
+  const members = { add: [account, { account: chain.holder, ref }] };
+  return [
+    ...ruleSets.map((path) => ({ method: 'PUT', path, body: { rules } }) as const),
+    ...watches.map((path) => ({ method: 'PUT', path, body: { ruleSet: NAMES[0], callbackUrl } }) as const),
+    ...watches.map((path) => ({ method: 'POST', path: `${path}/members`, body: members }) as const),
+    { method: 'POST', path: CHECK_PATH, body: { account: chain.holder, rules, async: true } },
+    { method: 'POST', path: BATCH_PATH, body: { entries: [chain.holder, chain.stranger], rules } },
+  ];
 }
 
 async function fuzz(system: StartedSystem, callbackUrl: string): Promise<number> {
   const { ready, chain } = system;
-  const { checkId, batchId } = await seed(system, callbackUrl);
-  const args = ['--config-file', join(HERE, 'schemathesis.toml'), 'run', `${ready.gateways[0]}/openapi.json`];
+  const url = ready.gateways[0] ?? '';
+  const args = ['--config-file', join(HERE, 'schemathesis.toml'), 'run', `${url}/openapi.json`];
   const child = spawn(
     join(VENV, 'bin', 'st'),
     [
@@ -97,13 +84,16 @@ async function fuzz(system: StartedSystem, callbackUrl: string): Promise<number>
         SCHEMATHESIS_HOOKS: 'hooks',
         PYTHONPATH: HERE,
         PYTHONDONTWRITEBYTECODE: '1',
+        FUZZ_URL: url,
+        FUZZ_API_KEY: ready.app.apiKey,
         FUZZ_CHAIN_ID: String(chain.chainId),
         FUZZ_CONTRACTS: [chain.erc20, chain.erc721, chain.erc1155]
           .map((address) => address.toLowerCase())
           .join(','),
         FUZZ_CALLBACK_URL: callbackUrl,
-        FUZZ_CHECK_ID: checkId,
-        FUZZ_BATCH_ID: batchId,
+        FUZZ_NAMES: NAMES.join(','),
+        FUZZ_MEMBERS: MEMBERS.join(','),
+        FUZZ_SEED: JSON.stringify(seedOf(system, callbackUrl)),
       },
     },
   );
