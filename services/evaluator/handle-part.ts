@@ -17,8 +17,9 @@ import { type PartCounts, PartLines } from './domain/compose-part.ts';
 import {
   blocksOf,
   blockTimesOf,
+  hasRetryable,
   headTimesOf,
-  isRetryable,
+  isUndetermined,
   makeOutcomes,
   type Outcome,
 } from './domain/compose-result.ts';
@@ -104,13 +105,13 @@ function makeEvaluatePart(deps: Dependencies): Handler<BatchPartRequested> {
         return;
       }
       const verdicts = judgeRules(part.rules, plan, readings, deps.nativeDecimals);
-      isOpen ||= verdicts.some(isRetryable);
+      isOpen ||= verdicts.some(isUndetermined);
       tallyVerdicts(tallies, verdicts);
       const outcome = outcomeFor(verdicts);
       const proof = part.proof && proofOf(entry, outcome, lines.nextIndex);
       lines.add(entry, outcome, proof);
     });
-    if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
+    if (signal.aborted && deps.redisNowMs() < endAt && isOpen && hasRetryable(readings))
       throw new ServiceError('overloaded', 'the process stopped before the part was evaluated');
     const completed = await completePart(part, lines.text, lines.counts, evaluatedAt);
     const times =

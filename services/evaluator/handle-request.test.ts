@@ -286,13 +286,47 @@ const manyReads = aCheck({
   ],
 });
 
-test('a check that has waited for five minutes for its reads reads nothing, and denies nothing', async () => {
-  const { handle, results } = makeHandler(readsGiving({ ok: true, value: 0n }), 300_001);
-  await handle(manyReads, aRecord());
-  expect(results()).toMatchObject([{ status: 'failed', roles: [], errors: [{ code: 'deadline-exceeded' }] }]);
-  const inTime = makeHandler(readsGiving({ ok: true, value: 0n }), 299_999);
-  await inTime.handle(manyReads, aRecord());
-  expect(inTime.results()).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
+test('a check that has waited for five minutes for its reads is read, but waits for no chain that does not answer', async () => {
+  const late: (boolean | undefined)[] = [];
+  for (const waitedMs of [299_999, 300_001]) {
+    const read = readsGiving({ ok: true, value: 0n });
+    const { handle, results } = makeHandler((reads, context) => {
+      late.push(context.isLate);
+      return read(reads, context);
+    }, waitedMs);
+    await handle(manyReads, aRecord());
+    expect(results()).toMatchObject([{ status: 'completed', roles: [{ id: 'a', granted: false }] }]);
+  }
+  expect(late).toEqual([false, true]);
+});
+
+test('a stop leaves a check to the next owner if a read of an open rule may succeed, whatever the rule reports', async () => {
+  const stop = new AbortController();
+  stop.abort();
+  const mixed: PerformReads = async (reads) =>
+    new Map(
+      [...reads].map(([chainId, ofChain]) => [
+        chainId,
+        {
+          quorum: 1,
+          observations: ofChain.map((_, index) => [
+            index === 0 ? failed('contract-not-found') : failed('deadline-exceeded'),
+          ]),
+        },
+      ]),
+    );
+  const token = { type: 'ERC20', chainId: 1, minToken: '1' } as const;
+  const rules: CheckRequested['rules'] = [
+    {
+      ...{ type: 'ANY', roleId: 'a' },
+      rules: ['cc', 'dd'].map((byte) => ({ ...token, contractAddress: `0x${byte.repeat(20)}` })),
+    } as CheckRequested['rules'][number],
+  ];
+  const { handle, results } = makeHandler(mixed);
+  await expect(handle(aCheck({ rules }), aRecord(null, stop.signal))).rejects.toMatchObject({
+    code: 'overloaded',
+  });
+  expect(results()).toEqual([]);
 });
 
 test('a check with many reads holds them while it is evaluated, also if that fails; an ordinary one holds none', async () => {

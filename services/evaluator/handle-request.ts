@@ -6,7 +6,7 @@ import { type Handler, positionOf, type RecordContext } from '#shared/kafka/cons
 import type { PerformReads } from './chain/connect-chains.ts';
 import { startDeadline } from './deadline.ts';
 import { agree } from './domain/agree.ts';
-import { blocksOf, composeResult, isRetryable } from './domain/compose-result.ts';
+import { blocksOf, composeResult, hasRetryable, isUndetermined } from './domain/compose-result.ts';
 import { explainRules } from './domain/explain-rules.ts';
 import { judgeRules, type NativeDecimals, type Verdict } from './domain/judge-rules.ts';
 import { planEnd } from './domain/plan-end.ts';
@@ -52,7 +52,7 @@ export function makeRequestHandler(deps: Dependencies, lane: Lane): Handler<Chec
   };
 }
 
-/** A check that has waited longer for its reads is not read: on a chain that does not answer, the checks of a client would wait ever longer. */
+/** A check that has waited so long for its reads does not wait for a chain that does not answer: the checks behind it would wait ever longer. */
 const WAIT_MS_MAX = 300_000;
 /** Rules of a small check, which need as many reads: their plans cost less than to count their reads. */
 const SMALL_RULES_MAX = 32;
@@ -68,16 +68,17 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
   return async function evaluate(
     check: CheckRequested,
     record: RecordContext,
-    hasWaitedTooLong = false,
+    isLate = false,
   ): Promise<void> {
     const { traceparent, signal, park } = record;
     const startedAt = deps.redisNowMs();
     const plan = planOrReject(check, READS_MAX[lane], deps);
-    const endAt = hasWaitedTooLong ? startedAt : endAtOf(check, startedAt, deps);
+    const endAt = endAtOf(check, startedAt, deps);
     const deadline = startDeadline(endAt, startedAt);
     const observed = await deps.performReads(plan.reads, {
       ...check,
       lane,
+      isLate,
       traceparent,
       // A waiting check holds no slot of the window; at shutdown it is left to the partition's next owner.
       onWait: () => park(deadline.finish),
@@ -87,7 +88,8 @@ function makeEvaluate(deps: Dependencies, lane: Lane) {
     await deps.waitForTick(lane);
     const readings = agree(plan.reads, observed);
     const verdicts = judgeRules(check.rules, plan, readings, deps.nativeDecimals);
-    if (signal.aborted && deps.redisNowMs() < endAt && verdicts.some(isRetryable))
+    const isOpen = verdicts.some(isUndetermined) && hasRetryable(readings);
+    if (signal.aborted && deps.redisNowMs() < endAt && isOpen)
       throw new ServiceError('overloaded', 'the process stopped before the check was evaluated');
     const evaluatedAt = new Date(deps.redisNowMs()).toISOString();
     const details = check.explain

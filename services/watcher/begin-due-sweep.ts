@@ -13,7 +13,7 @@ export type BeginDueSweepDependencies = Parameters<typeof beginSweep>[0] & {
   readonly now: () => number;
 };
 
-/** Begins the sweep of a watch if it is due: because its rules have changed, or at its interval. */
+/** Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or at its interval. */
 export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: ChangeWatch['change']) {
   const { watches, sweeps } = deps;
 
@@ -21,15 +21,20 @@ export function makeBeginDueSweep(deps: BeginDueSweepDependencies, change: Chang
     const sweptRules = rulesNameOf(ruleSet);
     const isFirst = watch.sweptRules === undefined;
     const isBegun = isFirst || (await beginSweep(deps, watch, ruleSet, 'rule-set'));
+    const running = isFirst ? undefined : await sweeps.read(watchUid(watch));
     // A sweep that began before, and was not noted, must not be followed by a second one for the same rules.
-    if (isBegun || isSweepOf(await sweeps.read(watchUid(watch)), watch, ruleSet))
-      await change(watch, (current) => ({ ...current, sweptRules }));
+    const isOfRules = isSweepOf(running, watch, ruleSet);
+    const asked = running && isOfRules ? { sweepAskedAt: new Date(running.sweep).toISOString() } : {};
+    if (isBegun || isOfRules) await change(watch, (current) => ({ ...current, sweptRules, ...asked }));
   };
 
   /** Returns since when the sweep has been due and not begun, epoch ms. */
   return async function beginDueSweep(watch: Watch, ruleSet: RuleSet): Promise<number | undefined> {
     if (watch.sweptRules !== rulesNameOf(ruleSet)) return void (await sweepNewRules(watch, ruleSet));
     const uid = watchUid(watch);
+    // Redis has lost the sweep, or the time at which it is due.
+    if (watch.sweepAskedAt !== undefined && (await sweeps.read(uid)) === undefined)
+      return void (await beginSweep(deps, watch, ruleSet, 'schedule'));
     const nowMs = deps.now();
     const next = await sweeps.nextAt(uid);
     const slot = nextSweepAt(uid, watch.everySeconds, nowMs);

@@ -9,6 +9,9 @@ export type ChangeWatchDependencies = {
   readonly now: () => number;
 };
 
+/** How far the clocks of two processes may differ: a sweep may seem to have begun before it was asked for. */
+const CLOCK_ERROR_MS = 1_000;
+
 type Change = (
   watch: Watch,
   by: (current: Watch) => Watch | undefined,
@@ -29,6 +32,15 @@ export function makeChangeWatch({ watches, writeDocument, now }: ChangeWatchDepe
     changeStored,
     /** Changes a watch unless it was deleted. */
     change,
+    /** Notes that a sweep has ended. `sweep`: its start, epoch ms. */
+    noteSwept: async (watch: Watch, sweep: number): Promise<void> => {
+      if (watch.sweepAskedAt !== undefined)
+        await change(watch, ({ sweepAskedAt, ...current }) =>
+          sweepAskedAt !== undefined && Date.parse(sweepAskedAt) <= sweep + CLOCK_ERROR_MS
+            ? current
+            : undefined,
+        );
+    },
     pause: async (watch: Watch, reason: NonNullable<Watch['paused']>['reason']): Promise<void> =>
       void (await change(watch, (current) =>
         current.paused ? undefined : { ...current, paused: { reason, at: new Date(now()).toISOString() } },

@@ -95,7 +95,7 @@ await runService(
           context.log.error({ clientId, watchId, memberId, others }, 'member is too large to be published');
       },
     });
-    const { pause, announceHeld, processWatch } = makeProcessWatch({
+    const { pause, noteSwept, announceHeld, processWatch } = makeProcessWatch({
       ...common,
       removeMembers: makeRemoveMembers({ ...common, publishMember: publishChanges.publishMember }),
       writeDocument: makeWriteDocument({ publish }),
@@ -167,6 +167,7 @@ await runService(
       ...common,
       requestChecks,
       announceHeld,
+      noteSwept,
       partsMax: config.partsMax,
       pace: () => delay(PACE_MS),
     });

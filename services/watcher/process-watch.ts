@@ -28,7 +28,7 @@ export type WatchStatus = {
 
 /** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends it if it was deleted. */
 export function makeProcessWatch(deps: Dependencies) {
-  const { change, changeStored, pause } = makeChangeWatch(deps);
+  const { change, changeStored, noteSwept, pause } = makeChangeWatch(deps);
   const { announceHeld, publishHeldEvent, updateHeld } = makeAnnounceHeld(deps, change);
   const { endWatch, endFormer, deleteWithApp } = makeEndWatch(deps, { change, changeStored });
   const beginDueSweep = makeBeginDueSweep(deps, change);
@@ -44,6 +44,7 @@ export function makeProcessWatch(deps: Dependencies) {
 
   return {
     pause,
+    noteSwept,
     announceHeld,
     /** Returns `undefined` if the watch was deleted. */
     async processWatch(watch: Watch): Promise<WatchStatus | undefined> {

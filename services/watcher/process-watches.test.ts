@@ -52,7 +52,7 @@ function makeWorld(
       forget: async () => undefined,
     },
     sweeps: {
-      read: async () => over.running && { rules: over.running },
+      read: async () => over.running && { rules: over.running, sweep: NOW - 1_000 },
       begin: async (sweep: { uid: string; cause: string }) =>
         over.running === undefined && world.begun.push(sweep) > 0,
       nextAt: async () => undefined,
@@ -74,8 +74,8 @@ function makeWorld(
     oldestDueAt: async () => undefined,
     now: () => NOW,
   } as unknown as Parameters<typeof makeProcessWatch>[0] & Parameters<typeof makeProcessWatches>[0];
-  const { announceHeld, processWatch } = makeProcessWatch(deps);
-  return Object.assign(world, { announceHeld }, makeProcessWatches({ ...deps, processWatch }));
+  const { announceHeld, noteSwept, processWatch } = makeProcessWatch(deps);
+  return Object.assign(world, { announceHeld, noteSwept }, makeProcessWatches({ ...deps, processWatch }));
 }
 
 const of = (watchId: string, over: Partial<Watch> = {}) => aWatch({ watchId, ...over });
@@ -91,10 +91,33 @@ test('a sweep for new rules that began before a crash is not repeated', async ()
   const rules = rulesNameOf(aRuleSet('app_1', of('w').ruleSet));
   const world = makeWorld([of('w', { sweptRules: 'old@1' })], { running: rules });
   await world.processWatches();
-  expect(world.documents.get(watchKey(of('w')))?.sweptRules).toBe(rules);
+  expect(world.documents.get(watchKey(of('w')))).toMatchObject({
+    sweptRules: rules,
+    sweepAskedAt: new Date(NOW - 1_000).toISOString(),
+  });
   const other = makeWorld([of('w', { sweptRules: 'old@1' })], { running: 'old@1' });
   await other.processWatches();
   expect(other.documents.get(watchKey(of('w')))?.sweptRules).toBe('old@1');
+});
+
+test('a sweep that was asked for begins again if Redis has lost it, and not while it runs', async () => {
+  const sweptRules = rulesNameOf(aRuleSet('app_1', of('w').ruleSet));
+  const asked = of('w', { sweptRules, sweepAskedAt: new Date(NOW).toISOString() });
+  const lost = makeWorld([asked]);
+  await lost.processWatches();
+  expect(lost.begun).toMatchObject([{ uid: watchUid(asked), cause: 'schedule' }]);
+  const running = makeWorld([asked], { running: sweptRules });
+  await running.processWatches();
+  expect(running.begun).toEqual([]);
+});
+
+test('the end of a sweep is noted for those that asked for it before it began', async () => {
+  const asked = of('w', { sweepAskedAt: new Date(NOW).toISOString() });
+  const world = makeWorld([asked]);
+  await world.noteSwept(asked, NOW - 60_000);
+  expect(world.documents.get(watchKey(asked))?.sweepAskedAt).toBeDefined();
+  await world.noteSwept(asked, NOW);
+  expect(world.documents.get(watchKey(asked))).not.toHaveProperty('sweepAskedAt');
 });
 
 test('a watch whose members were never swept has no sweep for its first rule set', async () => {

@@ -39,6 +39,8 @@ async function publish(members: readonly WatchMember[], uid: string, tooLarge?: 
         yield members;
       },
       readNewer: async () => undefined,
+      readMany: async () => [],
+      project: async () => false,
       markSent: async () => true,
     },
     watches: {

@@ -15,7 +15,10 @@ const WRITTEN_BY_GATEWAY_MS = 10_000;
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly results: Pick<Results, 'saveIfAbsent'>;
-  readonly members: Pick<WatchMembers, 'markSent' | 'outbox' | 'readInPages' | 'readNewer'>;
+  readonly members: Pick<
+    WatchMembers,
+    'markSent' | 'outbox' | 'project' | 'readInPages' | 'readMany' | 'readNewer'
+  >;
   readonly watches: Pick<Watches, 'readByUid'>;
   /** Called if a member cannot be published, because its document has too many bytes. */
   readonly onUnpublishable: (member: WatchMember) => void;
@@ -57,7 +60,7 @@ export function makePublishChanges(deps: Dependencies) {
       await publish(watchMember, member);
       // A deleted watch sends nothing.
       if (member.event && watch) await publishEvent(watch, member.event);
-      if (!(await members.markSent(member))) await publishNewer({ members, publish }, member);
+      if (!(await members.markSent(member))) await publishNewer(deps, member);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'message-too-large')) throw error;
       // It stays in the outbox. The other members of the partition, which are those of other clients, must not wait for it.

@@ -73,6 +73,7 @@ function makeWorld(over: Partial<Sweep> = {}, sweeps: object = {}) {
       world.steps.push('announce');
       world.announced.push(roles);
     },
+    noteSwept: async () => void world.steps.push('note'),
     async publish(_: unknown, command: WatchCommand) {
       world.steps.push(command.command);
       world.commands.push(command);

@@ -42,6 +42,8 @@ type Dependencies = {
     roles: readonly Omit<HeldRole, 'heldAt'>[],
     sinceMs: number,
   ) => Promise<void>;
+  /** Notes that the sweep has ended. */
+  readonly noteSwept: (watch: Watch, sweep: number) => Promise<void>;
   readonly publish: KafkaConnection['publish'];
   readonly isOwned: (partition: number) => boolean;
   readonly partsMax: number;
@@ -141,6 +143,7 @@ export function makeRunSweeps(deps: Dependencies) {
     if (holdRoles === undefined) return;
     if (state.hold !== undefined && state.toSettle.length === 0) {
       settled.delete(uid);
+      await deps.noteSwept(watch, sweep);
       await deps.sweeps.end(uid, sweep);
       return;
     }

@@ -98,5 +98,32 @@ test('a batch that makes no progress ends with its id', async () => {
   const rolecall = await start(notYet);
   await expect(collect(rolecall.batchLines('req_1', { timeoutMs: 1 }))).rejects.toMatchObject({
     code: 'timeout',
+    requestId: 'req_1',
+  });
+});
+
+test('a batch that was accepted is read on after an outage longer than the time limit of a call', async () => {
+  const outage: Step = { do: 'problem', status: 503, code: 'dependency-unavailable' };
+  await start(...Array.from({ length: 4 }, () => outage), lines(0), lines());
+  expect(await collect(client(1_000).batchLines('req_1'))).toEqual([0]);
+});
+
+test('an error while the lines are read has the id of the batch', async () => {
+  const rolecall = await start({ do: 'problem', status: 410, code: 'request-expired' });
+  await expect(collect(rolecall.batchLines('req_1'))).rejects.toMatchObject({
+    code: 'request-expired',
+    requestId: 'req_1',
+  });
+});
+
+test('an empty answer of a proxy is not the end of a batch', async () => {
+  const rolecall = await start({ do: 'answer', status: 200, body: '' });
+  await expect(collect(rolecall.batchLines('req_1'))).rejects.toMatchObject({ code: 'unexpected-answer' });
+});
+
+test('a batch that ends before its last entry is an error', async () => {
+  const rolecall = await start({ do: 'accept' }, lines(0, 1), lines());
+  await expect(collect(rolecall.batch({ entries: ENTRIES, rules: RULES }))).rejects.toMatchObject({
+    code: 'unexpected-answer',
   });
 });

@@ -1,7 +1,14 @@
 import type { BatchLine, BatchRequest } from './api-types.ts';
 import { RolecallError } from './rolecall-error.ts';
 import { sleep } from './timing.ts';
-import { type CallOptions, parseAnswer, type Transport, unexpectedAnswer } from './transport.ts';
+import {
+  type ApiRequest,
+  type ApiResponse,
+  NDJSON,
+  parseAnswer,
+  type Transport,
+  unexpectedAnswer,
+} from './transport.ts';
 
 export type BatchOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -18,8 +25,8 @@ export type BatchLinesOptions = Omit<BatchOptions, 'onAccepted'> & {
 
 const BATCH_PATH = '/access-control/check-roles/batch';
 const IDLE_MS = 600_000;
-/** Time limit of sending the entries: up to 16 MiB. The client's own limit bounds the waits between attempts. */
-const START_MS_MIN = 120_000;
+/** Time limit of sending the entries once, up to 16 MiB: the gateway's own. The client's limit bounds the waits between attempts. */
+const START_ATTEMPT_MS = 120_000;
 /** Lines of one answer, all of them in memory at once. */
 const LINES_PER_ANSWER = 1_000;
 /** A status poll returns when the batch is completed, or then: finished parts are read in between. */
@@ -39,13 +46,20 @@ export async function* runBatch(
       lines: [common, ...entries],
       headers: { 'idempotency-key': crypto.randomUUID() },
       signal: options.signal,
-      timeoutMs: Math.max(START_MS_MIN, transport.timeoutMs),
+      attemptMs: START_ATTEMPT_MS,
+      timeoutMs: START_ATTEMPT_MS + transport.timeoutMs,
       waitsMs: Math.min(options.timeoutMs ?? IDLE_MS, transport.timeoutMs),
     }),
   );
   if (typeof requestId !== 'string') throw unexpectedAnswer('The acknowledgement has no requestId.');
   onAccepted?.(requestId);
-  yield* readLines(transport, requestId, options);
+  let count = 0;
+  for await (const line of readLines(transport, requestId, options)) {
+    count += 1;
+    yield line;
+  }
+  if (count < entries.length)
+    throw unexpectedAnswer(`Batch ${requestId} ended at line ${count} of ${entries.length}.`);
 }
 
 /** Yields the lines of a batch that was started before, also by another process. */
@@ -55,15 +69,25 @@ export async function* readLines(
   { from = 0, signal, timeoutMs = IDLE_MS }: BatchLinesOptions,
 ): AsyncGenerator<BatchLine, void> {
   const path = `${BATCH_PATH}/${encodeURIComponent(requestId)}`;
-  const options = { signal, timeoutMs: Math.min(timeoutMs, transport.timeoutMs) };
   let next = from;
   let endsAt = performance.now() + timeoutMs;
+  // An accepted batch goes on while the gateway is away, so each call may use all of the time that is left.
+  const get: Get = async (subPath, options) => {
+    const leftMs = Math.max(1, endsAt - performance.now());
+    try {
+      return await transport.send({
+        method: 'GET',
+        path: path + subPath,
+        signal,
+        timeoutMs: leftMs,
+        ...options,
+      });
+    } catch (error) {
+      throw error instanceof RolecallError ? error.withRequestId(requestId) : error;
+    }
+  };
   for (;;) {
-    const lines = await readFinished(
-      transport,
-      `${path}/results?from=${next}&limit=${LINES_PER_ANSWER}`,
-      options,
-    );
+    const lines = await readFinished(get, next, transport.timeoutMs);
     if (lines) {
       if (lines.length === 0) return;
       for (const [place, line] of lines.entries()) {
@@ -81,19 +105,22 @@ export async function* readLines(
         `No further line of batch ${requestId} came: it is at line ${next}.`,
         { requestId },
       );
-    await waitForMore(transport, path, options);
+    await waitForMore(get, signal);
   }
 }
 
+/** A GET of the batch, or of something under it. */
+type Get = (subPath: string, options: Pick<ApiRequest, 'attemptMs' | 'headers'>) => Promise<ApiResponse>;
+
 /** The lines of one answer; none past the last entry; `undefined` if the next one is not finished yet. */
-async function readFinished(
-  transport: Transport,
-  path: string,
-  options: CallOptions,
-): Promise<BatchLine[] | undefined> {
-  const { status, text } = await transport.send({ method: 'GET', path, ...options });
+async function readFinished(get: Get, next: number, attemptMs: number): Promise<BatchLine[] | undefined> {
+  const { status, headers, text } = await get(`/results?from=${next}&limit=${LINES_PER_ANSWER}`, {
+    attemptMs,
+  });
   if (status === 202) return undefined;
   try {
+    // An empty answer of a proxy must not look like the end.
+    if (!headers.get('content-type')?.startsWith(NDJSON)) throw new TypeError(`not ${NDJSON}`);
     return text
       .split('\n')
       .filter((line) => line !== '')
@@ -107,11 +134,10 @@ async function readFinished(
 }
 
 /** A long poll of the status; a gateway that answers it at once is not asked again at once. */
-async function waitForMore(transport: Transport, path: string, options: CallOptions): Promise<void> {
+async function waitForMore(get: Get, signal: AbortSignal | undefined): Promise<void> {
   const beganAt = performance.now();
   const headers = { prefer: `wait=${POLL_SECONDS}` };
-  const attemptMs = POLL_SECONDS * 1_000 + POLL_MARGIN_MS;
-  await transport.send({ method: 'GET', path, headers, attemptMs, ...options });
+  await get('', { headers, attemptMs: POLL_SECONDS * 1_000 + POLL_MARGIN_MS });
   const pauseMs = 1_000 - (performance.now() - beganAt);
-  if (pauseMs > 0) await sleep(pauseMs, options.signal);
+  if (pauseMs > 0) await sleep(pauseMs, signal);
 }

@@ -106,6 +106,15 @@ test('a watch is paused and released, and its members are added in parts, remove
   expect(JSON.parse(answers.requests[4]?.body ?? '')).toEqual({ remove: ['m1'] });
 });
 
+test.each(['check', 'resume', 'release'] as const)(
+  '%s of a watch is not repeated after a lost answer, because it might begin twice',
+  async (command) => {
+    const rolecall = await start({ do: 'reset' }, json({ state: 'active' }));
+    await expect(rolecall.watches[command]('w')).rejects.toMatchObject({ code: 'network-unavailable' });
+    expect(answers.requests).toHaveLength(1);
+  },
+);
+
 test('members are sent as NDJSON where they are too large for JSON', async () => {
   const rolecall = await start(json({ added: 3_000, replaced: 0, removed: 0, members: 3_000 }));
   const accounts = Array.from({ length: 16 }, (_, index) => `0x${String(index).padStart(40, 'a')}`);

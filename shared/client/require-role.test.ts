@@ -71,6 +71,11 @@ test('a failed check is undetermined, also where no error names the role', async
   });
 });
 
+test('a role of the rules that the answer leaves out is undetermined', async () => {
+  const roles = [{ id: 'gold', granted: true }];
+  expect(await judge({ ...resultOf('yy'), roles })).toMatchObject({ status: 503 });
+});
+
 test.each([
   ['network-unavailable', {}, '2'],
   ['timeout', {}, '2'],
@@ -134,4 +139,31 @@ test('as middleware, a fault of the app goes to the error handler', async () => 
   const guard = requireRole({ client: clientOf(fault), account: ACCOUNT, rules: RULES });
   const response = { statusCode: 200, setHeader: () => undefined, end: () => undefined };
   expect(await new Promise((resolve) => guard({}, response, resolve))).toBe(fault);
+});
+
+test('as middleware, a request that was answered meanwhile is left alone', async () => {
+  const checked = Promise.withResolvers<void>();
+  const client = {
+    check: async () => {
+      await checked.promise;
+      return resultOf('nn');
+    },
+  };
+  const guard = requireRole({ client, account: ACCOUNT, rules: RULES });
+  const faults: unknown[] = [];
+  const server = createServer((request, response) => {
+    guard(request, response, (fault) => faults.push(fault));
+    response.end('too late');
+    checked.resolve();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    expect(await response.text()).toBe('too late');
+    await new Promise(setImmediate);
+    expect(faults).toEqual([]);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });

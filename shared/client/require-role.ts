@@ -26,6 +26,7 @@ type Accounts = string | readonly string[];
 /** The part of an answer of Express, Connect or `node:http` that is used. */
 export type NodeResponse = {
   statusCode: number;
+  readonly headersSent?: boolean;
   setHeader(name: string, value: string): unknown;
   end(body: string): unknown;
 };
@@ -52,13 +53,18 @@ const RETRY_AFTER_SECONDS = 2;
 export function requireRole<Request = any>(options: RequireRoleOptions<Request>) {
   const judge = makeJudge(options);
   return (request: Request, response: NodeResponse, next: (error?: unknown) => void): void => {
-    judge(request).then((refusal) => {
-      if (!refusal) return next();
-      response.statusCode = refusal.status;
-      for (const [name, value] of Object.entries(headersOf(refusal))) response.setHeader(name, value);
-      response.end(bodyOf(refusal));
-    }, next);
+    judge(request)
+      .then((refusal) => (refusal ? refuse(response, refusal) : next()))
+      .catch(next);
   };
+}
+
+function refuse(response: NodeResponse, refusal: Refusal): void {
+  // A time limit of the application's own may have answered.
+  if (response.headersSent) return;
+  response.statusCode = refusal.status;
+  for (const [name, value] of Object.entries(headersOf(refusal))) response.setHeader(name, value);
+  response.end(bodyOf(refusal));
 }
 
 /**
@@ -92,6 +98,13 @@ function makeJudge<Request>(options: RequireRoleOptions<Request>) {
   const named = rules && new Set(rules.map(({ roleId }) => roleId));
   const unknown = (roles ?? anyOf)?.find((role) => named && !named.has(role));
   if (unknown !== undefined) throw unknownRole(unknown);
+  const required = anyOf ?? roles ?? (named && [...named]);
+  const outcomesOf = (held: ReadonlyMap<string, RoleOutcome>): RoleOutcome[] =>
+    (required ?? [...held.keys()]).map((role) => {
+      const outcome = held.get(role);
+      if (outcome === undefined && !named) throw unknownRole(role);
+      return outcome ?? 'undetermined';
+    });
   const asked = rules ? { rules } : { ruleSet };
   return async (request: Request): Promise<Refusal | undefined> => {
     const accounts = typeof account === 'function' ? await account(request) : account;
@@ -106,21 +119,15 @@ function makeJudge<Request>(options: RequireRoleOptions<Request>) {
     }
     return result.status === 'failed'
       ? undetermined(undefined)
-      : refusalOf(outcomeOf(foldRoles(result), options));
+      : refusalOf(combine(outcomesOf(foldRoles(result)), anyOf !== undefined));
   };
 }
 
 /** Three-valued: an undetermined role leaves the outcome open only where it could still change it. */
-function outcomeOf(
-  held: ReadonlyMap<string, RoleOutcome>,
-  { roles, anyOf }: { readonly roles?: readonly string[]; readonly anyOf?: readonly string[] },
-): RoleOutcome {
-  const outcomes = (anyOf ?? roles ?? [...held.keys()]).map((role) => {
-    const outcome = held.get(role);
-    if (outcome === undefined) throw unknownRole(role);
-    return outcome;
-  });
-  const [decisive, unanimous] = anyOf ? (['granted', 'denied'] as const) : (['denied', 'granted'] as const);
+function combine(outcomes: readonly RoleOutcome[], isAnyEnough: boolean): RoleOutcome {
+  const [decisive, unanimous] = isAnyEnough
+    ? (['granted', 'denied'] as const)
+    : (['denied', 'granted'] as const);
   if (outcomes.includes(decisive)) return decisive;
   return outcomes.length > 0 && outcomes.every((outcome) => outcome === unanimous)
     ? unanimous

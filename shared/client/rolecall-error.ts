@@ -63,6 +63,12 @@ export class RolecallError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
+  /** The same error of a request that is known to be about this check or batch. */
+  withRequestId(requestId: string): RolecallError {
+    const { code, detail, status, errors, retryAfterMs, cause } = this;
+    return new RolecallError(code, detail, { status, errors, retryAfterMs, requestId, cause });
+  }
+
   /** Whether the same request may succeed later. */
   get isRetryable(): boolean {
     if (this.status === undefined) return this.code === 'network-unavailable' || this.code === 'timeout';

@@ -112,6 +112,21 @@ describe('an error', () => {
     expect(answers.requests).toHaveLength(1);
   });
 
+  test('of a check of which nothing could be read is thrown after three checks: each may be charged', async () => {
+    const rolecall = await start(problem(503, 'evaluation-unavailable', '0'));
+    expect(await errorOf(rolecall.check(CHECK))).toMatchObject({ code: 'evaluation-unavailable' });
+    expect(answers.requests).toHaveLength(3);
+  });
+
+  test('of a request that is no JSON names the mistake, and nothing is sent', async () => {
+    const rolecall = await start({ do: 'result' });
+    const consistency = { minBlock: { 1: 21_000_000n as unknown as number } };
+    expect(await errorOf(rolecall.check({ ...CHECK, consistency }))).toMatchObject({
+      code: 'config-invalid',
+    });
+    expect(answers.requests).toHaveLength(0);
+  });
+
   test('keeps a code that this version does not know', async () => {
     const rolecall = await start(problem(451, 'forbidden-by-law'));
     expect(await errorOf(rolecall.check(CHECK))).toMatchObject({ code: 'forbidden-by-law', status: 451 });
@@ -176,6 +191,7 @@ describe('an error', () => {
   test.each([
     [{ baseUrl: 'api.example', apiKey: 'x' }, 'baseUrl'],
     [{ baseUrl: 'https://api.example/?x', apiKey: 'x' }, 'baseUrl'],
+    [{ baseUrl: 'https://me:secret@api.example', apiKey: 'x' }, 'baseUrl'],
     [{ baseUrl: 'https://api.example', apiKey: '' }, 'apiKey'],
     [{ baseUrl: 'https://api.example', apiKey: 'x', timeoutMs: 0 }, 'timeoutMs'],
   ])('of the options %j names the wrong one', (options, name) => {

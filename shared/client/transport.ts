@@ -53,7 +53,9 @@ const TIMEOUT_MS = 30_000;
 const ATTEMPT_SHARE = 0.4;
 const ATTEMPT_MS_MIN = 500;
 /** Bounds the loop; the call's time ends it long before. */
-const ATTEMPTS_MAX = 50;
+const ATTEMPTS_MAX = 10_000;
+/** A check of which nothing could be read is made anew by its retry, and may be charged each time. */
+const UNAVAILABLE_ATTEMPTS_MAX = 3;
 /** Where the answer names no time: 0.2 s, 0.4 s, … 5 s, less up to a half. */
 const BACKOFF_MS_MIN = 200;
 const BACKOFF_MS_MAX = 5_000;
@@ -72,17 +74,17 @@ export function makeTransport(options: RolecallOptions): Transport {
   if (!(timeoutMs > 0)) throw new RolecallError('config-invalid', 'timeoutMs must be above 0.');
   const fetch = options.fetch ?? globalThis.fetch;
 
-  const attempt = async (request: ApiRequest, budgetMs: number): Promise<ApiResponse> => {
+  const attempt = async (request: ApiRequest, content: Content, budgetMs: number): Promise<ApiResponse> => {
     const url = `${baseUrl}${request.path}`;
     const abort = abortable(request.signal, budgetMs);
     try {
       const response = await fetch(url, {
         method: request.method,
-        headers: { 'x-api-key': options.apiKey, accept: ACCEPT, ...request.headers, ...contentOf(request) },
+        headers: { 'x-api-key': options.apiKey, accept: ACCEPT, ...request.headers, ...content.headers },
         // A followed redirect would carry the key to another host.
         redirect: 'manual',
         signal: abort.signal,
-        ...bodyOf(request),
+        ...(content.body === undefined ? {} : { body: content.body }),
       });
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (cause) {
@@ -95,9 +97,13 @@ export function makeTransport(options: RolecallOptions): Transport {
     }
   };
 
-  const tryOnce = async (request: ApiRequest, budgetMs: number): Promise<ApiResponse | RolecallError> => {
+  const tryOnce = async (
+    request: ApiRequest,
+    content: Content,
+    budgetMs: number,
+  ): Promise<ApiResponse | RolecallError> => {
     try {
-      const response = await attempt(request, budgetMs);
+      const response = await attempt(request, content, budgetMs);
       return isSuccess(response) ? response : errorOf(response, `${baseUrl}${request.path}`);
     } catch (error) {
       if (error instanceof RolecallError) return error;
@@ -108,17 +114,20 @@ export function makeTransport(options: RolecallOptions): Transport {
   return {
     timeoutMs,
     async send(request) {
+      const content = contentOf(request);
       const callMs = request.timeoutMs ?? timeoutMs;
       const endsAt = performance.now() + callMs;
       const attemptMs = request.attemptMs ?? Math.max(ATTEMPT_MS_MIN, callMs * ATTEMPT_SHARE);
       let leftToWaitMs = request.waitsMs ?? callMs;
       for (let attempts = 1; ; attempts++) {
         const leftMs = Math.max(1, endsAt - performance.now());
-        const outcome = await tryOnce(request, Math.min(leftMs, attemptMs));
+        const outcome = await tryOnce(request, content, Math.min(leftMs, attemptMs));
         if (!(outcome instanceof RolecallError)) return outcome;
-        const waitMs = outcome.retryAfterMs ?? backoffMs(attempts);
+        const waitMs = Math.max(BACKOFF_MS_MIN, outcome.retryAfterMs ?? backoffMs(attempts));
         leftToWaitMs -= waitMs;
-        const isOver = leftToWaitMs <= 0 || performance.now() + waitMs >= endsAt || attempts >= ATTEMPTS_MAX;
+        const attemptsMax =
+          outcome.code === 'evaluation-unavailable' ? UNAVAILABLE_ATTEMPTS_MAX : ATTEMPTS_MAX;
+        const isOver = leftToWaitMs <= 0 || performance.now() + waitMs >= endsAt || attempts >= attemptsMax;
         if (isOver || !mayRepeat(request, outcome)) throw outcome;
         await sleep(waitMs, request.signal);
       }
@@ -134,28 +143,37 @@ function mayRepeat({ isRepeatable = true }: ApiRequest, error: RolecallError): b
 
 const isSuccess = ({ status }: ApiResponse): boolean => status >= 200 && status <= 299;
 
-const ACCEPT = 'application/json, application/x-ndjson, application/problem+json';
+export const NDJSON = 'application/x-ndjson';
+const ACCEPT = `application/json, ${NDJSON}, application/problem+json`;
 
 function parseBaseUrl(baseUrl: unknown): string {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new RolecallError(
       'config-invalid',
-      'baseUrl must be the absolute http(s) URL of the gateway, such as https://api.example, without query and fragment.',
+      'baseUrl must be the absolute http(s) URL of the gateway, such as https://api.example, without user, query and fragment.',
     );
   return url.href.replace(/\/+$/, '');
 }
 
-const contentOf = ({ body, lines }: ApiRequest): Record<string, string> =>
-  lines
-    ? { 'content-type': 'application/x-ndjson' }
-    : body === undefined
-      ? {}
-      : { 'content-type': 'application/json' };
+type Content = { readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
 
-function bodyOf({ body, lines }: ApiRequest): { body?: string } {
-  if (lines) return { body: lines.map((line) => JSON.stringify(line)).join('\n') };
-  return body === undefined ? {} : { body: JSON.stringify(body) };
+function contentOf({ body, lines }: ApiRequest): Content {
+  if (lines)
+    return {
+      headers: { 'content-type': NDJSON },
+      body: lines.map((line) => toJson(line)).join('\n'),
+    };
+  return body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: toJson(body) };
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    const detail = 'The request cannot be written as JSON: a bigint, say, must be a number or a string.';
+    throw new RolecallError('config-invalid', detail, { cause });
+  }
 }
 
 const backoffMs = (attempts: number): number =>

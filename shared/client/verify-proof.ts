@@ -37,11 +37,10 @@ export async function verifyProof(proof: string, options: VerifyProofOptions): P
     throw new RolecallError('config-invalid', 'audience must be the client id of your app.');
   const findKey = makeFindKey(options.jwks, options.fetch ?? globalThis.fetch);
   const [header = '', payload = '', signature = '', ...rest] =
-    typeof proof === 'string' ? proof.split('.') : [];
+    typeof proof === 'string' && proof.length <= PROOF_CHARS_MAX ? proof.split('.') : [];
   const { alg, typ, kid } = parsePart(header);
   const signatureBytes = bytesOfBase64(signature);
-  if (rest.length > 0 || proof.length > PROOF_CHARS_MAX || !signatureBytes)
-    throw invalid('It is not a compact JWS of three parts.');
+  if (rest.length > 0 || !signatureBytes) throw invalid('It is not a compact JWS of three parts.');
   if (alg !== 'EdDSA' || typ !== PROOF_TYPE || typeof kid !== 'string')
     throw invalid(`Its header must have alg EdDSA, typ ${PROOF_TYPE} and a kid.`);
   const key = await findKey(kid);

@@ -63,5 +63,8 @@ test('accepts an older message where the tolerance allows it', async () => {
 test('says that it needs the raw body and a secret as the portal shows it', async () => {
   await expect(verifyWebhook(sign([SECRET]), JSON.parse(BODY), SECRET)).rejects.toThrow('express.text');
   await expect(verifyWebhook(sign([SECRET]), BODY, 'hush')).rejects.toThrow('whsec_');
-  await expect(verifyWebhook(sign([SECRET]), BODY, [])).rejects.toMatchObject({ code: 'config-invalid' });
+  for (const secret of [[], undefined, [undefined]] as unknown as readonly string[])
+    await expect(verifyWebhook(sign([SECRET]), BODY, secret)).rejects.toMatchObject({
+      code: 'config-invalid',
+    });
 });

@@ -41,9 +41,13 @@ const SECRET_PREFIX = 'whsec_';
  * @throws RolecallError `webhook-invalid` if it is forged, changed or too old
  *
  * @example
- * app.post('/hooks', express.text({ type: 'application/json' }), async (request, response) => {
- *   const result = await verifyWebhook(request.headers, request.body, process.env.WEBHOOK_SECRET);
- *   response.sendStatus(204);
+ * app.post('/hooks', express.text({ type: 'application/json', limit: '4mb' }), async (request, response) => {
+ *   try {
+ *     const message = await verifyWebhook(request.headers, request.body, process.env.WEBHOOK_SECRET);
+ *     response.sendStatus(204);
+ *   } catch {
+ *     response.sendStatus(401);
+ *   }
  * });
  */
 export async function verifyWebhook<Message = WebhookMessage>(
@@ -53,7 +57,7 @@ export async function verifyWebhook<Message = WebhookMessage>(
   { toleranceSeconds = TOLERANCE_SECONDS, nowMs = Date.now() }: VerifyWebhookOptions = {},
 ): Promise<Message> {
   const body = bytesOfBody(rawBody);
-  const keys = (typeof secret === 'string' ? [secret] : secret).map(keyBytesOf);
+  const keys = (Array.isArray(secret) ? secret : [secret]).map(keyBytesOf);
   if (keys.length === 0) throw new RolecallError('config-invalid', 'No webhook secret was given.');
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
@@ -95,10 +99,9 @@ function bytesOfBody(rawBody: unknown): Bytes {
   );
 }
 
-function keyBytesOf(secret: string): Bytes {
-  const bytes = secret.startsWith(SECRET_PREFIX)
-    ? bytesOfBase64(secret.slice(SECRET_PREFIX.length))
-    : undefined;
+function keyBytesOf(secret: unknown): Bytes {
+  const isSecret = typeof secret === 'string' && secret.startsWith(SECRET_PREFIX);
+  const bytes = isSecret ? bytesOfBase64(secret.slice(SECRET_PREFIX.length)) : undefined;
   if (!bytes || bytes.length === 0)
     throw new RolecallError(
       'config-invalid',

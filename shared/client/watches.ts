@@ -12,7 +12,7 @@ const JSON_CHARS_MAX = 2_000_000;
 export type Watches = Documents<WatchBody, Watch> & {
   readonly pause: (id: string, options?: CallOptions) => Promise<Watch>;
   readonly resume: (id: string, options?: CallOptions) => Promise<Watch>;
-  /** Starts a sweep over all members now. */
+  /** Starts a sweep over all members, after a running one. */
   readonly check: (id: string, options?: CallOptions) => Promise<Watch>;
   /** Sends the revocations that are held back. */
   readonly release: (id: string, options?: CallOptions) => Promise<Watch>;
@@ -36,10 +36,14 @@ export function makeWatches(transport: Transport): Watches {
   const pathOf = (id: string) => `${WATCHES_PATH}/${segmentOf(id)}`;
   const command =
     (name: 'pause' | 'resume' | 'check' | 'release') =>
-    async (id: string, options: CallOptions = {}): Promise<Watch> =>
-      parseAnswer(
-        await transport.send({ method: 'POST', path: `${pathOf(id)}/${name}`, ...options }),
+    async (id: string, options: CallOptions = {}): Promise<Watch> => {
+      // Each of the others begins something: a second sweep, or the release of what has been held since.
+      const isRepeatable = name === 'pause';
+      const path = `${pathOf(id)}/${name}`;
+      return parseAnswer(
+        await transport.send({ method: 'POST', path, isRepeatable, ...options }),
       ) as unknown as Watch;
+    };
   const change =
     (name: 'add' | 'remove') =>
     async (id: string, entries: readonly unknown[], options: CallOptions = {}): Promise<MemberChanges> => {

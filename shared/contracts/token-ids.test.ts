@@ -12,6 +12,10 @@ test('overlapping ranges count each id once, however many of them there are', ()
   });
 });
 
+test('an id counts once, however often it is listed', () => {
+  expect(parseTokenIds(`${'7,'.repeat(100_000)}7`)).toEqual({ ok: true, ids: [7n] });
+});
+
 test.each([
   ['', 'grammar'],
   ['1, 2', 'grammar'],

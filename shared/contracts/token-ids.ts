@@ -17,7 +17,7 @@ type TokenIds =
 export function parseTokenIds(text: string): TokenIds {
   // Ranges may overlap as often as a body has room for: of those with one first id, only the longest is expanded.
   const lastOf = new Map<bigint, bigint>();
-  for (const part of text.split(',')) {
+  for (const part of new Set(text.split(','))) {
     const match = PART.exec(part);
     if (!match) return { ok: false, reason: 'grammar' };
     const first = BigInt(match[1] ?? '');

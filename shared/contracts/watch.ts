@@ -84,6 +84,8 @@ export const Watch = z.object({
   event: WatchEvent.optional(),
   /** The rule set and its version that the last sweep began with, such as `vip@3`. */
   sweptRules: z.string().optional(),
+  /** A sweep that was asked for at this time, or began then, may not have ended: it begins again if Redis has lost it. */
+  sweepAskedAt: z.iso.datetime().optional(),
   /** Set once: the watch is gone, its document stays as a tombstone. */
   deletedAt: z.iso.datetime().optional(),
 });

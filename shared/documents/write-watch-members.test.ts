@@ -50,6 +50,7 @@ function aView({ failures = [] as (ServiceError | undefined)[], isThere = (): bo
           yield ids.slice(at, at + PAGE).map((id) => stored.get(id));
       },
       readNewer: async () => undefined,
+      project: async () => false,
       async write(_before, after) {
         atOnce.max = Math.max(atOnce.max, ++atOnce.now);
         await undefined;
@@ -171,19 +172,25 @@ test('the same wallet in lower case changes nothing, another wallet does', async
   expect(stored.get('m0')).toMatchObject({ account: `0x${'11'.repeat(20)}`, version: NOW + 1 });
 });
 
-test('the last record of a member on the topic is the newest version', async () => {
+test('the last record of a member on the topic is the newest version, and the view gets it if it has lost it', async () => {
   const { changeMembers, stored } = aView();
   await changeMembers(WRITE, { add: entries(1), remove: [] });
   const old = stored.get('m0') as WatchMember;
   const newer = { ...old, version: old.version + 1, sequence: 1 };
   const published: unknown[] = [];
-  const deps = {
+  const written: unknown[] = [];
+  const depsOf = (stored: WatchMember) => ({
     members: {
-      readNewer: async ({ version }: WatchMember) => (version < newer.version ? newer : undefined),
+      readNewer: async ({ version }: WatchMember) => (version < stored.version ? stored : undefined),
+      readMany: async () => [stored],
+      project: async (member: WatchMember) => written.push(member) > 0,
     },
     publish: async (_: unknown, message: unknown) => void published.push(message),
-  };
-  await publishNewer(deps, old);
-  await publishNewer(deps, newer);
-  expect(published).toEqual([newer]);
+    now: () => NOW,
+  });
+  await publishNewer(depsOf(newer), old);
+  await publishNewer(depsOf(newer), newer);
+  expect([published, written]).toEqual([[newer], []]);
+  await publishNewer(depsOf(old), newer);
+  expect([published, written]).toEqual([[newer], [newer]]);
 });

@@ -39,6 +39,7 @@ type Dependencies = {
     | 'readMany'
     | 'readInPages'
     | 'readNewer'
+    | 'project'
     | 'write'
     | 'markSent'
     | 'countOfApp'

@@ -175,7 +175,7 @@ export function makeWatchWrites(deps: Dependencies) {
       // Due before it is active: the watcher would begin a sweep that came due in the pause, and this one after it.
       if (before?.paused) await sweepNow(before);
       const watch = await changeLive(request, 'watch-resumed', ({ paused, ...current }) =>
-        paused === undefined ? undefined : current,
+        paused === undefined ? undefined : { ...current, sweepAskedAt: nowIso() },
       );
       if (!before?.paused) await sweepNow(watch);
       return watch;

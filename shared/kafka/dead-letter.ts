@@ -32,9 +32,17 @@ export function makeDeadLetter(
   };
 }
 
-/** The headers of a record that kafkajs can write: Kafka allows a header without a value, kafkajs reads it but cannot write it. */
+/**
+ * The headers of a record that kafkajs can write. Kafka allows a header without a value, also as one of several of the same name;
+ * kafkajs reads it as null but cannot write it.
+ */
 export function writableHeaders({ headers = {} }: Pick<KafkaMessage, 'headers'>): IHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null));
+  const isGiven = (value: unknown): boolean => value !== null;
+  return Object.fromEntries(
+    Object.entries(headers)
+      .map(([name, value]) => [name, Array.isArray(value) ? value.filter(isGiven) : value] as const)
+      .filter(([, value]) => isGiven(value) && !(Array.isArray(value) && value.length === 0)),
+  );
 }
 
 /** The headers of a record as text: the first of a repeated header, and none without a value. */

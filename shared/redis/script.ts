@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inStore, type Redis } from './connect.ts';
+import { COMMAND_TIMEOUT_MS, inStore, type Redis } from './connect.ts';
 
 /** A script with its keys and arguments; every failure is one of the store's errors. */
 export type Script<T> = (keys: readonly string[], args: readonly (string | number | Buffer)[]) => Promise<T>;
@@ -7,7 +7,7 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
 /**
  * Makes a Lua script callable: sent by its hash, and whole where Redis does not know it yet.
  *
- * A call ends within `COMMAND_TIMEOUT_MS`; a call that has failed by then may still be carried out.
+ * A call ends within `boundMs`; a call that has failed by then may still be carried out.
  *
  * ioredis's `defineCommand` is not used: each pipeline copies every command defined on its client, and an automatic
  * pipeline is made in every tick of the event loop. That was a tenth to a quarter of the CPU time of a small call.
@@ -16,24 +16,28 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  * const increment = makeScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await increment(['counter'], [5]);
  */
-export const makeScript = <T>(redis: Redis, lua: string): Script<T> =>
-  prepareScript(redis, lua, 'evalsha', 'eval');
+export const makeScript = <T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEOUT_MS): Script<T> =>
+  prepareScript(redis, lua, { byHash: 'evalsha', whole: 'eval', boundMs });
 
 /** As `makeScript`, for a script that answers bytes: every text of its answer is a `Buffer`. */
 export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
-  prepareScript(redis, lua, 'evalshaBuffer', 'evalBuffer');
+  prepareScript(redis, lua, { byHash: 'evalshaBuffer', whole: 'evalBuffer', boundMs: COMMAND_TIMEOUT_MS });
 
-function prepareScript<T>(redis: Redis, lua: string, byHash: string, whole: string): Script<T> {
+type Sending = { readonly byHash: string; readonly whole: string; readonly boundMs: number };
+
+function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {
   const hash = createHash('sha1').update(lua).digest('hex');
   return (keys, args) => {
     // ioredis's types lack the commands that answer bytes.
     const send = (command: string, script: string): Promise<T> =>
       Reflect.get(redis, command).call(redis, script, keys.length, ...keys, ...args);
-    return inStore(() =>
-      send(byHash, hash).catch((error: unknown) => {
-        if (!isUnknownScript(error)) throw error;
-        return send(whole, lua);
-      }),
+    return inStore(
+      () =>
+        send(byHash, hash).catch((error: unknown) => {
+          if (!isUnknownScript(error)) throw error;
+          return send(whole, lua);
+        }),
+      boundMs,
     );
   };
 }

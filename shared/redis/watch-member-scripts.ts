@@ -69,6 +69,16 @@ if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(na
 return 1
 `;
 
+/** KEYS: marker, members of the partition. ARGV: access, member ids. */
+export const READ_MEMBERS = `${REQUIRE_VIEW}
+return redis.call('HMGET', KEYS[2], unpack(ARGV, 2))
+`;
+
+/** KEYS: marker, members of whom something is withheld. ARGV: access. */
+export const READ_WITHHELD = `${REQUIRE_VIEW}
+return redis.call('SMEMBERS', KEYS[2])
+`;
+
 /**
  * KEYS: members of each partition. ARGV: for each member the index of its partition among the keys, its id and a version.
  * Returns those that are newer, '' in place of the others: many large members at once would not be read in time.

@@ -13,7 +13,9 @@ import { docsKey, idsKey, makeMemberPages, placesOf, type ReadMemberPage } from 
 import {
   MARK_SENT,
   MAY_REVOKE,
+  READ_MEMBERS,
   READ_NEWER,
+  READ_WITHHELD,
   REFRESH,
   REVOKED_TOGETHER_MS,
   WRITE,
@@ -57,7 +59,11 @@ export type WatchMembers = DueMembers &
   RemovedMembers &
   MembersLock & {
     /** A few members in the order of their ids; see `readInPages`. */
-    readonly readMany: (uid: string, memberIds: readonly string[]) => Promise<(WatchMember | undefined)[]>;
+    readonly readMany: (
+      uid: string,
+      memberIds: readonly string[],
+      access?: ViewAccess,
+    ) => Promise<(WatchMember | undefined)[]>;
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
     readonly readNewer: (member: WatchMember) => Promise<WatchMember | undefined>;
     /** Writes a member that was read as `before`; false if it has changed since. */
@@ -116,24 +122,27 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
   const readNewer = makeScript<string[]>(redis, READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
 
-  const readMany: WatchMembers['readMany'] = (uid, memberIds) =>
-    inStore(async () => {
-      const byPartition = new Map<number, string[]>();
-      for (const id of memberIds) {
-        const partition = partitionOfMember(uid, id);
-        const ids = byPartition.get(partition);
-        if (ids) ids.push(id);
-        else byPartition.set(partition, [id]);
-      }
-      const found = new Map<string, WatchMember>();
-      await Promise.all(
-        [...byPartition].map(async ([partition, ids]) => {
-          for (const [i, text] of (await redis.hmget(docsKey(uid, partition), ...ids)).entries())
-            if (text !== null) found.set(ids[i] ?? '', parseStored(uid, ids[i] ?? '', text));
-        }),
-      );
-      return memberIds.map((id) => found.get(id));
-    }, LISTING_TIMEOUT_MS);
+  const readMembers = makeScript<(string | null)[]>(redis, READ_MEMBERS, LISTING_TIMEOUT_MS);
+  const readWithheld = makeScript<string[]>(redis, READ_WITHHELD, LISTING_TIMEOUT_MS);
+
+  const readMany: WatchMembers['readMany'] = async (uid, memberIds, access = ORDINARY_ACCESS) => {
+    const byPartition = new Map<number, string[]>();
+    for (const id of memberIds) {
+      const partition = partitionOfMember(uid, id);
+      const ids = byPartition.get(partition);
+      if (ids) ids.push(id);
+      else byPartition.set(partition, [id]);
+    }
+    const found = new Map<string, WatchMember>();
+    await Promise.all(
+      [...byPartition].map(async ([partition, ids]) => {
+        const texts = await readMembers([GENERATION_KEY, docsKey(uid, partition)], [access, ...ids]);
+        for (const [i, text] of texts.entries())
+          if (text !== null) found.set(ids[i] ?? '', parseStored(uid, ids[i] ?? '', text));
+      }),
+    );
+    return memberIds.map((id) => found.get(id));
+  };
 
   const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
     const { keys, places } = placesOf(
@@ -202,7 +211,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     async project(member, nowMs, access) {
       const uid = uidOfMember(member);
       for (;;) {
-        const [before] = await readMany(uid, [member.memberId]);
+        const [before] = await readMany(uid, [member.memberId], access);
         if (before !== undefined && before.version >= member.version) return false;
         const { event, ...rest } = member;
         const isSure = event === undefined || Date.parse(event.at) < nowMs - UNSURE_EVENT_MS;
@@ -226,7 +235,7 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
     readInPages: pages.readInPages,
     scan: pages.scan,
     withheld: (uid, partition) =>
-      inStore(() => redis.smembers(withheldKey(uid, partition)), LISTING_TIMEOUT_MS),
+      readWithheld([GENERATION_KEY, withheldKey(uid, partition)], [ORDINARY_ACCESS]),
     async figures(uid) {
       const stored = Object.entries(await inStore(() => redis.hgetall(figuresKey(uid))));
       const of = (prefix: string) =>

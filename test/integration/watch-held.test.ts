@@ -85,6 +85,7 @@ async function makeWorld() {
       world.announced.push(...held);
       world.watch = { ...watch, held: [...watch.held, ...held] as Watch['held'] };
     },
+    noteSwept: async () => undefined,
     publish: async (_: unknown, command: WatchEvaluated) => void log.push(command),
     isOwned: () => true,
     partsMax: 100,

@@ -16,22 +16,29 @@ export type SpawnedProcess = AsyncDisposable & {
   readonly kill: (signal: NodeJS.Signals) => Promise<number | string>;
 };
 
+type SpawnOptions = {
+  /** The name in the child's argv[0], if it differs from the command. */
+  readonly argv0?: string;
+  /** Whether it has a session of its own, as services have: Linux shares the CPU between sessions. */
+  readonly detached?: boolean;
+};
+
 /** Starts a program of the project with Node, from the project's root. Disposal kills it if it is still running. */
 export const spawnNode = (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-): SpawnedProcess => spawnProgram(process.execPath, args, env);
+  options: SpawnOptions = {},
+): SpawnedProcess => spawnProgram(process.execPath, args, env, options);
 
 /** Starts any program from the project's root, as `spawnNode` does. */
 export function spawnProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-  /** The name in the child's argv[0], if it differs from the command. */
-  argv0?: string,
+  options: SpawnOptions = {},
 ): SpawnedProcess {
   const child = spawn(command, [...args], {
-    ...(argv0 === undefined ? {} : { argv0 }),
+    ...options,
     cwd: ROOT,
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -84,7 +84,7 @@ export async function startSecureRedis(
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const users = ['--user', 'default', 'off', '--user', login.username, 'on', `>${login.password}`, ...rights];
-  const redis = spawnProgram(loadToolchain().redis, [...args, ...users], {}, 'redis-server');
+  const redis = spawnProgram(loadToolchain().redis, [...args, ...users], {}, { argv0: 'redis-server' });
   await waitUntil('the secure Redis', () => {
     if (redis.child.exitCode !== null) throw new Error(`Redis ended: ${redis.stdout()}${redis.stderr()}`);
     return redis.stdout().includes('Ready to accept connections');

@@ -10,6 +10,8 @@ export type PerformReadsContext = {
   readonly lane: ReadLane;
   readonly clientId: string;
   readonly consistency: Consistency;
+  /** Whether the check has waited for long already: then it does not wait for a chain that does not answer. */
+  readonly isLate?: boolean;
   /** Called, possibly several times, when a chain makes the check wait. */
   readonly onWait: () => void;
   /** The span that the reads belong to. */

@@ -16,8 +16,15 @@ const blockOf = (number: number): Block => ({
   timestamp: 0,
 });
 
+const CONTEXT = {
+  ...({ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0 } as const),
+  onWait: () => undefined,
+  isolatedReadBudget: newIsolatedReadBudget(),
+  signal: new AbortController().signal,
+};
+
 /** A chain whose head is block 1, or block 2 for callers that found block 1 gone. Its reads return `observed` in turn. */
-function makeReader(observed: Observation[], quorum = 1) {
+function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   let nowMs = 0;
   const asked: { block: number; reads: number }[] = [];
   const gonePast: (readonly GoneBlock[])[] = [];
@@ -39,25 +46,20 @@ function makeReader(observed: Observation[], quorum = 1) {
     agreed: (observation) => agreeOn(observation, quorum),
     isAnswer,
     waitingChecks: new WaitingChecks({ perClientMax: 1, max: 1 }),
-    isQuiet: () => false,
-    isSilent: () => false,
+    isQuiet: () => isSilent,
+    isSilent: () => isSilent,
     onSaved: () => undefined,
     onRead: () => undefined,
     monotonicMs: () => nowMs,
   });
   const readOnce = async (atBlock?: number) => {
-    const { block, observations } = await read([READ], {
-      ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
-      atBlock,
-      isolatedReadBudget: newIsolatedReadBudget(),
-      signal: new AbortController().signal,
-    });
+    const { block, observations } = await read([READ], { ...CONTEXT, atBlock });
     return { block: block?.number, observation: observations[0] };
   };
   const wait = (ms: number) => {
     nowMs += ms;
   };
-  return { readOnce, asked, gonePast, wait };
+  return { read, readOnce, asked, gonePast, wait };
 }
 
 const SIX: Observation = [{ ok: true, value: 6n }];
@@ -98,13 +100,21 @@ test('answered reads prove a block, whatever happened to the others', async () =
     ...{ isQuiet: () => false, isSilent: () => false, monotonicMs: () => 0 },
     ...{ onSaved: () => undefined, onRead: () => undefined },
   });
-  const { block } = await read([READ], {
-    ...{ lane: 'bulk', clientId: 'app_1', blockTag: 'latest', minBlock: 0, onWait: () => undefined },
-    isolatedReadBudget: newIsolatedReadBudget(),
-    signal: new AbortController().signal,
-  });
+  const { block } = await read([READ], CONTEXT);
   expect(block?.proved).toBe(true);
 });
+
+test.each([
+  [false, SIX],
+  [true, [failed('rpc-timeout')]],
+])(
+  'of a chain that does not answer, a check that is late (%s) waits or gets %j',
+  async (isLate, observation) => {
+    const { read } = makeReader([SIX], 1, true);
+    const { observations } = await read([READ], { ...CONTEXT, isLate });
+    expect(observations).toEqual([observation]);
+  },
+);
 
 test('decimals are remembered once they are agreed on, and never before', async () => {
   const one = SIX[0] ?? failed('internal');

@@ -41,6 +41,8 @@ export type ChainReadContext = {
   readonly atBlock?: number | undefined;
   readonly isolatedReadBudget: IsolatedReadBudget;
   readonly traceparent?: string;
+  /** Whether the check has waited for long already: then it does not wait for a chain that does not answer. */
+  readonly isLate?: boolean;
   /** Called, possibly several times, when the chain makes the check wait. */
   readonly onWait: () => void;
   /** Aborted when the check must end with the readings it has. */
@@ -152,8 +154,8 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     };
     if (options.isQuiet()) {
       context.onWait();
-      if (options.isSilent() && !waitingChecks.hasRoomFor(context.clientId))
-        return allFailed(failed('rpc-timeout'));
+      const mayWait = !context.isLate && waitingChecks.hasRoomFor(context.clientId);
+      if (options.isSilent() && !mayWait) return allFailed(failed('rpc-timeout'));
     }
     const evicted = Promise.withResolvers<ChainObservations>();
     const { clientId, onWait } = context;

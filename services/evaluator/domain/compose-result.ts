@@ -10,6 +10,7 @@ import {
   type Undetermined,
 } from '#shared/contracts/result.ts';
 import { type Rule, simpleRulesOf } from '#shared/contracts/rule.ts';
+import type { Readings } from './agree.ts';
 import type { Verdict } from './judge-rules.ts';
 import type { ProvenRequest, ProvenResult } from './proof-claims.ts';
 import type { ChainObservations } from './read.ts';
@@ -196,6 +197,11 @@ export const blockTimesOf = (blocks: Blocks): Record<string, number> =>
       .filter(([, atMs]) => Number.isSafeInteger(atMs)),
   );
 
-/** Whether a retry may decide the rule. */
-export const isRetryable = (verdict: Verdict): boolean =>
-  verdict.outcome === 'undetermined' && describeUndetermined(verdict).retryable;
+export const isUndetermined = ({ outcome }: Verdict): boolean => outcome === 'undetermined';
+
+/**
+ * Whether a read failed that may succeed when it is repeated. The verdicts do not tell: an undetermined rule reports one of its
+ * failed reads.
+ */
+export const hasRetryable = (readings: Readings): boolean =>
+  [...readings.values()].some((reading) => !reading.ok && describeUndetermined(reading).retryable);

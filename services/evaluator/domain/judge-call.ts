@@ -1,6 +1,6 @@
 import { isValueOf } from '#shared/contracts/abi-type.ts';
 import type { ContractCondition } from '#shared/contracts/rule.ts';
-import { knownDelegation, type ReadingOf, worstOf } from './known-amount.ts';
+import { faultToReport, knownDelegation, type ReadingOf } from './known-amount.ts';
 import { allOf, anyOf, not, type Outcome } from './outcome.ts';
 import { satisfies } from './plan-call.ts';
 import type { RuleNeeds, WalletCall } from './plan-reads.ts';
@@ -24,7 +24,7 @@ export function judgeCall(needs: CallNeeds, rule: WalletsRule, readingOf: Readin
   const open = verdicts.filter(({ outcome }) => outcome === 'undetermined');
   return {
     outcome: wallets === 'any' ? anyOf(outcomes) : allOf(outcomes),
-    fault: worstOf(open.flatMap(({ fault }) => fault ?? [])),
+    fault: faultToReport(open.map(({ fault }) => fault)),
   };
 }
 
@@ -41,7 +41,7 @@ export function judgeWallets(
       wallets === 'any'
         ? allOf([delegated.outcome, called.outcome])
         : anyOf([not(delegated.outcome), called.outcome]);
-    return { outcome, fault: called.fault ?? delegated.fault };
+    return { outcome, fault: faultToReport([called.fault, delegated.fault]) };
   });
 }
 

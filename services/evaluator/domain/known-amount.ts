@@ -1,4 +1,4 @@
-import type { UndeterminedCode } from '#shared/contracts/result.ts';
+import { describeUndetermined } from '#shared/contracts/result.ts';
 import type { Delegations } from './plan-delegations.ts';
 import type { Holding, OwnedId } from './plan-reads.ts';
 import { type FailedReading, failed, type Read, type Reading } from './read.ts';
@@ -38,7 +38,9 @@ function knownHolding({ balance, delegations }: Holding, readingOf: ReadingOf): 
 function limit(held: Known, delegated: Known): Known {
   const least = leastOf(held.least, delegated.least);
   const most = held.most === undefined ? delegated.most : leastOf(held.most, delegated.most ?? held.most);
-  return least === most ? exactly(least) : { least, most, fault: held.fault ?? delegated.fault };
+  return least === most
+    ? exactly(least)
+    : { least, most, fault: faultToReport([held.fault, delegated.fault]) };
 }
 
 /** More than every balance. */
@@ -51,19 +53,19 @@ const WITHOUT_LIMIT = 1n << 256n;
 export function knownDelegation({ reads, isAmount }: Delegations, readingOf: ReadingOf): Known {
   let most = 0n;
   let least = 0n;
-  let fault: FailedReading | undefined;
+  const faults: FailedReading[] = [];
   for (const read of reads) {
     const reading = readingOf(read);
     if (reading.ok && (isAmount || reading.value < 2n)) {
       const given = isAmount ? reading.value : reading.value * WITHOUT_LIMIT;
       if (given > least) least = given;
     } else if (reading.ok || reading.code !== 'contract-not-found') {
-      fault ??= reading.ok ? failed('return-malformed') : reading;
+      faults.push(reading.ok ? failed('return-malformed') : reading);
       most = WITHOUT_LIMIT;
     }
   }
   if (most < least) most = least;
-  return least === most ? exactly(least) : { least, most, fault };
+  return least === most ? exactly(least) : { least, most, fault: faultToReport(faults) };
 }
 
 /**
@@ -103,21 +105,12 @@ function add(parts: readonly Known[]): Known {
     most = most === undefined || part.most === undefined ? undefined : most + part.most;
     if (part.fault !== undefined) faults.push(part.fault);
   }
-  const fault = worstOf(faults);
+  const fault = faultToReport(faults);
   return fault === undefined ? exactly(least) : { least, most, fault };
 }
 
-/** Failures that a retry will not fix. */
-const FINAL_CODES: ReadonlySet<UndeterminedCode> = new Set<UndeterminedCode>([
-  'contract-not-found',
-  'call-reverted',
-  'return-malformed',
-  'decimals-unavailable',
-  'gas-exhausted',
-]);
-
-const isFinal = ({ code, cause }: FailedReading): boolean => cause === undefined && FINAL_CODES.has(code);
-
-/** The failure to report for several failed reads: a failure that a retry will not fix comes first. */
-export const worstOf = (faults: readonly FailedReading[]): FailedReading | undefined =>
-  faults.find(isFinal) ?? faults[0];
+/** The failure to report of several: one that a retry may fix comes first, because then the rule may be decided. */
+export const faultToReport = (faults: readonly (FailedReading | undefined)[]): FailedReading | undefined => {
+  const known = faults.filter((fault) => fault !== undefined);
+  return known.find((fault) => describeUndetermined(fault).retryable) ?? known[0];
+};

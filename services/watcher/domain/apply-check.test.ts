@@ -86,6 +86,46 @@ test.each<[string, Partial<MemberCheck>]>([
   expect(applied({ reorgFrom: { '1': 1 } }).member.awaitedBlocks).toEqual({ '1': 1 });
 });
 
+test('a check after a reorg whose head was requested before the reorg was known changes nothing, and is repeated', () => {
+  const before = { ...holder(), blockNumbers: { '1': 6 }, headTimes: { '1': 100 } };
+  const checkedAt = (headTime: number) =>
+    applyCheck(
+      before,
+      aCheck(
+        6,
+        { gold: false, vip: false },
+        { reorgFrom: { '1': 5 }, reorgKnownAt: 1_000, headTimes: { '1': headTime } },
+      ),
+    );
+  expect(checkedAt(999)).toEqual({
+    member: { ...before, awaitedBlocks: { '1': 6 }, unreadSince: at(6) },
+    revoked: [],
+    isToRecheck: true,
+  });
+  expect(checkedAt(1_000)).toMatchObject({ revoked: ['gold'], event: { sequence: 2 } });
+});
+
+test('a transfer on one chain is not lost if another chain was read at an older block, also with the same verdict', () => {
+  const before = { ...holder(), blockNumbers: { '1': 200 }, headTimes: { '1': 9_000 } };
+  const check = aCheck(
+    195,
+    { gold: true, vip: false },
+    { blockNumbers: { '1': 195, '2': 50 }, headTimes: { '1': 9_500, '2': 9_500 }, minBlock: { '2': 50 } },
+  );
+  expect(applyCheck(before, check)).toMatchObject({
+    ...{ isToRecheck: true, revoked: [], member: { roles: before.roles, awaitedBlocks: { '2': 50 } } },
+  });
+});
+
+test('the block of a chain that no rule names any more is not awaited', () => {
+  const before = { ...holder(), awaitedBlocks: { '1': 9, '5': 9 }, unreadSince: at(1) };
+  const { member } = applyCheck(before, aCheck(2, { gold: true, vip: false }));
+  expect(member).toMatchObject({ awaitedBlocks: { '1': 9 }, unreadSince: at(1) });
+  expect(applyCheck(before, aCheck(9, { gold: true, vip: false })).member).not.toHaveProperty(
+    'awaitedBlocks',
+  );
+});
+
 test('a revocation that a sweep finds is sent when the sweep ends', () => {
   const found = applyCheck(holder(), aCheck(2, { gold: false, vip: true }, { sweep: 7 }));
   expect(found.event?.changes).toEqual([

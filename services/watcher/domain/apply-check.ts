@@ -5,7 +5,14 @@ import {
   type WatchMember,
   withoutWithheld,
 } from '#shared/contracts/watch.ts';
-import { hasNewRules, hasNewTag, headTimeOf, judgeAge, type MemberCheck } from './judge-age.ts';
+import {
+  hasNewRules,
+  hasNewTag,
+  headTimeOf,
+  judgeAge,
+  type MemberCheck,
+  mayBeOfDroppedFork,
+} from './judge-age.ts';
 
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };
@@ -72,6 +79,7 @@ export function applyCheck(
   const age = judgeAge(member, check);
   if (age === 'stale') return { member, revoked: [] };
   if (age === 'outdated') return recheckOutdated(member, check);
+  if (mayBeOfDroppedFork(check)) return recheck(member, check, missedBlocks(member, check, {}));
   if (age !== 'current') return recheckIfNeeded(member, check, age);
   const before = new Map(member.roles.map((role) => [role.id, role]));
   const areRulesNew = hasNewRules(member, check);
@@ -102,22 +110,19 @@ export function applyCheck(
 
 /**
  * An endpoint that lags behind must not hide the transfer, the new rules or the unread role that this check was requested for:
- * the check that read higher blocks did not cover them, so the member is checked again.
+ * the member is checked again. A transfer is missed also if the verdicts are the same: they may depend on several chains.
  */
 function recheckIfNeeded(member: WatchMember, check: MemberCheck, age: 'behind' | 'contradicted'): Applied {
   const unchanged: Applied = { member, revoked: [] };
-  if (!differs(member, check) && !isUnread(check)) return unchanged;
   const missed = missedBlocks(member, check, check.blockNumbers);
+  if (!differs(member, check) && !isUnread(check) && missed.length === 0) return unchanged;
   if (age === 'contradicted' && missed.length === 0)
     return differs(member, check) ? { ...unchanged, isToRecheck: true } : unchanged;
   if (missed.length === 0 && !hasNewRules(member, check) && !isUnread(member)) return unchanged;
   return recheck(member, check, missed);
 }
 
-/**
- * A check of a sweep is not repeated here: a sweep by the present rules follows. Any other check is repeated at once by the
- * present rules, after a reorg at the known block or a later one.
- */
+/** A check of a sweep is not repeated: a sweep by the present rules follows. Any other is, after a reorg from the known block on. */
 function recheckOutdated(member: WatchMember, check: MemberCheck): Applied {
   if (check.sweep !== undefined) return { member, revoked: [] };
   const missed = missedBlocks(member, check, {});
@@ -188,9 +193,10 @@ function awaitedBlocksOf(member: WatchMember, check: MemberCheck): Record<string
   if (isUnread(check))
     for (const [id, number] of Object.entries(check.minBlock ?? {}))
       awaited[id] = Math.max(number, awaited[id] ?? 0);
+  // A chain without a block has no rule in the rule set any more.
   else
-    for (const [id, number] of Object.entries(check.blockNumbers))
-      if (number >= (awaited[id] ?? Infinity)) delete awaited[id];
+    for (const [id, number] of Object.entries(awaited))
+      if ((check.blockNumbers[id] ?? Infinity) >= number) delete awaited[id];
   return Object.keys(awaited).length === 0 ? undefined : awaited;
 }
 

@@ -95,6 +95,15 @@ export const hasNewTag = ({ rules }: WatchMember, check: MemberCheck): boolean =
 export const headTimeOf = ({ headTimes, evaluatedAt }: MemberCheck, chainId: string): number =>
   headTimes?.[chainId] ?? Date.parse(evaluatedAt);
 
+/**
+ * Whether a check that a reorg caused has read a head that was requested before the reorg was known: an evaluator uses a head for a
+ * moment, and an endpoint may still have the blocks of the dropped fork.
+ */
+export const mayBeOfDroppedFork = (check: MemberCheck): boolean =>
+  Object.keys(check.reorgFrom ?? {}).some(
+    (id) => id in check.blockNumbers && headTimeOf(check, id) < (check.reorgKnownAt ?? 0),
+  );
+
 /** Whether the member's present wallets were read. A result names no vaults, so the time at which they were set decides. */
 const isOfWallets = ({ accounts, walletsAtMs, askedAt }: MemberCheck, member: WatchMember): boolean => {
   const setAtMs = Date.parse(member.walletsAt);

@@ -51,17 +51,17 @@ async function process(value: string, handle: Handler<Message>, giveUp?: GiveUp<
   return { committed, events, stop };
 }
 
-test('ignores a header without a value, which other producers may write', async () => {
+test('ignores a header without a value, alone or repeated, which other producers may write', async () => {
   const record = {
     offset: '7',
     timestamp: '0',
     value: Buffer.from('x'),
-    headers: { agent: null, kind: Buffer.from('a') },
+    headers: { agent: null, agents: [null, null], kind: Buffer.from('a'), kinds: [null, Buffer.from('b')] },
   };
   const letter = makeDeadLetter(record as unknown as KafkaMessage, 't/0/7', 'g', new Error('no'));
-  expect(letter.headers).toMatchObject({ kind: Buffer.from('a') });
+  expect(letter.headers).toMatchObject({ kind: Buffer.from('a'), kinds: [Buffer.from('b')] });
   expect(letter.headers).not.toHaveProperty('agent');
-  expect(headersOf(record as unknown as KafkaMessage)).toEqual({ kind: 'a' });
+  expect(headersOf(record as unknown as KafkaMessage)).toEqual({ kind: 'a', kinds: 'b' });
 });
 
 test('writes a dead-letter record that is too large without its value, and commits the offset', async () => {

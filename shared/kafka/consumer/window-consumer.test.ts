@@ -197,6 +197,26 @@ test('asks again if a rebalance comes before the committed offsets are known', a
   expect(of.started).toEqual([2]);
 });
 
+test('a paused partition is resumed if a rebalance comes while its records turn out to be finished', async () => {
+  const committed = Promise.withResolvers<ReadonlyMap<string, number>>();
+  const held = heldRecords();
+  await using of = await startConsumer({
+    process: held.process,
+    window: 1,
+    readCommitted: () => committed.promise,
+  });
+  await of.fetch(5);
+  expect(of.flow.at(-1)).toBe('pause');
+  of.crash();
+  of.join('second');
+  const settled = of.consumer.settle();
+  committed.resolve(new Map([['t/0', 5]]));
+  held.releaseAll();
+  await settled;
+  of.join('second');
+  expect({ state: of.consumer.state, last: of.flow.at(-1) }).toEqual({ state: 'consuming', last: 'resume' });
+});
+
 test('stays stopping whatever the group does meanwhile, and commits finished records', async () => {
   const held = heldRecords();
   await using of = await startConsumer({ process: held.process, window: 2 });

@@ -205,7 +205,11 @@ export class WindowConsumer<M> {
     for (const window of this.#resting) if (!this.#order.includes(window)) this.#resting.delete(window);
     this.#scheduler.assign(this.#order);
     // kafkajs keeps the flag over a rebalance and loses it over a restart.
-    for (const window of this.#order) this.#setPaused(window, window.isPaused);
+    for (const window of this.#order) {
+      this.#setPaused(window, window.isPaused);
+      // Records of it may have been dropped since it was paused, because other members have finished them.
+      this.#resumeIfLow(window);
+    }
     this.#enter(wasOutside ? 'catching-up' : 'consuming');
     if (wasOutside) void this.#catchUp(this.#windows);
     this.#options.onAssignment();

@@ -19,7 +19,7 @@ function foldRoles({ roles, errors }) {
   return held;
 }
 
-const server = createServer(async (request, response) => {
+async function receive(request, response) {
   const chunks = [];
   let bytes = 0;
   for await (const chunk of request) {
@@ -40,11 +40,21 @@ const server = createServer(async (request, response) => {
   const id = request.headers['webhook-id'];
   if (handled.has(id)) return;
   handled.add(id);
+  // The result of a check has no type; others, such as batch.completed, have.
+  if (result.type !== undefined) return;
   for (const [role, isHeld] of foldRoles(result)) {
     // A role that could not be read stays as it is: no chain has said that it is not held.
     if (isHeld === undefined) continue;
     process.stdout.write(`${result.requestId}: ${isHeld ? 'grant' : 'revoke'} ${role}\n`);
   }
+}
+
+const server = createServer((request, response) => {
+  // A sender that breaks off in the middle must not end the process.
+  receive(request, response).catch((error) => {
+    process.stderr.write(`${error}\n`);
+    request.destroy();
+  });
 });
 
 server.listen(Number(process.env.PORT ?? 3000), process.env.HOST ?? '127.0.0.1', () => {

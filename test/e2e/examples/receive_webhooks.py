@@ -33,7 +33,9 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = int(self.headers.get("content-length", 0))
-        if length > BODY_BYTES_MAX:
+        if not 0 <= length <= BODY_BYTES_MAX:
+            # The body stays unread, so nothing after it can be read either.
+            self.close_connection = True
             return self.answer(413)
         # The signature covers the bytes as they arrived: verify first, parse afterwards.
         body = self.rfile.read(length)
@@ -47,6 +49,9 @@ class Receiver(BaseHTTPRequestHandler):
         if headers["webhook-id"] in handled:
             return None
         handled.add(headers["webhook-id"])
+        # The result of a check has no type; others, such as batch.completed, have.
+        if "type" in result:
+            return None
         for role, is_held in fold_roles(result).items():
             # A role that could not be read stays as it is: no chain has said that it is not held.
             if is_held is not None:

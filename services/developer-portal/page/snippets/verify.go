@@ -16,8 +16,8 @@ const tolerance = 5 * time.Minute
 // of the request, header gives its headers: pass request.Header.Get. Parse the body only when this returns nil.
 func Verify(secret string, body []byte, header func(name string) string) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	if err != nil {
-		return err
+	if err != nil || len(key) == 0 {
+		return errors.New("not a webhook secret")
 	}
 	id, sent := header("webhook-id"), header("webhook-timestamp")
 	seconds, err := strconv.ParseInt(sent, 10, 64)
