@@ -84,6 +84,29 @@ describe('a client that', () => {
     expect(gateway.published).toHaveLength(0);
   });
 
+  const body = JSON.stringify({
+    account: `0x${'ab'.repeat(20)}`,
+    async: true,
+    rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
+  });
+  const check = `${POST}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+  it.each([
+    ['all of its request', 0],
+    ['the end of its body', check.length - 10],
+  ])('sends %s after its 408 has no check: it was told that the request was refused', async (_, sentChars) => {
+    const { socket, heard } = open();
+    socket.write(check.slice(0, sentChars));
+    socket.once('data', () => socket.write(check.slice(sentChars)));
+    await once(socket, 'close');
+    expect(statusesOf(heard())).toEqual(['408']);
+    expect(gateway.published).toHaveLength(0);
+    const intime = open();
+    intime.socket.write(check);
+    await once(intime.socket, 'close');
+    expect(statusesOf(intime.heard())).toEqual(['202']);
+  });
+
   it('is idle after its answer is disconnected without another response', async () => {
     const { socket, heard } = open();
     socket.write(GET);

@@ -30,6 +30,8 @@ const HEADERS_MAX = 100;
 /** The longest interval between two checks for connections that are late. */
 const SWEEP_MS_MAX = 1_000;
 const IDLE_SWEEP_MS = 50;
+/** How long a refused connection waits for the client to close it. */
+const LINGER_MS = 1_000;
 
 export type HttpServer = AsyncDisposable & {
   readonly port: number;
@@ -150,7 +152,17 @@ function answerClientError(
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  refuse(socket, `${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** Sends the last answer of a connection. What still comes is read and thrown away: a refused request must have no effect. */
+function refuse(socket: Socket, answer: string): void {
+  // In place of the HTTP parser's own. Unread bytes would make the close a reset, and the client would not see its answer.
+  socket.removeAllListeners('data');
+  socket.on('data', () => undefined);
+  socket.end(answer);
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(linger));
 }
 
 function faultOf(code: string | undefined): ClientFault {
