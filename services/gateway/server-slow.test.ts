@@ -94,18 +94,23 @@ describe('a client that', () => {
   it.each([
     ['all of its request', 0],
     ['the end of its body', check.length - 10],
-  ])('sends %s after its 408 has no check: it was told that the request was refused', async (_, sentChars) => {
-    const { socket, heard } = open();
-    socket.write(check.slice(0, sentChars));
-    socket.once('data', () => socket.write(check.slice(sentChars)));
-    await once(socket, 'close');
-    expect(statusesOf(heard())).toEqual(['408']);
-    expect(gateway.published).toHaveLength(0);
-    const intime = open();
-    intime.socket.write(check);
-    await once(intime.socket, 'close');
-    expect(statusesOf(intime.heard())).toEqual(['202']);
-  });
+  ])(
+    'sends %s after its 408 has no check: it was told that the request was refused',
+    async (_, sentChars) => {
+      const { socket, heard } = open();
+      socket.write(check.slice(0, sentChars));
+      socket.once('data', () => socket.write(check.slice(sentChars)));
+      await once(socket, 'close');
+      expect(statusesOf(heard())).toEqual(['408']);
+      expect(gateway.published).toHaveLength(0);
+      await using patient = await startServer(gateway.listener, PATIENT);
+      const inTime = open(patient);
+      inTime.socket.write(check);
+      await once(inTime.socket, 'data');
+      expect(statusesOf(inTime.heard())).toEqual(['202']);
+      inTime.socket.destroy();
+    },
+  );
 
   it('is idle after its answer is disconnected without another response', async () => {
     const { socket, heard } = open();
