@@ -1,6 +1,6 @@
 import type { Redis } from './connect.ts';
 import { makeScript } from './script.ts';
-import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW } from './view.ts';
+import { GENERATION_KEY, ORDINARY_ACCESS, PAGE_BYTES_MAX, REQUIRE_VIEW, type ViewAccess } from './view.ts';
 
 /**
  * KEYS: marker, hashes. ARGV: access, most bytes, then for each id the index of its hash among the keys, and the id. Returns
@@ -23,13 +23,14 @@ export type ReadPage = (
   ids: readonly string[],
   /** The index of the hash of each id, from 1 on; by default all are in the first one. */
   places?: readonly number[],
+  access?: ViewAccess,
 ) => Promise<string[]>;
 
 export function makeReadPage(redis: Redis): ReadPage {
   const read = makeScript<string[]>(redis, READ_PAGE);
-  return (hashes, ids, places) => {
+  return (hashes, ids, places, access = ORDINARY_ACCESS) => {
     // The marker is the first key.
     const args = ids.flatMap((id, i) => [(places?.[i] ?? 1) + 1, id]);
-    return read([GENERATION_KEY, ...hashes], [ORDINARY_ACCESS, PAGE_BYTES_MAX, ...args]);
+    return read([GENERATION_KEY, ...hashes], [access, PAGE_BYTES_MAX, ...args]);
   };
 }

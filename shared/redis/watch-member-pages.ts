@@ -1,7 +1,7 @@
 import { partitionOfMember, type WatchMember } from '#shared/contracts/watch.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeReadPage } from './read-page.ts';
-import { PAGE_BYTES_MAX } from './view.ts';
+import { PAGE_BYTES_MAX, type ViewAccess } from './view.ts';
 import { parseStored } from './watch-member-text.ts';
 
 /** Members of one page. A member with a hundred roles has up to 50 KB, one with 900 up to 1 MB. */
@@ -51,9 +51,13 @@ export function makeMemberPages(redis: Redis) {
       redis.zrangebylex(idsKey(uid), after === undefined ? '-' : `(${after}`, '+', 'LIMIT', 0, countMax),
     );
   /** The first of these members, as many as a page has; undefined for a missing member. */
-  const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
+  const readFirst = async (
+    uid: string,
+    ids: readonly string[],
+    access?: ViewAccess,
+  ): Promise<(WatchMember | undefined)[]> => {
     const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
-    const texts = await readTexts(keys, ids, places);
+    const texts = await readTexts(keys, ids, places, access);
     return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
   };
   const read: ReadMemberPage = async (uid, { after, countMax }) => {
@@ -65,9 +69,10 @@ export function makeMemberPages(redis: Redis) {
   async function* readInPages(
     uid: string,
     ids: readonly string[],
+    access?: ViewAccess,
   ): AsyncGenerator<readonly (WatchMember | undefined)[]> {
     for (let at = 0; at < ids.length; ) {
-      const found = await readFirst(uid, ids.slice(at, at + PAGE_MEMBERS_MAX));
+      const found = await readFirst(uid, ids.slice(at, at + PAGE_MEMBERS_MAX), access);
       yield found;
       at += found.length;
     }

@@ -69,11 +69,6 @@ if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('ZREM', KEYS[3], unpack(na
 return 1
 `;
 
-/** KEYS: marker, members of the partition. ARGV: access, member ids. */
-export const READ_MEMBERS = `${REQUIRE_VIEW}
-return redis.call('HMGET', KEYS[2], unpack(ARGV, 2))
-`;
-
 /** KEYS: marker, members of whom something is withheld. ARGV: access. */
 export const READ_WITHHELD = `${REQUIRE_VIEW}
 return redis.call('SMEMBERS', KEYS[2])

@@ -13,7 +13,6 @@ import { docsKey, idsKey, makeMemberPages, placesOf, type ReadMemberPage } from 
 import {
   MARK_SENT,
   MAY_REVOKE,
-  READ_MEMBERS,
   READ_NEWER,
   READ_WITHHELD,
   REFRESH,
@@ -122,26 +121,12 @@ export function makeWatchMembers(redis: Redis): WatchMembers {
   const readNewer = makeScript<string[]>(redis, READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
 
-  const readMembers = makeScript<(string | null)[]>(redis, READ_MEMBERS, LISTING_TIMEOUT_MS);
   const readWithheld = makeScript<string[]>(redis, READ_WITHHELD, LISTING_TIMEOUT_MS);
 
-  const readMany: WatchMembers['readMany'] = async (uid, memberIds, access = ORDINARY_ACCESS) => {
-    const byPartition = new Map<number, string[]>();
-    for (const id of memberIds) {
-      const partition = partitionOfMember(uid, id);
-      const ids = byPartition.get(partition);
-      if (ids) ids.push(id);
-      else byPartition.set(partition, [id]);
-    }
-    const found = new Map<string, WatchMember>();
-    await Promise.all(
-      [...byPartition].map(async ([partition, ids]) => {
-        const texts = await readMembers([GENERATION_KEY, docsKey(uid, partition)], [access, ...ids]);
-        for (const [i, text] of texts.entries())
-          if (text !== null) found.set(ids[i] ?? '', parseStored(uid, ids[i] ?? '', text));
-      }),
-    );
-    return memberIds.map((id) => found.get(id));
+  const readMany: WatchMembers['readMany'] = async (uid, memberIds, access) => {
+    const found: (WatchMember | undefined)[] = [];
+    for await (const page of pages.readInPages(uid, memberIds, access)) found.push(...page);
+    return found;
   };
 
   const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
