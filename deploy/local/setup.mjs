@@ -2,7 +2,7 @@
 // It runs before any package is installed, so it uses nothing but Node ≥ 20, and it writes to stderr only,
 // because the command may owe its caller one line of JSON on stdout. With `--with-browser` in front of the
 // command a Chromium is among the needed tools, with `--with-prometheus` a Prometheus: tests use them, `npm start`
-// does not.
+// does not. `--own-session` runs the command in a session of its own.
 import { constants } from 'node:os';
 import { fetchKafka } from './setup/fetch-kafka.mjs';
 import { fetchPrometheus, findPrometheus } from './setup/fetch-prometheus.mjs';
@@ -19,7 +19,7 @@ import { writeCertificates } from './setup/trust-certificates.mjs';
 const places = locate();
 const words = process.argv.slice(2);
 const wishes = new Set();
-while (words[0]?.startsWith('--with-')) wishes.add(words.shift());
+while (words[0]?.startsWith('--')) wishes.add(words.shift());
 const wanted = { browser: wishes.has('--with-browser'), prometheus: wishes.has('--with-prometheus') };
 const command = words;
 
@@ -29,7 +29,7 @@ try {
   report(`set-up failed: ${error.message}`);
   process.exit(1);
 }
-if (command.length > 0) runCommand(places, command);
+if (command.length > 0) runCommand(places, command, { ownSession: wishes.has('--own-session') });
 
 /** Tools first: missing ones are named at once, before minutes of downloading. */
 async function prepare() {

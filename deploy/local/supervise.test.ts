@@ -63,7 +63,10 @@ test('a part that dies is started again, and its new process id is known', async
   await supervised.stop();
 });
 
+afterEach(() => void jest.restoreAllMocks());
+
 test('the pause before a restart doubles up to ten seconds', async () => {
+  jest.spyOn(performance, 'now').mockReturnValue(0);
   const { part, ends } = fakePart();
   const { dependencies, pauses } = fakeDependencies();
   const supervised = await supervise(part, dependencies);

@@ -22,9 +22,11 @@ function startWatchdogProcess(): { watchdog: ChildProcess; exited: Promise<unkno
 async function startVictim(
   onTerm: 'obeys' | 'ignores',
 ): Promise<{ child: ChildProcess; ended: Promise<unknown[]> }> {
-  const handler = onTerm === 'ignores' ? "process.on('SIGTERM', () => {});" : '';
-  const script = `${handler} setInterval(() => {}, 1000); console.log('up');`;
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // The kernel ends who obeys, also on a busy machine.
+  const trap = onTerm === 'ignores' ? 'trap "" TERM;' : '';
+  const child = spawn('sh', ['-c', `${trap} echo up; exec sleep 3600`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   opened.push(child);
   const ended = once(child, 'exit');
   if (child.stdout) await once(child.stdout, 'data');

@@ -15,7 +15,7 @@ const OPTIONS = {
 };
 const PATIENT = {
   ...OPTIONS,
-  timeoutsMs: { headers: 10_000, request: 15_000, keepAlive: 10_000, answer: 10_000 },
+  timeoutsMs: { headers: 120_000, request: 180_000, keepAlive: 120_000, answer: 120_000 },
 };
 const POST = `POST /access-control/check-roles HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n`;
 const GET = `GET /access-control/chains HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`;
@@ -113,7 +113,9 @@ describe('a client that', () => {
   );
 
   it('is idle after its answer is disconnected without another response', async () => {
-    const { socket, heard } = open();
+    const timeoutsMs = { ...PATIENT.timeoutsMs, keepAlive: 50 };
+    await using own = await startServer(gateway.listener, { ...PATIENT, timeoutsMs });
+    const { socket, heard } = open(own);
     socket.write(GET);
     await once(socket, 'close');
     expect(statusesOf(heard())).toEqual(['200']);
@@ -150,7 +152,7 @@ describe('a client that', () => {
 
   it('never reads its answer is closed, and one that reads it slowly is not', async () => {
     const size = 64 * 1024 * 1024;
-    const timeoutsMs = { ...PATIENT.timeoutsMs, answer: 500 };
+    const timeoutsMs = { ...PATIENT.timeoutsMs, answer: 5_000 };
     await using own = await startServer((_, response) => response.end(Buffer.alloc(size)), {
       ...PATIENT,
       timeoutsMs,

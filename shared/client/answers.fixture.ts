@@ -54,6 +54,8 @@ export async function startAnswers(...steps: readonly Step[]): Promise<Answers> 
     requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
     perform(step, request, response, checks);
   });
+  // A connection that is closed while a busy client begins to use it would be one more attempt.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -105,12 +105,14 @@ describe('the URL of a document', () => {
   });
 
   test('is not read again for every proof of an unknown key', async () => {
+    jest.spyOn(performance, 'now').mockReturnValue(0);
     const jwks = await serve(document(JWKS));
     for (const kid of ['a', 'b', 'c'])
       await expect(verifyProof(await sign({}, { kid }), { ...options, jwks })).rejects.toMatchObject({
         code: 'proof-key-unknown',
       });
     expect(answers?.requests).toHaveLength(1);
+    jest.restoreAllMocks();
   });
 
   test('keeps its keys while it is read again for an unknown key, and when it cannot be', async () => {

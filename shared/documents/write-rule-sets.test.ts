@@ -15,7 +15,10 @@ async function makeWorld(deletingCount: number) {
   return fake;
 }
 
+afterEach(() => void jest.restoreAllMocks());
+
 test('a deletion waits for another deletion of the same rule set', async () => {
+  jest.spyOn(performance, 'now').mockReturnValue(0);
   const { writes, view } = await makeWorld(2);
   await writes.remove(REQUEST);
   expect(await view.read('app_1', 'a')).toBeUndefined();

@@ -104,7 +104,10 @@ function makeWorld(
   return Object.assign(world, { writes });
 }
 
+afterEach(() => void jest.restoreAllMocks());
+
 test('a watch waits while its rule set is being deleted, and is then refused', async () => {
+  jest.spyOn(performance, 'now').mockReturnValue(0);
   const world = makeWorld({ deletingCount: 2 });
   await expect(world.writes.put(WRITE, settings)).rejects.toMatchObject({ code: 'rule-set-unknown' });
   expect([world.holds, world.releases]).toEqual([1, 1]);
@@ -212,6 +215,7 @@ test('a watch that was deleted twice is made again only once the members of the 
 });
 
 test('a watch that was deleted twice waits until the watcher has removed the first', async () => {
+  jest.spyOn(performance, 'now').mockReturnValue(0);
   const createdAt = '2026-11-21T10:00:00.000Z';
   const ruleSet = aRuleSet(clientId, settings.ruleSet);
   const stored = aWatch({

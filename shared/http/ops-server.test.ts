@@ -51,11 +51,11 @@ test('an event loop that is stuck gives a probe no answer', async () => {
      process.on('SIGUSR2', () => { for (;;); });`,
   ]);
   const port = await waitUntil('the port', () => /^(\d+)\n/.exec(process.stdout())?.[1]);
-  const probe = () => fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(1_000) });
+  const probe = (init?: RequestInit) => fetch(`http://127.0.0.1:${port}/livez`, init);
   expect((await probe()).status).toBe(200);
   process.child.kill('SIGUSR2');
   await waitUntil('a probe without an answer', () =>
-    probe().then(
+    probe({ signal: AbortSignal.timeout(1_000) }).then(
       () => false,
       () => true,
     ),

@@ -364,6 +364,8 @@ test('a request in progress when its client is disconnected opens no connection'
   const client = new Kafka({
     brokers: [...settings.brokers],
     logLevel: logLevel.NOTHING,
+    // A busy machine must not make it connect twice.
+    connectionTimeout: 60_000,
     socketFactory: ({ host, port, onConnect }) => {
       const socket = connect({ host, port }, onConnect);
       opened.push(socket);

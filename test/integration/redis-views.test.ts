@@ -221,16 +221,17 @@ test('a revoked key stays revoked after a wipe, whatever the topic holds before 
 });
 
 test('the version of a writer that gave up is not reused', async () => {
+  const LEASE_MS = 600_000;
   const apps = makeClientApps(stores.redis);
   const clientId = `app_${randomUUID()}`;
   const first = await apps.lease(clientId, 0, 1);
-  const second = await waitUntil('the first lease to end', () => apps.lease(clientId, 0, 10_000));
+  const second = await waitUntil('the first lease to end', () => apps.lease(clientId, 0, LEASE_MS));
   expect([first?.version, second.version]).toEqual([1, 2]);
-  expect(await apps.lease(clientId, 0, 10_000)).toBeUndefined();
+  expect(await apps.lease(clientId, 0, LEASE_MS)).toBeUndefined();
   await apps.project(anApp(2, 'second', clientId));
   // The first writer's record arrives late and changes nothing.
   expect(await apps.project(anApp(1, 'first', clientId))).toBe(false);
-  expect((await apps.lease(clientId, 2, 10_000))?.version).toBe(3);
+  expect((await apps.lease(clientId, 2, LEASE_MS))?.version).toBe(3);
 });
 
 test('an idempotency key that was used again after a wipe replays the second check', async () => {

@@ -63,7 +63,7 @@ export async function receiveMails(
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.server.address() as AddressInfo;
   return {
-    url: `smtp://${USER}:${PASSWORD}@127.0.0.1:${port}`,
+    url: `smtp://${USER}:${PASSWORD}@127.0.0.1:${port}?${PATIENT}`,
     mails,
     attempts: () => attempts,
     waitFor: (isMeant) => waitUntil('a message to arrive', () => mails.find(isMeant)),
@@ -73,3 +73,5 @@ export async function receiveMails(
 
 const USER = 'rolecall';
 const PASSWORD = 'secret';
+/** Options of nodemailer: on a busy machine an answer may take longer than the portal waits. */
+const PATIENT = 'connectionTimeout=120000&greetingTimeout=120000&socketTimeout=120000';

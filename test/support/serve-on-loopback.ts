@@ -10,7 +10,10 @@ type Options = {
   /** Default 0: any free port. */
   readonly port?: number | undefined;
   readonly host?: string | undefined;
-  /** How long an idle connection stays open; default is Node's 5 s. */
+  /**
+   * How long an idle connection stays open; default without limit: a server that closes it while a busy client begins to use
+   * it would fail the request.
+   */
   readonly keepAliveMs?: number;
 };
 
@@ -23,10 +26,10 @@ type Options = {
  */
 export async function serveOnLoopback(
   listener: RequestListener,
-  { port = 0, host = '127.0.0.1', keepAliveMs }: Options = {},
+  { port = 0, host = '127.0.0.1', keepAliveMs = 0 }: Options = {},
 ): Promise<LoopbackServer> {
   const server = createServer(listener);
-  if (keepAliveMs !== undefined) server.keepAliveTimeout = keepAliveMs;
+  server.keepAliveTimeout = keepAliveMs;
   await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,

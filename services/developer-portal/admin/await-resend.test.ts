@@ -20,7 +20,7 @@ function makeResends({ isClaimed = true, failed = [] as string[] } = {}) {
       published.push([requestId, resendCount]);
       if (isClaimed) setTimeout(() => counts.set(requestId, resendCount), CLAIMED_AFTER_MS);
     },
-    afterPublish: makeAwaitResend({ read }, { waitMs: isClaimed ? 5_000 : 20, pollMs: 5 }),
+    afterPublish: makeAwaitResend({ read }, { waitMs: isClaimed ? 120_000 : 20, pollMs: 5 }),
     now: () => 0,
   });
   return { resends, published, counts };

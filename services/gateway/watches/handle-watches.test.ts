@@ -34,7 +34,7 @@ const requestsArrived = (gateway: FakeGateway, count: number) =>
 describe('a change of members', () => {
   it('waits until the body of its client app that is being read ends, as the others do', async () => {
     const applied: unknown[] = [];
-    const gateway = await startWithWatch({}, applied);
+    const gateway = await startWithWatch({ bodyBounds: { waitMsMax: 600_000 } }, applied);
     const slow = await beginSlowBatch(gateway);
     const waiting = Promise.all(Array.from({ length: 8 }, () => addMember(gateway)));
     await requestsArrived(gateway, 9);
@@ -57,7 +57,7 @@ describe('a change of members', () => {
   });
 
   it('is refused with 503 at once when too many others wait', async () => {
-    const gateway = await startWithWatch({ bodyBounds: { waitingMax: 1 } });
+    const gateway = await startWithWatch({ bodyBounds: { waitingMax: 1, waitMsMax: 600_000 } });
     const slow = await beginSlowBatch(gateway);
     const waiting = addMember(gateway);
     await requestsArrived(gateway, 2);

@@ -30,10 +30,10 @@ async function attemptAt(host: string, zone: Zone, allowed: readonly Cidr[] = AL
     connect: makeGuardedConnector({
       allowed,
       allowHttp,
-      connectTimeoutMs: 2_000,
+      connectTimeoutMs: 120_000,
       resolve: makeResolveHost([dns.server]),
     }),
-    attemptTimeoutMs: 2_000,
+    attemptTimeoutMs: 120_000,
     connectionsPerOriginMax: 1,
   });
   return (await delivery.attempt({ url: `http://${host}:${port}/`, headers: {}, body: '{}' })).class;

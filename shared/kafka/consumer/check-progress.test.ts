@@ -2,8 +2,13 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { type ConsumerProgress, startProgressCheck } from './check-progress.ts';
 
-/** Short, for short tests; they assert the order of states, never a duration. */
 const STALL_MS = 500;
+/** By the clock of these tests, which stands still between polls: six polls see a stall. */
+const POLL_MS = 100;
+
+let nowMs = 0;
+beforeEach(() => void jest.spyOn(performance, 'now').mockImplementation(() => nowMs));
+afterEach(() => void jest.restoreAllMocks());
 
 type Position = { readonly committed: number; readonly end: number };
 
@@ -17,6 +22,7 @@ function watch(progress: Partial<ConsumerProgress>, position: () => Position) {
     admin: {
       fetchOffsets: async () => {
         pollCount++;
+        nowMs += POLL_MS;
         const offset = String(position().committed);
         return [{ topic: 't', partitions: [{ partition: 0, offset, metadata: null }] }];
       },

@@ -67,14 +67,10 @@ function makeHeads(
     });
   /** Lets the clock run until there is something to see. */
   const until = (condition: string, look: () => boolean) =>
-    waitUntil(
-      condition,
-      () => {
-        clock.ms += 100;
-        return look();
-      },
-      5_000,
-    );
+    waitUntil(condition, () => {
+      clock.ms += 100;
+      return look();
+    });
   return { heads, endpoints, read, state, clock, waitingChecks, until };
 }
 

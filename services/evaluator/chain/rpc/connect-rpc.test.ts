@@ -29,7 +29,7 @@ async function ask(
   await using rpc = connectRpc({
     url: `http://us%40er:pa55@127.0.0.1:${port}/v1/k3y?token=t0ken`,
     headers: { 'x-own': 'own' },
-    timeoutMs: 5_000,
+    timeoutMs: 120_000,
     bodyBytesMax: 10_000,
   });
   const outcome = await work(rpc).then(
