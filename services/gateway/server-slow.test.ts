@@ -172,6 +172,7 @@ describe('a client that', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     while ((await own.countConnections()) > 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(slow.destroyed).toBe(false);
     for (const socket of [idle, slow]) socket.destroy();
   });
 

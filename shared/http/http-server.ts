@@ -79,16 +79,13 @@ export async function startHttpServer(
   options: HttpServerOptions,
 ): Promise<HttpServer> {
   const { timeoutsMs = HTTP_TIMEOUTS_MS } = options;
-  const server = createServer(
-    {
-      headersTimeout: timeoutsMs.headers,
-      requestTimeout: timeoutsMs.request,
-      keepAliveTimeout: timeoutsMs.keepAlive,
-      connectionsCheckingInterval: Math.min(SWEEP_MS_MAX, timeoutsMs.headers),
-      requireHostHeader: false,
-    },
-    listener,
-  );
+  const server = createServer({
+    headersTimeout: timeoutsMs.headers,
+    requestTimeout: timeoutsMs.request,
+    keepAliveTimeout: timeoutsMs.keepAlive,
+    connectionsCheckingInterval: Math.min(SWEEP_MS_MAX, timeoutsMs.headers),
+    requireHostHeader: false,
+  });
   server.maxConnections = options.connectionsMax;
   boundByAddress(server, options.connectionsMax);
   server.maxHeadersCount = HEADERS_MAX;
@@ -98,6 +95,8 @@ export async function startHttpServer(
     // Emitted when the handler has ended the answer. Node replaces the timeout once the socket has taken all of it.
     response.once('prefinish', () => socket.setTimeout(timeoutsMs.answer));
   });
+  // After the one above, because it may end its answer at once.
+  server.on('request', listener);
   server.on('clientError', (error, socket: Socket) =>
     answerClientError(error, socket, latest.get(socket), options),
   );
