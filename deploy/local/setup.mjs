@@ -19,7 +19,7 @@ import { writeCertificates } from './setup/trust-certificates.mjs';
 const places = locate();
 const words = process.argv.slice(2);
 const wishes = new Set();
-while (words[0]?.startsWith('--')) wishes.add(words.shift());
+while (/^--(with-|own-session$)/.test(words[0])) wishes.add(words.shift());
 const wanted = { browser: wishes.has('--with-browser'), prometheus: wishes.has('--with-prometheus') };
 const command = words;
 
