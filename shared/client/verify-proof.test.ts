@@ -89,7 +89,10 @@ test.each([{}, { keys: 'none' }, null, { keys: [{ kty: 'OKP', crv: 'Ed25519', ki
 
 describe('the URL of a document', () => {
   let answers: Answers | undefined;
-  afterEach(() => answers?.[Symbol.asyncDispose]());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    return answers?.[Symbol.asyncDispose]();
+  });
   const serve = async (...steps: Step[]): Promise<string> => {
     answers = await startAnswers(...steps);
     return `${answers.url}/.well-known/jwks.json`;
@@ -112,7 +115,6 @@ describe('the URL of a document', () => {
         code: 'proof-key-unknown',
       });
     expect(answers?.requests).toHaveLength(1);
-    jest.restoreAllMocks();
   });
 
   test('keeps its keys while it is read again for an unknown key, and when it cannot be', async () => {
@@ -130,7 +132,6 @@ describe('the URL of a document', () => {
       code: 'network-unavailable',
     });
     expect(answers?.requests).toHaveLength(2);
-    jest.restoreAllMocks();
   });
 
   test.each<[string, Step, string]>([

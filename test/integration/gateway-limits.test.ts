@@ -136,10 +136,10 @@ describe('the limits over two gateways', () => {
       Array.from({ length: 500 }, async (_, index) => gateways[index % 2]?.post(app, A_POLL_CHECK)),
     );
     const answered = (status: number) => answers.filter((response) => response?.status === status);
-    const [accepted, refused] = [answered(202), answered(429)];
-    // A busy machine may send a request too slowly, or wait too long for a store.
-    const indeterminate = [...answered(408), ...answered(503)];
-    expect(accepted.length + refused.length + indeterminate.length).toBe(500);
+    const [accepted, refused, indeterminate] = [answered(202), answered(429), answered(503)];
+    // A busy machine may send a request too slowly, which has no effect.
+    const slow = answered(408);
+    expect(accepted.length + refused.length + indeterminate.length + slow.length).toBe(500);
     expect(accepted.length).toBeLessThanOrEqual(100);
     expect(accepted.length).toBeGreaterThanOrEqual(100 - indeterminate.length);
     expect(await refused[0]?.json()).toMatchObject({

@@ -89,6 +89,10 @@ function heldRecords() {
   return { process, releaseAll };
 }
 
+const useFakeTimers = () =>
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+afterEach(() => void jest.useRealTimers());
+
 test('starts every record of a long backlog whose records all begin by waiting', async () => {
   await using of = await startConsumer({
     process: async (_, __, ___, park) => {
@@ -124,7 +128,7 @@ test('pauses between two fetches while many records run and arrive, and not whil
   expect(await settledAtOnce(of.fetch(10))).toBe(true);
   await of.fetch(200);
   await waitUntil('all records to start', () => of.started.length === 200);
-  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+  useFakeTimers();
   expect(await settledAtOnce(of.fetch(200))).toBe(false);
   nowMs += 1_000;
   expect(await settledAtOnce(of.fetch(1))).toBe(true);
@@ -234,21 +238,17 @@ test('stays stopping whatever the group does meanwhile, and commits finished rec
 });
 
 test('pauses a readsSeldom partition at its end, handles its records, and reads it again', async () => {
-  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
-  try {
-    await using of = await startConsumer({ readsSeldom: () => true });
-    of.flow.length = 0;
-    await of.fetch(2, 3);
-    expect(of.flow).toEqual([]);
-    await of.fetch(3);
-    expect({ flow: of.flow, started: of.started }).toEqual({ flow: ['pause'], started: [0, 1, 2] });
-    jest.advanceTimersByTime(1_999);
-    expect(of.flow).toEqual(['pause']);
-    jest.advanceTimersByTime(1);
-    expect(of.flow).toEqual(['pause', 'resume']);
-  } finally {
-    jest.useRealTimers();
-  }
+  useFakeTimers();
+  await using of = await startConsumer({ readsSeldom: () => true });
+  of.flow.length = 0;
+  await of.fetch(2, 3);
+  expect(of.flow).toEqual([]);
+  await of.fetch(3);
+  expect({ flow: of.flow, started: of.started }).toEqual({ flow: ['pause'], started: [0, 1, 2] });
+  jest.advanceTimersByTime(1_999);
+  expect(of.flow).toEqual(['pause']);
+  jest.advanceTimersByTime(1);
+  expect(of.flow).toEqual(['pause', 'resume']);
 });
 
 test('never pauses any other partition at its end', async () => {
