@@ -176,7 +176,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
       return counted;
     },
     async sendTestEvent(call) {
-      const { clientId } = await ownApp(call);
+      const { clientId, accountId } = await ownApp(call);
       const judged = judgeCallbackUrl(call.body.callbackUrl, deps.callbackPolicy);
       if ('fault' in judged) throw invalid([{ pointer: '/callbackUrl', ...judged.fault }]);
       const { requestId } = await idempotency.run(
@@ -184,7 +184,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
         () => ({ requestId: `test_${randomBytes(ID_BYTES).toString('hex')}`, at: nowIso() }),
         async ({ requestId, at }) => {
           await throttle.take([{ budget: TEST_EVENTS, owner: clientId }], requestId);
-          const event = testEvent({ requestId, clientId, callbackUrl: judged.href }, at);
+          const event = testEvent({ requestId, clientId, accountId, callbackUrl: judged.href }, at);
           const { resultJson, retainUntil } = event;
           // Stored like a result, so that it can be resent like any other delivery.
           await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil: Date.parse(retainUntil) });
@@ -206,7 +206,7 @@ const tooManyBytesResent = (bytesMax: number): string =>
 
 /** The delivery of a test event. */
 function testEvent(
-  about: Pick<WebhookRetry, 'requestId' | 'clientId' | 'callbackUrl'>,
+  about: Pick<WebhookRetry, 'requestId' | 'clientId' | 'accountId' | 'callbackUrl'>,
   at: string,
 ): WebhookRetry {
   const event: TestEvent = {

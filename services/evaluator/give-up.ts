@@ -36,6 +36,7 @@ export const PartialRules = z
 const PartialCheck = CheckRequested.pick({
   requestId: true,
   clientId: true,
+  accountId: true,
   keyId: true,
   delivery: true,
   acceptedAt: true,

@@ -13,6 +13,7 @@ const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_00
 const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
   requestId: 'req_1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   account: `0x${'aa'.repeat(20)}`,
   rules: [{ type: 'NATIVE', chainId: 1, roleId: 'a', minToken: '1' }],
   onUndetermined: 'omit',

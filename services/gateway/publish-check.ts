@@ -143,6 +143,7 @@ export function commonMembersOf(
   return {
     requestId: admitted.requestId,
     clientId: app.clientId,
+    accountId: app.accountId,
     rules: [...check.rules],
     ...(check.ruleSet ? { ruleSet: check.ruleSet } : {}),
     ...(check.proof ? { proof: { seconds: check.proof.seconds, rulesDigest: check.rulesDigest() } } : {}),

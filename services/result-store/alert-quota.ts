@@ -48,7 +48,7 @@ export function makeAlertQuota(deps: Dependencies): (usage: Usage) => Promise<vo
         quota,
         at: asOf,
       };
-      const delivery = deliveryOfAlert(alert, app.alertUrl);
+      const delivery = deliveryOfAlert(alert, app.accountId, app.alertUrl);
       const { requestId, resultJson } = delivery;
       const retainUntil = Date.parse(delivery.retainUntil);
       const stored = await deps.results.saveIfAbsent({ requestId, resultJson, retainUntil });

@@ -41,6 +41,7 @@ export function makePartHandler({
 const deliveryOf = (part: BatchPartCompleted, callbackUrl: string, resultJson: string): WebhookRetry => ({
   requestId: part.requestId,
   clientId: part.clientId,
+  accountId: part.accountId,
   callbackUrl,
   resultJson,
   acceptedAt: part.acceptedAt,

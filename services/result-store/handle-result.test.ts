@@ -5,6 +5,7 @@ import { makeResultHandler } from './handle-result.ts';
 const aResult = (over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   requestId: 'r1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   delivery: { mode: 'sync', replyChannel: 'results:g1' },
   acceptedAt: '2026-11-21T10:00:00.000Z',
   retainUntil: '2026-11-21T11:00:00.000Z',

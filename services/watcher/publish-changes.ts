@@ -35,7 +35,7 @@ export type PublishChanges = ReturnType<typeof makePublishChanges>;
 export function makePublishChanges(deps: Dependencies) {
   const { publish, results, members, watches, now } = deps;
   const publishEvent = async (
-    { clientId, callbackUrl }: Pick<Watch, 'clientId' | 'callbackUrl'>,
+    { clientId, accountId, callbackUrl }: Pick<Watch, 'clientId' | 'accountId' | 'callbackUrl'>,
     { id, json, at }: WatchEvent,
   ): Promise<void> => {
     const retainUntilMs = Date.parse(at) + WATCH_EVENT_KEPT_MS;
@@ -44,6 +44,7 @@ export function makePublishChanges(deps: Dependencies) {
     await publish(webhookRequested, {
       requestId: id,
       clientId,
+      accountId,
       callbackUrl,
       resultJson: json,
       acceptedAt: at,

@@ -113,6 +113,7 @@ function messageOf(
   return {
     requestId,
     clientId: watch.clientId,
+    accountId: watch.accountId,
     part: 0,
     partCount: 1,
     firstIndex: 0,

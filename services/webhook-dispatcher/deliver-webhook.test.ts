@@ -14,6 +14,7 @@ const iso = (atMs: number) => new Date(atMs).toISOString();
 const aDelivery = (over: Partial<WebhookRetry> = {}): WebhookRetry => ({
   requestId: 'r1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   callbackUrl: 'https://hooks.example/x',
   resultJson: '{"requestId":"r1"}',
   acceptedAt: iso(NOW_MS - 500),

@@ -231,9 +231,10 @@ function verdictOf(outcome: AttemptOutcome | undefined) {
   return judgeClass(outcome.class) === 'retry' ? 'failing' : 'healthy';
 }
 
-const logOf = ({ requestId, clientId, resendCount, callbackUrl, retainUntil }: WebhookRetry) => ({
+const logOf = ({ requestId, clientId, accountId, resendCount, callbackUrl, retainUntil }: WebhookRetry) => ({
   requestId,
   clientId,
+  accountId,
   resendCount,
   callbackUrl,
   retainUntil,

@@ -29,6 +29,7 @@ export function makeResultGiveUp(giveUp: DeliverWebhook): GiveUp<CheckCompleted>
 const firstDelivery = (message: CheckCompleted, callbackUrl: string): WebhookRetry => ({
   requestId: message.requestId,
   clientId: message.clientId,
+  accountId: message.accountId,
   callbackUrl,
   resultJson: message.resultJson,
   acceptedAt: message.acceptedAt,

@@ -36,6 +36,8 @@ export type BatchDelivery = z.infer<typeof BatchDelivery>;
 const part = {
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
   /** Index of this part, from 0. */
   part: z.number().int().nonnegative(),
   partCount: z.number().int().positive(),

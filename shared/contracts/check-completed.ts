@@ -9,6 +9,8 @@ import { defineTopic } from './topic.ts';
 export const CheckCompleted = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
   /** The API key of the request; absent in records of older versions. */
   keyId: z.string().optional(),
   delivery: Delivery,

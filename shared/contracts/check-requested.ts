@@ -28,6 +28,8 @@ export type ProofRequest = z.infer<typeof ProofRequest>;
 export const CheckRequested = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
   /** The API key of the request; absent in records of older gateways. */
   keyId: z.string().optional(),
   ...Wallets.shape,

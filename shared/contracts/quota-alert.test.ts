@@ -36,7 +36,7 @@ test('an alert has one id per app, month and threshold, which fits a delivery', 
 
 test('an alert is kept until the day after its month, also over the end of a year', () => {
   expect(new Date(alertEndsAt('2026-12')).toISOString()).toBe('2027-01-02T00:00:00.000Z');
-  const delivery = deliveryOfAlert(ALERT, 'https://example.com/hook');
+  const delivery = deliveryOfAlert(ALERT, 'acc_1', 'https://example.com/hook');
   expect(delivery.retainUntil).toBe('2027-01-02T00:00:00.000Z');
   expect(QuotaAlert.parse(JSON.parse(delivery.resultJson))).toEqual(ALERT);
 });

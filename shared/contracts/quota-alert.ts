@@ -43,10 +43,11 @@ export function alertEndsAt(month: string): number {
 }
 
 /** The alert as a delivery that waits for its first attempt. */
-export function deliveryOfAlert(alert: QuotaAlert, callbackUrl: string): WebhookRetry {
+export function deliveryOfAlert(alert: QuotaAlert, accountId: string, callbackUrl: string): WebhookRetry {
   return {
     requestId: quotaAlertId(alert),
     clientId: alert.clientId,
+    accountId,
     callbackUrl,
     resultJson: JSON.stringify(alert),
     acceptedAt: alert.at,

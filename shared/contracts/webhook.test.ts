@@ -10,6 +10,7 @@ const AT = '2026-11-21T10:00:00.000Z';
 const aRetry: WebhookRetry = {
   requestId: 'r1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   callbackUrl: 'https://hooks.example/x',
   resultJson: '{}',
   acceptedAt: AT,
@@ -22,6 +23,7 @@ const aRetry: WebhookRetry = {
 const anAttempt: WebhookAttempted = {
   requestId: 'r1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   resendCount: 2,
   at: AT,
   state: 'pending',

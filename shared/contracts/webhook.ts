@@ -36,6 +36,8 @@ const encodeAttempted = (message: WebhookAttempted) => ({ ...message, chain: mes
 const WebhookRetryVersion2 = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
   callbackUrl: z.string(),
   /** The stored result; every attempt sends these bytes. */
   resultJson: z.string(),
@@ -113,6 +115,8 @@ export type WebhookState = z.infer<typeof WebhookState>;
 const WebhookAttemptedVersion2 = z.object({
   requestId: z.string().min(1).max(64),
   clientId: z.string(),
+  /** The account that owns the client app: what is shared, is shared by account first. */
+  accountId: z.string(),
   /** The `resendCount` of the delivery that the attempt belongs to. */
   resendCount: z.number().int().nonnegative().default(0),
   /** From 1, counted again after each resend; absent if the delivery was given up without an attempt. */

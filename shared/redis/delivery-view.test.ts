@@ -4,6 +4,7 @@ import { attemptLineOf, parseDelivery } from './delivery-view.ts';
 const attempted = {
   requestId: 'r1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   resendCount: 1,
   attempt: 2,
   at: '2026-11-21T10:00:00.000Z',

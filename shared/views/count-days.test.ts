@@ -8,6 +8,7 @@ const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const aResult = (requestId: string, date: string): CheckCompleted => ({
   requestId,
   clientId: 'app_1',
+  accountId: 'acc_1',
   delivery: { mode: 'poll' },
   acceptedAt: `${date}T10:00:00.000Z`,
   retainUntil: `${date}T11:00:00.000Z`,

@@ -1,4 +1,5 @@
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import { makeResendWebhooks } from './resend-webhooks.ts';
@@ -13,11 +14,13 @@ const status: BatchStatus = {
   acceptedAt: '2026-11-22T09:00:00.000Z',
   completedAt: '2026-11-22T09:00:01.000Z',
 };
+const clientApps = { read: async () => ({ accountId: 'acc_1' }) as ClientApp };
 const delivery = { requestId: 'batch_1', clientId: 'app_1', resendCount: 0 } as DeliveryView;
 
 function makeResend(found: BatchStatus | undefined) {
   const published: WebhookRetry[] = [];
   const { resend } = makeResendWebhooks({
+    clientApps,
     deliveries: { read: async () => delivery, failedSince: async () => [] },
     results: { read: async () => undefined },
     batches: { readStatus: async () => found },
@@ -30,7 +33,7 @@ function makeResend(found: BatchStatus | undefined) {
 test('the webhook of a finished batch is sent again with the bytes of its status', async () => {
   const { resend, published } = makeResend(status);
   await resend('batch_1');
-  expect(published).toMatchObject([{ requestId: 'batch_1', resendCount: 1 }]);
+  expect(published).toMatchObject([{ requestId: 'batch_1', accountId: 'acc_1', resendCount: 1 }]);
   expect(JSON.parse(published[0]?.resultJson ?? '')).toEqual({ type: 'batch.completed', ...status });
 });
 
@@ -46,6 +49,7 @@ describe('a resend of all failed webhooks', () => {
   const makeResendFailed = (failed: readonly string[]) => {
     const published: WebhookRetry[] = [];
     const { resendFailed } = makeResendWebhooks({
+      clientApps,
       deliveries: { read: async () => delivery, failedSince: async () => [...failed] },
       results: { read: async () => undefined },
       batches: { readStatus: async () => status },

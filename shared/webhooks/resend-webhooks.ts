@@ -1,6 +1,7 @@
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Batches } from '#shared/redis/batches.ts';
+import type { ClientApps } from '#shared/redis/client-apps.ts';
 import type { Deliveries } from '#shared/redis/deliveries.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import type { Results } from '#shared/redis/results.ts';
@@ -10,6 +11,7 @@ import { readWebhookBody } from './read-webhook-body.ts';
 const CHUNK = 25;
 
 type Dependencies = {
+  readonly clientApps: Pick<ClientApps, 'read'>;
   readonly deliveries: Pick<Deliveries, 'read' | 'failedSince'>;
   readonly results: Pick<Results, 'read'>;
   readonly batches: Pick<Batches, 'readStatus'>;
@@ -54,20 +56,23 @@ export type ResendWebhooks = {
 
 /**
  * @example
- * const { resend } = makeResendWebhooks({ deliveries, results, batches, now: clock.now,
+ * const { resend } = makeResendWebhooks({ clientApps, deliveries, results, batches, now: clock.now,
  *   publish: (message) => kafka.publish(webhookRequested, message) });
  * await resend(requestId);
  */
 export function makeResendWebhooks(deps: Dependencies): ResendWebhooks {
-  const { deliveries, publish, afterPublish, now } = deps;
+  const { clientApps, deliveries, publish, afterPublish, now } = deps;
   const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRetry | undefined> => {
     const [view, resultJson] = await Promise.all([
       deliveries.read(requestId),
       readWebhookBody(deps, requestId),
     ]);
     if (view === undefined || resultJson === undefined) return undefined;
+    const app = await clientApps.read(view.clientId);
+    if (app === undefined) return undefined;
+    const { accountId } = app;
     const count = resendCount ?? view.resendCount + 1;
-    return resendOf(view, count, resultJson, new Date(now()).toISOString());
+    return resendOf({ ...view, accountId }, count, resultJson, new Date(now()).toISOString());
   };
   const send = async (message: WebhookRetry): Promise<void> => {
     await publish(message);
@@ -108,13 +113,14 @@ const bytesOf = ({ resultJson }: WebhookRetry): number => Buffer.byteLength(resu
 
 /** The record of a resend; it supersedes the delivery's earlier records once a dispatcher claims it. */
 const resendOf = (
-  view: DeliveryView,
+  view: DeliveryView & { readonly accountId: string },
   resendCount: number,
   resultJson: string,
   nowIso: string,
 ): WebhookRetry => ({
   requestId: view.requestId,
   clientId: view.clientId,
+  accountId: view.accountId,
   callbackUrl: view.callbackUrl,
   resultJson,
   acceptedAt: view.acceptedAt ?? nowIso,

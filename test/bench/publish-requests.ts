@@ -58,6 +58,7 @@ function requestOf(requestId: string, workload: Workload, index: number): string
   const request: CheckRequested = {
     requestId,
     clientId: 'app_bench',
+    accountId: 'acc_bench',
     account,
     rules: rules.map((rule) => CheckRequested.shape.rules.element.parse({ minToken: '1', ...rule })),
     onUndetermined: 'omit',

@@ -77,6 +77,7 @@ async function publishCheck(
   const check = {
     requestId,
     clientId,
+    accountId: 'acc_bench',
     delivery: { mode: 'webhook' as const, callbackUrl },
     acceptedAt: new Date(now).toISOString(),
     retainUntil: new Date(now + 3_600_000).toISOString(),

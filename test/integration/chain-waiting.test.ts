@@ -24,6 +24,7 @@ const aProxy = faultProxies();
 const aCheck = (name: string, over: Partial<CheckRequested>): CheckRequested => ({
   requestId: `${name}.${run}`.slice(0, 64),
   clientId: 'app_good',
+  accountId: 'acc_good',
   account: demoTokens.holder,
   rules: [aRule()],
   onUndetermined: 'omit',

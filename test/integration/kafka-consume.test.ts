@@ -31,6 +31,7 @@ const run = randomUUID();
 const aResult = (name: string, over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   requestId: `${name}.${run}`.slice(0, 64),
   clientId: 'app_kafka',
+  accountId: 'acc_kafka',
   delivery: { mode: 'poll' },
   acceptedAt: '2026-11-21T10:00:00.000Z',
   retainUntil: '2026-11-21T11:00:00.000Z',

@@ -34,6 +34,7 @@ async function consume(requestId: string, handle: (signal: AbortSignal) => Promi
   await kafka.publish(checkCompleted, {
     requestId,
     clientId: 'app_liveness',
+    accountId: 'acc_liveness',
     delivery: { mode: 'poll' },
     acceptedAt: '2026-11-21T10:00:00.000Z',
     retainUntil: '2026-11-21T11:00:00.000Z',

@@ -71,6 +71,7 @@ async function accept(clientId: string): Promise<string> {
   await stores.kafka.publish(checkRequestedBulk, {
     requestId,
     clientId,
+    accountId: `acc_of_${clientId}`,
     account: `0x${'1'.repeat(40)}`,
     rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
     onUndetermined: 'omit',
@@ -179,6 +180,7 @@ test('a deferred webhook is delivered even if Redis lost the release of its clai
   const delivery: WebhookRetry = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
+    accountId: 'acc_rewound',
     callbackUrl: 'https://example.com/',
     resultJson: '{}',
     acceptedAt: new Date().toISOString(),
@@ -194,6 +196,7 @@ test('a deferred webhook is delivered even if Redis lost the release of its clai
   const logged: WebhookAttempted = {
     requestId: randomUUID(),
     clientId: 'app_rewound',
+    accountId: 'acc_rewound',
     resendCount: 0,
     attempt: 1,
     at: new Date().toISOString(),

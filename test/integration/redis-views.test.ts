@@ -33,6 +33,7 @@ const aResult = (over: Partial<CheckCompleted> = {}) => aCheckCompleted('app_vie
 const aCheck = (requestId: string, clientId: string): CheckRequested => ({
   requestId,
   clientId,
+  accountId: `acc_of_${clientId}`,
   account: `0x${'1'.repeat(40)}`,
   rules: [{ type: 'NATIVE', chainId: 1, roleId: 'r', minToken: '1' }],
   onUndetermined: 'omit',
@@ -299,6 +300,7 @@ const HOUR_MS = 3_600_000;
 const aFailure = (clientId: string, endedMs: number): WebhookAttempted => ({
   requestId: randomUUID(),
   clientId,
+  accountId: `acc_of_${clientId}`,
   resendCount: 0,
   attempt: 8,
   at: new Date(endedMs).toISOString(),

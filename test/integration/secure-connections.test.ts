@@ -69,6 +69,7 @@ const configOf = (over: Environment) =>
 const aMessage = (requestId: string): CheckCompleted => ({
   requestId,
   clientId: 'app_1',
+  accountId: 'acc_1',
   delivery: { mode: 'poll' },
   acceptedAt: new Date().toISOString(),
   retainUntil: new Date(Date.now() + 3_600_000).toISOString(),

@@ -294,6 +294,7 @@ test('a wiped Redis gets the bodies of events back, and those of other webhooks 
     ...{
       requestId,
       clientId,
+      accountId: 'acc_1',
       callbackUrl: 'https://client.example/hook',
       resultJson: `{"id":"${requestId}"}`,
     },

@@ -154,6 +154,7 @@ test('both secrets of a rotation verify as soon as the change is announced, on a
   expect(headers['x-service-signature']).toBe(headers['webhook-signature']);
 
   const { resend } = makeResendWebhooks({
+    clientApps: makeClientApps(fixture.redis),
     deliveries: fixture.deliveries,
     results: makeResults(fixture.redis),
     batches: makeBatches(fixture.redis),

@@ -9,6 +9,7 @@ import {
 } from '#shared/contracts/webhook.ts';
 import { listDeadLetters } from '#shared/kafka/dead-letters.ts';
 import { makeBatches } from '#shared/redis/batches.ts';
+import { makeClientApps } from '#shared/redis/client-apps.ts';
 import { makeResults } from '#shared/redis/results.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
 import { type ReceivedWebhook, receiveWebhooks, type WebhookReceiver } from '../support/receive-webhooks.ts';
@@ -27,6 +28,7 @@ let opsPort: number;
 const aRetryOf = (check: CheckCompleted, over: Partial<WebhookRetry> = {}): WebhookRetry => ({
   requestId: check.requestId,
   clientId: fixture.clientId,
+  accountId: check.accountId,
   callbackUrl: receiver.url,
   resultJson: check.resultJson,
   acceptedAt: check.acceptedAt,
@@ -40,6 +42,7 @@ const aRetryOf = (check: CheckCompleted, over: Partial<WebhookRetry> = {}): Webh
 
 const resendWebhooks = () =>
   makeResendWebhooks({
+    clientApps: makeClientApps(fixture.redis),
     deliveries: fixture.deliveries,
     results: makeResults(fixture.redis),
     batches: makeBatches(fixture.redis),

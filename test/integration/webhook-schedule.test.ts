@@ -25,8 +25,8 @@ const iso = (atMs: number) => new Date(atMs).toISOString();
 
 /** A record of a retry tier; returns its request id. */
 async function publishRetry(tier: RetryTier, url: string, over: Partial<WebhookRetry>): Promise<string> {
-  const { requestId, clientId, resultJson, acceptedAt, retainUntil } = fixture.aWebhookCheck(url);
-  const common = { requestId, clientId, callbackUrl: url, resultJson, acceptedAt, retainUntil };
+  const { requestId, clientId, accountId, resultJson, acceptedAt, retainUntil } = fixture.aWebhookCheck(url);
+  const common = { requestId, clientId, accountId, callbackUrl: url, resultJson, acceptedAt, retainUntil };
   const counts = { attemptCount: 1, deferralCount: 0, resendCount: 0, dueAt: iso(Date.now()) };
   await fixture.kafka.publish(webhookRetry[tier], { ...common, ...counts, ...over });
   return requestId;

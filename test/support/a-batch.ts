@@ -8,6 +8,7 @@ const LATER_MS = 3_600_000;
 export const aBatchPart = (clientId: string, over: Partial<BatchPartRequested> = {}): BatchPartRequested => ({
   requestId: randomUUID(),
   clientId,
+  accountId: `acc_of_${clientId}`,
   part: 0,
   partCount: 2,
   firstIndex: 0,
@@ -29,6 +30,7 @@ export const aBatchPartCompleted = (
 ): BatchPartCompleted => ({
   requestId: randomUUID(),
   clientId,
+  accountId: `acc_of_${clientId}`,
   part: 0,
   partCount: 2,
   firstIndex: 0,

@@ -7,6 +7,7 @@ const RETENTION_MS = 3_600_000;
 export const aCheckCompleted = (clientId: string, over: Partial<CheckCompleted> = {}): CheckCompleted => ({
   requestId: randomUUID(),
   clientId,
+  accountId: `acc_of_${clientId}`,
   delivery: { mode: 'poll' },
   acceptedAt: new Date().toISOString(),
   retainUntil: new Date(Date.now() + RETENTION_MS).toISOString(),

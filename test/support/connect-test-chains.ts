@@ -140,6 +140,7 @@ export function connectTestChains(
         {
           requestId: 'req_1',
           clientId: 'app_1',
+          accountId: 'acc_1',
           onUndetermined: 'omit',
           consistency: { blockTag: 'latest', minBlock: {} },
           delivery: { mode: 'poll' },

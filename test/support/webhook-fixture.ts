@@ -96,6 +96,7 @@ function aWebhookCheck(clientId: string, callbackUrl: string): CheckCompleted {
   return {
     requestId,
     clientId,
+    accountId: 'acc_1',
     delivery: { mode: 'webhook', callbackUrl },
     acceptedAt: new Date().toISOString(),
     retainUntil: new Date(Date.now() + 3_600_000).toISOString(),

@@ -1,4 +1,5 @@
 import type { BatchStatus } from '#shared/contracts/batch-status.ts';
+import type { ClientApp } from '#shared/contracts/client-app.ts';
 import type { WebhookRetry } from '#shared/contracts/webhook.ts';
 import type { DeliveryView } from '#shared/redis/delivery-view.ts';
 import { makeResendWebhooks } from '#shared/webhooks/resend-webhooks.ts';
@@ -13,6 +14,7 @@ function makeResends({ isClaimed = true, failed = [] as string[] } = {}) {
   const read = async (requestId: string) =>
     ({ requestId, clientId: 'app_1', resendCount: counts.get(requestId) ?? 0 }) as DeliveryView;
   const resends = makeResendWebhooks({
+    clientApps: { read: async () => ({ accountId: 'acc_1' }) as ClientApp },
     deliveries: { read, failedSince: async () => failed },
     results: { read: async () => undefined },
     batches: { readStatus: async () => ({ status: 'completed' }) as BatchStatus },

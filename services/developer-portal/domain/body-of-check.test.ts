@@ -6,6 +6,7 @@ const ADDRESS = `0x${'1'.repeat(40)}`;
 const CHECK: CheckRequested = {
   requestId: 'r1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   account: ADDRESS,
   rules: [{ type: 'NATIVE', chainId: 1, minToken: '1', roleId: 'a' }],
   onUndetermined: 'omit',

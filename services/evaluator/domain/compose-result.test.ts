@@ -7,6 +7,7 @@ const AT = '2026-11-21T10:00:00.000Z';
 const aCheck = (over: Partial<CheckRequested> = {}): CheckRequested => ({
   requestId: 'req_1',
   clientId: 'app_1',
+  accountId: 'acc_1',
   keyId: 'key_1',
   account: `0x${'aa'.repeat(20)}`,
   rules: [

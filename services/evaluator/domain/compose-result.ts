@@ -18,7 +18,15 @@ import type { ChainObservations } from './read.ts';
 /** The fields of a check that its failure result needs; of its rules only the fields that an error reports. */
 export type FailedCheck = Pick<
   CheckRequested,
-  'requestId' | 'clientId' | 'keyId' | 'delivery' | 'acceptedAt' | 'retainUntil' | 'chargedMonth' | 'ruleSet'
+  | 'requestId'
+  | 'clientId'
+  | 'accountId'
+  | 'keyId'
+  | 'delivery'
+  | 'acceptedAt'
+  | 'retainUntil'
+  | 'chargedMonth'
+  | 'ruleSet'
 > & { readonly rules: readonly NamedRule[] };
 
 /** A rule by its role, and by the chain and the contract of the simple rule that its error names. */
@@ -146,6 +154,7 @@ function complete(
   return {
     requestId: check.requestId,
     clientId: check.clientId,
+    accountId: check.accountId,
     ...(check.keyId === undefined ? {} : { keyId: check.keyId }),
     delivery: check.delivery,
     acceptedAt: check.acceptedAt,

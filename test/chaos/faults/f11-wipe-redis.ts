@@ -54,7 +54,14 @@ async function seedResults(system: ChaosSystem): Promise<void> {
         const roles = [0, 1, 2].map((rule) => ({ id: `${requestId}#${rule}`, granted: true }));
         const result = { requestId, status: 'completed', roles, errors: [], evaluatedAt: at, blocks: {} };
         return open.kafka.publish(checkCompleted, {
-          ...{ requestId, clientId: 'app_seeded', delivery: { mode: 'poll' }, acceptedAt: at, retainUntil },
+          ...{
+            requestId,
+            clientId: 'app_seeded',
+            accountId: 'acc_seeded',
+            delivery: { mode: 'poll' },
+            acceptedAt: at,
+            retainUntil,
+          },
           decided: true,
           resultJson: JSON.stringify(result),
         });

@@ -43,7 +43,8 @@ export const f25Backlog: Fault = {
 
 async function writeBacklog({ system, app }: Scene): Promise<void> {
   const { open, chain } = system;
-  const clientId = strangerTo(app.clientId);
+  const owner = { clientId: strangerTo(app.clientId), accountId: 'acc_backlog' };
+  const { clientId } = owner;
   const acceptedAt = new Date(open.clock.now()).toISOString();
   const retainUntil = new Date(open.clock.now() + 3_600_000).toISOString();
   const { address, ...rule } = erc20Rule(chain);
@@ -53,7 +54,7 @@ async function writeBacklog({ system, app }: Scene): Promise<void> {
         open.kafka.publish(
           checkRequestedBulk,
           {
-            ...{ requestId: `backlog-${first + i}`, clientId, account: address, acceptedAt, retainUntil },
+            ...{ requestId: `backlog-${first + i}`, ...owner, account: address, acceptedAt, retainUntil },
             rules: [rule],
             onUndetermined: 'omit',
             consistency: { blockTag: 'latest', minBlock: {} },
