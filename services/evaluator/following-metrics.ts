@@ -6,12 +6,14 @@ import type { FollowerObserver } from './chain/logs/follow-chain.ts';
 const USUAL_RESULTS = ['ok', 'timeout', 'unreachable', 'rate-limited', 'rpc-error', 'too-many-logs'];
 
 export type FollowingMetrics = {
+  /** Creates the series of a chain: `rate()` misses the event that creates a series. */
+  readonly expectChain: (chainId: number) => void;
   readonly observerOf: (chainId: number) => Omit<FollowerObserver, 'onError'>;
   readonly onPublished: (chainId: number, count: number) => void;
   readonly onLease: (chainId: number, isHeld: boolean) => void;
 };
 
-/** The metrics of following transfers: they exist for the chains that this process has followed. */
+/** The metrics of following transfers. */
 export function makeFollowingMetrics(registers: Registry[]): FollowingMetrics {
   const counter = (name: string, help: string, labels: string[] = []) =>
     new Counter({ name, help, labelNames: ['chain_id', ...labels], registers });
@@ -46,10 +48,14 @@ export function makeFollowingMetrics(registers: Registry[]): FollowingMetrics {
     registers,
   });
   return {
-    observerOf(chainId) {
+    expectChain(chainId) {
       const chain_id = String(chainId);
       for (const result of USUAL_RESULTS) reads.inc({ chain_id, result }, 0);
       for (const each of [logs, published, reorgs, gaps]) each.inc({ chain_id }, 0);
+      for (const each of [lag, state]) each.set({ chain_id }, 0);
+    },
+    observerOf(chainId) {
+      const chain_id = String(chainId);
       return {
         onRead(result, logCount) {
           reads.inc({ chain_id, result });

@@ -23,9 +23,6 @@ test('the metrics that dashboards use exist with their documented names and labe
     [{ outcome: 'granted' }, { outcome: 'undetermined', code: 'rpc-timeout' }],
     0.01,
   );
-  metrics.chains.onCall(1, '0', 'ok', 5);
-  metrics.chains.onBatch(1, 40);
-  metrics.chains.onSaved(1, 'dedupe', 1);
   metrics.chains.watch(1, {
     endpoints: () => [
       {
@@ -41,6 +38,9 @@ test('the metrics that dashboards use exist with their documented names and labe
     quarantinedCount: () => 2,
     waitingReadCount: () => 3,
   });
+  metrics.chains.onCall(1, '0', 'ok', 5);
+  metrics.chains.onBatch(1, 40);
+  metrics.chains.onSaved(1, 'dedupe', 1);
   const text = await registry.metrics();
   for (const line of [
     /rolecall_verdicts_total\{chain_id="1",outcome="granted".*\} 1/,

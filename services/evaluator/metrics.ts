@@ -60,6 +60,7 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
     buckets: SECONDS_BUCKETS,
     registers,
   });
+  const following = makeFollowingMetrics(registers);
   const known = new Set<number>();
   const noteRepeat = (check: CheckRequested, index: number, granted: boolean): void => {
     const rule = check.rules[index];
@@ -107,10 +108,11 @@ export function makeMetrics(registry: Registry, onHealth: ChainObserver['onHealt
         for (const code of UndeterminedCode.options) undetermined.inc({ chain_id, code }, 0);
         for (const direction of FLIPS) flips.inc({ chain_id, direction }, 0);
         repeats.inc({ chain_id }, 0);
+        following.expectChain(chainId);
       }
     },
     chains: { ...makeChainObserver(registers), onHealth },
-    following: makeFollowingMetrics(registers),
+    following,
   };
 }
 
@@ -176,8 +178,13 @@ function makeChainObserver(registers: Registry[]): Omit<ChainObserver, 'onHealth
     onHead: (chainId, blockAgeMs) => blockAge.set({ chain_id: String(chainId) }, blockAgeMs / 1_000),
     watch(chainId, gauges) {
       const chain_id = String(chainId);
-      for (const { endpoint } of gauges.endpoints())
+      for (const { endpoint } of gauges.endpoints()) {
         for (const result of USUAL_RESULTS) calls.inc({ chain_id, endpoint, result }, 0);
+        callSeconds.zero({ chain_id, endpoint });
+      }
+      for (const histogram of [readsPerCall, readSeconds]) histogram.zero({ chain_id });
+      // Not known before the first block was fetched.
+      blockAge.set({ chain_id }, NaN);
       for (const reason of ['dedupe', 'cache', 'decimals', 'batch']) readsSaved.inc({ chain_id, reason }, 0);
       hedges.inc({ chain_id }, 0);
       watch(chainId, gauges);

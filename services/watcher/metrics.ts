@@ -26,7 +26,7 @@ export function makeMetrics(registry: Registry) {
   });
   const overdue = new Gauge({
     name: 'rolecall_watch_overdue_seconds',
-    help: 'How long the longest waiting check or sweep of this process has been due; 0 without one.',
+    help: 'How long the longest waiting check or sweep has been due, running sweeps of all processes included; 0 without one.',
     registers,
   });
   const held = new Gauge({

@@ -16,6 +16,9 @@ function makeWorld(
     held?: number;
     /** The rules of a running sweep. */
     running?: string;
+    /** When the oldest sweep of any watch began. */
+    sweptAt?: number;
+    memberDueAt?: number;
   } = {},
 ) {
   const documents = new Map(watches.map((watch) => [watchKey(watch), watch]));
@@ -27,6 +30,7 @@ function makeWorld(
     postpone: [] as [string, number][],
     allDue: [] as string[],
     events: [] as unknown[],
+    overdue: [] as number[],
   };
   const deps = {
     watches: {
@@ -57,6 +61,7 @@ function makeWorld(
         over.running === undefined && world.begun.push(sweep) > 0,
       nextAt: async () => undefined,
       bringForward: async () => undefined,
+      oldestAt: async () => over.sweptAt,
       forget: async () => undefined,
     },
     followed: { follow: async () => undefined },
@@ -67,11 +72,14 @@ function makeWorld(
       return { changed: document !== undefined, document };
     },
     publishEvent: async (_: Watch, { json }: WatchEvent) => void world.events.push(JSON.parse(json)),
-    metrics: { setWatches: () => undefined, setOverdue: () => undefined },
+    metrics: {
+      setWatches: () => undefined,
+      setOverdue: (seconds: number) => void world.overdue.push(seconds),
+    },
     log: { warn: () => undefined },
     isOwned: () => true,
     partitions: [0],
-    oldestDueAt: async () => undefined,
+    oldestDueAt: async () => over.memberDueAt,
     now: () => NOW,
   } as unknown as Parameters<typeof makeProcessWatch>[0] & Parameters<typeof makeProcessWatches>[0];
   const { announceHeld, noteSwept, processWatch } = makeProcessWatch(deps);
@@ -227,4 +235,16 @@ test('a recreated watch is processed as any other, though its predecessor has en
   await world.processWatches();
   expect(world.documents.get(watchKey(of('w')))?.formerCreatedAt).toBeUndefined();
   expect(world.postpone).toEqual([]);
+});
+
+test('a check is overdue since its member was due, or since the running sweep began', async () => {
+  const overdue = async (over: Parameters<typeof makeWorld>[1]) => {
+    const world = makeWorld([], over);
+    await world.processWatches();
+    return world.overdue;
+  };
+  expect(await overdue({})).toEqual([0]);
+  expect(await overdue({ memberDueAt: NOW - 30_000, sweptAt: NOW - 700_000 })).toEqual([700]);
+  expect(await overdue({ memberDueAt: NOW - 30_000 })).toEqual([30]);
+  expect(await overdue({ memberDueAt: NOW + 30_000 })).toEqual([0]);
 });

@@ -1,5 +1,6 @@
 import { type Watch, watchKey, watchUid } from '#shared/contracts/watch.ts';
 import { describeError } from '#shared/errors.ts';
+import type { WatchSweeps } from '#shared/redis/watch-sweeps.ts';
 import type { Watches } from '#shared/redis/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { WatcherMetrics } from './metrics.ts';
@@ -14,6 +15,7 @@ const FILL_MS = 60_000;
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'claimDue' | 'setAllDue' | 'setDue'>;
+  readonly sweeps: Pick<WatchSweeps, 'oldestAt'>;
   readonly processWatch: (watch: Watch) => Promise<WatchStatus | undefined>;
   readonly metrics: Pick<WatcherMetrics, 'setWatches' | 'setOverdue'>;
   readonly log: Pick<Logger, 'warn'>;
@@ -57,7 +59,9 @@ export function makeProcessWatches(deps: Dependencies) {
 
   const showMetrics = async (): Promise<void> => {
     const totals = { members: 0, held: 0 };
-    let oldest = (await deps.oldestDueAt()) ?? Infinity;
+    const [dueAt, sweptAt] = await Promise.all([deps.oldestDueAt(), deps.sweeps.oldestAt()]);
+    // The members of a running sweep were due when it began.
+    let oldest = Math.min(dueAt ?? Infinity, sweptAt ?? Infinity);
     for (const { statuses } of own.values())
       for (const { members, isHeld, dueSinceMs = Infinity } of statuses.values()) {
         totals.members += members;

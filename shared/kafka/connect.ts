@@ -83,6 +83,8 @@ export async function connectKafka(
     retry: { retries: 0 },
     ...(config.kafka.brokers.length > 1 ? { metadataMaxAge: 3_000 } : {}),
   });
+  // Known from the start on, so that an alert sees processes that wait for the broker.
+  context.readiness.add('broker', () => 'the broker has not answered yet');
   await waitFor(
     'the broker',
     'broker-unavailable',

@@ -58,6 +58,8 @@ export async function connectRedis(options: Options, context: Context): Promise<
     const { message } = describeError(error);
     context.log.warn({ message }, 'Redis INFO failed: reconnecting');
   });
+  // Known from the start on, so that an alert sees processes that wait for Redis.
+  context.readiness.add('redis', () => 'Redis has not answered yet');
   try {
     await waitFor('Redis', 'store-unavailable', () => connectOnce(redis), options.dependencyWaitMs, context);
     await refuseCluster(redis, context);

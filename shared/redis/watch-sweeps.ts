@@ -108,6 +108,8 @@ export type WatchSweeps = {
     nextAtMs: number,
   ) => Promise<boolean>;
   readonly running: () => Promise<string[]>;
+  /** When the oldest running sweep of all watches began, epoch ms. */
+  readonly oldestAt: () => Promise<number | undefined>;
   readonly read: (uid: string) => Promise<Sweep | undefined>;
   /** Whether the sweep is the running one and not decided yet. */
   readonly isOpen: (uid: string, sweep: number) => Promise<boolean>;
@@ -151,6 +153,11 @@ export function makeWatchSweeps(redis: Redis): WatchSweeps {
         [ORDINARY_ACCESS, uid, sweep, cause, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
       )) === 1,
     running: () => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
+    oldestAt: () =>
+      inStore(async () => {
+        const [, score] = await redis.zrange(RUNNING_KEY, '0', '0', 'WITHSCORES');
+        return score === undefined ? undefined : Number(score);
+      }),
     async read(uid) {
       const [stored, open] = await inStore(() =>
         Promise.all([redis.hgetall(sweepKey(uid)), redis.smembers(openKey(uid))]),

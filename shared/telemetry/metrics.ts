@@ -1,3 +1,5 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 export type { Registry };
@@ -12,7 +14,24 @@ export function makeRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
+  showMemoryLimits(registry);
   return registry;
+}
+
+/** What the process's memory is compared with: beyond the first the container is killed, beyond the second Node ends. */
+function showMemoryLimits(registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'rolecall_memory_limit_bytes',
+    help: 'Memory that the process may have: the limit of its container, or the memory of the machine.',
+    registers,
+    // Without a limit it is 0, or more than any machine has.
+  }).set(Math.min(process.constrainedMemory() || Infinity, totalmem()));
+  new Gauge({
+    name: 'rolecall_heap_limit_bytes',
+    help: 'The largest heap that Node allows itself.',
+    registers,
+  }).set(getHeapStatistics().heap_size_limit);
 }
 
 /** The outcome of each check of `/readyz`, one series per check, so that a dashboard shows the missing dependency. */

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { SOURCE_TOPICS } from '#shared/contracts/all-topics.ts';
 import { UNDETERMINED } from '#shared/contracts/result.ts';
 import { makeProgram } from '../../services/developer-portal/admin/program.ts';
-import { knownSeries, PROCESSES } from '../support/metric-inventory.ts';
+import { firstScrapeOf, knownSeries, metricsOf, PROCESSES } from '../support/metric-inventory.ts';
 import {
+  DEPLOY,
   loadDashboardQueries,
   loadDashboards,
   loadRules,
@@ -56,6 +59,23 @@ function expectKnownSeries(expr: string): void {
   for (const label of groupings) expect([...known]).toContain(label);
 }
 
+test.each(PROCESSES)(
+  'every metric of %s that is queried has a series from its first scrape on',
+  async (process) => {
+    const queried = new Set(
+      queries.flatMap(({ expr }) => parseQuery(expr).selectors.map(({ name }) => name)),
+    );
+    const text = await firstScrapeOf(process);
+    const scraped = new Set([...text.matchAll(/^([a-z]\w*)(?=[{ ])/gm)].map(([, name]) => name));
+    const own = metricsOf(process).flatMap(({ name, type }) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((ending) => name + ending) : [name],
+    );
+    const wanted = own.filter((name) => queried.has(name));
+    expect(wanted).toContain('rolecall_ready');
+    expect(wanted.filter((name) => !scraped.has(name))).toEqual([]);
+  },
+);
+
 test('every alert has a severity, a summary and a link to its runbook entry', () => {
   for (const { alert, labels, annotations } of rules.filter((rule) => rule.alert)) {
     expect(['page', 'ticket']).toContain(labels?.['severity']);
@@ -67,6 +87,22 @@ test('every alert has a severity, a summary and a link to its runbook entry', ()
 test('the runbook has one entry for each alert, and no others', () => {
   const entries = [...readRunbook().matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   expect([...entries].sort()).toEqual([...alerts].sort());
+});
+
+test('deploy/README.md links to the entry of every alert, by its severity', () => {
+  const readme = readFileSync(join(DEPLOY, 'README.md'), 'utf8');
+  const rows = [...readme.matchAll(/^\|[^|]+\|([^|]*RUNBOOK[^|]*)?\|([^|]*RUNBOOK[^|]*)?\|$/gm)];
+  const listed = (cells: readonly (string | undefined)[]) =>
+    cells.flatMap((cell = '') =>
+      [...cell.matchAll(/\[(\w+)\]\(RUNBOOK\.md#(\w+)\)/g)].map(([, name = '', anchor]) => {
+        expect(anchor).toBe(name.toLowerCase());
+        return name;
+      }),
+    );
+  const ofSeverity = (severity: string) =>
+    rules.flatMap(({ alert, labels }) => (alert && labels?.['severity'] === severity ? [alert] : []));
+  expect(listed(rows.map(([, pages]) => pages)).sort()).toEqual(ofSeverity('page').sort());
+  expect(listed(rows.map(([, , tickets]) => tickets)).sort()).toEqual(ofSeverity('ticket').sort());
 });
 
 test('every runbook entry has a meaning, commands to run, results to look at, and steps to take', () => {

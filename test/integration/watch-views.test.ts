@@ -404,6 +404,16 @@ test('a sweep knows the holders of every role, whatever the id of the role is', 
   expect((await sweeps.read(uid))?.holders).toEqual(holders);
 });
 
+test('the oldest running sweep is known until it ends', async () => {
+  const sweeps = makeWatchSweeps(stores.redis);
+  const uid = watchUid(aWatch({ clientId }));
+  const begun = { uid, sweep: 1, cause: 'schedule', rules: 'set@1', holders: new Map() } as const;
+  await sweeps.begin(begun, NOW);
+  expect(await sweeps.oldestAt()).toBe(1);
+  await sweeps.end(uid, 1);
+  expect(await sweeps.oldestAt()).not.toBe(1);
+});
+
 test('the begin of a sweep moves the due time if a sweep was due; otherwise, or if it cannot begin, the due time stays', async () => {
   const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));

@@ -1,9 +1,12 @@
+import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { Readiness } from '#shared/http/ops-server.ts';
 import { makeKafkaInstruments } from '#shared/kafka/instruments.ts';
+import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry, type Registry, watchClock, watchReadiness } from '#shared/telemetry/metrics.ts';
 import { makeMetrics as makePortalMetrics } from '../../services/developer-portal/metrics.ts';
 import { makeMetrics as makeEvaluatorMetrics } from '../../services/evaluator/metrics.ts';
 import { makeGatewayMetrics } from '../../services/gateway/metrics.ts';
+import { startLagSampler } from '../../services/gateway/sample-lag.ts';
 import { makeMetrics as makeResultStoreMetrics } from '../../services/result-store/metrics.ts';
 import { makeMetrics as makeWatcherMetrics } from '../../services/watcher/metrics.ts';
 import { makeMetrics as makeDispatcherMetrics } from '../../services/webhook-dispatcher/metrics.ts';
@@ -16,10 +19,14 @@ type KnownMetric = {
   readonly labels: readonly string[];
 };
 
-/** The metrics of each process beside the common ones. */
+/** The metrics of each process beside the common ones, as they are once it has started and has had no work. */
 const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   gateway: (registry) => void makeGatewayMetrics(registry),
-  evaluator: (registry) => void makeEvaluatorMetrics(registry),
+  evaluator: (registry) => {
+    const metrics = makeEvaluatorMetrics(registry);
+    metrics.expectChains([CHAIN_ID]);
+    metrics.chains.watch(CHAIN_ID, CHAIN_STATE);
+  },
   'result-store': (registry) => {
     const metrics = makeResultStoreMetrics(registry);
     metrics.watchViews({ areComplete: () => true });
@@ -28,6 +35,23 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   'webhook-dispatcher': (registry) => makeDispatcherMetrics(registry).watch(DISPATCHER_STATE),
   watcher: (registry) => void makeWatcherMetrics(registry),
   'developer-portal': (registry) => void makePortalMetrics(registry),
+};
+
+const CHAIN_ID = 1;
+const CHAIN_STATE = {
+  endpoints: () => [
+    {
+      endpoint: '0',
+      breaker: 'closed',
+      health: { state: 'starting', reason: undefined, method: undefined },
+      method: 'reader',
+      headNumber: 0,
+      inFlightCount: 0,
+      readsPerCallMax: 1,
+    } as const,
+  ],
+  quarantinedCount: () => 0,
+  waitingReadCount: () => 0,
 };
 
 const DISPATCHER_STATE = {
@@ -40,6 +64,47 @@ const DISPATCHER_STATE = {
 
 export const PROCESSES = Object.keys(OWN_METRICS);
 
+const CONSUMER_STATE = { runningCount: 0, parkedCount: 0, isJoined: true, partitionCount: 1 };
+
+/** A registry with the metrics that all processes have. */
+function commonRegistry(process: string): Registry {
+  const registry = makeRegistry(process);
+  const readiness = new Readiness();
+  readiness.add('process', () => true);
+  watchReadiness(registry, readiness);
+  watchClock(registry, { skewMs: () => 0 });
+  makeKafkaInstruments(registry).ofGroup('group', ['topic']).watch(CONSUMER_STATE);
+  return registry;
+}
+
+/** The text of the first scrape of a process that has started; a gateway samples the lag of the groups when it starts. */
+export async function firstScrapeOf(process: string): Promise<string> {
+  const registry = commonRegistry(process);
+  if (process === 'gateway') await sampleLagOnce(makeGatewayMetrics(registry));
+  else OWN_METRICS[process]?.(registry);
+  return registry.metrics();
+}
+
+async function sampleLagOnce(metrics: ReturnType<typeof makeGatewayMetrics>): Promise<void> {
+  const isSampled = Promise.withResolvers<void>();
+  const admin = {
+    fetchTopicOffsets: async () => [{ partition: 0, offset: '0', high: '0', low: '0' }],
+    async fetchOffsets({ groupId, topics = [] }: { groupId: string; topics?: readonly unknown[] }) {
+      // The last group that is sampled.
+      if (groupId === CONSUMER_GROUPS.webhookRetries) isSampled.resolve();
+      const partitions = [{ partition: 0, offset: '0', metadata: null }];
+      return topics.map((topic) => ({ topic: String(topic), partitions }));
+    },
+  };
+  await using _ = startLagSampler({
+    kafka: { admin, observeLag: () => undefined },
+    metrics,
+    now: () => 0,
+    log: makeSilentLogger(),
+  });
+  await isSampled.promise;
+}
+
 /**
  * Every metric that a process registers.
  *
@@ -47,10 +112,7 @@ export const PROCESSES = Object.keys(OWN_METRICS);
  * metricsOf('gateway').map(({ name }) => name);
  */
 export function metricsOf(process: string): KnownMetric[] {
-  const registry = makeRegistry(process);
-  watchReadiness(registry, new Readiness());
-  watchClock(registry, { skewMs: () => 0 });
-  makeKafkaInstruments(registry);
+  const registry = commonRegistry(process);
   OWN_METRICS[process]?.(registry);
   return registry.getMetricsAsArray().map((metric) => {
     // Missing in the library's types, but present on every metric.
