@@ -38,7 +38,22 @@ function reportFailure(error: unknown, isJson: boolean): void {
 const messageOf = ({ code, message }: CommanderError): string =>
   code === 'commander.help' ? 'no command was given; --help lists the commands' : message;
 
+/**
+ * Waits until the reader has taken everything: a pipe holds 64 KiB, and an exit loses the rest. If the reader has gone, the
+ * command has failed.
+ */
+const flush = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    stream.write('', (error) => {
+      if (error) process.exitCode = EXIT_FAILED;
+      resolve();
+    });
+  });
+
 // The admin command: opens the system, runs one subcommand, prints one value.
+const OUTPUTS = [process.stdout, process.stderr];
+// `flush` reports a reader that has gone.
+for (const stream of OUTPUTS) stream.on('error', () => undefined);
 const args = globalsFirst(process.argv.slice(2));
 const isJson = args.includes('--json');
 const print = (value: unknown): void => {
@@ -58,5 +73,6 @@ try {
 } catch (error) {
   reportFailure(error, isJson);
 }
+await Promise.all(OUTPUTS.map(flush));
 // A connection that a client failed to close in time must not keep a finished command running.
 process.exit();
