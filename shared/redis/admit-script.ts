@@ -7,24 +7,24 @@ const CLOCK_STEP_MS_MAX = 5_000;
 const LOG_KEPT_MS = 2 * 1_000 + CLOCK_STEP_MS_MAX;
 
 /**
- * `endInstant(log)`: an instant that is later than every admission so far, and no later than any from now on. An empty entry
- * in the log ensures that: the log's clock does not go back.
+ * `endInstant(log)`: an instant that is later than every admission so far, and no later than any from now on. An entry in the
+ * log that repeats its count ensures that: the log's clock does not go back.
  */
 export const END_INSTANT_LUA = `
 local function endInstant(log)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local last = tonumber(string.match(redis.call('LINDEX', log, -1) or '0:0', '^(%d+):'))
+  local last, count = string.match(redis.call('LINDEX', log, -1) or '0:0', '^(%d+):(%d+)$')
   if last - now > ${CLOCK_STEP_MS_MAX} then return now end
-  local instant = math.max(now, last) + 1
-  redis.call('RPUSH', log, instant .. ':0')
+  local instant = math.max(now, tonumber(last)) + 1
+  redis.call('RPUSH', log, instant .. ':' .. count)
   redis.call('PEXPIRE', log, ${LOG_KEPT_MS})
   return instant
 end
 `;
 
 /** Keys and arguments of one admission; a call carries several. */
-const ADMISSION_KEYS = 5;
+const ADMISSION_KEYS = 4;
 const ADMISSION_ARGUMENTS = 10;
 
 /**
@@ -33,8 +33,8 @@ const ADMISSION_ARGUMENTS = 10;
  *
  * KEYS[1]: marker of the views. Then for each request, all of one client app:
  *
- *   1 log of accepted requests (list of `ms:count`, oldest first)   2 its total
- *   3, 4 the quota counters of the first and the second month   5 the idempotency claim (hash), or the marker again
+ *   1 log of accepted requests (list of `ms:count`, oldest first)
+ *   2, 3 the quota counters of the first and the second month   4 the idempotency claim (hash), or the marker again
  *
  * ARGV: 1 view access  2, 3 end of the first and the second month, ms  4, 5 names of the months. Then for each request:
  *
@@ -51,7 +51,9 @@ const ADMISSION_ARGUMENTS = 10;
  * The hour's usage also holds the `last` millisecond in which a check was accepted, and how many were: they tell the
  * checks that a Redis has counted from those that it lost.
  *
- * The log is exact at every rate: requests of one millisecond share an entry, so it never holds more than 1 001.
+ * The log is exact at every rate. An entry's count is that of all requests since the log began, so the window holds the
+ * last count less the first entry's, which has left the window: log and total are one value, and expire as one. Requests of
+ * one millisecond share an entry, so the log never holds more than 1 003.
  * A request is accepted if fewer than the limit lie in [now - 1000, now]: so two that are `limit` apart differ by
  * more than 1 000 ms. If Redis's clock is behind the log's last entry by at
  * most CLOCK_STEP_MAX, the time of that entry is used; if it is further behind, the log is deleted.
@@ -63,40 +65,41 @@ local time = redis.call('TIME')
 local clock = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function admit(k, a)
-  local logKey, totalKey, claimKey = KEYS[k + 1], KEYS[k + 2], KEYS[k + 5]
+  local logKey, claimKey = KEYS[k + 1], KEYS[k + 4]
   local limit, quota, rate, kind = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4]
   local seed, body, replaced, client = ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
   local cost, resultBytesMax = tonumber(ARGV[a + 9]), tonumber(ARGV[a + 10])
   local now = clock
 
-  local total, tailMs, tailCount, oldest = tonumber(redis.call('GET', totalKey) or '0'), nil, 0, nil
+  local count, tailMs = 0, nil
   local tail = redis.call('LINDEX', logKey, -1)
   if tail then
-    local ms, count = string.match(tail, '^(%d+):(%d+)$')
-    tailMs, tailCount = tonumber(ms), tonumber(count)
-    if tailMs > now then
-      if tailMs - now > CLOCK_STEP_MAX then
-        redis.call('DEL', logKey, totalKey)
-        total, tailMs, tailCount = 0, nil, 0
-      else
-        now = tailMs
-      end
+    local ms, counted = string.match(tail, '^(%d+):(%d+)$')
+    tailMs = tonumber(ms)
+    if tailMs - now > CLOCK_STEP_MAX then
+      redis.call('DEL', logKey)
+      tailMs = nil
+    else
+      now, count = math.max(now, tailMs), tonumber(counted)
     end
-  else
-    total = 0
   end
-  while tailMs do
-    local head = redis.call('LINDEX', logKey, 0)
-    if not head then total, tailMs = 0, nil break end
-    local ms, count = string.match(head, '^(%d+):(%d+)$')
-    if tonumber(ms) >= now - WINDOW then oldest = tonumber(ms) break end
-    redis.call('LPOP', logKey)
-    total = total - tonumber(count)
+  local left, oldest = 0, nil
+  if tailMs then
+    left = tonumber(string.match(redis.call('LINDEX', logKey, 0), ':(%d+)$'))
+    while true do
+      local entry = redis.call('LINDEX', logKey, 1)
+      if not entry then break end
+      local ms, counted = string.match(entry, '^(%d+):(%d+)$')
+      if tonumber(ms) >= now - WINDOW and tonumber(counted) > left then oldest = tonumber(ms) break end
+      redis.call('LPOP', logKey)
+      left = tonumber(counted)
+    end
   end
+  local total = count - left
 
   local month = now < tonumber(ARGV[2]) and 1 or 2
   local used = 0
-  if quota > 0 then used = tonumber(redis.call('GET', KEYS[k + 2 + month]) or '0') end
+  if quota > 0 then used = tonumber(redis.call('GET', KEYS[k + 1 + month]) or '0') end
   local function answer(outcome, claim)
     claim = claim or {}
     local resets = oldest and (oldest + WINDOW + 1 - now) or WINDOW
@@ -105,15 +108,15 @@ local function admit(k, a)
   end
   local function enter()
     if rate ~= 'rate' then return end
-    if tailMs == now then
-      redis.call('LSET', logKey, -1, now .. ':' .. (tailCount + 1))
+    total, count = total + 1, count + 1
+    if not tailMs then redis.call('RPUSH', logKey, '0:0') end
+    if oldest and tailMs == now then
+      redis.call('LSET', logKey, -1, now .. ':' .. count)
     else
-      redis.call('RPUSH', logKey, now .. ':1')
+      redis.call('RPUSH', logKey, now .. ':' .. count)
     end
-    total = total + 1
     oldest = oldest or now
     redis.call('PEXPIRE', logKey, ${LOG_KEPT_MS})
-    redis.call('SET', totalKey, total, 'PX', ${LOG_KEPT_MS})
   end
 
   local day = 'usage-day:{' .. client .. '}:' .. math.floor(now / 86400000)
@@ -166,8 +169,8 @@ local function admit(k, a)
   enter()
   countUsage('accepted', cost)
   if quota > 0 then
-    used = redis.call('INCRBY', KEYS[k + 2 + month], cost)
-    if used == cost then redis.call('PEXPIREAT', KEYS[k + 2 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end
+    used = redis.call('INCRBY', KEYS[k + 1 + month], cost)
+    if used == cost then redis.call('PEXPIREAT', KEYS[k + 1 + month], tonumber(ARGV[1 + month]) + COUNTER_KEPT) end
   end
   if body ~= '' then
     redis.call('DEL', claimKey)

@@ -16,11 +16,8 @@ export const readMonthUsed = (redis: Redis, clientId: string, month: string): Pr
 /** The claim of an idempotency key, given by its SHA-256. */
 export const claimKey = (clientId: string, keyHash: string): string => `claim:{${clientId}}:${keyHash}`;
 
-/** The log of an app's requests, and its total. */
-export const logKeys = (clientId: string, bucket: Bucket) => {
-  const key = `rate:{${clientId}}:${bucket}`;
-  return [key, `${key}:total`] as const;
-};
+/** The log of an app's requests. */
+export const logKey = (clientId: string, bucket: Bucket): string => `rate:{${clientId}}:${bucket}`;
 
 /** How many poll requests a second an app may send for each check a second. */
 const POLL_FACTOR = 5;
@@ -200,7 +197,7 @@ function makeMonths(): (atMs: number) => Months {
 function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
   const { clientId, check } = request;
   return [
-    ...logKeys(clientId, request.bucket),
+    logKey(clientId, request.bucket),
     monthCounterKey(clientId, first.name),
     monthCounterKey(clientId, second.name),
     check?.claim ? claimKey(clientId, check.claim.keyHash) : GENERATION_KEY,

@@ -1,6 +1,6 @@
 import type { Usage } from '#shared/contracts/usage.ts';
 import { HOUR_MS } from '../contracts/durations.ts';
-import { logKeys, monthCounterKey } from './admit.ts';
+import { logKey, monthCounterKey } from './admit.ts';
 import { END_INSTANT_LUA } from './admit-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
@@ -67,7 +67,7 @@ export function makeUsageFigures(redis: Redis): UsageFigures {
     const counter = monthCounterKey(clientId, month);
     const day = usageDayKey(clientId, dayOf(hour * HOUR_MS));
     const [asOf, accepted, refused, monthTotal, figures] = await read(
-      [GENERATION_KEY, usageKey(clientId, hour), counter, day, logKeys(clientId, 'per-second')[0]],
+      [GENERATION_KEY, usageKey(clientId, hour), counter, day, logKey(clientId, 'per-second')],
       [ORDINARY_ACCESS],
     );
     return {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { type BatchPartRequested, checkRequestedBatch, PART_ENTRIES_MAX } from '#shared/contracts/batch.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import { logKeys } from '#shared/redis/admit.ts';
+import { logKey } from '#shared/redis/admit.ts';
 import { type Batches, makeBatches, unfinishedBatchesKey } from '#shared/redis/batches.ts';
 import { type ClientApps, makeClientApps } from '#shared/redis/client-apps.ts';
 import type { RedisConnection } from '#shared/redis/connect.ts';
@@ -290,7 +290,7 @@ describe('a batch at a real gateway', () => {
     const batch = { entries: accountsOf(1), rules: RULES };
     outgoing.write('{');
     // The rate is charged before the body is read, and later requests of the app are charged after it.
-    const [log] = logKeys(slow.document.clientId, 'per-second');
+    const log = logKey(slow.document.clientId, 'per-second');
     await waitUntil('the slow request', async () => (await connection.redis.exists(log)) === 1);
     expect((await post(slow, batch)).status).toBe(503);
     outgoing.write('"');
