@@ -1,5 +1,6 @@
 import type { KafkaMessage } from 'kafkajs';
 import { ByteReader } from './byte-reader.ts';
+import { locateUnreadable } from './codecs.ts';
 
 /** A partition of a fetch response, as kafkajs's consumer takes it. */
 export type FetchedPartition = {
@@ -53,7 +54,11 @@ export async function decodeFetch(payload: Buffer, decodeOther: DecodeOther): Pr
       if (size === 0 && partition.errorCode === 0 && preferredReadReplica === NO_REPLICA) continue;
       const plain =
         abortedTransactions.length === 0 ? readPlainRecords(payload, sizeAt + 4, size) : undefined;
-      const messages = plain ?? (await decodeOther(payload.subarray(sizeAt, sizeAt + 4 + size)));
+      const locate = (error: unknown) => {
+        throw locateUnreadable(error, topicName, partition.partition);
+      };
+      const messages =
+        plain ?? (await decodeOther(payload.subarray(sizeAt, sizeAt + 4 + size)).catch(locate));
       partitions.push({ ...partition, messages });
     }
     responses.push({ topicName, partitions });

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { KafkaMessage } from 'kafkajs';
 import type { ByteWriter } from './byte-writer.ts';
+import { addCodecs } from './codecs.ts';
 import { decodeFetch, type FetchResponse } from './decode-fetch.ts';
 import { encodeFetch, type FetchData } from './encode-fetch.ts';
 import { encodeProduce, type ProduceData } from './encode-produce.ts';
@@ -43,6 +44,7 @@ export function patchProtocol(): void {
       readonly Produce: Definition<ProduceOptions>;
     };
   };
+  addCodecs();
   replaceVersion(requests.Fetch, FETCH_VERSION, withFetch);
   replaceVersion(requests.Produce, PRODUCE_VERSION, withProduce);
 }

@@ -223,6 +223,31 @@ test('compressed records are handed on with their size', async () => {
   expect(decodeOther.mock.calls).toEqual([[Buffer.concat([size, records])]]);
 });
 
+test.each([
+  [1, 'gzip'],
+  [4, 'zstd'],
+])('records compressed by codec %i, %s, are decoded', async (codec) => {
+  const records = await batchOf([{ key: 'a', value: 'b' }], codec);
+  const { responses } = await patched.fetch({}).response.decode(responseOf([{ records }]));
+  expect(String(responses[0]?.partitions[0]?.messages[0]?.value)).toBe('b');
+});
+
+test.each([
+  [2, 'snappy'],
+  [3, 'lz4'],
+  [5, 'codec 5'],
+])('records compressed by codec %i end the consumer with the topic, the partition and %s', async (codec, name) => {
+  const records = Buffer.from(await batchOf([{ key: 'a', value: 'b' }]));
+  records.writeInt16BE(codec, 21);
+  const empty = { records: Buffer.alloc(0) };
+  const decoding = patched.fetch({}).response.decode(responseOf([empty, { records }]));
+  // kafkajs fetches again after any other error, for ever.
+  await expect(decoding).rejects.toMatchObject({
+    name: 'KafkaJSNotImplemented',
+    message: expect.stringMatching(`^t, partition 1: .*${name}, which cannot be read: set compression.type`),
+  });
+});
+
 test('a key has the partition that kafkajs chooses', () => {
   void fc.assert(fc.property(bytes, (key) => murmur2(key) === murmur2OfKafkajs(key)));
   void fc.assert(fc.property(text, (key) => murmur2(key) === murmur2OfKafkajs(Buffer.from(key))));
