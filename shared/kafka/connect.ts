@@ -13,8 +13,8 @@ import { type FairMessage, type Fairness, FairPartitioner, type PartitionRange }
 import { makeKafkaInstruments } from './instruments.ts';
 import { readRecord } from './read-record.ts';
 import { readTopic } from './read-topic.ts';
-import { verifyTopics } from './topics-admin.ts';
 import { inProducerSpan } from './trace-messages.ts';
+import { verifyTopics } from './verify-topics.ts';
 
 /** How long a consumer tries to publish before it holds its record and retries. */
 const PUBLISH_TIMEOUT_MS = 60_000;
@@ -93,7 +93,7 @@ export async function connectKafka(
     context,
   );
   await admin.connect();
-  if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS);
+  if (mustHaveTopics) await verifyTopics(admin, ALL_TOPICS, context.log);
   await producer.connect();
   const instruments = makeKafkaInstruments(context.metrics);
   const batching = new BatchingProducer(producer, context.log, instruments.countFailedPublish);

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Admin, ITopicConfig } from 'kafkajs';
+import type { Admin, ConfigEntries, ITopicConfig } from 'kafkajs';
 import type { TopicSpec } from '#shared/contracts/topic.ts';
-import { ServiceError } from '#shared/errors.ts';
 
 const APPLY_TIMEOUT_MS = 60_000;
 /** Room for the framing of a record batch that holds one message of the largest size. */
@@ -23,7 +22,7 @@ const settingsOf = (topic: TopicSpec): Record<string, string> => ({
 });
 
 /**
- * Creates missing topics and sets the declared settings of existing ones.
+ * Creates missing topics and sets the declared settings of existing ones. Other settings of a topic stay as they are.
  *
  * Adds partitions if more are declared, except to a compacted topic: there a key must keep its partition.
  */
@@ -44,14 +43,17 @@ export async function applyTopics(admin: Admin, topics: readonly TopicSpec[]): P
   }
   const present = topics.filter(({ name }) => existing.has(name));
   const grown = await addPartitions(admin, present);
-  const drifted = await findDrift(admin, present);
+  const settings = await readTopicSettings(admin, present);
+  const drifted = present.filter((topic) => hasDrifted(topic, settings.get(topic.name)));
   if (drifted.length > 0) {
+    // The request replaces all settings of a topic: what the operator has set is sent again. Kafka's request for single
+    // settings is not in kafkajs.
     await admin.alterConfigs({
       validateOnly: false,
       resources: drifted.map((topic) => ({
         type: TOPIC_RESOURCE,
         name: topic.name,
-        configEntries: Object.entries(settingsOf(topic)).map(([name, value]) => ({ name, value })),
+        configEntries: entriesOf({ ...settings.get(topic.name)?.own, ...settingsOf(topic) }),
       })),
     });
   }
@@ -82,39 +84,14 @@ async function waitUntilServed(admin: Pick<Admin, 'fetchTopicMetadata'>, topics:
   }
 }
 
-/**
- * Checks that every topic exists with the declared number of partitions.
- *
- * @throws ServiceError `config-invalid`, naming every faulty topic and the command that fixes it
- */
-export async function verifyTopics(admin: Admin, topics: readonly TopicSpec[]): Promise<void> {
-  const existing = new Set(await admin.listTopics());
-  const counts = await countPartitions(
-    admin,
-    topics.filter(({ name }) => existing.has(name)),
-  );
-  const faults = topics.flatMap(({ name, partitionCount }) => {
-    const count = counts.get(name);
-    if (count === undefined) return [`${name} is missing`];
-    return count === partitionCount ? [] : [`${name} has ${count} partitions instead of ${partitionCount}`];
-  });
-  if (faults.length > 0)
-    throw new ServiceError(
-      'config-invalid',
-      `topics: ${faults.join('; ')}; run: npm run admin -- topics apply`,
-    );
-}
-
 const TOPIC_RESOURCE = 2;
-
-async function countPartitions(admin: Admin, topics: readonly TopicSpec[]): Promise<Map<string, number>> {
-  const { topics: found } = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) });
-  return new Map(found.map(({ name, partitions }) => [name, partitions.length]));
-}
+/** A setting's source in kafkajs's `ConfigSource`, whose values its module does not export. */
+const SET_ON_TOPIC = 1;
 
 async function addPartitions(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicSpec[]> {
   if (topics.length === 0) return [];
-  const counts = await countPartitions(admin, topics);
+  const { topics: found } = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) });
+  const counts = new Map(found.map(({ name, partitions }) => [name, partitions.length]));
   const grown = topics.filter(
     ({ name, cleanup, partitionCount }) =>
       cleanup === 'delete' && (counts.get(name) ?? partitionCount) < partitionCount,
@@ -134,22 +111,41 @@ const creationOf = (topic: TopicSpec): ITopicConfig => ({
   topic: topic.name,
   numPartitions: topic.partitionCount,
   replicationFactor: BROKER_DEFAULT,
-  configEntries: Object.entries(settingsOf(topic)).map(([name, value]) => ({ name, value })),
+  configEntries: entriesOf(settingsOf(topic)),
 });
 
-async function findDrift(admin: Admin, topics: readonly TopicSpec[]): Promise<TopicSpec[]> {
-  if (topics.length === 0) return [];
+const entriesOf = (settings: Readonly<Record<string, string>>) =>
+  Object.entries(settings).map(([name, value]) => ({ name, value }));
+
+/** The settings of a topic by name: those in effect, and those of them that were set on the topic itself. */
+export type TopicSettings = {
+  readonly inEffect: Readonly<Record<string, string>>;
+  readonly own: Readonly<Record<string, string>>;
+};
+
+/** @throws the broker's error, among others if the user has no right to describe the settings of a topic */
+export async function readTopicSettings(
+  admin: Pick<Admin, 'describeConfigs'>,
+  topics: readonly TopicSpec[],
+): Promise<ReadonlyMap<string, TopicSettings>> {
+  if (topics.length === 0) return new Map();
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: topics.map(({ name }) => ({ type: TOPIC_RESOURCE, name })),
   });
-  const actual = new Map(
+  const asRecord = (entries: readonly ConfigEntries[]) =>
+    Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
+  return new Map(
     resources.map(({ resourceName, configEntries }) => [
       resourceName,
-      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+      {
+        inEffect: asRecord(configEntries),
+        own: asRecord(configEntries.filter(({ configSource }) => configSource === SET_ON_TOPIC)),
+      },
     ]),
   );
-  return topics.filter((topic) =>
-    Object.entries(settingsOf(topic)).some(([name, value]) => actual.get(topic.name)?.get(name) !== value),
-  );
 }
+
+/** Whether a declared setting of a topic has another value. */
+export const hasDrifted = (topic: TopicSpec, settings: TopicSettings | undefined): boolean =>
+  Object.entries(settingsOf(topic)).some(([name, value]) => settings?.inEffect[name] !== value);

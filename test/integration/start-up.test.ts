@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyTopics, verifyTopics } from '#shared/kafka/topics-admin.ts';
 import { findFreePorts } from '../../deploy/local/ports.ts';
-import { connectTestKafka, testConfig } from '../support/connections.ts';
 import { infrastructure } from '../support/infrastructure.ts';
 import { spawnNode } from '../support/spawn-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -79,37 +76,4 @@ test('a service waits for an absent Redis, is alive and not ready meanwhile, and
   expect(ready.status).toBe(503);
   expect(await ready.json()).toMatchObject({ ready: false, checks: { process: 'starting' } });
   expect(await process.kill('SIGTERM')).toBe(0);
-});
-
-test('a missing topic is named together with the command that creates it', async () => {
-  await using kafka = await connectTestKafka(testConfig(3));
-  const missing = {
-    name: 'never.made.v1',
-    partitionCount: 1,
-    cleanup: 'delete',
-    messageBytesMax: 1,
-  } as const;
-  const wrong = {
-    name: 'check.completed.v1',
-    partitionCount: 7,
-    cleanup: 'delete',
-    messageBytesMax: 1,
-  } as const;
-  const verified = verifyTopics(kafka.admin, [missing, wrong]);
-  await expect(verified).rejects.toThrow(
-    /never\.made\.v1 is missing; check\.completed\.v1 has 24 partitions instead of 7/,
-  );
-  await expect(verifyTopics(kafka.admin, [missing])).rejects.toThrow('npm run admin -- topics apply');
-});
-
-test('partitions that a newer version declares are added, but never to a compacted topic', async () => {
-  await using kafka = await connectTestKafka(testConfig(3));
-  const name = `grows.${randomUUID()}`;
-  const first = { name, partitionCount: 2, cleanup: 'delete', messageBytesMax: 1_000 } as const;
-  const compacted = { ...first, name: `${name}.compacted`, cleanup: 'compact' } as const;
-  await applyTopics(kafka.admin, [first, compacted]);
-  const declared = [first, compacted].map((topic) => ({ ...topic, partitionCount: 3 }));
-  expect(await applyTopics(kafka.admin, declared)).toEqual({ created: [], changed: [name], unchanged: 1 });
-  const verified = verifyTopics(kafka.admin, declared);
-  await expect(verified).rejects.toThrow(`topics: ${name}.compacted has 2 partitions instead of 3; `);
 });

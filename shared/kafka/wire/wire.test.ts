@@ -236,17 +236,22 @@ test.each([
   [2, 'snappy'],
   [3, 'lz4'],
   [5, 'codec 5'],
-])('records compressed by codec %i end the consumer with the topic, the partition and %s', async (codec, name) => {
-  const records = Buffer.from(await batchOf([{ key: 'a', value: 'b' }]));
-  records.writeInt16BE(codec, 21);
-  const empty = { records: Buffer.alloc(0) };
-  const decoding = patched.fetch({}).response.decode(responseOf([empty, { records }]));
-  // kafkajs fetches again after any other error, for ever.
-  await expect(decoding).rejects.toMatchObject({
-    name: 'KafkaJSNotImplemented',
-    message: expect.stringMatching(`^t, partition 1: .*${name}, which cannot be read: set compression.type`),
-  });
-});
+])(
+  'records compressed by codec %i end the consumer with the topic, the partition and %s',
+  async (codec, name) => {
+    const records = Buffer.from(await batchOf([{ key: 'a', value: 'b' }]));
+    records.writeInt16BE(codec, 21);
+    const empty = { records: Buffer.alloc(0) };
+    const decoding = patched.fetch({}).response.decode(responseOf([empty, { records }]));
+    // kafkajs fetches again after any other error, for ever.
+    await expect(decoding).rejects.toMatchObject({
+      name: 'KafkaJSNotImplemented',
+      message: expect.stringMatching(
+        `^t, partition 1: .*${name}, which cannot be read: set compression.type`,
+      ),
+    });
+  },
+);
 
 test('a key has the partition that kafkajs chooses', () => {
   void fc.assert(fc.property(bytes, (key) => murmur2(key) === murmur2OfKafkajs(key)));
