@@ -1,3 +1,4 @@
+import { noStore } from './no-store.ts';
 import { RolecallError } from './rolecall-error.ts';
 
 /** A JWKS document (RFC 7517), such as `/.well-known/jwks.json` of a gateway. */
@@ -13,70 +14,85 @@ type Fetch = typeof globalThis.fetch;
 
 /** As long as the gateway says that the document may be cached. */
 const FRESH_MS = 300_000;
-/** An unknown `kid` reads the document again, at most so often, because a stranger may send tokens with any `kid`. */
+/** While the document cannot be read, its keys are used for a day: as long as a proof of a retired key can be valid. */
+const STALE_MS_MAX = 86_400_000;
+/** A document whose keys are kept is requested at most so often: a stranger may send tokens with any `kid`. */
 const REREAD_MS_MIN = 10_000;
 const FETCH_TIMEOUT_MS = 5_000;
 const DOCUMENTS_MAX = 16;
 const DOCUMENT_BYTES_MAX = 65_536;
 
-type Cached = {
-  readonly readAt: number;
-  readonly keys: Promise<ReadonlyMap<string, PublicKey>>;
-  readonly requestedAt: number;
-  /** What the last request returned, or will return: `keys`, or the reading again for an unknown `kid`. */
-  readonly newest: Promise<ReadonlyMap<string, PublicKey>>;
-};
-const cache = new Map<string, Cached>();
+type Keys = ReadonlyMap<string, PublicKey>;
+
+/** The documents by their URLs, the latest used last. */
+const documents = new Map<string, RemoteDocument>();
 
 /** How keys are found: in a document, or at its URL, read when it is needed and kept for five minutes. */
 export function makeFindKey(jwks: Jwks | string | URL, fetch: Fetch): FindKey {
-  if (typeof jwks !== 'string' && !(jwks instanceof URL))
-    return async (kid) => (await importKeys(jwks)).get(kid);
-  const url = String(jwks);
-  if (!URL.canParse(url))
+  // A URL of another realm is no instance of this one's.
+  const href = typeof jwks === 'string' ? jwks : (jwks as Partial<URL> | null)?.href;
+  if (href === undefined) return async (kid) => (await importKeys(jwks as Jwks)).get(kid);
+  if (!URL.canParse(href))
     throw new RolecallError('config-invalid', 'jwks must be a JWKS document or the absolute URL of one.');
   return async (kid) => {
-    const keys = await readKeptKeys(url, fetch);
-    return keys.get(kid) ?? (await readNewestKeys(url, fetch)).get(kid);
+    const document = documentAt(href);
+    const keys = await document.currentKeys(fetch);
+    return keys.get(kid) ?? (await document.read(fetch)).get(kid);
   };
 }
 
-/** Several callers share one request; a failed one is not kept. */
-function readKeptKeys(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
-  const known = cache.get(url);
-  const nowMs = performance.now();
-  if (known && nowMs - known.readAt < FRESH_MS) return known.keys;
-  const keys = readKeys(url, fetch);
-  const reading: Cached = { readAt: nowMs, keys, requestedAt: nowMs, newest: keys };
-  keys.catch(() => {
-    if (cache.get(url) === reading) cache.delete(url);
-  });
-  keep(url, reading);
-  return keys;
+function documentAt(url: string): RemoteDocument {
+  const document = documents.get(url) ?? new RemoteDocument(url);
+  documents.delete(url);
+  documents.set(url, document);
+  for (const oldest of documents.keys()) if (documents.size > DOCUMENTS_MAX) documents.delete(oldest);
+  return document;
 }
 
-/** Reads the document again. The kept keys are used until it has been read: a stranger must not take them away. */
-function readNewestKeys(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
-  const known = cache.get(url);
-  const nowMs = performance.now();
-  if (!known) return readKeptKeys(url, fetch);
-  if (nowMs - known.requestedAt < REREAD_MS_MIN) return known.newest;
-  const newest = readKeys(url, fetch);
-  keep(url, { ...known, requestedAt: nowMs, newest });
-  newest.then(
-    () => keep(url, { readAt: nowMs, keys: newest, requestedAt: nowMs, newest }),
-    () => undefined,
-  );
-  return newest;
+/** A document at a URL: its keys as they were last read, and at most one request for newer ones. */
+class RemoteDocument {
+  readonly #url: string;
+  #kept: { readonly keys: Keys; readonly readAt: number } | undefined;
+  /** The last request. */
+  #newest: { readonly keys: Promise<Keys>; readonly requestedAt: number } | undefined;
+  #hasFailed = false;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Older keys are used if they cannot be read again. Only the first caller of an outage waits for the request. */
+  currentKeys(fetch: Fetch): Promise<Keys> {
+    const kept = this.#kept;
+    const ageMs = kept ? performance.now() - kept.readAt : Number.POSITIVE_INFINITY;
+    if (!kept || ageMs >= STALE_MS_MAX) return this.read(fetch);
+    if (ageMs < FRESH_MS) return Promise.resolve(kept.keys);
+    const newest = this.read(fetch).catch(() => kept.keys);
+    return this.#hasFailed ? Promise.resolve(kept.keys) : newest;
+  }
+
+  /** The keys of the last request, or of a new one: several callers share it. */
+  read(fetch: Fetch): Promise<Keys> {
+    const nowMs = performance.now();
+    if (this.#newest && nowMs - this.#newest.requestedAt < REREAD_MS_MIN) return this.#newest.keys;
+    const newest = { keys: readKeys(this.#url, fetch), requestedAt: nowMs };
+    this.#newest = newest;
+    newest.keys.then(
+      (keys) => {
+        this.#kept = { keys, readAt: nowMs };
+        this.#hasFailed = false;
+      },
+      () => {
+        this.#hasFailed = true;
+        // Without keys nothing can be verified, so a failure is not kept.
+        if (!this.#kept && this.#newest === newest) this.#newest = undefined;
+      },
+    );
+    return newest.keys;
+  }
 }
 
-function keep(url: string, cached: Cached): void {
-  cache.delete(url);
-  cache.set(url, cached);
-  for (const oldest of cache.keys()) if (cache.size > DOCUMENTS_MAX) cache.delete(oldest);
-}
-
-async function readKeys(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
+async function readKeys(url: string, fetch: Fetch): Promise<Keys> {
   const { status, text } = await download(url, fetch);
   if (status !== 200 || text.length > DOCUMENT_BYTES_MAX)
     throw new RolecallError('jwks-invalid', `${url} answered ${status}: it is not a JWKS document.`, {
@@ -98,7 +114,11 @@ async function download(
   fetch: Fetch,
 ): Promise<{ readonly status: number; readonly text: string }> {
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+    const response = await fetch(url, {
+      redirect: 'manual',
+      ...noStore(),
+      signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+    });
     return { status: response.status, text: await response.text() };
   } catch (cause) {
     throw new RolecallError('network-unavailable', `The keys at ${url} could not be read.`, { cause });
@@ -106,7 +126,7 @@ async function download(
 }
 
 /** Only Ed25519 keys: other keys of the document belong to other services. */
-async function importKeys(document: Jwks): Promise<ReadonlyMap<string, PublicKey>> {
+async function importKeys(document: Jwks): Promise<Keys> {
   if (!Array.isArray((document as Partial<Jwks> | null)?.keys))
     throw new RolecallError('jwks-invalid', 'The JWKS document must be an object with a list "keys".');
   const keys = new Map<string, PublicKey>();

@@ -1,5 +1,10 @@
-import { createServer } from 'node:http';
+import { execFile } from 'node:child_process';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+// biome-ignore lint/style/noRestrictedImports: the framework of the library's users, with its own error handler
+import express from 'express';
 import type { CheckResult } from './api-types.ts';
 import { requireRole } from './require-role.ts';
 import { RolecallError } from './rolecall-error.ts';
@@ -86,12 +91,39 @@ test.each([
   expect(await judge(new RolecallError(code, 'Later.', options))).toEqual({ status: 503, retryAfter });
 });
 
-test.each(['api-key-invalid', 'validation-failed'])(
-  '%s is the fault of the app and is thrown',
-  async (code) => {
-    await expect(judge(new RolecallError(code, 'Wrong.', { status: 422 }))).rejects.toMatchObject({ code });
-  },
-);
+/** What the gateway answers to the app, which says nothing about the visitor. */
+const REFUSALS = [
+  ['api-key-invalid', 401],
+  ['client-app-suspended', 403],
+  ['scope-not-approved', 403],
+  ['route-not-found', 404],
+  ['validation-failed', 422],
+] as const;
+
+test.each(REFUSALS)('%s is thrown as an error whose status is 503, not %d', async (code, status) => {
+  const cause = new RolecallError(code, 'Wrong.', { status });
+  await expect(judge(cause)).rejects.toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '2' },
+    cause,
+    message: expect.stringContaining(code),
+  });
+});
+
+test('an error of another copy of the library counts like its own', async () => {
+  const foreign = Object.assign(new Error('key'), { name: 'RolecallError', status: 401 });
+  await expect(judge(foreign)).rejects.toMatchObject({ status: 503, cause: foreign });
+});
+
+test("an error of the app's own function for the account is passed on unchanged, and one of the library is not", async () => {
+  const own = Object.assign(new Error('no session'), { status: 401 });
+  const throwing = (error: Error) => () => {
+    throw error;
+  };
+  await expect(judge(resultOf('yy'), { account: throwing(own) })).rejects.toBe(own);
+  const jwks = new RolecallError('jwks-invalid', 'Gone.', { status: 404 });
+  await expect(judge(resultOf('yy'), { account: throwing(jwks) })).rejects.toMatchObject({ status: 503 });
+});
 
 test('a request without an account is answered 401, and nothing is checked', async () => {
   const never = new Error('checked');
@@ -104,7 +136,7 @@ test('a role that no rule grants is a mistake, found at the start or with the fi
     requireRole({ client: clientOf(resultOf('yy')), account: ACCOUNT, rules: RULES, roles: ['glod'] }),
   ).toThrow('glod');
   const ofSet = { rules: undefined, ruleSet: 'vip', roles: ['glod'] };
-  await expect(judge(resultOf('yy'), ofSet)).rejects.toMatchObject({ code: 'config-invalid' });
+  await expect(judge(resultOf('yy'), ofSet)).rejects.toMatchObject({ cause: { code: 'config-invalid' } });
   expect(() =>
     requireRole({ client: clientOf(resultOf('yy')), account: ACCOUNT, rules: RULES, anyOf: [] }),
   ).toThrow('anyOf');
@@ -120,25 +152,67 @@ test.each([
     account: async () => [ACCOUNT],
     rules: RULES,
   });
-  const server = createServer((request, response) =>
+  const response = await visit((request, response) =>
     guard(request, response, () => void response.end('welcome')),
   );
+  expect(response.status).toBe(status);
+  expect(response.text).toContain(text);
+});
+
+/** What a visitor of `/` gets from a server of its own. */
+async function visit(listener: RequestListener) {
+  const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    expect(response.status).toBe(status);
-    expect(await response.text()).toContain(text);
+    const { status, headers } = response;
+    return { status, retryAfter: headers.get('retry-after'), text: await response.text() };
   } finally {
     server.closeAllConnections();
     server.close();
   }
+}
+
+describe("with Express's own error handler", () => {
+  const serve = (outcome: CheckResult | Error) => {
+    const app = express();
+    // In this mode Express logs no stack.
+    app.set('env', 'test');
+    const guard = requireRole({ client: clientOf(outcome), account: ACCOUNT, rules: RULES });
+    app.get('/', guard, (_request, response) => void response.send('welcome'));
+    return app;
+  };
+
+  test.each(REFUSALS)(
+    '%s of the gateway is 503 with Retry-After for the visitor, never %d',
+    async (code, status) => {
+      const refusal = new RolecallError(code, 'Wrong.', { status, retryAfterMs: 7_000 });
+      expect(await visit(serve(refusal))).toMatchObject({ status: 503, retryAfter: '7' });
+    },
+  );
+
+  test.each([
+    ['yy', 200],
+    ['ny', 403],
+    ['y?', 503],
+  ])('gold and silver of %s are answered %d', async (outcomes, status) => {
+    expect(await visit(serve(resultOf(outcomes)))).toMatchObject({ status });
+  });
 });
 
-test('as middleware, a fault of the app goes to the error handler', async () => {
-  const fault = new RolecallError('api-key-invalid', 'Wrong.', { status: 401 });
-  const guard = requireRole({ client: clientOf(fault), account: ACCOUNT, rules: RULES });
-  const response = { statusCode: 200, setHeader: () => undefined, end: () => undefined };
-  expect(await new Promise((resolve) => guard({}, response, resolve))).toBe(fault);
+test('as middleware, it calls next once, also where the handler behind it throws', async () => {
+  const program = `
+    import { requireRole } from ${JSON.stringify(join(__dirname, 'require-role.ts'))};
+    const check = async () => ({ requestId: 'req_1', status: 'completed', roles: [{ id: 'gold', granted: true }], errors: [] });
+    const guard = requireRole({ client: { check }, account: '${ACCOUNT}', rules: ${JSON.stringify(RULES.slice(0, 1))} });
+    const calls = [];
+    process.once('uncaughtException', (error) => console.log(JSON.stringify([calls, error.message])));
+    guard({}, {}, (error) => {
+      calls.push(error?.message ?? 'no error');
+      throw new Error('of the handler');
+    });`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  expect(JSON.parse(stdout)).toEqual([['no error'], 'of the handler']);
 });
 
 test('as middleware, a request that was answered meanwhile is left alone', async () => {
@@ -151,19 +225,12 @@ test('as middleware, a request that was answered meanwhile is left alone', async
   };
   const guard = requireRole({ client, account: ACCOUNT, rules: RULES });
   const faults: unknown[] = [];
-  const server = createServer((request, response) => {
+  const { text } = await visit((request, response) => {
     guard(request, response, (fault) => faults.push(fault));
     response.end('too late');
     checked.resolve();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    expect(await response.text()).toBe('too late');
-    await new Promise(setImmediate);
-    expect(faults).toEqual([]);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  expect(text).toBe('too late');
+  await new Promise(setImmediate);
+  expect(faults).toEqual([]);
 });

@@ -43,8 +43,9 @@ const RETRY_AFTER_SECONDS = 2;
 
 /**
  * Express middleware: passes on requests of accounts that hold the roles. Denied is 403. An undetermined role, or an
- * unreachable Rolecall, is 503 with `Retry-After`, never 403. Any other failure, such as a wrong API key, goes to
- * `next(error)`.
+ * unreachable Rolecall, is 503 with `Retry-After`, never 403. A refusal that only the app can repair, such as a revoked
+ * API key, goes to `next(error)`: `error.status` is 503 too, because the visitor may well hold the role, and
+ * `error.cause` is the `RolecallError`.
  *
  * @example
  * app.get('/vip', requireRole({ client: rolecall, account: (request) => request.user.wallet, rules }), handler);
@@ -53,9 +54,8 @@ const RETRY_AFTER_SECONDS = 2;
 export function requireRole<Request = any>(options: RequireRoleOptions<Request>) {
   const judge = makeJudge(options);
   return (request: Request, response: NodeResponse, next: (error?: unknown) => void): void => {
-    judge(request)
-      .then((refusal) => (refusal ? refuse(response, refusal) : next()))
-      .catch(next);
+    // An error that `next` itself throws is the app's: it must not call `next` again.
+    judge(request).then((refusal) => (refusal ? refuse(response, refusal) : next()), next);
   };
 }
 
@@ -68,7 +68,8 @@ function refuse(response: NodeResponse, refusal: Refusal): void {
 }
 
 /**
- * The same for fetch handlers (Hono, Next, Workers): `next` makes the answer of a request that passes.
+ * The same for fetch handlers (Hono, Next, Workers): `next` makes the answer of a request that passes. What goes to
+ * `next(error)` in Express is thrown.
  *
  * @example
  * const guard = requireRole.fetch({ client: rolecall, account: walletOf, rules });
@@ -107,21 +108,36 @@ function makeJudge<Request>(options: RequireRoleOptions<Request>) {
     });
   const asked = rules ? { rules } : { ruleSet };
   return async (request: Request): Promise<Refusal | undefined> => {
-    const accounts = typeof account === 'function' ? await account(request) : account;
-    if (!accounts || accounts.length === 0) return ACCOUNT_MISSING;
-    const who = typeof accounts === 'string' ? { account: accounts } : { accounts };
-    let result: CheckResult;
     try {
-      result = await client.check({ ...who, ...asked } as SyncCheck);
+      const accounts = typeof account === 'function' ? await account(request) : account;
+      if (!accounts || accounts.length === 0) return ACCOUNT_MISSING;
+      const who = typeof accounts === 'string' ? { account: accounts } : { accounts };
+      const result: CheckResult = await client.check({ ...who, ...asked } as SyncCheck);
+      return result.status === 'failed'
+        ? undetermined(undefined)
+        : refusalOf(combine(outcomesOf(foldRoles(result)), anyOf !== undefined));
     } catch (error) {
-      if (error instanceof RolecallError && error.isRetryable) return undetermined(error.retryAfterMs);
-      throw error;
+      if (!isOfRolecall(error)) throw error;
+      const refusal = undetermined(error.retryAfterMs);
+      if (error.isRetryable) return refusal;
+      throw errorOf(refusal, error);
     }
-    return result.status === 'failed'
-      ? undetermined(undefined)
-      : refusalOf(combine(outcomesOf(foldRoles(result)), anyOf !== undefined));
   };
 }
+
+/** By name: two copies of the library may be installed. */
+const isOfRolecall = (error: unknown): error is RolecallError =>
+  error instanceof Error && error.name === 'RolecallError';
+
+/**
+ * Frameworks answer with the `status` of an error. That of a `RolecallError` is the gateway's answer to the app: passed
+ * on, it would tell the visitor 401, 403 or 404.
+ */
+const errorOf = (refusal: Refusal, cause: RolecallError): Error =>
+  Object.assign(new Error(`${refusal.detail} ${cause.message}`, { cause }), {
+    status: refusal.status,
+    headers: { 'cache-control': 'no-store', 'retry-after': String(refusal.retryAfterSeconds) },
+  });
 
 /** Three-valued: an undetermined role leaves the outcome open only where it could still change it. */
 function combine(outcomes: readonly RoleOutcome[], isAnyEnough: boolean): RoleOutcome {

@@ -1,4 +1,4 @@
-import { abortable, sleep } from './timing.ts';
+import { abortable, jittered, sleep } from './timing.ts';
 
 /** A day; a timer of a runtime that is given too long a time fires after 1 ms. */
 const DAY_MS = 86_400_000;
@@ -38,4 +38,12 @@ test('the limit of a call ends it', () => {
   jest.advanceTimersByTime(1);
   expect(isTimedOut()).toBe(true);
   jest.useRealTimers();
+});
+
+test.each([
+  [1_000, 0, 1_000],
+  [1_000, 1, 1_500],
+  [3_600_000, 1, 3_605_000],
+])('a wait of at least %d ms with the random number %d is %d ms', (leastMs, random, ms) => {
+  expect(jittered(leastMs, random)).toBe(ms);
 });

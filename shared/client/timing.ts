@@ -48,6 +48,18 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** A wait is up to so much longer, so that clients that were refused together do not all come back together. */
+const JITTER_SHARE = 0.5;
+const JITTER_MS_MAX = 5_000;
+
+/**
+ * How long to wait: at least `leastMs`, and a random part more.
+ *
+ * @param random from 0 to 1
+ */
+export const jittered = (leastMs: number, random = Math.random()): number =>
+  leastMs + random * Math.min(leastMs * JITTER_SHARE, JITTER_MS_MAX);
+
 /** A `Retry-After` header, in seconds or as a date, in ms; `undefined` if it is missing or invalid. */
 export function retryAfterMsOf(header: string | null, nowMs = Date.now()): number | undefined {
   if (header === null) return undefined;

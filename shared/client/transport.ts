@@ -1,5 +1,6 @@
+import { noStore } from './no-store.ts';
 import { RolecallError } from './rolecall-error.ts';
-import { abortable, retryAfterMsOf, sleep } from './timing.ts';
+import { abortable, jittered, retryAfterMsOf, sleep } from './timing.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -56,7 +57,7 @@ const ATTEMPT_MS_MIN = 500;
 const ATTEMPTS_MAX = 10_000;
 /** A check of which nothing could be read is made anew by its retry, and may be charged each time. */
 const UNAVAILABLE_ATTEMPTS_MAX = 3;
-/** Where the answer names no time: 0.2 s, 0.4 s, … 5 s, less up to a half. */
+/** Where the answer names no time: 0.2 s, 0.4 s, … 5 s. Every wait is up to a half longer. */
 const BACKOFF_MS_MIN = 200;
 const BACKOFF_MS_MAX = 5_000;
 
@@ -73,6 +74,7 @@ export function makeTransport(options: RolecallOptions): Transport {
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   if (!(timeoutMs > 0)) throw new RolecallError('config-invalid', 'timeoutMs must be above 0.');
   const fetch = options.fetch ?? globalThis.fetch;
+  const cacheOption = noStore();
 
   const attempt = async (request: ApiRequest, content: Content, budgetMs: number): Promise<ApiResponse> => {
     const url = `${baseUrl}${request.path}`;
@@ -83,6 +85,7 @@ export function makeTransport(options: RolecallOptions): Transport {
         headers: { 'x-api-key': options.apiKey, accept: ACCEPT, ...request.headers, ...content.headers },
         // A followed redirect would carry the key to another host.
         redirect: 'manual',
+        ...cacheOption,
         signal: abort.signal,
         ...(content.body === undefined ? {} : { body: content.body }),
       });
@@ -123,12 +126,14 @@ export function makeTransport(options: RolecallOptions): Transport {
         const leftMs = Math.max(1, endsAt - performance.now());
         const outcome = await tryOnce(request, content, Math.min(leftMs, attemptMs));
         if (!(outcome instanceof RolecallError)) return outcome;
-        const waitMs = Math.max(BACKOFF_MS_MIN, outcome.retryAfterMs ?? backoffMs(attempts));
-        leftToWaitMs -= waitMs;
+        const leastMs = Math.max(BACKOFF_MS_MIN, outcome.retryAfterMs ?? backoffMs(attempts));
+        const spareMs = Math.min(leftToWaitMs, endsAt - performance.now()) - leastMs;
         const attemptsMax =
           outcome.code === 'evaluation-unavailable' ? UNAVAILABLE_ATTEMPTS_MAX : ATTEMPTS_MAX;
-        const isOver = leftToWaitMs <= 0 || performance.now() + waitMs >= endsAt || attempts >= attemptsMax;
-        if (isOver || !mayRepeat(request, outcome)) throw outcome;
+        if (spareMs <= 0 || attempts >= attemptsMax || !mayRepeat(request, outcome)) throw outcome;
+        // At least half of the spare time is left to the attempts.
+        const waitMs = Math.min(jittered(leastMs), leastMs + spareMs / 2);
+        leftToWaitMs -= waitMs;
         await sleep(waitMs, request.signal);
       }
     },
@@ -177,7 +182,7 @@ function toJson(value: unknown): string {
 }
 
 const backoffMs = (attempts: number): number =>
-  Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempts - 1)) * (1 - Math.random() / 2);
+  Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempts - 1));
 
 /** The answer's problem document; for an answer that is not Rolecall's, an error that names the sender. */
 function errorOf(response: ApiResponse, url: string): RolecallError {

@@ -1,6 +1,7 @@
 import { SignJWT } from 'jose';
 import { jwksOf, kidOfSeed, privateKeyOf, publicRingOf } from '#shared/proof-keys.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
+import { waitUntil } from '../../test/support/wait-until.ts';
 import { type Answers, type Step, startAnswers } from './answers.fixture.ts';
 import type { Jwks } from './jwks.ts';
 import { verifyProof } from './verify-proof.ts';
@@ -132,6 +133,58 @@ describe('the URL of a document', () => {
       code: 'network-unavailable',
     });
     expect(answers?.requests).toHaveLength(2);
+  });
+
+  const HOUR_MS = 3_600_000;
+  const passTime = (ms: number) => jest.spyOn(performance, 'now').mockReturnValue(performance.now() + ms);
+
+  test('that cannot be read leaves its keys in use for a day, and is requested every ten seconds', async () => {
+    const jwks = await serve(document(JWKS), { do: 'reset' });
+    const proof = await sign();
+    await verifyProof(proof, { ...options, jwks });
+    passTime(HOUR_MS);
+    for (let i = 0; i < 3; i++)
+      expect(await verifyProof(proof, { ...options, jwks })).toMatchObject({ granted: ['gold'] });
+    expect(answers?.requests).toHaveLength(2);
+    passTime(10_000);
+    expect(await verifyProof(proof, { ...options, jwks })).toMatchObject({ granted: ['gold'] });
+    await waitUntil('the next request', () => answers?.requests.length === 3);
+    passTime(23 * HOUR_MS);
+    await expect(verifyProof(proof, { ...options, jwks })).rejects.toMatchObject({
+      code: 'network-unavailable',
+    });
+  });
+
+  test('that hangs makes no proof wait once a request for it has failed', async () => {
+    const jwks = await serve(document(JWKS), { do: 'reset' }, { do: 'hang' });
+    const proof = await sign();
+    for (let i = 0; i < 3; i++) {
+      expect(await verifyProof(proof, { ...options, jwks })).toMatchObject({ granted: ['gold'] });
+      passTime(HOUR_MS);
+    }
+    await waitUntil('the request that hangs', () => answers?.requests.length === 3);
+  });
+
+  test('takes a retired key away as soon as it is read again', async () => {
+    const jwks = await serve(document(JWKS), { do: 'reset' }, document(jwksOfSeeds(2)));
+    const proof = await sign();
+    await verifyProof(proof, { ...options, jwks });
+    passTime(HOUR_MS);
+    await verifyProof(proof, { ...options, jwks });
+    passTime(HOUR_MS);
+    await waitUntil('the refusal of the retired key', () =>
+      verifyProof(proof, { ...options, jwks }).then(
+        () => false,
+        ({ code }) => code === 'proof-key-unknown',
+      ),
+    );
+    expect(await verifyProof(await sign({}, {}, 2), { ...options, jwks })).toMatchObject({ aud: 'app_1' });
+  });
+
+  test('may be a URL object of another realm', async () => {
+    const jwks = await serve(document(JWKS));
+    const foreign = { href: jwks, toString: () => jwks } as unknown as URL;
+    expect(await verifyProof(await sign(), { ...options, jwks: foreign })).toMatchObject({ aud: 'app_1' });
   });
 
   test.each<[string, Step, string]>([

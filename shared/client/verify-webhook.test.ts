@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 import { Webhook } from 'standardwebhooks';
+import { Headers as UndiciHeaders } from 'undici';
 import { verifyWebhook } from './verify-webhook.ts';
 
 const secretOf = (): string => `whsec_${randomBytes(32).toString('base64')}`;
@@ -18,9 +20,18 @@ function sign(secrets: readonly string[], at = new Date(NOW_MS), body = BODY): R
   };
 }
 
+const foreignHeaders = (): { get(name: string): string | null } => {
+  const known = sign([SECRET]);
+  return runInNewContext('({ get: (name) => known[name.toLowerCase()] ?? null })', { known });
+};
+
 test.each([
   ['a record of headers', sign([SECRET]), SECRET],
   ['a Headers object', new Headers(sign([SECRET])), SECRET],
+  ['a Headers object of the package undici', new UndiciHeaders(sign([SECRET])), SECRET],
+  ['a Headers object of another realm', foreignHeaders(), SECRET],
+  ['a Map of headers', new Map(Object.entries(sign([SECRET]))), SECRET],
+  ['a record with a header that is called get', { ...sign([SECRET]), get: 'x' }, SECRET],
   [
     'headers in capitals',
     Object.fromEntries(Object.entries(sign([SECRET])).map(([k, v]) => [k.toUpperCase(), v])),
@@ -31,6 +42,16 @@ test.each([
 ])('accepts a signed webhook: %s', async (_name, headers, secret) => {
   expect(await verifyWebhook(headers, BODY, secret)).toEqual(JSON.parse(BODY));
   expect(await verifyWebhook(headers, Buffer.from(BODY), secret)).toEqual(JSON.parse(BODY));
+});
+
+test('accepts a body whose bytes are of another realm', async () => {
+  const bytes = [...Buffer.from(BODY)];
+  for (const body of [
+    runInNewContext('new Uint8Array(bytes)', { bytes }),
+    runInNewContext('new Uint8Array(bytes).buffer', { bytes }),
+    runInNewContext('new Uint8Array([0, ...bytes]).subarray(1)', { bytes }),
+  ])
+    expect(await verifyWebhook(sign([SECRET]), body, SECRET)).toEqual(JSON.parse(BODY));
 });
 
 const old = (seconds: number) => new Date(NOW_MS - seconds * 1_000);

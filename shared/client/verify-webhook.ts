@@ -10,7 +10,9 @@ import { type Bytes, bytesOfBase64, bytesOfText } from './base64.ts';
 import { RolecallError } from './rolecall-error.ts';
 
 /** Headers as `fetch` or Node's `request.headers` has them. */
-export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type WebhookHeaders =
+  | { get(name: string): string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The body of a webhook; a check's result has no `type`. */
 export type WebhookMessage =
@@ -89,10 +91,13 @@ export async function verifyWebhook<Message = WebhookMessage>(
 
 const invalid = (detail: string): RolecallError => new RolecallError('webhook-invalid', detail);
 
+/** Bytes may be of another realm, such as a test runner's, where `instanceof` is false. */
 function bytesOfBody(rawBody: unknown): Bytes {
   if (typeof rawBody === 'string') return bytesOfText(rawBody);
-  if (rawBody instanceof Uint8Array) return new Uint8Array(rawBody);
-  if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody);
+  if (ArrayBuffer.isView(rawBody))
+    return new Uint8Array(new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength));
+  if (Object.prototype.toString.call(rawBody) === '[object ArrayBuffer]')
+    return new Uint8Array(new Uint8Array(rawBody as ArrayBuffer));
   throw new RolecallError(
     'config-invalid',
     'rawBody must be the raw body as a string or bytes. In Express, use express.text({ type: "application/json" }).',
@@ -110,9 +115,12 @@ function keyBytesOf(secret: unknown): Bytes {
   return bytes;
 }
 
-/** Node lower-cases the names of headers; other sources may not. */
+/**
+ * Headers of any class: `undici` and other realms have their own. Node lower-cases the names in a record; other sources
+ * may not.
+ */
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  if (typeof headers.get === 'function') return headers.get(name) ?? undefined;
   const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name);
   const value = entry?.[1];
   return typeof value === 'string' ? value : value?.[0];
