@@ -40,8 +40,19 @@ test.each<[string, Record<string, string>, string]>([
   expect(await detailOf(A_CHECK, headers)).toContain(words);
 });
 
+test('a check and a rule set that a tool of Windows wrote are taken', async () => {
+  const gateway = await start();
+  const written = (value: unknown) =>
+    `\ufeff${JSON.stringify(value, undefined, 2).replaceAll('\n', '\r\n')}\r\n`;
+  expect((await gateway.post(written({ ...A_CHECK, async: true }))).status).toBe(202);
+  const body = written({ rules: [ERC20] });
+  expect((await gateway.send('PUT', '/access-control/rule-sets/holders', body)).status).toBe(201);
+});
+
 test.each([
   ['an empty body', '', 'send a JSON object'],
+  ['a blank body', '\ufeff\r\n', 'send a JSON object'],
+  ['a body in UTF-16', Buffer.from('\ufeff{}', 'utf16le'), 'not UTF-8'],
   ['single quotes', "{'account':1}", 'position 1'],
   ['a trailing comma', '{"rules":[],}', 'position 12'],
   ['a comment', '{ // x\n}', 'position 2'],

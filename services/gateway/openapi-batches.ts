@@ -91,8 +91,8 @@ const startBatch: ZodOpenApiOperationObject = {
   summary: 'Check many wallets against one list of rules',
   description:
     'As `application/json` at most 2 MiB. As `application/x-ndjson` at most 16 MiB: the first line is the object ' +
-    'without `entries`, each further line is one entry of at most 8 KiB. If one entry is not valid, the whole batch ' +
-    'is refused. A batch counts as one request toward the rate, before its body is read, and as one check per entry ' +
+    'without `entries`, each further line is one entry of at most 8 KiB; blank lines are passed over. If one entry ' +
+    'is not valid, the whole batch is refused. A batch counts as one request toward the rate, before its body is read, and as one check per entry ' +
     'toward the quota.',
   requestParams: { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY }) },
   requestBody: {

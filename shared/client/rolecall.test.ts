@@ -87,6 +87,21 @@ describe('a check is made once, and answered in the end', () => {
   });
 });
 
+test.each([
+  [0, 1_000],
+  [1, 1_500],
+])(
+  'with the random number %d, a check refused for a second is sent again after %d ms',
+  async (random, ms) => {
+    jest.spyOn(Math, 'random').mockReturnValue(random);
+    const timer = jest.spyOn(globalThis, 'setTimeout');
+    const rolecall = await start(problem(429, 'rate-limited', '1'), { do: 'result' });
+    await rolecall.check(CHECK);
+    expect(timer.mock.calls.map(([, delayMs]) => delayMs)).toContain(ms);
+    jest.restoreAllMocks();
+  },
+);
+
 describe('an error', () => {
   test('is thrown at once where Retry-After is beyond the time limit', async () => {
     const rolecall = await start(problem(429, 'monthly-quota-exceeded', '864000'));

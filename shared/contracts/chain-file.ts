@@ -70,7 +70,8 @@ export type ReadOptions = {
 export function parseChainFile(text: string, env: Environment, options: ReadOptions = {}): ChainFile {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    // A byte-order mark, as editors of Windows write it, is no JSON.
+    json = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
     throw new ServiceError('config-invalid', 'the chain file is not JSON');
   }

@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { parseJson } from '../parse-json.ts';
 
 /** Room for a thousand rules. */
 const BODY_BYTES_MAX = 256 * 1024;
@@ -40,29 +40,8 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
   const bytes = await readBytes(request);
   if (bytes === undefined)
     return refused('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
-  if (bytes.length === 0) return refused('malformed-json', 'The body is empty; send a JSON object.');
-  if (!isUtf8(bytes)) return refused('malformed-json', 'The body is not UTF-8.');
-  try {
-    return { ok: true, json: JSON.parse(bytes.toString('utf8')) };
-  } catch (error) {
-    return refused('malformed-json', describeJsonError('The body', error));
-  }
-}
-
-/** The engine's reason and place, without the text around the place, which it quotes for some faults. */
-const JSON_ERROR = /^(.+?)(?: in JSON)? at position (\d+)/;
-
-/**
- * Describes why `JSON.parse` refused a text.
- *
- * @example
- * describeJsonError('The body', error); // 'The body is not JSON: Expected double-quoted property name at position 7.'
- */
-export function describeJsonError(subject: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : '';
-  const [, reason, position] = JSON_ERROR.exec(message) ?? [];
-  if (reason !== undefined) return `${subject} is not JSON: ${reason} at position ${position}.`;
-  return `${subject} is not JSON${message.startsWith('Unexpected end') ? ': it ends too early' : ''}.`;
+  const parsed = parseJson(bytes, 'The body');
+  return parsed.ok ? parsed : refused('malformed-json', parsed.detail);
 }
 
 const refused = (code: Extract<JsonBody, { ok: false }>['code'], detail: string): JsonBody => ({

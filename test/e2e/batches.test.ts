@@ -42,12 +42,14 @@ const json = (body: object) => post(JSON.stringify(body), { 'content-type': 'app
 const isHeld = (line: { roles: readonly { id: string; granted: boolean }[] } | undefined) =>
   line?.roles.find(({ id }) => id === roleId)?.granted;
 
-test('a JSON batch and an NDJSON batch give the same lines, in the order sent', async () => {
+test('a JSON batch, an NDJSON batch and one with a byte-order mark and blank lines give the same lines, in the order sent', async () => {
   const entries = [holder, { account: stranger, ref: 'discord:42' }, holder];
   const asJson = await json({ rules, entries });
   const asNdjson = await post(ndjson({ rules }, ...entries));
-  expect([asJson.status, asJson.body.entries, asNdjson.status]).toEqual([202, 3, 202]);
-  for (const { body } of [asJson, asNdjson]) {
+  // As a tool of Windows writes it.
+  const asFile = await post(`\ufeff${ndjson({ rules }, ...entries).replaceAll('\n', '\r\n\r\n')}\r\n`);
+  expect([asJson.status, asJson.body.entries, asNdjson.status, asFile.status]).toEqual([202, 3, 202, 202]);
+  for (const { body } of [asJson, asNdjson, asFile]) {
     const status = await batches.wait(body.requestId, COMPLETED_MS_MAX);
     expect(status).toMatchObject({
       entries: 3,

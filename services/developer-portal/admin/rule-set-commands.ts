@@ -4,6 +4,7 @@ import { presentRuleSet, RULE_SET_ID, type RuleSet } from '#shared/contracts/rul
 import { limitsOf } from '#shared/contracts/tiers.ts';
 import type { RuleSetContent, RuleSetWrite } from '#shared/documents/write-rule-sets.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { parseJson } from '#shared/parse-json.ts';
 import { validateRuleSet } from '#shared/rules/validate-rule-set.ts';
 import { ACTOR } from './app-commands.ts';
 import type { OpenSystem } from './open-system.ts';
@@ -71,18 +72,22 @@ async function writeOf(
 }
 
 function readContent({ chains }: OpenSystem, file: string, isEnterprise: boolean): RuleSetContent {
-  let body: unknown;
-  try {
-    body = JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    throw new ServiceError('usage-invalid', `${file} cannot be read, or is not JSON`);
-  }
+  const parsed = parseJson(readBytes(file), file);
+  if (!parsed.ok) throw new ServiceError('usage-invalid', parsed.detail);
   const configured = chains();
   const chainIds = configured && new Set(configured.map(({ chainId }) => chainId));
-  const validated = validateRuleSet(body, { isEnterprise, chainIds });
+  const validated = validateRuleSet(parsed.json, { isEnterprise, chainIds });
   if (validated.ok) return validated.content;
   const faults = validated.faults.slice(0, FAULTS_MAX).map(({ detail }) => detail);
   throw new ServiceError('usage-invalid', `${file} is no rule set: ${faults.join(' ')}`);
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    throw new ServiceError('usage-invalid', `${file} cannot be read`);
+  }
 }
 
 /** The subcommands of `admin rule-set`. */

@@ -107,6 +107,36 @@ describe('a batch', () => {
     expect((await gateway.postBatch(text, NDJSON)).status).toBe(202);
   });
 
+  it('is equal with and without a byte-order mark, CRLF and blank lines', async () => {
+    const gateway = await start({ app: ENTERPRISE_APP });
+    const entries = [ACCOUNT, { account: accountOf(7), ref: 'a' }];
+    const text = linesOf({ rules: RULES }, entries);
+    const bodies = [
+      text,
+      `\ufeff${text.replaceAll('\n', '\r\n')}\r\n`,
+      `\r\n${text.replaceAll('\n', '\n\n \t\r\n')}  `,
+      `\ufeff\n${text}`,
+    ];
+    for (const body of bodies) expect((await gateway.postBatch(body, NDJSON)).status).toBe(202);
+    const json = `\ufeff${JSON.stringify({ rules: RULES, entries })}\r\n\r\n`;
+    expect((await gateway.postBatch(json)).status).toBe(202);
+    const [first, ...others] = gateway.parts.map(({ requestId: _, ...part }) => part);
+    expect(others).toEqual(Array(4).fill(first));
+  });
+
+  it('has a first line as large as JSON, also behind a blank line', async () => {
+    const gateway = await start();
+    const text = `\n{${' '.repeat(100_000)}"rules":${JSON.stringify(RULES)}}\n"${ACCOUNT}"\n`;
+    expect((await gateway.postBatch(text, NDJSON)).status).toBe(202);
+  });
+
+  it('names a faulty entry of NDJSON by its index among the entries, blank lines not counted', async () => {
+    const gateway = await start();
+    const text = `\ufeff\r\n${linesOf({ rules: RULES }, [ACCOUNT])}\n\r\n${linesOf({ account: 'x' }, [])}`;
+    const { errors } = await problemOf(await gateway.postBatch(text, NDJSON));
+    expect(errors).toMatchObject([{ pointer: '/entries/1/account' }]);
+  });
+
   it('is refunded if surely no part was written, and its slot is freed', async () => {
     const gateway = await start({
       publishPart: async () => {

@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { describeJsonError, isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
+import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
+import { isBlank, parseJson } from '#shared/parse-json.ts';
 import { splitLines } from '../domain/split-lines.ts';
 import { Problem } from '../problem.ts';
 
@@ -10,6 +10,8 @@ export const JSON_BYTES_MAX = 2 * 1024 * 1024;
 const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 /** An entry of a batch, or a change of a member. */
 export const LINE_BYTES_MAX = 8 * 1024;
+/** One for each entry of the largest batch: a body of 16 MiB of them would cost the CPU seconds. */
+const BLANK_LINES_MAX = 100_000;
 /**
  * How long values are taken before other requests have their turn: a sync check crosses the event loop several times,
  * and waits for a slice at each.
@@ -54,7 +56,7 @@ export async function receiveJson(chunks: AsyncIterable<Buffer>): Promise<unknow
       );
     parts.push(chunk);
   }
-  return parseJsonBytes(Buffer.concat(parts), 'The body');
+  return parseValue(Buffer.concat(parts), 'The body');
 }
 
 /** Takes a value at a place, from 0. */
@@ -70,10 +72,10 @@ export async function takeEach(values: readonly unknown[], take: Take): Promise<
 }
 
 /**
- * Receives NDJSON of at most 16 MiB and takes each line's value as it arrives. Other requests have their turn every few
- * milliseconds.
+ * Receives NDJSON of at most 16 MiB and takes each line's value as it arrives. Blank lines are no values: they count in
+ * the number of a line, not in the index of a value. Other requests have their turn every few milliseconds.
  *
- * @param bytesMaxOf most bytes of the line at an index, from 0
+ * @param bytesMaxOf most bytes of the line of the value at an index, from 0
  * @throws Problem `malformed-json`, `body-too-large`, and the errors of `take`
  * @example
  * await receiveLines(body.chunks, () => LINE_BYTES_MAX, (value) => collector.add(value));
@@ -83,16 +85,22 @@ export async function receiveLines(
   bytesMaxOf: (index: number) => number,
   take: Take,
 ): Promise<void> {
+  let [lineCount, valueCount, length] = [0, 0, 0];
+  const lineBytesMax = () => bytesMaxOf(valueCount);
   const lines = splitLines(
-    bytesMaxOf,
-    (index) => new Problem('body-too-large', `Line ${index + 1} has more than ${bytesMaxOf(index)} bytes.`),
+    lineBytesMax,
+    (index) => new Problem('body-too-large', `Line ${index + 1} has more than ${lineBytesMax()} bytes.`),
   );
   const giveWay = makeGiveWay();
-  let [index, length] = [0, 0];
   const takeLine = (line: Buffer): void | Promise<void> => {
-    const place = index;
-    index += 1;
-    return take(parseJsonBytes(line, `Line ${index}`), place);
+    lineCount += 1;
+    if (isBlank(line)) {
+      if (lineCount - valueCount > BLANK_LINES_MAX) throw tooManyBlankLines();
+      return;
+    }
+    const index = valueCount;
+    valueCount += 1;
+    return take(parseValue(line, `Line ${lineCount}`), index);
   };
   for await (const chunk of chunks) {
     length += chunk.length;
@@ -105,19 +113,18 @@ export async function receiveLines(
   }
   const last = lines.end();
   if (last) await takeLine(last);
-  if (index === 0) throw emptyBody();
+  if (valueCount === 0) throw emptyBody();
 }
 
 /** @throws Problem `malformed-json`, naming the line or body that is not JSON */
-function parseJsonBytes(bytes: Buffer, subject: string): unknown {
-  if (bytes.length === 0) throw new Problem('malformed-json', `${subject} is empty; send JSON.`);
-  if (!isUtf8(bytes)) throw new Problem('malformed-json', `${subject} is not UTF-8.`);
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch (error) {
-    throw new Problem('malformed-json', describeJsonError(subject, error));
-  }
+function parseValue(bytes: Buffer, subject: string): unknown {
+  const parsed = parseJson(bytes, subject);
+  if (!parsed.ok) throw new Problem('malformed-json', parsed.detail);
+  return parsed.json;
 }
+
+const tooManyBlankLines = (): Problem =>
+  new Problem('malformed-json', `The body has more than ${BLANK_LINES_MAX} blank lines.`);
 
 const emptyBody = (): Problem => new Problem('malformed-json', 'The body is empty; send JSON.');
 

@@ -28,6 +28,14 @@ describe('the members of a request', () => {
     expect(await receive('ndjson', `${ndjson(lines)}\r\n`)).toEqual(expected);
   });
 
+  it('may have a byte-order mark, CRLF and blank lines', async () => {
+    const add = [accountOf(0), accountOf(1)];
+    const text = ndjson(add.map((one) => ({ add: one }))).replaceAll('\n', '\r\n\r\n');
+    const expected = await receive('json', JSON.stringify({ add }));
+    expect(await receive('ndjson', `\ufeff${text}\r\n\r\n`)).toEqual(expected);
+    expect(await receive('json', `\ufeff${JSON.stringify({ add })}\r\n`)).toEqual(expected);
+  });
+
   it.each(['json', 'ndjson'] as const)(
     'are read as %s in steps, between which other work runs',
     async (format) => {
@@ -60,7 +68,12 @@ describe('the members of a request', () => {
     ],
     ['ndjson', '', 400, 'malformed-json', undefined],
     ['json', '', 400, 'malformed-json', undefined],
-    ['ndjson', `{"add":"${accountOf(0)}"}\n\n`, 400, 'malformed-json', undefined],
+    ['ndjson', '\ufeff\r\n\r\n', 400, 'malformed-json', undefined],
+    [
+      'ndjson',
+      `\n{"add":"${accountOf(0)}"}\n\n{"add":{"account":"x"}}`,
+      ...[422, 'validation-failed', '/1/add/account'],
+    ],
     [
       'ndjson',
       `{"add":"${accountOf(0)}"}\n{"add":{"account":"x"}}`,

@@ -1,0 +1,28 @@
+import { isBlank, parseJson } from './parse-json.ts';
+
+const MARK = '\ufeff';
+
+test.each(['{"a":1}', `${MARK}{"a":1}`, `${MARK}\r\n {"a":1}\r\n`])('parses %j', (text) => {
+  expect(parseJson(Buffer.from(text), 'The body')).toEqual({ ok: true, json: { a: 1 } });
+});
+
+test.each([
+  ['', 'The body is empty; send a JSON object.'],
+  [MARK, 'The body is empty; send a JSON object.'],
+  [' \r\n', 'The body is empty; send a JSON object.'],
+  ['{"a":1,}', 'The body is not JSON: Expected double-quoted property name at position 7.'],
+  [`${MARK}{"a":1,}`, 'The body is not JSON: Expected double-quoted property name at position 7.'],
+  [`${MARK}${MARK}{}`, 'The body is not JSON.'],
+  ['{"a":', 'The body is not JSON: it ends too early.'],
+  [Buffer.from([0x22, 0xff, 0x22]), 'The body is not UTF-8.'],
+  [Buffer.from(`${MARK}{}`, 'utf16le'), 'The body is not UTF-8.'],
+])('says why %j is refused', (text, detail) => {
+  expect(parseJson(Buffer.from(text as string), 'The body')).toEqual({ ok: false, detail });
+});
+
+test('a text is blank if it has white space alone, and only white space of JSON', () => {
+  expect(['', '\r', ' \t', MARK, `${MARK}\r`].map((text) => isBlank(Buffer.from(text)))).not.toContain(false);
+  expect(['0', ' {', '\u00a0', `\r${MARK}`, '\0'].map((text) => isBlank(Buffer.from(text)))).not.toContain(
+    true,
+  );
+});
