@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startChain } from '../../deploy/local/chain.ts';
+import type { DemoTokens } from '../../deploy/local/demo-tokens.ts';
+import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
+import { findFreePorts } from '../../deploy/local/ports.ts';
+import {
+  deployHostileContracts,
+  type HostileContract,
+} from '../support/hostile-contracts/hostile-contracts.ts';
+
+/** Blocks before the run: more than nodes keep states of, so that there is pruned state to ask for. */
+const BLOCKS_BEFORE = 200;
+
+/** The fields of a header that the simulator needs. */
+export type MinedBlock = {
+  readonly number: number;
+  readonly hash: string;
+  readonly stateRoot: string;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  /** By the monotonic clock. */
+  readonly minedMs: number;
+};
+
+/** A chain of a steady block time that knows when each of its blocks came. */
+export type MinedChain = AsyncDisposable &
+  DemoTokens & {
+    readonly rpc: string;
+    readonly blockTimeMs: number;
+    /** Contracts that a hostile client names. */
+    readonly hostile: Readonly<Record<HostileContract, string>>;
+    readonly newest: () => MinedBlock;
+    /** The newest block that a node has which gets blocks this late. */
+    readonly newestAt: (lagMs: number) => MinedBlock;
+    readonly byHash: (hash: string) => MinedBlock | undefined;
+    readonly byNumber: (number: number) => MinedBlock | undefined;
+  };
+
+/** Starts anvil with the demo tokens and mines a block every `blockTimeMs`, with the time of the machine's clock. */
+export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> {
+  const [port = 0] = await findFreePorts(1);
+  await using scope = new AsyncDisposableStack();
+  const { rpc, chainId: _, ...chain } = scope.use(await startChain({ port }));
+  const hostile = await deployHostileContracts(rpc);
+  await callJsonRpc(rpc, 'anvil_mine', [`0x${BLOCKS_BEFORE.toString(16)}`]);
+  await callJsonRpc(rpc, 'evm_setAutomine', [false]);
+  const blocks: MinedBlock[] = [];
+  const byHash = new Map<string, MinedBlock>();
+  const learn = async (number: number, minedMs: number): Promise<void> => {
+    const header = await callJsonRpc(rpc, 'eth_getBlockByNumber', [`0x${number.toString(16)}`, false]);
+    const { hash, stateRoot, timestamp } = header as { hash: string; stateRoot: string; timestamp: string };
+    const block = { number, hash, stateRoot, timestamp: Number(timestamp), minedMs };
+    blocks[number] = block;
+    byHash.set(hash, block);
+  };
+  const count = Number(await callJsonRpc(rpc, 'eth_blockNumber', []));
+  for (let number = 0; number <= count; number++) await learn(number, Number.NEGATIVE_INFINITY);
+  const stopping = new AbortController();
+  const mining = (async () => {
+    for (let dueMs = performance.now(); ; dueMs += blockTimeMs) {
+      await delay(Math.max(0, dueMs - performance.now()), undefined, { signal: stopping.signal });
+      await callJsonRpc(rpc, 'evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1_000)]);
+      await callJsonRpc(rpc, 'evm_mine', []);
+      await learn(blocks.length, performance.now());
+    }
+  })().catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+  });
+  scope.defer(() => mining);
+  scope.defer(() => stopping.abort());
+  const newest = (): MinedBlock => blocks.at(-1) as MinedBlock;
+  const whole = scope.move();
+  return {
+    ...chain,
+    rpc,
+    blockTimeMs,
+    hostile,
+    newest,
+    newestAt(lagMs) {
+      const nowMs = performance.now();
+      return blocks.findLast(({ minedMs }) => nowMs - minedMs >= lagMs) ?? newest();
+    },
+    byHash: (hash) => byHash.get(hash),
+    byNumber: (number) => blocks[number],
+    [Symbol.asyncDispose]: () => whole.disposeAsync(),
+  };
+}
