@@ -54,7 +54,8 @@ export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> 
     byHash.set(hash, block);
   };
   const count = Number(await callJsonRpc(rpc, 'eth_blockNumber', []));
-  for (let number = 0; number <= count; number++) await learn(number, Number.NEGATIVE_INFINITY);
+  const numbers = Array.from({ length: count + 1 }, (_, number) => number);
+  await Promise.all(numbers.map((number) => learn(number, Number.NEGATIVE_INFINITY)));
   const stopping = new AbortController();
   const mining = (async () => {
     for (let dueMs = performance.now(); ; dueMs += blockTimeMs) {

@@ -4,7 +4,13 @@ import { callJsonRpc } from '../../deploy/local/json-rpc.ts';
 import type { MinedChain } from './mined-chain.ts';
 
 /** A transfer that names a watched account. */
-export type Move = { readonly contract: string; readonly account: string; readonly blockNumber: number };
+export type Move = {
+  readonly contract: string;
+  readonly account: string;
+  readonly blockNumber: number;
+  /** Whether it took the account's last unit of the ERC20. */
+  readonly isLoss: boolean;
+};
 
 export type Mover = {
   /** Moves no more, and returns what moved, once all of it is in a block. */
@@ -45,7 +51,7 @@ export async function makeWallets({ rpc }: MinedChain, count: number): Promise<s
 export function startMoving(chain: MinedChain, accounts: readonly string[], intervalMs: number): Mover {
   const { rpc, holder } = chain;
   const stopping = new AbortController();
-  const sent: { contract: string; account: string; hash: string }[] = [];
+  const sent: (Omit<Move, 'blockNumber'> & { readonly hash: string })[] = [];
   const holds = new Set<string>();
   const movedAt = new Map<string, number>();
 
@@ -72,7 +78,7 @@ export function startMoving(chain: MinedChain, accounts: readonly string[], inte
       movedAt.set(account, head + 1);
       const move = moveOf(account, sent.length + Math.floor(sent.length / accounts.length));
       const hash = String(await callJsonRpc(rpc, 'eth_sendTransaction', [{ gas: GAS, ...move }]));
-      sent.push({ contract: move.to.toLowerCase(), account, hash });
+      sent.push({ contract: move.to.toLowerCase(), account, isLoss: move.from === account, hash });
     }
   })().catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error;

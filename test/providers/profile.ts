@@ -54,6 +54,9 @@ export type Profile = {
   readonly refuses?: ({ readonly every: number } | { readonly after: number }) & {
     readonly refusal: Refusal;
   };
+  /** Whether it ends up refusing everything for good, so that nothing can be read from it alone. */
+  readonly isUsedUp?: boolean;
+  /** The HTTP status of every answer; default 200. */
   readonly status?: number;
   /** Whether bodies are compressed, whatever the client accepts. */
   readonly isGzipped?: boolean;

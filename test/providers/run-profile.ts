@@ -1,40 +1,34 @@
 import { setTimeout as delay, setInterval as every } from 'node:timers/promises';
-import type { CheckResult } from '#shared/contracts/result.ts';
 import { makeChainOracle } from '../support/chain-oracle.ts';
-import { connectTestChains, type TestCheck } from '../support/connect-test-chains.ts';
+import type { TestCheck } from '../support/connect-test-chains.ts';
 import type { SentRule } from '../support/demo-rules.ts';
 import { hostileCheck, ordinaryCheck } from './checks.ts';
-import { followInProcess } from './follow-in-process.ts';
 import type { MinedChain } from './mined-chain.ts';
 import type { Move } from './move-tokens.ts';
-import type { Profile } from './profile.ts';
-import { healthy } from './profiles/healthy.ts';
-import { type RunningProvider, startProvider } from './start-provider.ts';
+import type { Subject, Verdicts } from './subject.ts';
 
-export const CHAIN_ID = 31_337;
-const ORDINARY_MS = 500;
-const HOSTILE_MS = 200;
-/** The deadline of a check, as a sync one has it. */
-const EVALUATION_MS_MAX = 9_000;
-/** A node that does not answer is not a fault of this simulator: no attempt ends by its time on a busy machine. */
-const ATTEMPT_MS_MAX = 8_000;
+const SETTLE_POLL_MS = 250;
 
 /** The phases of a run, ms. */
 export type Times = {
   readonly warmUpMs: number;
   /** Ordinary checks alone, and then as long beside the hostile client. */
   readonly phaseMs: number;
-  /** From the last move until its transfer must have been published. */
+  /** From the last move until all of them must have been noticed. */
   readonly drainMsMax: number;
+  readonly ordinaryEveryMs: number;
+  readonly hostileEveryMs: number;
 };
 
-/** The endpoints of a chain: the provider alone, or beside healthy ones; as many as the quorum needs. */
-export type Arrangement = { readonly isBesideHealthy: boolean; readonly quorum: number };
+export type Phase = 'warmUp' | 'ordinary' | 'hostile';
 
 export type Outcome = {
+  /** Moves that nobody noticed although the contract counts as followed. */
   readonly lost: readonly string[];
+  /** Moves that nobody noticed, of contracts that do not count as followed. */
+  readonly unread: readonly string[];
   readonly wrong: readonly string[];
-  /** Ordinary checks with a rule that has no verdict, by phase. */
+  /** Ordinary checks with a rule that has no verdict. */
   readonly failed: Readonly<Record<Phase, readonly string[]>>;
   readonly checkCount: Readonly<Record<Phase, number>>;
   /** Calls of all endpoints while only ordinary checks ran, and the read batches of that time. */
@@ -42,49 +36,31 @@ export type Outcome = {
   readonly batchCount: number;
   /** The states that `following` showed, in order. */
   readonly states: readonly string[];
-  readonly errors: readonly unknown[];
 };
 
-type Phase = 'warmUp' | 'ordinary' | 'hostile';
-type Judged = { readonly check: TestCheck; readonly phase: Phase; readonly result: CheckResult };
+type Judged = { readonly check: TestCheck; readonly phase: Phase; readonly verdicts: Verdicts };
 
 /**
- * Runs one profile through the evaluator's chain layer and log follower, in this process: ordinary checks, then the same
- * beside a hostile client, while the tokens of the accounts move.
+ * Runs one provider: ordinary checks, then the same beside a hostile client, while the tokens of the accounts move.
  *
- * @param moves resolves with all moves, in blocks, when the movers have stopped
+ * @param moves resolves with all moves once the last one is in a block
  */
 export async function runProfile(
-  profile: Profile,
   chain: MinedChain,
-  { isBesideHealthy, quorum }: Arrangement,
+  subject: Subject,
   { accounts, moves }: { readonly accounts: readonly string[]; readonly moves: Promise<readonly Move[]> },
   times: Times,
 ): Promise<Outcome> {
-  await using scope = new AsyncDisposableStack();
-  const others = Array<Profile>(quorum).fill(healthy(profile.blockTimeMs));
-  const profiles = isBesideHealthy ? [profile, ...others] : Array<Profile>(quorum).fill(profile);
-  const providers: RunningProvider[] = [];
-  for (const each of profiles) providers.push(scope.use(await startProvider(each, chain, CHAIN_ID)));
-  const test = scope.use(
-    connectTestChains(
-      [{ chainId: CHAIN_ID, urls: providers.map(({ url }) => url), quorum, blockTimeMs: chain.blockTimeMs }],
-      { evaluationMsMax: EVALUATION_MS_MAX, attemptTimeoutMs: ATTEMPT_MS_MAX },
-    ),
-  );
-  const contracts = [chain.erc20, chain.erc721, chain.erc1155].map((contract) => contract.toLowerCase());
-  const followed = scope.use(followInProcess(test.chains.followable, contracts, accounts));
-  const callCount = () => providers.reduce((sum, provider) => sum + provider.callCount(), 0);
-
+  const { chainId } = subject;
   let phase: Phase = 'warmUp';
   const judged: Judged[] = [];
   const running = new Set<Promise<void>>();
   const stopping = new AbortController();
-  const send = (check: TestCheck, into: Judged[] | undefined): void => {
+  const send = (check: TestCheck, into: Judged[]): void => {
     const of = { check, phase };
-    const sending = test
+    const sending = subject
       .judge(check)
-      .then((result) => void into?.push({ ...of, result }))
+      .then((verdicts) => void into.push({ ...of, verdicts }))
       .finally(() => running.delete(sending));
     running.add(sending);
   };
@@ -96,42 +72,50 @@ export async function runProfile(
       if (!stopping.signal.aborted) throw error;
     }
   };
-  const ordinary = repeat(ORDINARY_MS, (count) =>
-    send(ordinaryCheck(chain, CHAIN_ID, accounts, count), judged),
+  const ordinary = repeat(times.ordinaryEveryMs, (count) =>
+    send(ordinaryCheck(chain, chainId, accounts, count), judged),
   );
   await delay(times.warmUpMs);
   phase = 'ordinary';
-  const before = { calls: callCount(), batches: test.batches.length };
+  const before = { calls: subject.callCount(), batches: await subject.batchCount() };
   await delay(times.phaseMs);
-  const counts = {
-    callCount: callCount() - before.calls,
-    batchCount: test.batches.length - before.batches,
-  };
+  const callCount = subject.callCount() - before.calls;
+  const batchCount = (await subject.batchCount()) - before.batches;
   phase = 'hostile';
-  const hostile = repeat(HOSTILE_MS, (count) => send(hostileCheck(chain, CHAIN_ID, count), undefined));
+  const hostile = repeat(times.hostileEveryMs, (count) => send(hostileCheck(chain, chainId, count), []));
   await delay(times.phaseMs);
   stopping.abort();
   await Promise.all([ordinary, hostile]);
   await Promise.all(running);
-
-  const missing = async () =>
-    (await moves).filter(
-      ({ contract, account, blockNumber }) => !followed.has(contract, account, blockNumber),
-    );
-  await moves;
-  const giveUpMs = performance.now() + times.drainMsMax;
-  while ((await missing()).length > 0 && performance.now() < giveUpMs) await delay(100);
-  const isLive = (contract: string) => followed.states.get(contract)?.at(-1) === 'live';
-  const lost = (await missing()).filter(({ contract }) => isLive(contract));
-  const wrong = await findWrong(chain, judged);
+  const { lost, unread } = await settle(subject, await moves, times.drainMsMax);
   return {
-    lost: lost.map(({ contract, account, blockNumber }) => `${contract} ${account} ${blockNumber}`),
-    wrong,
+    lost,
+    unread,
+    wrong: await findWrong(chain, chainId, judged),
     failed: byPhase(judged, (of) => of.flatMap(failureOf)),
     checkCount: byPhase(judged, (of) => of.length),
-    ...counts,
-    states: [...new Set([...followed.states.values()].flat())],
-    errors: followed.errors,
+    callCount,
+    batchCount,
+    states: [...new Set([...(await subject.states()).values()].flat())],
+  };
+}
+
+/** Waits until every move was noticed, and returns those that were not. */
+async function settle(
+  subject: Subject,
+  moves: readonly Move[],
+  msMax: number,
+): Promise<{ lost: string[]; unread: string[] }> {
+  const giveUpMs = performance.now() + msMax;
+  while ((await subject.unnoticed(moves)).length > 0 && performance.now() < giveUpMs)
+    await delay(SETTLE_POLL_MS);
+  const states = await subject.states();
+  const isLive = (contract: string): boolean => states.get(contract)?.at(-1) === 'live';
+  const missing = await subject.unnoticed(moves);
+  const describe = ({ contract, what }: { contract: string; what: string }) => `${contract} ${what}`;
+  return {
+    lost: missing.filter(({ contract }) => isLive(contract)).map(describe),
+    unread: missing.filter(({ contract }) => !isLive(contract)).map(describe),
   };
 }
 
@@ -141,21 +125,21 @@ function byPhase<T>(judged: readonly Judged[], reduce: (of: readonly Judged[]) =
 }
 
 /** Why a check has a rule without a verdict, if it has one. */
-function failureOf({ check, result }: Judged): string[] {
-  if (result.roles.length === check.rules.length) return [];
+function failureOf({ check, verdicts }: Judged): string[] {
+  if (verdicts.roles.length === check.rules.length) return [];
   const { minBlock, atBlock } = check.consistency ?? { minBlock: {} };
   const where = atBlock ? 'atBlock' : Object.keys(minBlock).length > 0 ? 'minBlock' : 'head';
-  return [`${where}: ${result.errors[0]?.code}`];
+  return [`${where}: ${verdicts.errors[0]?.code ?? 'no answer'}`];
 }
 
 /** Verdicts that the chain itself contradicts at the reported block. */
-async function findWrong(chain: MinedChain, judged: readonly Judged[]): Promise<string[]> {
+async function findWrong(chain: MinedChain, chainId: number, judged: readonly Judged[]): Promise<string[]> {
   const oracle = makeChainOracle(chain.rpc, chain);
   const wrong: string[] = [];
-  for (const { check, result } of judged)
-    for (const { id, granted } of result.roles) {
+  for (const { check, verdicts } of judged)
+    for (const { id, granted } of verdicts.roles) {
       const rule = check.rules.find(({ roleId }) => roleId === id) as SentRule;
-      const block = result.blocks[String(CHAIN_ID)]?.number ?? -1;
+      const block = verdicts.blocks[String(chainId)]?.number ?? -1;
       const truth = await oracle(rule, check.account, block);
       if (truth !== granted) wrong.push(`${id} of ${check.account} at ${block}: ${granted}, not ${truth}`);
     }

@@ -1,59 +1,93 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectInProcess } from './connect-in-process.ts';
 import { type MinedChain, startMinedChain } from './mined-chain.ts';
-import { makeWallets, startMoving } from './move-tokens.ts';
+import { type Move, makeWallets, startMoving } from './move-tokens.ts';
 import type { Profile } from './profile.ts';
 import { healthy } from './profiles/healthy.ts';
 import { type Outcome, runProfile, type Times } from './run-profile.ts';
+import type { Arrangement, Subject } from './subject.ts';
 import type { Row } from './table.ts';
 
 const ACCOUNTS = 12;
 const MOVE_MS = 600;
 
+/** A chain of one block time, and wallets whose tokens can move. */
+export type Stage = { readonly chain: MinedChain; readonly accounts: readonly string[] };
+/** By the block time of the profiles. */
+export type Stages = ReadonlyMap<Profile['blockTimeMs'], Stage>;
+
 export type RunOptions = {
+  readonly stages: Stages;
   readonly quorum: number;
   readonly times: Times;
-  /** The block time that chains really have, by that of the profile: the longest ones are shortened in a short run. */
-  readonly blockTimeOf?: (blockTimeMs: number) => number;
+  /** Default: the chain layer and the log follower in this process. */
+  readonly connect?: (profile: Profile, stage: Stage, arrangement: Arrangement) => Promise<Subject>;
 };
 
-/**
- * Runs profiles at the same time, each alone and beside a healthy endpoint, on one chain for each block time. The healthy
- * provider of each block time runs too, as their measure.
- */
-export async function runProfiles(
+/** Starts a chain for each block time. @param blockTimeOf the block time that the chain really has */
+export async function startStages(
+  scope: AsyncDisposableStack,
   profiles: readonly Profile[],
-  { quorum, times, blockTimeOf = (ms) => ms }: RunOptions,
-): Promise<Row[]> {
-  await using scope = new AsyncDisposableStack();
-  const byBlockTime = [...Map.groupBy(profiles, ({ blockTimeMs }) => blockTimeMs)];
-  const rows = byBlockTime.map(async ([blockTimeMs, own]) => {
+  blockTimeOf: (blockTimeMs: number) => number = (ms) => ms,
+): Promise<Stages> {
+  const blockTimes = [...new Set(profiles.map(({ blockTimeMs }) => blockTimeMs))];
+  const stages = blockTimes.map(async (blockTimeMs): Promise<[Profile['blockTimeMs'], Stage]> => {
     const chain = scope.use(await startMinedChain(blockTimeOf(blockTimeMs)));
-    const run = await startTokens(chain, times);
-    const outcomes = async (profile: Profile): Promise<{ beside: Outcome; alone: Outcome }> => {
-      const [beside, alone] = await Promise.all(
-        [true, false].map((isBesideHealthy) =>
-          runProfile(profile, chain, { isBesideHealthy, quorum }, run, times),
-        ),
-      );
-      return { beside: beside as Outcome, alone: alone as Outcome };
-    };
-    const measure = outcomes(healthy(blockTimeMs));
-    return Promise.all(
-      own.map(async (profile) => ({
-        name: profile.name,
-        blockTimeMs: chain.blockTimeMs,
-        ...(await outcomes(profile)),
-        healthy: await measure,
-      })),
-    );
+    return [blockTimeMs, { chain, accounts: await makeWallets(chain, ACCOUNTS) }];
+  });
+  return new Map(await Promise.all(stages));
+}
+
+/**
+ * Runs profiles at the same time, each alone and beside a healthy endpoint. The healthy provider of each block time runs
+ * too, as their measure.
+ */
+export async function runProfiles(profiles: readonly Profile[], options: RunOptions): Promise<Row[]> {
+  const rows = [...options.stages].map(async ([blockTimeMs, stage]) => {
+    const own = profiles.filter((profile) => profile.blockTimeMs === blockTimeMs);
+    const moves = moveFor(stage, options.times);
+    const measure = runBoth(healthy(blockTimeMs), stage, moves, options);
+    const outcomes = await Promise.all(own.map((profile) => runBoth(profile, stage, moves, options)));
+    const healthyOutcomes = await measure;
+    return own.map((profile, index): Row => {
+      const { beside, alone } = outcomes[index] as Both;
+      const { blockTimeMs: realMs } = stage.chain;
+      return { profile, blockTimeMs: realMs, beside, alone, healthy: healthyOutcomes };
+    });
   });
   return (await Promise.all(rows)).flat();
 }
 
-/** Moves tokens of new wallets for as long as the profiles send checks. */
-async function startTokens(chain: MinedChain, { warmUpMs, phaseMs }: Times) {
-  const accounts = await makeWallets(chain, ACCOUNTS);
+type Both = { readonly beside: Outcome; readonly alone: Outcome };
+
+async function runBoth(
+  profile: Profile,
+  stage: Stage,
+  moves: Promise<readonly Move[]>,
+  { connect = connectHere, quorum, times }: RunOptions,
+): Promise<Both> {
+  const runOne = async (isBesideHealthy: boolean): Promise<Outcome> => {
+    await using subject = await connect(profile, stage, { isBesideHealthy, quorum });
+    // What refuses everything for good is not waited for.
+    const isDead = !isBesideHealthy && profile.isUsedUp;
+    const drainMsMax = isDead ? 0 : times.drainMsMax;
+    return await runProfile(
+      stage.chain,
+      subject,
+      { accounts: stage.accounts, moves },
+      { ...times, drainMsMax },
+    );
+  };
+  const [beside, alone] = await Promise.all([runOne(true), runOne(false)]);
+  return { beside, alone };
+}
+
+const connectHere: NonNullable<RunOptions['connect']> = (profile, { chain, accounts }, arrangement) =>
+  connectInProcess(profile, chain, arrangement, accounts);
+
+/** Moves the tokens for as long as the profiles send checks. */
+async function moveFor({ chain, accounts }: Stage, { warmUpMs, phaseMs }: Times): Promise<Move[]> {
   const mover = startMoving(chain, accounts, MOVE_MS);
-  const moves = delay(warmUpMs + 2 * phaseMs).then(() => mover.stop());
-  return { accounts, moves };
+  await delay(warmUpMs + 2 * phaseMs);
+  return mover.stop();
 }

@@ -1,8 +1,9 @@
+import type { Profile } from './profile.ts';
 import type { Outcome } from './run-profile.ts';
 
 /** A profile's outcomes, and those of the healthy provider with the same block time in the same run. */
 export type Row = {
-  readonly name: string;
+  readonly profile: Profile;
   readonly blockTimeMs: number;
   readonly beside: Outcome;
   readonly alone: Outcome;
@@ -32,8 +33,12 @@ const allFailures = ({ failed }: Outcome): string[] => [
   ...failed.hostile,
 ];
 
+/** The share of the checks of a phase that failed. A busy machine sends fewer checks in one phase than in the other. */
+const shareOf = ({ failed, checkCount }: Outcome, phase: 'ordinary' | 'hostile'): number =>
+  checkCount[phase] === 0 ? 0 : failed[phase].length / checkCount[phase];
+
 /** The broken promises of a row, each with what broke it. */
-export function brokenOf({ beside, alone, healthy }: Row): string[] {
+export function brokenOf({ profile, beside, alone, healthy }: Row): string[] {
   const both = [beside, alone];
   const calls = [
     { where: 'beside', own: beside, other: healthy.beside },
@@ -41,10 +46,12 @@ export function brokenOf({ beside, alone, healthy }: Row): string[] {
   ].filter(({ own, other }) => own.callCount > allowedCalls(own, other));
   const all = {
     lost: both.flatMap(({ lost }) => lost),
+    unread: (profile.isUsedUp ? [beside] : both).flatMap(({ unread }) => unread),
     wrong: both.flatMap(({ wrong }) => wrong),
     'failed beside a healthy endpoint': allFailures(beside),
+    'failed alone': profile.isUsedUp ? [] : [...alone.failed.warmUp, ...alone.failed.ordinary],
     'failed through the hostile client':
-      alone.failed.hostile.length > alone.failed.ordinary.length ? alone.failed.hostile : [],
+      shareOf(alone, 'hostile') > shareOf(alone, 'ordinary') ? alone.failed.hostile : [],
     'too many calls': calls.map(
       ({ where, own, other }) => `${own.callCount} ${where}, at most ${allowedCalls(own, other)}`,
     ),
@@ -68,10 +75,10 @@ export function formatRows(rows: readonly Row[]): string {
   );
 }
 
-function cellsOf({ name, blockTimeMs, beside, alone, healthy }: Row): string[] {
+function cellsOf({ profile, blockTimeMs, beside, alone, healthy }: Row): string[] {
   const states = [...new Set([...beside.states, ...alone.states])];
   return [
-    name,
+    profile.name,
     `${blockTimeMs} ms`,
     String(beside.lost.length + alone.lost.length),
     String(beside.wrong.length + alone.wrong.length),

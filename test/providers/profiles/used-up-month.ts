@@ -3,8 +3,9 @@ import { GO_ETHEREUM } from '../words.ts';
 
 export const usedUpMonth: Profile = {
   name: 'used-up month',
-  about: 'After 100 requests each one is refused for good, in words that nobody has listed.',
+  about: 'After 20 requests each one is refused for good, in words that nobody has listed.',
   blockTimeMs: 2_000,
   words: GO_ETHEREUM,
-  refuses: { after: 100, refusal: { code: -38_772, message: 'your ticket was for another month' } },
+  refuses: { after: 20, refusal: { code: -38_772, message: 'your ticket was for another month' } },
+  isUsedUp: true,
 };
