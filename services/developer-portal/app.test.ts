@@ -15,7 +15,10 @@ const ACCOUNT: Account = {
 const WATCHES = '/api/apps/app_1/watches';
 
 /** A portal whose list of watches takes a moment; `running` counts those lists at a time. */
-function makePortal(take: (draws: readonly Draw[]) => Promise<void> = async () => undefined) {
+function makePortal(
+  take: (draws: readonly Draw[]) => Promise<void> = async () => undefined,
+  origin: string | undefined = undefined,
+) {
   const running = { now: 0, most: 0 };
   const app = makeApp({
     handlers: {
@@ -26,11 +29,12 @@ function makePortal(take: (draws: readonly Draw[]) => Promise<void> = async () =
         running.now -= 1;
         return { watches: [] };
       },
+      signIn: async (call: { setSessionToken: (token: string) => void }) => call.setSessionToken('token'),
     } as never,
     sessions: { find: async () => ACCOUNT } as never,
     requirePermission: async () => ACCOUNT,
     throttle: { take },
-    origin: undefined,
+    origin,
     gatewayPublicUrl: 'http://127.0.0.1:1',
     sessionMsMax: 1_000,
     trustedProxies: [],
@@ -63,4 +67,62 @@ test('at most eight heavy reads run at a time, and the others wait', async () =>
   await using server = await serveOnLoopback(app);
   const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await ask(server.url)).status));
   expect([new Set(statuses), running.most]).toEqual([new Set([200]), 8]);
+});
+
+test('under /assets only what the page loads is served, however the path of another file is written', async () => {
+  const { app } = makePortal();
+  await using server = await serveOnLoopback(app);
+  const answers = async (paths: readonly string[]) =>
+    Promise.all(paths.map(async (path) => [path, (await fetch(server.url + path)).status]));
+  const page = await (await fetch(`${server.url}/apps`)).text();
+  const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  loaded.push('/assets/changelog.md', '/assets/snippets/verify.py', '/assets/snippets/verify.go');
+  expect(loaded.length).toBeGreaterThan(100);
+  expect(await answers(loaded)).toEqual(loaded.map((path) => [path, 200]));
+  const others = [
+    '/assets/page.test.ts',
+    '/assets/page.test%2Ets',
+    '/assets/page%2etest.ts',
+    '/assets/page.test.%74s',
+    '/assets/core%2Fhtml.js',
+    '/assets/core/..%2f..%2fserve-page.ts',
+    '/assets/%2e%2e%2fserve-page.ts',
+    '/assets/index.html',
+    '/assets/core',
+    '/assets/core/',
+    '/assets/vendor/',
+    '/assets/vendor/package.json',
+    '/assets/',
+  ];
+  expect(await answers(others)).toEqual(others.map((path) => [path, 404]));
+});
+
+test('the types of the served files are those that a browser needs', async () => {
+  const { app } = makePortal();
+  await using server = await serveOnLoopback(app);
+  const typeOf = async (path: string) => (await fetch(server.url + path)).headers.get('content-type');
+  expect(await typeOf('/assets/main.js')).toMatch(/^text\/javascript/);
+  expect(await typeOf('/assets/styles/base.css')).toMatch(/^text\/css/);
+  expect(await typeOf('/assets/mark.svg')).toBe('image/svg+xml');
+  expect(await typeOf('/assets/vendor/inter.woff2')).toBe('font/woff2');
+  expect(await typeOf('/assets/changelog.md')).toMatch(/^text\/markdown; charset=utf-8$/);
+  expect(await typeOf('/apps')).toMatch(/^text\/html/);
+});
+
+test.each([
+  ['https://portal.example.com', '__Host-rolecall_session', true],
+  ['http://portal.example.com', 'rolecall_session', false],
+])('the cookie of a session at %s is %s', async (origin, name, isSecure) => {
+  const { app } = makePortal(undefined, origin);
+  await using server = await serveOnLoopback(app);
+  const { headers } = await fetch(`${server.url}/api/sign-in`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'a@example.com', password: 'correct horse battery' }),
+  });
+  const cookie = headers.get('set-cookie') ?? '';
+  expect(cookie).toMatch(new RegExp(`^${name}=token; Max-Age=1; Path=/; `));
+  expect(cookie.includes('Secure')).toBe(isSecure);
+  // A cookie with a domain, or without `Secure`, is refused by browsers where its name has the prefix.
+  expect(cookie).not.toMatch(/domain/i);
 });

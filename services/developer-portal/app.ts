@@ -16,7 +16,7 @@ import type { RequirePermission } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
-import { requireAccount, requireIdempotencyKey, requireOwnOrigin, SESSION_COOKIE, tokenOf } from './guard.ts';
+import { requireAccount, requireIdempotencyKey, requireOwnOrigin, sessionCookieOf, tokenOf } from './guard.ts';
 import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';
 import type { Download, Operation } from './operation.ts';
@@ -182,7 +182,7 @@ async function authorize(
 ): Promise<Call<OperationId>> {
   const { access, method, body, query, isIdempotent, needs } = operation;
   if (method !== 'get') requireOwnOrigin(request, deps.origin);
-  const token = tokenOf(request);
+  const token = tokenOf(request, deps.origin);
   const account = access === 'public' ? NO_ACCOUNT : await requireAccount(deps.sessions, token, access);
   const draws = accountDraws(operation, account);
   if (draws.length > 0) await deps.throttle.take(draws);
@@ -226,11 +226,12 @@ function setCookie(
   response: Response,
   token: string | undefined,
 ): void {
-  response.cookie(SESSION_COOKIE, token ?? '', {
+  const { name, secure } = sessionCookieOf(response.req, origin);
+  response.cookie(name, token ?? '', {
     httpOnly: true,
     sameSite: 'strict',
     path: '/',
-    secure: origin?.startsWith('https:') ?? response.req.secure,
+    secure,
     maxAge: token === undefined ? 0 : sessionMsMax,
     encode: (value) => value,
   });

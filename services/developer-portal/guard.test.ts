@@ -38,9 +38,20 @@ test('a write without `Origin` needs `Sec-Fetch-Site: same-origin`', () => {
 });
 
 test('tokenOf finds the session token among other cookies', () => {
-  expect(tokenOf(aRequest({ cookie: 'a=b; rolecall_session=token; c=d' }))).toBe('token');
+  const tokenIn = (cookie: string) => tokenOf(aRequest({ cookie }), undefined);
+  expect(tokenIn('a=b; rolecall_session=token; c=d')).toBe('token');
   for (const cookie of ['', 'rolecall_session=', 'xrolecall_session=token', 'a=rolecall_session'])
-    expect(tokenOf(aRequest({ cookie }))).toBeUndefined();
+    expect(tokenIn(cookie)).toBeUndefined();
+});
+
+test('over TLS only the cookie that the own host has set is a session', () => {
+  const origin = 'https://portal.example.com';
+  const planted = 'rolecall_session=planted';
+  expect(tokenOf(aRequest({ cookie: planted }), origin)).toBeUndefined();
+  expect(tokenOf(aRequest({ cookie: `${planted}; __Host-rolecall_session=own` }), origin)).toBe('own');
+  const forwarded = { ...aRequest({ cookie: planted }), secure: true } as Request;
+  expect(tokenOf(forwarded, undefined)).toBeUndefined();
+  expect(tokenOf(aRequest({ cookie: planted }), 'http://portal.example.com')).toBe('planted');
 });
 
 test('an idempotency key is a UUID', () => {

@@ -8,6 +8,15 @@ import type { Sessions } from './sessions.ts';
 export const SESSION_COOKIE = 'rolecall_session';
 
 /**
+ * The session's cookie. Over TLS its name has the prefix `__Host-`: browsers take such a cookie only from the portal's own host,
+ * over TLS, so that no other host of the domain can plant a session.
+ */
+export function sessionCookieOf(request: Request, origin: string | undefined) {
+  const secure = origin?.startsWith('https:') ?? request.secure;
+  return { name: secure ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE, secure };
+}
+
+/**
  * Refuses a write that does not come from the portal's own page, in addition to the cookie's `SameSite=Strict`.
  *
  * Browsers send `Origin` with every such request; a request without it must have `Sec-Fetch-Site: same-origin`. If no
@@ -23,10 +32,11 @@ export function requireOwnOrigin(request: Request, origin: string | undefined): 
 }
 
 /** The session's token in the request's cookies, unchecked. */
-export function tokenOf(request: Request): string | undefined {
+export function tokenOf(request: Request, origin: string | undefined): string | undefined {
+  const cookie = sessionCookieOf(request, origin);
   for (const part of (request.headers.cookie ?? '').split(';')) {
     const [name, value] = part.trim().split('=');
-    if (name === SESSION_COOKIE && value) return value;
+    if (name === cookie.name && value) return value;
   }
   return undefined;
 }

@@ -87,7 +87,14 @@ export function makeOpenApi() {
       },
       servers: [{ url: '/' }],
       components: {
-        securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE } },
+        securitySchemes: {
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: SESSION_COOKIE,
+            description: `Over TLS its name is \`__Host-${SESSION_COOKIE}\`.`,
+          },
+        },
       },
       paths,
     },

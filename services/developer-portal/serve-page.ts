@@ -1,11 +1,12 @@
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import express, { type Express } from 'express';
+import type { Express } from 'express';
 import type { Response } from './answer.ts';
 
 const PAGE = join(import.meta.dirname, 'page');
-/** The one text about changes, which the page renders. */
-const CHANGELOG = { folder: join(import.meta.dirname, '..'), file: 'CHANGELOG.md' };
+/** The kinds of the page's files, its snippets among them. What else lies beside them, such as a test, is not served. */
+const PAGE_FILE = /\.(js|css|svg|mjs|py|go)$/;
 
 /** Files of packages that the page is made of, by the name it loads them under. Nothing else of a package is served. */
 const VENDOR_FILES = {
@@ -15,6 +16,22 @@ const VENDOR_FILES = {
   'inter.woff2': ['@fontsource-variable/inter', 'files/inter-latin-wght-normal.woff2'],
 } as const;
 
+type Asset = { readonly root: string; readonly file: string };
+
+/** All that is served under `/assets`, by its path there. Read once: a request names one of these, and no file. */
+const listAssets = (): ReadonlyMap<string, Asset> =>
+  new Map([
+    // The one text about changes, which the page renders.
+    ['/changelog.md', { root: join(import.meta.dirname, '..'), file: 'CHANGELOG.md' }],
+    ...readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
+      .filter((file) => PAGE_FILE.test(file))
+      .map((file): [string, Asset] => [`/${file}`, { root: PAGE, file }]),
+    ...Object.entries(VENDOR_FILES).map(([name, [from, file]]): [string, Asset] => [
+      `/vendor/${name}`,
+      { root: packageRoot(from), file },
+    ]),
+  ]);
+
 /** Kept by the browser and revalidated by their ETag: modules of two releases must never meet on one page. */
 const ASSET_CACHE = 'public, no-cache';
 
@@ -23,28 +40,13 @@ const ASSET_CACHE = 'public, no-cache';
  */
 export function servePage(app: Express): void {
   const sendOptions = { cacheControl: false, etag: true, lastModified: true, dotfiles: 'ignore' } as const;
-  for (const [name, [from, file]] of Object.entries(VENDOR_FILES))
-    app.get(`/assets/vendor/${name}`, (_request, response, next) => {
-      response.set('cache-control', ASSET_CACHE);
-      response.sendFile(file, { ...sendOptions, root: packageRoot(from) }, passOn(next));
-    });
-  app.get('/assets/changelog.md', (_request, response, next) => {
-    response.set({ 'cache-control': ASSET_CACHE, 'content-type': 'text/markdown; charset=utf-8' });
-    response.sendFile(CHANGELOG.file, { ...sendOptions, root: CHANGELOG.folder }, passOn(next));
+  const assets = listAssets();
+  app.get(/^\/assets(\/.*)$/, ({ path }, response, next) => {
+    const asset = assets.get(path.slice('/assets'.length));
+    if (!asset) return next();
+    response.set('cache-control', ASSET_CACHE);
+    response.sendFile(asset.file, { ...sendOptions, root: asset.root }, passOn(next));
   });
-  // Tests are in the same folders, and are not served.
-  app.use(/^\/assets\/.*\.ts$/, notFound);
-  app.use(
-    '/assets',
-    express.static(PAGE, {
-      ...sendOptions,
-      index: false,
-      redirect: false,
-      fallthrough: true,
-      setHeaders: (response: Response) => response.set('cache-control', ASSET_CACHE),
-    }),
-  );
-  app.use('/assets', notFound);
   app.get(/^\/(?!assets\/|api\/)[\w./-]*$/, (_request, response, next) => {
     response.set('cache-control', 'no-cache');
     response.sendFile('index.html', { ...sendOptions, root: PAGE }, passOn(next));
