@@ -68,6 +68,11 @@ const IPV6_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
   [block('ff00::/8'), 'multicast'],
 ];
 const IPV6_GLOBAL_UNICAST = block('2000::/3');
+/** The blocks by which an address is judged. */
+export const JUDGED_BLOCKS: readonly Cidr[] = [
+  ...[...IPV4_REFUSED, ...IPV6_REFUSED].map(([cidr]) => cidr),
+  IPV6_GLOBAL_UNICAST,
+];
 
 /** ISATAP (RFC 5214): 0:5efe or 200:5efe in the middle of any prefix, an IPv4 address behind it. */
 const embedsIsatap = (address: ipaddr.IPv6): boolean =>

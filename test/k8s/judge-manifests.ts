@@ -60,7 +60,7 @@ export type Manifest = {
 };
 
 const NAME_LABEL = 'app.kubernetes.io/name';
-/** The processes that may leave the private network, and those that get each key. */
+/** The processes that may leave the cluster, and those that get each key. */
 const MAY_LEAVE = ['evaluator', 'webhook-dispatcher'];
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'rolecall-id-keys': ['gateway'],
@@ -217,5 +217,4 @@ const namesOf = (selector: Selector | undefined): readonly string[] => [
   ...Object.values(selector?.matchLabels ?? {}),
   ...(selector?.matchExpressions ?? []).flatMap(({ values }) => values),
 ];
-const leadsOut = ({ ipBlock }: Peer): boolean =>
-  ipBlock !== undefined && !/^(10\.|172\.(1[6-9]|2\d|3[01])\.|192\.168\.)/.test(ipBlock.cidr);
+const leadsOut = ({ ipBlock }: Peer): boolean => ipBlock !== undefined;
