@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { claimLock, readLock, releaseLock, removeStaleLock } from './lock-file.js';
 import { report } from './run.mjs';
 
 /** Another set-up downloads for a few minutes at most; a lock older than this is not waited for. */
@@ -13,12 +14,13 @@ const POLL_MS = 200;
 export async function withSetupLock({ cache }, prepare) {
   mkdirSync(cache, { recursive: true });
   const lock = join(cache, 'setup.lock');
+  const own = String(process.pid);
   const giveUpAt = Date.now() + WAIT_MS_MAX;
   let said = false;
-  while (!claim(lock)) {
-    const holder = Number(readText(lock));
-    if (holder > 0 && !isAlive(holder)) {
-      rmSync(lock, { force: true });
+  while (!claimLock(lock, own)) {
+    const holder = readLock(lock);
+    if (!isHeld(holder)) {
+      removeStaleLock(lock, isHeld);
       continue;
     }
     if (Date.now() > giveUpAt) throw new Error(`another set-up (process ${holder}) holds ${lock}`);
@@ -26,7 +28,7 @@ export async function withSetupLock({ cache }, prepare) {
     said = true;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  const release = () => rmSync(lock, { force: true });
+  const release = () => releaseLock(lock, own);
   process.on('exit', release);
   try {
     await prepare();
@@ -36,25 +38,10 @@ export async function withSetupLock({ cache }, prepare) {
   }
 }
 
-function claim(lock) {
-  try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-function readText(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function isAlive(pid) {
+/** A lock without a process id has just been made, or removed. */
+function isHeld(text) {
+  const pid = Number(text);
+  if (!(pid > 0)) return true;
   try {
     process.kill(pid, 0);
     return true;

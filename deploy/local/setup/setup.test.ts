@@ -35,6 +35,7 @@ beforeEach(() => {
   mkdirSync(join(root, 'node_modules', 'node', 'bin'), { recursive: true });
   symlinkSync(process.execPath, join(root, 'node_modules', 'node', 'bin', 'node'));
   writeFileSync(join(root, 'package-lock.json'), JSON.stringify(LOCKFILE));
+  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
