@@ -16,7 +16,13 @@ import type { RequirePermission } from './app-access.ts';
 import type { Call, Handlers } from './call.ts';
 import { describeBrowser } from './domain/describe-browser.ts';
 import { permissionOf } from './domain/permissions.ts';
-import { requireAccount, requireIdempotencyKey, requireOwnOrigin, sessionCookieOf, tokenOf } from './guard.ts';
+import {
+  requireAccount,
+  requireIdempotencyKey,
+  requireOwnOrigin,
+  sessionCookieOf,
+  tokenOf,
+} from './guard.ts';
 import type { PortalMetrics } from './metrics.ts';
 import { makeOpenApi } from './openapi.ts';
 import type { Download, Operation } from './operation.ts';

@@ -90,15 +90,19 @@ export async function startHttpServer(
   boundByAddress(server, options.connectionsMax);
   server.maxHeadersCount = HEADERS_MAX;
   const latest = new WeakMap<Socket, ServerResponse>();
+  const pending = new WeakMap<Socket, Set<ServerResponse>>();
   server.on('request', ({ socket }, response) => {
     latest.set(socket, response);
+    const ofSocket = pending.get(socket) ?? new Set();
+    pending.set(socket, ofSocket.add(response));
+    response.once('close', () => ofSocket.delete(response));
     // Emitted when the handler has ended the answer. Node replaces the timeout once the socket has taken all of it.
     response.once('prefinish', () => socket.setTimeout(timeoutsMs.answer));
   });
   // After the one above, because it may end its answer at once.
   server.on('request', listener);
   server.on('clientError', (error, socket: Socket) =>
-    answerClientError(error, socket, latest.get(socket), options),
+    answerClientError(error, socket, { last: latest.get(socket), pending: pending.get(socket) }, options),
   );
   // An unknown `Expect` is no reason to refuse: RFC 9110 10.1.1 leaves it to the server.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -133,14 +137,23 @@ function boundByAddress(server: Server, countMax: number): void {
 function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  last: ServerResponse | undefined,
+  {
+    last,
+    pending = new Set(),
+  }: {
+    readonly last: ServerResponse | undefined;
+    /** The answers that are not sent yet: of a client that pipelines its requests, several. */
+    readonly pending: ReadonlySet<ServerResponse> | undefined;
+  },
   { describeClientError }: Pick<HttpServerOptions, 'describeClientError'>,
 ): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && last && !last.req.complete && ownDeadlines.has(last.req))
     return;
   // A request that has its answer already and is still sending gets no second one.
   const isAnswered = last?.headersSent === true && !last.req.complete;
-  if (!socket.writable || isAnswered || error.code === 'ECONNRESET') {
+  // A whole request before these bytes waits for its answer: this one would take its place.
+  const isBehind = [...pending].some(({ req }) => req.complete);
+  if (!socket.writable || isAnswered || isBehind || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { type HttpServer, startHttpServer } from './http-server.ts';
+
+// Scenario: bytes that are no HTTP come on a connection whose requests are still being answered, or are answered.
+
+let server: HttpServer;
+/** Answers that the handler owes, by path. */
+let owed: Map<string, PromiseWithResolvers<ServerResponse>>;
+const answerOf = (path: string) => {
+  const found = owed.get(path) ?? Promise.withResolvers<ServerResponse>();
+  owed.set(path, found);
+  return found;
+};
+beforeEach(async () => {
+  owed = new Map();
+  server = await startHttpServer(({ url = '' }, response) => answerOf(url).resolve(response), {
+    host: '127.0.0.1',
+    port: 0,
+    connectionsMax: 10,
+    readinessLeadMs: 0,
+    describeClientError: () => ({ status: 400, headers: {}, body: 'malformed' }),
+  });
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+function open() {
+  const socket = connect(server.port, '127.0.0.1');
+  let heard = '';
+  socket.on('data', (data) => {
+    heard += String(data);
+  });
+  socket.on('error', () => undefined);
+  return {
+    socket,
+    closed: once(socket, 'close'),
+    statuses: () => [...heard.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code),
+  };
+}
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+const postChunked = (path: string) =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n`;
+
+test.each([
+  ['after it', ''],
+  ['in the body of the next one', postChunked('/next')],
+])(
+  'garbage %s ends the connection of a request that waits for its answer, and no 400 takes its place',
+  async (_, next) => {
+    const { socket, closed, statuses } = open();
+    socket.write(get('/'));
+    const response = await answerOf('/').promise;
+    socket.write(next);
+    if (next !== '') await answerOf('/next').promise;
+    socket.write('garbage\r\n\r\n');
+    await closed;
+    response.end('late');
+    expect(statuses()).toEqual([]);
+  },
+);
+
+test('garbage after a request that has its answer is answered 400, behind that answer', async () => {
+  const { socket, closed, statuses } = open();
+  socket.write(get('/'));
+  (await answerOf('/').promise).end('answer');
+  await once(socket, 'data');
+  socket.write('garbage\r\n\r\n');
+  await closed;
+  expect(statuses()).toEqual(['200', '400']);
+});
+
+test('garbage in the body of the only request is answered 400', async () => {
+  const { socket, closed, statuses } = open();
+  socket.write(`${postChunked('/')}garbage\r\n`);
+  await closed;
+  expect(statuses()).toEqual(['400']);
+});
