@@ -19,7 +19,11 @@ local answers = {}
 for i = 0, #KEYS / keyCount - 1 do
   local isDone, answer = pcall(one, { unpack(KEYS, i * keyCount + 1, (i + 1) * keyCount) },
     { unpack(ARGV, i * argCount + 3, (i + 1) * argCount + 2) })
-  if not isDone and type(answer) ~= 'table' then answer = redis.error_reply('ERR ' .. answer) end
+  if not isDone and type(answer) ~= 'table' then
+    -- This is a replica: the client leaves it only if it sees the error as that of the command.
+    if string.find(answer, '^READONLY') then return redis.error_reply(answer) end
+    answer = redis.error_reply('ERR ' .. answer)
+  end
   answers[i + 1] = answer
 end
 return answers

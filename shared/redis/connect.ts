@@ -1,11 +1,12 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { startReachCheck } from '#shared/check-reach.ts';
 import type { RedisConfig } from '#shared/config.ts';
 import { describeError, ServiceError } from '#shared/errors.ts';
+import { startRepeating } from '#shared/repeat.ts';
 import type { ServiceContext } from '#shared/service-context.ts';
-import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 import { waitFor } from '#shared/wait-for.ts';
 import { fenceEachConnection } from './fence.ts';
+import { openConnection } from './open-connection.ts';
 import { startPauseTolerantTimeout } from './pause-tolerant-timeout.ts';
 
 export type { Redis };
@@ -16,9 +17,7 @@ export const COMMAND_TIMEOUT_MS = 400;
 export const LISTING_TIMEOUT_MS = 2_000;
 /** A command without a waiting caller is dropped, so that the next ones are sent. */
 const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
-const CONNECT_TIMEOUT_MS = 2_000;
-const RECONNECT_MS_MAX = 1_000;
-const LOG_INTERVAL_MS = 1_000;
+const ASK_ROLE_INTERVAL_MS = 2_000;
 
 export type RedisConnection = AsyncDisposable & {
   readonly redis: Redis;
@@ -30,64 +29,46 @@ type Options = RedisConfig & { readonly dependencyWaitMs: number };
 type Context = Pick<ServiceContext, 'log' | 'readiness' | 'stopping'>;
 
 /**
- * Connects to Redis: waits for it at the start, and reconnects for ever afterwards.
+ * Connects to the primary: waits for it at the start, and reconnects for ever afterwards.
  *
  * While it is away commands fail at once (nothing is queued), so a caller can answer or hold.
  *
  * @throws ServiceError `store-unavailable` if Redis cannot be reached in time, `config-invalid` if it is a Redis Cluster
  */
 export async function connectRedis(options: Options, context: Context): Promise<RedisConnection> {
-  const opened: Redis[] = [];
-  const open = (role: string, commandTimeoutMs: number | undefined): Redis => {
-    const redis = new Redis(options.url, {
-      lazyConnect: true,
-      ...(options.tls ? { tls: { ...options.tls } } : {}),
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),
-      enableAutoPipelining: true,
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX),
-    });
-    logConnection(redis, role, context);
-    opened.push(redis);
-    return redis;
-  };
-  const redis = open('commands', FORGET_MS);
+  await using scope = new AsyncDisposableStack();
+  const open = (purpose: string, commandTimeoutMs?: number) =>
+    openConnection({ ...options, purpose, ...(commandTimeoutMs && { commandTimeoutMs }) }, context.log);
+  const reach = (redis: Redis) =>
+    waitFor('Redis', 'store-unavailable', () => connectOnce(redis), options.dependencyWaitMs, context);
+  const { redis, askRole, check } = open('commands', FORGET_MS);
+  // Otherwise it would retry without a caller.
+  scope.defer(() => redis.disconnect());
   fenceEachConnection(redis, (error) => {
     const { message } = describeError(error);
     context.log.warn({ message }, 'Redis INFO failed: reconnecting');
   });
   // Known from the start on, so that an alert sees processes that wait for Redis.
   context.readiness.add('redis', () => 'Redis has not answered yet');
-  try {
-    await waitFor('Redis', 'store-unavailable', () => connectOnce(redis), options.dependencyWaitMs, context);
-    await refuseCluster(redis, context);
-  } catch (error) {
-    // Otherwise it would retry without a caller.
-    redis.disconnect();
-    throw error;
-  }
+  await reach(redis);
+  await refuseCluster(redis, context);
   await warnOfEviction(redis, context);
-  const watch = startReachCheck('Redis', () => redis.ping());
-  context.readiness.add('redis', () => (redis.status === 'ready' ? watch.check() : 'Redis is unreachable'));
+  const watch = scope.use(startReachCheck('Redis', askRole));
+  context.readiness.add('redis', () => {
+    const answer = check();
+    return answer === true ? watch.check() : answer;
+  });
+  const whole = scope.move();
   return {
     redis,
     async subscriber() {
-      const subscriber = open('subscriptions', undefined);
-      await waitFor(
-        'Redis',
-        'store-unavailable',
-        () => connectOnce(subscriber),
-        options.dependencyWaitMs,
-        context,
-      );
-      return subscriber;
+      const subscriber = open('subscriptions');
+      whole.defer(() => subscriber.redis.disconnect());
+      await reach(subscriber.redis);
+      whole.use(startRepeating(subscriber.askRole, { intervalMs: ASK_ROLE_INTERVAL_MS }));
+      return subscriber.redis;
     },
-    async [Symbol.asyncDispose]() {
-      await watch[Symbol.asyncDispose]();
-      for (const connection of opened) connection.disconnect();
-    },
+    [Symbol.asyncDispose]: () => whole.disposeAsync(),
   };
 }
 
@@ -118,21 +99,6 @@ async function warnOfEviction(redis: Redis, { log }: Pick<Context, 'log'>): Prom
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'noeviction';
   if (policy !== 'noeviction')
     log.warn({ 'maxmemory-policy': policy }, 'Redis must have the policy noeviction');
-}
-
-function logConnection(redis: Redis, role: string, { log }: Context): void {
-  const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
-  let away = false;
-  redis.on('error', (error) => {
-    if (suppressedCount() === undefined) return;
-    away = true;
-    // The code alone: the message of a failed login may repeat the command.
-    log.warn({ role, code: (error as NodeJS.ErrnoException).code ?? 'error' }, 'Redis connection failed');
-  });
-  redis.on('ready', () => {
-    if (away) log.info({ role }, 'Redis connection is back');
-    away = false;
-  });
 }
 
 /**

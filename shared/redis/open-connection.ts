@@ -1,0 +1,93 @@
+import { Redis } from 'ioredis';
+import type { RedisConfig } from '#shared/config.ts';
+import type { Logger } from '#shared/telemetry/log.ts';
+import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_MS_MAX = 1_000;
+const LOG_INTERVAL_MS = 1_000;
+/** Redis's word for a replica, in the answers to INFO and ROLE. */
+const REPLICA = 'slave';
+
+export type OpenConnection = {
+  readonly redis: Redis;
+  /**
+   * Asks the server whether it is still the primary, and leaves it if not.
+   *
+   * @throws if it does not answer
+   */
+  readonly askRole: () => Promise<void>;
+  /** True while it is connected to a primary, otherwise the fault. */
+  readonly check: () => true | string;
+};
+
+type Options = RedisConfig & {
+  /** The name of the connection in the log. */
+  readonly purpose: string;
+  readonly commandTimeoutMs?: number;
+};
+
+/**
+ * Makes a client that reconnects for ever, and only to a primary.
+ *
+ * A failover may leave connections open: the old primary continues as a replica, which answers reads and refuses writes.
+ * Three things end such a connection, so that the next one leads to the new primary: a write that is refused, `askRole`, which
+ * its owner calls again and again, and a new connection whose server turns out to be a replica.
+ */
+export function openConnection(
+  { url, tls, purpose, commandTimeoutMs }: Options,
+  log: Pick<Logger, 'info' | 'warn'>,
+): OpenConnection {
+  const suppressedCount = makeLogThrottle(LOG_INTERVAL_MS);
+  let [isAway, isReplica] = [false, false];
+  const warn = (fields: object, message: string): void => {
+    if (suppressedCount() === undefined) return;
+    isAway = true;
+    log.warn({ role: purpose, ...fields }, message);
+  };
+  /** False if the connection is being left already: a pipeline may have many refused writes. */
+  const foundReplica = (): boolean => {
+    const isNews = !isReplica;
+    isReplica = true;
+    warn({}, 'Redis is a replica, which refuses writes: reconnecting until the primary answers');
+    return isNews;
+  };
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    ...(tls ? { tls: { ...tls } } : {}),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), RECONNECT_MS_MAX),
+    reconnectOnError: ({ message }) => message.startsWith('READONLY') && foundReplica(),
+  });
+  // ioredis asks its connector whether a server may be used, as it must for one that a Sentinel has named.
+  const connector: { check: (info: { readonly role?: string }) => boolean } = Reflect.get(redis, 'connector');
+  connector.check = ({ role }) => {
+    if (role === REPLICA) foundReplica();
+    return role !== REPLICA;
+  };
+  redis.on('error', (error) => {
+    // The code alone: the message of a failed login may repeat the command.
+    warn({ code: (error as NodeJS.ErrnoException).code ?? 'error' }, 'Redis connection failed');
+  });
+  redis.on('ready', () => {
+    if (isAway) log.info({ role: purpose }, 'Redis connection is back');
+    isAway = false;
+    isReplica = false;
+  });
+  return {
+    redis,
+    async askRole() {
+      // An ACL may forbid ROLE.
+      const [role] = await redis.role().catch(async () => [await redis.ping()]);
+      if (role === REPLICA && foundReplica()) redis.disconnect(true);
+    },
+    check() {
+      if (isReplica) return 'Redis is a replica';
+      return redis.status === 'ready' || 'Redis is unreachable';
+    },
+  };
+}
