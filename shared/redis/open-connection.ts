@@ -5,6 +5,8 @@ import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
+/** A server that has owed an answer for so long is gone: its machine vanished and cannot close the connection. */
+const SILENT_MS_MAX = 10_000;
 const LOG_INTERVAL_MS = 1_000;
 /** Redis's word for a replica, in the answers to INFO and ROLE. */
 const REPLICA = 'slave';
@@ -31,8 +33,8 @@ type Options = RedisConfig & {
  * Makes a client that reconnects for ever, and only to a primary.
  *
  * A failover may leave connections open: the old primary continues as a replica, which answers reads and refuses writes.
- * Three things end such a connection, so that the next one leads to the new primary: a write that is refused, `askRole`, which
- * its owner calls again and again, and a new connection whose server turns out to be a replica.
+ * Such a connection ends by the first write that is refused, or by `askRole`, which its owner calls again and again; a
+ * new one is not used if it leads to a replica. A server that no longer answers at all is left too.
  */
 export function openConnection(
   { url, tls, purpose, commandTimeoutMs }: Options,
@@ -56,6 +58,7 @@ export function openConnection(
     lazyConnect: true,
     ...(tls ? { tls: { ...tls } } : {}),
     connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENT_MS_MAX,
     ...(commandTimeoutMs === undefined ? {} : { commandTimeout: commandTimeoutMs }),
     enableAutoPipelining: true,
     enableOfflineQueue: false,

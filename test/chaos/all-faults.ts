@@ -34,6 +34,7 @@ import { f32LyingProvider } from './faults/f32-lying-provider.ts';
 import { f33Reorg } from './faults/f33-reorg.ts';
 import { f34BadLogs } from './faults/f34-bad-logs.ts';
 import { f35HostileClient } from './faults/f35-hostile-client.ts';
+import { f36RedisFailover } from './faults/f36-redis-failover.ts';
 
 /** The matrix without the soak. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -72,6 +73,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   f33Reorg,
   f34BadLogs,
   f35HostileClient,
+  f36RedisFailover,
 ];
 
 /** Short rows that can share one system, for `npm test`. */

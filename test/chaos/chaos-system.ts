@@ -16,11 +16,14 @@ import type { Gateway } from './parts/balance.ts';
 import { type ChaosChains, startChaosChains } from './parts/chaos-chains.ts';
 import { type CountedLines, countLines } from './parts/count-lines.ts';
 import { type Gates, makeGates } from './parts/gates.ts';
+import { makeRedisPair, type StartedPair } from './parts/redis-pair.ts';
 import { mountSmallDisk, type SmallDisk } from './parts/small-disk.ts';
 import { type Cluster, makeCluster } from './parts/start-cluster.ts';
 
 /** Ports, counted from the base: a normal system needs some 60. */
 const CLUSTER_PORTS = [2, 90, 92] as const;
+const REDIS_PORT = 4;
+const PAIR_PORTS = [94, 95] as const;
 const SMALL_DISK_MIB = 512;
 const BACK_TIMEOUT_MS = 600_000;
 /** A frozen process does not answer. */
@@ -38,6 +41,8 @@ export type Preload = {
 export type Needs = {
   readonly brokers?: 1 | 3;
   readonly smallDisk?: boolean;
+  /** A primary and a replica of Redis behind one address. */
+  readonly redisPair?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly preloads?: readonly Preload[];
   /** The heap size of each process of these services. */
@@ -65,6 +70,7 @@ export type ChaosSystem = AsyncDisposable & {
   readonly gates: Gates;
   readonly cluster: Cluster | undefined;
   readonly disk: SmallDisk | undefined;
+  readonly redisPair: StartedPair | undefined;
   readonly logFile: string;
   readonly dataDir: string;
   /** The checkout whose operator's command it needs; absent: this one. */
@@ -96,10 +102,15 @@ export async function startChaosSystem(
   const disk = needs.smallDisk ? scope.use(mountSmallDisk(join(dir, 'disk'), SMALL_DISK_MIB)) : undefined;
   const places = CLUSTER_PORTS.map((at) => ({ port: portBase + at, controllerPort: portBase + at + 1 }));
   const cluster = needs.brokers === 3 ? makeCluster(scope, dir, places) : undefined;
+  const [first, second] = PAIR_PORTS;
+  const redisPair = needs.redisPair
+    ? makeRedisPair({ dir, port: portBase + REDIS_PORT, ports: [portBase + first, portBase + second] })
+    : undefined;
   const gates = makeGates();
   const logFile = join(tmpdir(), `rolecall-chaos-${process.pid}.log`);
   const lines = countLines(logFile);
   const part = (member: Member): Member => {
+    if (member.service === 'redis' && redisPair) return gates.guard(redisPair.part(member));
     if (member.service !== 'kafka') return gates.guard(other?.part(member) ?? member);
     if (cluster) return gates.guard(cluster.part(member));
     if (!disk) return gates.guard(member);
@@ -140,6 +151,7 @@ export async function startChaosSystem(
     gates,
     cluster,
     disk,
+    redisPair,
     logFile,
     dataDir: data,
     ...(other && { root: other.root }),

@@ -47,16 +47,17 @@ test('idle connections leave a server that became a replica, and work on the new
     onMessage: (message) => void received.push(message),
     onGap: () => void gapCount++,
   });
-  expect(pair.countLeft()).toBe(2);
 
-  await pair.failOver();
+  await pair.promote();
+  pair.moveAddress();
+  expect(pair.countLeft()).toBe(2);
   await waitUntil('both connections to leave', () => pair.countLeft() === 0, WORKS_AGAIN_MS);
   await waitUntil('readiness', () => redisCheck() === true, WORKS_AGAIN_MS);
   await redis.set('written', 'after');
-  expect(await pair.other.get('written')).toBe('after');
+  expect(await pair.primary().get('written')).toBe('after');
   await waitUntil('the subscription', () => gapCount > 0, WORKS_AGAIN_MS);
   await waitUntil('a message', async () => {
-    await pair.other.publish('channel', 'news');
+    await pair.primary().publish('channel', 'news');
     return received.includes('news');
   });
   expect(lines.join()).toContain('Redis is a replica, which refuses writes');
@@ -71,7 +72,7 @@ test('a process whose only server is a replica is not ready, and says why', asyn
   await pair.promote();
   await waitUntil('the fault', () => redisCheck() === 'Redis is a replica', WORKS_AGAIN_MS);
   await expect(redis.get('anything')).rejects.toThrow();
-  pair.forwarder.leadTo(pair.ports[1]);
+  pair.moveAddress();
   await waitUntil('readiness', () => redisCheck() === true, WORKS_AGAIN_MS);
   expect(await redis.set('written', 'after')).toBe('OK');
 });
@@ -91,13 +92,28 @@ test.each([
     script ? script(['key'], [value]) : redis.set('key', value);
   await write('before');
 
-  await pair.failOver();
+  await pair.promote();
+  pair.moveAddress();
   // Many at once: each is refused, and the connection is left once.
   const writes = await Promise.allSettled(Array.from({ length: 50 }, () => write('during')));
   expect(new Set(writes.map(({ status }) => status))).toEqual(new Set(['rejected']));
   expect(check()).toBe('Redis is a replica');
   await waitUntil('the new primary', () => check() === true, WORKS_AGAIN_MS);
   await write('after');
-  expect(await pair.other.get('key')).toBe('after');
+  expect(await pair.primary().get('key')).toBe('after');
   expect(pair.countLeft()).toBe(0);
+});
+
+test('connections leave a server whose machine has vanished without closing them', async () => {
+  await using scope = new AsyncDisposableStack();
+  const pair = await startPair(scope);
+  const { redis, subscriber, redisCheck } = await connect(scope, pair);
+  await subscribe(await subscriber(), 'channel', { onMessage: () => undefined, onGap: () => undefined });
+  pair.forwarder.strand();
+  await pair.promote();
+  pair.moveAddress();
+  await waitUntil('both connections to leave', () => pair.countLeft() === 0, WORKS_AGAIN_MS);
+  await waitUntil('readiness', () => redisCheck() === true, WORKS_AGAIN_MS);
+  await redis.set('written', 'after');
+  expect(await pair.primary().get('written')).toBe('after');
 });

@@ -4,6 +4,8 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 export type Forwarder = AsyncDisposable & {
   /** Leads new connections to this port from now on. Open connections stay where they are. */
   readonly leadTo: (port: number) => void;
+  /** From now on no byte passes on the open connections, and none of them is closed: the server's machine has vanished. */
+  readonly strand: () => void;
   /** Open connections to a port. */
   readonly countTo: (port: number) => number;
 };
@@ -17,15 +19,16 @@ export type Forwarder = AsyncDisposable & {
  */
 export async function forwardTcp(port: number, first: number): Promise<Forwarder> {
   let target = first;
-  const open = new Map<Socket, number>();
+  const links = new Set<{ readonly client: Socket; readonly upstream: Socket; readonly to: number }>();
   const server = createServer((client) => {
     const upstream = dial({ host: '127.0.0.1', port: target });
-    open.set(client, target);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
     client.pipe(upstream).pipe(client);
+    const link = { client, upstream, to: target };
+    links.add(link);
     const end = () => {
-      open.delete(client);
+      links.delete(link);
       client.destroy();
       upstream.destroy();
     };
@@ -38,9 +41,15 @@ export async function forwardTcp(port: number, first: number): Promise<Forwarder
     leadTo: (next) => {
       target = next;
     },
-    countTo: (asked) => [...open.values()].filter((each) => each === asked).length,
+    strand() {
+      for (const { client, upstream } of links) {
+        client.unpipe(upstream).resume();
+        upstream.unpipe(client).resume();
+      }
+    },
+    countTo: (asked) => [...links].filter(({ to }) => to === asked).length,
     async [Symbol.asyncDispose]() {
-      for (const client of open.keys()) client.destroy();
+      for (const { client } of links) client.destroy();
       await new Promise((closed) => server.close(closed));
     },
   };
