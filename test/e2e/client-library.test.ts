@@ -222,7 +222,7 @@ async function putRuleSet(): Promise<void> {
   expect([200, 201]).toContain(response.status);
 }
 
-test('the Express example admits a holder, refuses a stranger, and answers 503 while Rolecall is away', async () => {
+test('the Express example admits a holder, refuses a stranger, and answers 503 while Rolecall is away or refuses the app', async () => {
   await putRuleSet();
   const statusOf = async (url: string, headers: Record<string, string>) =>
     (await fetch(`${url}/vip`, { headers })).status;
@@ -232,21 +232,57 @@ test('the Express example admits a holder, refuses a stranger, and answers 503 w
   expect(await statusOf(example.url, {})).toBe(401);
   using lost = await startExample('gate-express.mjs', { ROLECALL_URL: 'http://127.0.0.1:1' });
   expect(await statusOf(lost.url, { 'x-demo-wallet': system.chain.holder })).toBe(503);
+  const wrongKey = `${system.ready.app.apiKey.slice(0, -1)}${system.ready.app.apiKey.endsWith('A') ? 'B' : 'A'}`;
+  using refused = await startExample('gate-express.mjs', { ROLECALL_API_KEY: wrongKey });
+  const response = await fetch(`${refused.url}/vip`, { headers: { 'x-demo-wallet': system.chain.holder } });
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
 });
 
-test('the CSV example prints the outcome of every member', async () => {
-  await putRuleSet();
+/** Runs the CSV example on a file of this text; `H` stands for the holder, `S` for the stranger. */
+async function recheck(text: string, ...columns: string[]) {
+  const { holder, stranger } = system.chain;
+  const csv = project.write('members.csv', text.replaceAll('H', holder).replaceAll('S', stranger));
   const path = project.copy('test/e2e/examples/recheck-csv.mjs');
-  const csv = project.write(
-    'members.csv',
-    `ref,account\r\nann,${system.chain.holder}\r\nbob,${system.chain.stranger}\r\n`,
-  );
-  const { stdout, stderr } = await run(process.execPath, [path, csv], {
-    cwd: project.folder,
-    env: envOfSystem(),
-  });
-  expect(stdout).toBe('ref,role,outcome\nann,gold,granted\nbob,gold,denied\n');
-  expect(stderr).toBe('');
+  const options = { cwd: project.folder, env: envOfSystem() };
+  const ran = await run(process.execPath, [path, csv, ...columns], options).catch((failure) => failure);
+  return { code: 0, ...ran, stdout: ran.stdout.replaceAll(holder, 'H').replaceAll(stranger, 'S') };
+}
+
+test.each([
+  [
+    'ref,account\r\nann,H\r\nbob,S\r\n',
+    [],
+    'ann',
+    'bob',
+    'Column 2 is the address,\ncolumn 1 the ref; 2 members',
+  ],
+  [
+    '\ufeffwallet;amount;id\r\nH;100,5;"Ann ""A"""\r\n\r\nS;2;7\r\n',
+    [],
+    '"Ann ""A"""',
+    '7',
+    'column 3 the ref',
+  ],
+  ['H 100\nS  7\n', [], 'H', 'S', 'no column the ref'],
+  ['ann\tH\nbob\tS', ['2', '1'], 'ann', 'bob', 'Column 2'],
+  ['ann,H,S\nbob,S,H', ['2', '1'], 'ann', 'bob', 'Column 2'],
+])(
+  'the CSV example prints the outcome of every member of %j',
+  async (text, columns, first, second, words) => {
+    await putRuleSet();
+    const { stdout, stderr } = await recheck(text, ...columns);
+    expect(stdout).toBe(`ref,role,outcome\n${first},gold,granted\n${second},gold,denied\n`);
+    expect(stderr).toContain(words);
+  },
+);
+
+test.each([
+  ['ann,H,S\nbob,S,H', '2 columns have addresses'],
+  ['ann,H\nbob,0x12', 'Line 2 has no address in column 2'],
+  ['ann,0x12\nbob,H', 'Line 1 has no address in column 2'],
+  ['ann\nbob', '0 columns have addresses'],
+])('the CSV example checks nothing of %j, and says why', async (text, words) => {
+  expect(await recheck(text)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
 });
 
 /** A chat's API that remembers the roles of its members and refuses the first changes, as many as it is told to. */

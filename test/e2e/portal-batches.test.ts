@@ -32,6 +32,17 @@ afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
 });
 
+/** The columns that are taken, as the two fields show them. */
+const chosenColumns = () =>
+  Promise.all(
+    ['Column of the address', 'Column of your own id'].map((name) =>
+      dev.page.getByRole('combobox', { name }).locator('option:checked').textContent(),
+    ),
+  );
+/** The lines that will be sent, as the page shows them. */
+const previewed = () =>
+  dev.page.getByRole('region', { name: 'Will be sent' }).locator('li').allTextContents();
+
 test('a developer pastes a list without a mouse, sees its lines validated before sending, and downloads the results', async () => {
   const { page, tabTo, visit } = dev;
   const { keyboard } = page;
@@ -81,17 +92,62 @@ test('a file is read like a pasted list, and its batch appears in the list of th
   await visit(`${app.path}/batches/-new?ruleSet=holders`);
   await page.getByLabel('API key').fill(app.apiKey);
   await page.getByText('Choose a file').click();
-  const buffer = Buffer.from(`\ufeffWallet;Id\r\n"${holder}";"7"\r\n\r\n${stranger}\r\n`);
+  const buffer = Buffer.from(`\ufeffNr;Name;Wallet\r\n1;Ann;"${holder}"\r\n\r\n2;"Bob; jr";${stranger}\r\n`);
   await page
     .getByLabel('CSV or text file')
     .setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer });
   await page.getByText('They cost 2 checks').waitFor();
+  expect(await chosenColumns()).toEqual([`Wallet (${holder.slice(0, 12)}…)`, 'Name (Ann)']);
+  expect(await previewed()).toEqual([`Line 2: ${holder}, Ann`, `Line 4: ${stranger}, Bob; jr`]);
   await expectNoBarrier(dev, 'a chosen file');
   await page.getByRole('button', { name: 'Start batch' }).click();
   await page.getByText('Completed').waitFor();
   await page.getByRole('link', { name: '← Batches' }).click();
   await page.locator('.rows > li').nth(1).waitFor();
   await expectNoBarrier(dev, 'the list of batches');
+});
+
+test('a list that does not tell its columns is asked about, shown as it will be sent, and sent so', async () => {
+  const { page, tabTo, visit } = dev;
+  const { keyboard } = page;
+  await visit(`${app.path}/batches/-new?ruleSet=holders`);
+  await page.getByLabel('API key').fill(app.apiKey);
+  await page
+    .getByRole('textbox', { name: 'Addresses' })
+    .fill(`1,${stranger},${holder},100.5\n2,${holder},${stranger},7\n`);
+  await page.getByText('Several columns have addresses').waitFor();
+  expect(await previewed()).toEqual([]);
+  await tabTo('button', 'Start batch');
+  await keyboard.press('Enter');
+  await page.getByText('Choose the column of the address.').waitFor();
+  await page.getByText('Choose a column, or none.').waitFor();
+  await expectNoBarrier(dev, 'a list whose columns are asked about');
+  await tabTo('combobox', 'Column of the address');
+  await keyboard.type('Column 3');
+  await tabTo('combobox', 'Column of your own id');
+  await keyboard.type('Column 1');
+  await waitUntilPasses(async () =>
+    expect(await previewed()).toEqual([`Line 1: ${holder}, 1`, `Line 2: ${stranger}, 2`]),
+  );
+  await expectNoBarrier(dev, 'a list whose columns were chosen');
+  await page.getByRole('button', { name: 'Start batch' }).click();
+  await page.getByText('Completed').waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download CSV' }).click(),
+  ]);
+  const lines = readFileSync(await download.path(), 'utf8').split('\r\n');
+  expect(lines[1]).toContain(`"0","1","${holder}"`);
+  expect(lines[2]).toContain(`"1","2","${stranger}"`);
+});
+
+test('amounts beside the addresses are not sent', async () => {
+  const { page, visit } = dev;
+  await visit(`${app.path}/batches/-new?ruleSet=holders`);
+  await page.getByRole('textbox', { name: 'Addresses' }).fill(`${holder} 100.5\n${stranger} 7\n`);
+  await page.getByText('They cost 2 checks').waitFor();
+  expect(await chosenColumns()).toEqual([`Column 1 (${holder.slice(0, 12)}…)`, 'None']);
+  expect(await previewed()).toEqual([`Line 1: ${holder}`, `Line 2: ${stranger}`]);
 });
 
 test('a key of another app starts no batch, and the fault appears beside its field', async () => {

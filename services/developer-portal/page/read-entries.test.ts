@@ -1,13 +1,19 @@
-import { decodeText, readEntries, writeBatch } from './core/read-entries.js';
+import { decodeText, readEntries as readTableEntries, writeBatch } from './core/read-entries.js';
+import { readTable } from './core/read-table.js';
 
 const [A, B] = [`0x${'a'.repeat(40)}`, `0x${'B'.repeat(40)}`];
+/** As they are sent with the columns that are found. */
+function readEntries(text: string) {
+  const table = readTable(text);
+  return { ...readTableEntries(table), header: table.header };
+}
 
 test.each([
   ['one address a line', `${A}\n${B}\n`],
   ['CRLF, blanks and empty lines', `  ${A} \r\n\r\n\t${B}\r\n`],
   ['a byte order mark', `\ufeff${A}\n${B}`],
   ['quotes', `"${A}"\n"${B}",""\n`],
-  ['further columns', `${A},,x,y\n${B};;z`],
+  ['empty columns', `${A},,\n${B};;`],
 ])('a list with %s is read', (_, text) => {
   const { entries, invalid, repeated, header } = readEntries(text);
   expect(entries.map(({ account, ref }) => [account, ref])).toEqual([
@@ -21,7 +27,7 @@ test.each([
   `address,id\n${A},42\n`,
   `\ufeff"Wallet";"Discord id"\r\n"${A}";"42"\r\n`,
   `wallet\tid\n${A}\t42`,
-])('a header is passed over, and the second column is the id: %j', (text) => {
+])('a header is passed over, and names the column of the id: %j', (text) => {
   const { entries, invalid, header } = readEntries(text);
   expect(entries).toEqual([{ line: 2, account: A, ref: '42', isRepeated: false }]);
   expect(invalid).toEqual([]);
@@ -44,15 +50,15 @@ test('a misspelt address in the first line is no header', () => {
 });
 
 test('a line repeats another if wallet and id are the same, whatever the case of the wallet', () => {
-  const { entries, repeated } = readEntries([B, B.toLowerCase().replace('0X', '0x'), `${B},7`].join('\n'));
+  const { entries, repeated } = readEntries([B, B.toLowerCase().replace('0X', '0x'), `${B},bob`].join('\n'));
   expect(repeated).toEqual([{ line: 2, of: 1 }]);
   expect(entries.map(({ isRepeated }) => isRepeated)).toEqual([false, true, false]);
 });
 
 test('the body has the rule set in its first line, and then one entry a line', () => {
-  const { entries } = readEntries(`${A}\n${B},7`);
+  const { entries } = readEntries(`${A}\n${B},bob`);
   expect(writeBatch({ ruleSet: 'holders' }, entries)).toBe(
-    `{"ruleSet":"holders"}\n"${A}"\n{"account":"${B}","ref":"7"}\n`,
+    `{"ruleSet":"holders"}\n"${A}"\n{"account":"${B}","ref":"bob"}\n`,
   );
 });
 

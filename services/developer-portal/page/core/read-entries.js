@@ -1,35 +1,31 @@
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
-/** The first cell of a header: a name and no address, also no misspelt one. */
-const HEADER = /^[a-z][a-z _-]*$/i;
+import { idColumn } from './find-columns.js';
+import { isAddress } from './read-table.js';
+
 const ID_CHARS_MAX = 128;
 
 /**
- * Reads a list of wallets: a text with one address a line, or CSV whose first column is the address and whose second, if
- * there is one, is the caller's own id. Byte order mark, CRLF, quotes, blanks and empty lines are tolerated, and so is a
- * header. Line numbers count from 1, as an editor shows them.
+ * The wallets of a table, as they will be sent.
  *
- * @returns `entries` with the line of each; `invalid` lines with the reason; `repeated` lines that have the wallet and the
- *   id of an earlier line; `header`, if the first line is taken for one
+ * @param choice `{ account?, ref? }`: the columns of the address and of the caller's own id, instead of those that the
+ *   table tells; `ref` is null for none
+ * @returns the two columns, undefined where the choice is still open; `entries` with the line of each; `invalid` lines
+ *   with the reason; `repeated` lines that have the wallet and the id of an earlier line
  *
  * @example
- * readEntries('address,id\n0x…,42').entries; // [{ line: 2, account: '0x…', ref: '42' }]
+ * readEntries(readTable('id,address\n42,0x…')).entries; // [{ line: 2, account: '0x…', ref: '42', isRepeated: false }]
  */
-export function readEntries(text) {
-  const found = { entries: [], invalid: [], repeated: [], header: undefined };
+export function readEntries(table, choice = {}) {
+  const account = choice.account ?? table.account;
+  const isChosen = choice.ref !== undefined && choice.ref !== account;
+  const ref = isChosen ? choice.ref : idColumn(table, account);
+  const found = { account, ref, entries: [], invalid: [], repeated: [] };
+  if (account === undefined) return found;
   const firstAt = new Map();
-  let isFirst = true;
-  for (const [place, whole] of text.split(/\r\n|\n|\r/).entries()) {
-    const line = place + 1;
-    // Also takes a byte order mark away.
-    const trimmed = whole.trim();
-    if (/^[,;\s]*$/.test(trimmed)) continue;
-    const cells = cellsOf(trimmed);
-    const isHeader = isFirst && cells !== undefined && HEADER.test(cells[0]);
-    isFirst = false;
-    const reason = isHeader ? undefined : faultOf(cells);
-    if (isHeader) found.header = trimmed;
-    else if (reason !== undefined) found.invalid.push({ line, text: trimmed, reason });
-    else addEntry(found, firstAt, { line, account: cells[0], ...(cells[1] && { ref: cells[1] }) });
+  for (const { line, text, cells } of table.rows) {
+    const [wallet = '', id = ''] = [cells?.[account], cells?.[ref]];
+    const reason = faultOf(cells, wallet, id);
+    if (reason !== undefined) found.invalid.push({ line, text, reason });
+    else addEntry(found, firstAt, { line, account: wallet, ...(id && { ref: id }) });
   }
   return found;
 }
@@ -42,26 +38,10 @@ function addEntry({ entries, repeated }, firstAt, entry) {
   entries.push({ ...entry, isRepeated: earlier !== undefined });
 }
 
-function faultOf(cells) {
+function faultOf(cells, wallet, id) {
   if (cells === undefined) return 'a quote is not closed';
-  const [account, ref = ''] = cells;
-  if (!ADDRESS.test(account)) return 'not an address: 0x and 40 hexadecimal digits';
-  return [...ref].length > ID_CHARS_MAX ? `the id has more than ${ID_CHARS_MAX} characters` : undefined;
-}
-
-/** The first two cells of a line, without quotes and blanks; undefined if a quote is not closed. */
-function cellsOf(line) {
-  const cells = [];
-  let rest = line;
-  while (cells.length < 2) {
-    const quoted = /^\s*"((?:[^"]|"")*)"\s*(?:[,;\t]|$)/.exec(rest);
-    if (!quoted && /^\s*"/.test(rest)) return undefined;
-    const [all, cell] = quoted ?? /^([^,;\t]*)(?:[,;\t]|$)/.exec(rest);
-    cells.push(cell.replaceAll('""', '"').trim());
-    if (all.length === rest.length) break;
-    rest = rest.slice(all.length);
-  }
-  return cells;
+  if (!isAddress(wallet)) return 'not an address: 0x and 40 hexadecimal digits';
+  return [...id].length > ID_CHARS_MAX ? `the id has more than ${ID_CHARS_MAX} characters` : undefined;
 }
 
 /**

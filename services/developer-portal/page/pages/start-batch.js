@@ -1,8 +1,9 @@
 import { ApiError, ask } from '../core/api.js';
 import { formatCount, formatPlural } from '../core/format.js';
-import { html, useMemo, useState } from '../core/html.js';
+import { html, useEffect, useMemo, useState } from '../core/html.js';
 import { keptKey } from '../core/kept-keys.js';
 import { readEntries, writeBatch } from '../core/read-entries.js';
+import { readTable } from '../core/read-table.js';
 import { navigate, useQuery } from '../core/router.js';
 import { useApp } from '../core/session.js';
 import { useResource } from '../core/use-resource.js';
@@ -11,7 +12,7 @@ import { Field } from '../parts/field.js';
 import { Form } from '../parts/form.js';
 import { PageHead } from '../parts/page-head.js';
 import { Card, Loaded } from '../parts/states.js';
-import { EntriesField, EntriesFound, Lines } from './entries-field.js';
+import { ColumnsField, EntriesField, EntriesFound, EntriesPreview, Lines } from './entries-field.js';
 
 /** The body may take two minutes, and the broker has its time after that. */
 const START_MS_MAX = 160_000;
@@ -42,7 +43,11 @@ function BatchForm({ limits, month, ids, hasMore }) {
   const [apiKey, setApiKey] = useState(() => keptKey(app.clientId));
   const [text, setText] = useState('');
   const [leave, setLeave] = useState({ invalid: false, repeated: true });
-  const found = useMemo(() => readEntries(text), [text]);
+  const [choice, setChoice] = useState({});
+  const table = useMemo(() => readTable(text), [text]);
+  const found = useMemo(() => readEntries(table, choice), [table, choice]);
+  // Columns that were chosen in one list are not those of another.
+  useEffect(() => setChoice({}), [table.columns.length, table.header]);
   const entries = useMemo(
     () => found.entries.filter(({ isRepeated }) => !(isRepeated && leave.repeated)),
     [found, leave],
@@ -68,7 +73,9 @@ function BatchForm({ limits, month, ids, hasMore }) {
         hint=${keptKey(app.clientId) === '' ? 'Paste a key of this app.' : 'The key that you have just made.'} />
     </div>
     <${EntriesField} text=${text} onText=${setText} fault=${faults['/entries']} />
-    <${EntriesFound} found=${found} leave=${leave} onLeave=${setLeave} />
+    <${ColumnsField} table=${table} found=${found} onChoose=${setChoice} faults=${faults} />
+    <${EntriesFound} found=${found} header=${table.header} leave=${leave} onLeave=${setLeave} />
+    <${EntriesPreview} entries=${entries} hasIds=${typeof found.ref === 'number'} />
     ${refused.length > 0 && html`<div class="notice bad" role="alert" tabindex="-1"><p>The gateway refuses the batch:</p><${Lines} lines=${refused} /></div>`}
     <${Cost} count=${entries.length} limits=${limits} month=${month} />
     <${Field} label="Callback URL" name="callbackUrl" type="url" maxlength="2048" placeholder="https://…" fault=${faults['/callbackUrl']}
