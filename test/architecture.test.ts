@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 // The allowed directions of imports. Biome checks most of them too; here a reader meets the rules by name.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const LINES_MAX = 300;
 
 type Source = { readonly path: string; readonly text: string; readonly imports: readonly string[] };
 
@@ -105,10 +104,4 @@ test('only a composition root reads the process environment', () => {
     ({ path, text }) => !path.endsWith('main.ts') && /process\.env/.test(withoutComments(text)),
   );
   expect(readers.map(({ path }) => path)).toEqual([]);
-});
-
-test('no file is longer than 300 lines', () => {
-  const written = sources.filter(({ text }) => !text.startsWith('// Written by `npm run'));
-  const long = written.filter(({ text }) => text.split('\n').length > LINES_MAX + 1);
-  expect(long.filter((source) => !isTest(source)).map(({ path }) => path)).toEqual([]);
 });

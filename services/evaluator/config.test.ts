@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readChainFile } from '#shared/read-chain-file.ts';
-import { loadChains, loadConfig, warningsOf } from './config.ts';
+import { loadConfig, warningsOf } from './config.ts';
 
 /** As an operator writes it; in two parts, because it is no template of ours. */
 const KEY_NAME = ['$', '{RPC_KEY}'].join('');
@@ -54,7 +54,9 @@ test('a shutdown timeout below one attempt causes a warning, and the defaults ca
 
 test('a name in the chain file is replaced from the environment', () => {
   const path = aChainFile([aChain(`https://rpc.example/${KEY_NAME}`)]);
-  expect(loadChains(path, { RPC_KEY: KEY }).chains[0]?.endpoints[0]?.url).toBe(`https://rpc.example/${KEY}`);
+  expect(readChainFile(path, { RPC_KEY: KEY }).chains[0]?.endpoints[0]?.url).toBe(
+    `https://rpc.example/${KEY}`,
+  );
 });
 
 test('a process that calls no endpoint needs no key, and has all other names replaced', () => {
@@ -68,12 +70,12 @@ test('a process that calls no endpoint needs no key, and has all other names rep
 
 test.each([
   ['a name that the environment lacks', `https://rpc.example/${KEY_NAME}`, {}, 'RPC_KEY'],
-  ['no URL', KEY_NAME, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
-  ['another scheme', `wss://rpc.example/${KEY_NAME}`, { RPC_KEY: KEY }, 'chain 1, endpoint 0'],
+  ['no URL', KEY_NAME, { RPC_KEY: KEY }, '/chains/0/endpoints/0/url'],
+  ['another scheme', `wss://rpc.example/${KEY_NAME}`, { RPC_KEY: KEY }, '/chains/0/endpoints/0/url'],
 ])('%s is refused by its place, and the message has no key', (_, url, env, told) => {
   const path = aChainFile([aChain(url)]);
-  expect(() => loadChains(path, env)).toThrow(told);
-  expect(() => loadChains(path, env)).not.toThrow(KEY);
+  expect(() => readChainFile(path, env)).toThrow(told);
+  expect(() => readChainFile(path, env)).not.toThrow(KEY);
 });
 
 test.each([
@@ -95,12 +97,12 @@ test.each([
   ['an unknown member', [{ ...aChain('http://a'), rpc: KEY }], '/chains/0: Unrecognized key: "rpc"'],
 ])('%s is refused with the place and the fault, and no value', (_, chains, message) => {
   const path = aChainFile(chains);
-  expect(() => loadChains(path, {})).toThrow(message);
-  expect(() => loadChains(path, {})).not.toThrow(KEY);
+  expect(() => readChainFile(path, {})).toThrow(message);
+  expect(() => readChainFile(path, {})).not.toThrow(KEY);
 });
 
 test('an unreadable chain file is reported by the name of its variable', () => {
-  expect(() => loadChains(join(dir, 'nowhere.json'), {})).toThrow('CHAINS_FILE');
+  expect(() => readChainFile(join(dir, 'nowhere.json'), {})).toThrow('CHAINS_FILE');
 });
 
 test('the issuer of signed verdicts is PUBLIC_BASE_URL as it is, or a URN without it', () => {

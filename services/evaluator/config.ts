@@ -12,9 +12,7 @@ import {
   publicBaseUrl,
   requireLivenessBeyond,
 } from '#shared/config.ts';
-import type { ChainFile } from '#shared/contracts/chain-file.ts';
 import { ServiceError } from '#shared/errors.ts';
-import { readChainFile } from '#shared/read-chain-file.ts';
 import type { KeyRing } from '#shared/secret-box.ts';
 
 const EvaluatorEnvironment = z.object({
@@ -106,23 +104,3 @@ export function warningsOf({ shutdownTimeoutMs, attemptTimeoutMs }: EvaluatorCon
       ]
     : [];
 }
-
-/**
- * Loads the chains and their endpoints, with `${NAME}` replaced from the environment. The result holds URLs and headers
- * with API keys, so it is kept apart from the config and never logged.
- *
- * @throws ServiceError `config-invalid`
- */
-export function loadChains(path: string, env: Environment): ChainFile {
-  const file = readChainFile(path, env);
-  const faults = file.chains.flatMap((chain) =>
-    chain.endpoints.flatMap(({ url }, index) =>
-      isHttpUrl(url) ? [] : [`chain ${chain.chainId}, endpoint ${index}: not an http(s) URL`],
-    ),
-  );
-  if (faults.length > 0)
-    throw new ServiceError('config-invalid', `the chain file has faults:\n  ${faults.join('\n  ')}`);
-  return file;
-}
-
-const isHttpUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

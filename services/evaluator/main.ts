@@ -5,12 +5,13 @@ import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { watchEvaluated } from '#shared/contracts/watch.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
 import { runService } from '#shared/lifecycle.ts';
+import { readChainFile } from '#shared/read-chain-file.ts';
 import { startClock } from '#shared/redis/clock.ts';
 import { connectRedis } from '#shared/redis/connect.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { watchClock } from '#shared/telemetry/metrics.ts';
 import { connectChains } from './chain/connect-chains.ts';
-import { loadChains, loadConfig, loadSecrets, warningsOf } from './config.ts';
+import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { agreeOn, isAnswer } from './domain/agree.ts';
 import { startFollowingTransfers } from './follow-transfers.ts';
 import { makeGiveUp } from './give-up.ts';
@@ -38,7 +39,7 @@ await runService(
     const metrics = makeMetrics(context.metrics, makeHealthLog(context.log));
     watchClock(context.metrics, clock);
     const pool = scope.use(startPoolSize(kafka.admin, CONSUMER_GROUPS.lanes.bulk));
-    const chainFile = loadChains(config.chainsFile, process.env);
+    const chainFile = readChainFile(config.chainsFile, process.env);
     metrics.expectChains(chainFile.chains.map(({ chainId }) => chainId));
     const chains = scope.use(
       connectChains(chainFile, {

@@ -4,9 +4,25 @@ import { ServiceError } from '../errors.ts';
 import { isAddressText } from './address.ts';
 import { knownChain } from './known-chains.ts';
 
+/** Visible characters, spaces and tabs: anything else, such as a line break, cannot be sent in a header (RFC 9110, 5.5). */
+const HeaderValue = z
+  .string()
+  .regex(
+    /^[\t\x20-\x7e\x80-\xff]*$/,
+    'cannot be sent: a header holds no line break or other control character',
+  );
+const HeaderName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'cannot be sent: a header name holds letters, digits and hyphens');
+
+/** The URL of an endpoint or proxy, as far as it is known: other processes than the evaluator see `${NAME}` in it. */
+const HttpUrl = z.string().min(1).refine(isHttpUrl, 'must be an http or https URL');
+
 const Endpoint = z.strictObject({
-  url: z.string().min(1),
-  headers: z.record(z.string(), z.string()).default({}),
+  url: HttpUrl,
+  headers: z.record(HeaderName, HeaderValue).default({}),
+  /** The HTTP proxy that calls of this endpoint go through. */
+  proxy: HttpUrl.optional(),
   maxCallsPerBatch: z.number().int().min(1).max(10_000).optional(),
   /** For the whole pool of evaluators. */
   requestsPerSecond: z.number().positive().max(1_000_000).optional(),
@@ -20,7 +36,8 @@ const Chain = z.strictObject({
   name: z.string().min(1).max(100),
   nativeSymbol: z.string().min(1).max(20),
   nativeDecimals: z.number().int().min(0).max(255).default(18),
-  blockTimeMs: z.number().int().min(1).max(3_600_000).default(12_000),
+  /** Absent, also among the known chains: it is measured. */
+  blockTimeMs: z.number().int().min(1).max(3_600_000).optional(),
   /** A head older than this makes every read `chain-stale`; one in the future is refused. Absent: no such check. */
   maxHeadAgeMs: z.number().int().min(1).optional(),
   /** The registry that is asked whether a vault has delegated. */
@@ -55,6 +72,12 @@ export const ChainFile = z
     }
   });
 export type ChainFile = z.infer<typeof ChainFile>;
+
+function isHttpUrl(text: string): boolean {
+  if (text.includes('${')) return true;
+  const url = URL.parse(text);
+  return url?.protocol === 'http:' || url?.protocol === 'https:';
+}
 
 export type ReadOptions = {
   /** Leaves the texts of endpoints as they are: for processes that call no endpoint, and so need no key. */

@@ -35,5 +35,5 @@ test('a known chain needs only URLs in the chain file, and the chain file overri
     }),
     {},
   );
-  expect(chains.map(({ blockTimeMs }) => blockTimeMs)).toEqual([250, 1_500, 12_000]);
+  expect(chains.map(({ blockTimeMs }) => blockTimeMs)).toEqual([250, 1_500, undefined]);
 });

@@ -8,34 +8,23 @@ export type RpcErrorObject = {
 };
 
 /**
- * Error messages of clients and providers for failures that need specific handling. Collected from
+ * Error messages of clients and providers for failures with a code of their own in a result. Collected from
  * go-ethereum, Erigon, Nethermind, Besu, Reth, Anvil, Alchemy, Infura, QuickNode and Ankr; the order matters.
+ *
+ * Words that are missing here never cost a verdict or an endpoint: an unknown error decides no rule, adds no strike, and
+ * at a new block means that the node does not have it yet.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
   // First, because a contract chooses its own revert reason, such as "revert: rate limit".
   [/\brevert/i, 'reverted'],
   [
-    /rate limit|too many requests|request limit|exceeded .*(quota|capacity|throughput)|compute units/i,
+    /rate.?limit|too many requests?|throttl|(request|capacity|usage|quota|rps|cu) ?limit|exceed.*(quota|capacity)/i,
     'rate-limited',
-  ],
-  [
-    /header not found|unknown block|block not found|block .*not (found|available)|missing trie node|blockoutofrange/i,
-    'block-unavailable',
-  ],
-  [
-    /cannot find block|state .*(not available|unavailable|pruned)|is pruned|historical state|resource not found/i,
-    'block-unavailable',
-  ],
-  [
-    /block ?hash.*not.*found|could not find block|unknown (hash|header)|not (in )?canonical|ahead of (the )?(chain )?head/i,
-    'block-unavailable',
   ],
   [
     /override|too many arguments|too many params|expected (at most )?2 (params|arguments)/i,
     'override-refused',
   ],
-  // Of nodes that keep recent states only, and of providers whose plan excludes older ones.
-  [/no state (available|found)|\b(pruning|archive)\b/i, 'block-unavailable'],
   [
     /out ?of ?gas|OOG|gas uint64 overflow|gas (limit|required|cap)|intrinsic gas|exceeds (block )?gas/i,
     'gas-exhausted',
@@ -50,16 +39,25 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     /bad instruction|write protection|(during|inside) ?static|out ?of ?(offset|bounds)|not ?activated/i,
     'halted',
   ],
+  // Any words that deny a block, a state or history: of nodes that are behind, were pruned or have no archive.
+  [
+    /(?=.*(block|header|state|trie|hash|canonical|histor|resource|data))(?=.*(\bno|not|un|missing|ahead|beyond|future|prun|archive|out ?of ?range))/i,
+    'block-unavailable',
+  ],
 ];
 
 /** `execution reverted` of go-ethereum and compatible clients. */
 const REVERTED = 3;
 /** Execution failed, of OpenEthereum and Nethermind, whose data tells the cause. */
 const EXECUTION_FAILED = -32_015;
+/** The HTTP status of a rate limit, which providers also use as a code. */
+const TOO_MANY_REQUESTS = 429;
 /** EIP-1474: limit exceeded; resource not found; resource unavailable. */
 const LIMIT_EXCEEDED = -32_005;
 const RESOURCE_NOT_FOUND = -32_001;
 const RESOURCE_UNAVAILABLE = -32_002;
+/** JSON-RPC 2.0: the method does not exist. */
+const METHOD_NOT_FOUND = -32_601;
 
 /**
  * Classifies a JSON-RPC error. An unknown error is the endpoint's fault (`rpc-error`) and never decides a rule.
@@ -68,6 +66,8 @@ const RESOURCE_UNAVAILABLE = -32_002;
  * classifyRpcError({ code: -32000, message: 'header not found' }); // 'block-unavailable'
  */
 export function classifyRpcError(error: RpcErrorObject): FailureKind {
+  if (error.code === TOO_MANY_REQUESTS) return 'rate-limited';
+  if (error.code === METHOD_NOT_FOUND) return 'method-unsupported';
   if (error.code === EXECUTION_FAILED) return classifyExecution(error);
   const known = kindOf(error.message);
   // Hardhat 3 reports an invalid opcode with the code of a revert.

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { connectRpc, type Rpc } from './connect-rpc.ts';
 import type { RpcFailure } from './rpc-failure.ts';
 
@@ -9,18 +10,24 @@ const REQUEST = { method: 'eth_chainId', params: '[]' };
 
 /** Asks a server of the test's own; returns the request too. */
 async function ask(
-  answer: (response: ServerResponse, ids: number[]) => void,
+  answer: (response: ServerResponse, ids: number[], isArray: boolean) => void,
   work: (rpc: Rpc) => Promise<unknown> = (rpc) => rpc.call(REQUEST, signal),
+  proxy?: string,
 ) {
   const asked: IncomingMessage[] = [];
+  /** The number of calls of each request; 0: a single call. */
+  const lengths: number[] = [];
   await using server = createServer(async (request, response) => {
     asked.push(request);
     let body = '';
     for await (const chunk of request) body += String(chunk);
-    const calls = [JSON.parse(body)].flat() as { id: number }[];
+    const sent: unknown = JSON.parse(body);
+    lengths.push(Array.isArray(sent) ? sent.length : 0);
+    const calls = [sent].flat() as { id: number }[];
     answer(
       response,
       calls.map(({ id }) => id),
+      Array.isArray(sent),
     );
   });
   server.listen(0, '127.0.0.1');
@@ -31,12 +38,13 @@ async function ask(
     headers: { 'x-own': 'own' },
     timeoutMs: 120_000,
     bodyBytesMax: 10_000,
+    proxy,
   });
   const outcome = await work(rpc).then(
     (value) => ({ value, failure: undefined }),
     (failure: RpcFailure) => ({ value: undefined, failure }),
   );
-  return { ...outcome, asked };
+  return { ...outcome, asked, lengths };
 }
 
 const busy = (status: number, retryAfter?: string) => (response: ServerResponse) => {
@@ -116,4 +124,110 @@ test('credentials of the URL go out as a header, and nothing of them comes back 
   expect(asked[0]?.url).toBe('/v1/k3y?token=t0ken');
   const said = JSON.stringify({ ...failure, message: failure?.message, stack: failure?.stack });
   expect(said).not.toMatch(/pa55|k3y|t0ken|127\.0\.0\.1/);
+});
+
+test('any status of success is an answer', async () => {
+  const { value } = await ask((response, [id]) =>
+    response.writeHead(201).end(JSON.stringify({ id, result: '0x1' })),
+  );
+  expect(value).toBe('0x1');
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+])(
+  'an answer in %s is decompressed, and refused if it is longer than an answer may be',
+  async (encoding, compress) => {
+    const send = (result: string) => (response: ServerResponse, ids: number[]) =>
+      response.setHeader('content-encoding', encoding).end(compress(JSON.stringify({ id: ids[0], result })));
+    expect((await ask(send('0x1'))).value).toBe('0x1');
+    expect((await ask(send('x'.repeat(20_000)))).failure?.kind).toBe('endless');
+  },
+);
+
+test('the code 429 of an error is a rate limit, whatever its words', async () => {
+  const error = { code: 429, message: 'Monthly capacity limit exceeded.' };
+  const { failure } = await ask((response, [id]) => response.end(JSON.stringify({ id, error })));
+  expect(failure).toMatchObject({ kind: 'rate-limited', retryAfterMs: 1_000 });
+});
+
+test('the words of an error are kept in short, without the URL and its keys', async () => {
+  const message = `No more for k3yk3y at http://127.0.0.1:1/v1/k3y?token=t0ken (key ${'a1'.repeat(16)})\n${'so '.repeat(200)}`;
+  const { failure } = await ask((response, [id]) =>
+    response.end(JSON.stringify({ id, error: { code: -1, message } })),
+  );
+  expect(failure?.words).toMatch(/^No more for k3yk3y at … \(key …\) so so/);
+  expect(failure?.words?.length).toBeLessThanOrEqual(160);
+});
+
+/** An endpoint that takes arrays of at most so many calls. */
+const upTo =
+  (countMax: number, refuse: (response: ServerResponse) => void) =>
+  (response: ServerResponse, ids: number[], isArray: boolean) => {
+    if (isArray && ids.length > countMax) return refuse(response);
+    const answers = ids.map((id) => ({ id, result: '0x1' }));
+    response.end(JSON.stringify(isArray ? answers : answers[0]));
+  };
+const REFUSALS: [string, (response: ServerResponse) => void][] = [
+  ['an error', (response) => response.end('{"error":{"code":-1,"message":"one by one, please"}}')],
+  ['a status', (response) => response.writeHead(400).end('no')],
+  ['a single answer', (response) => response.end('{"id":1,"result":"0x1"}')],
+];
+
+test.each(REFUSALS)(
+  'an endpoint that refuses arrays by %s gets single calls, and no array for a while',
+  async (_, refuse) => {
+    const requests = Array(4).fill(REQUEST);
+    const { value, lengths } = await ask(upTo(0, refuse), async (rpc) => {
+      await rpc.callMany(requests, signal);
+      return rpc.callMany(requests, signal);
+    });
+    expect(value).toEqual(Array(4).fill({ ok: true, result: '0x1' }));
+    // Arrays of 4, 2 and 2 calls are refused, each with its first call alone; then come single calls.
+    expect(lengths.slice(-4)).toEqual([0, 0, 0, 0]);
+  },
+);
+
+test.each(REFUSALS)(
+  'an endpoint that refuses long arrays by %s gets arrays of the length that it takes',
+  async (_, refuse) => {
+    const requests = Array(20).fill(REQUEST);
+    const { value, lengths } = await ask(upTo(10, refuse), async (rpc) => {
+      await rpc.callMany(requests, signal);
+      return rpc.callMany(requests, signal);
+    });
+    expect(value).toHaveLength(20);
+    expect(lengths.slice(-2)).toEqual([10, 10]);
+  },
+);
+
+test('an array whose first call fails alone in the same way fails after two requests', async () => {
+  const { failure, lengths } = await ask(
+    (response) => response.writeHead(503).end(),
+    (rpc) => rpc.callMany(Array(100).fill(REQUEST), signal),
+  );
+  expect([failure?.kind, lengths]).toEqual(['http-status', [100, 0]]);
+});
+
+test('calls go through the proxy of the endpoint', async () => {
+  const targets: string[] = [];
+  await using proxy = createServer((request, response) => {
+    targets.push(request.url ?? '');
+    request.pipe(
+      forward(request.url ?? '', { method: 'POST', headers: request.headers }, (answer) =>
+        answer.pipe(response),
+      ),
+    );
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { value } = await ask(
+    (response, [id]) => response.end(JSON.stringify({ id, result: '0x1' })),
+    undefined,
+    `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+  );
+  expect(value).toBe('0x1');
+  expect(targets).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1\/k3y/)]);
 });

@@ -1,8 +1,11 @@
-import { errors, Pool } from 'undici';
+import { promisify } from 'node:util';
+import { brotliDecompress, unzip } from 'node:zlib';
+import { type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
 import { z } from 'zod';
-import { classifyLogError } from './classify-log-error.ts';
-import { classifyRpcError, isRevertData } from './classify-rpc-error.ts';
-import { RpcFailure } from './rpc-failure.ts';
+import { LearnedLimit } from '../endpoints/learned-limit.ts';
+import { classifyRpcError, isRevertData, type RpcErrorObject } from './classify-rpc-error.ts';
+import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
+import { secretsOf, shortenWords } from './shorten-words.ts';
 import { startTimeLimit } from './time-limit.ts';
 
 /** Calls to one endpoint in flight at a time. */
@@ -12,6 +15,8 @@ const RETRY_AFTER_MS_MAX = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 /** Characters of an error's texts that are looked at. */
 const ERROR_LENGTH_MAX = 1_000;
+/** Calls of one JSON-RPC array. */
+const ARRAY_MAX = 1_000;
 
 /** One JSON-RPC call; `params` is JSON text, because most of it is hex that needs no escaping. */
 export type RpcRequest = { readonly method: string; readonly params: string };
@@ -25,7 +30,12 @@ export type RpcOutcome =
 export type Rpc = AsyncDisposable & {
   /** @throws RpcFailure */
   call(request: RpcRequest, signal: AbortSignal): Promise<unknown>;
-  /** One outcome per request, in their order. @throws RpcFailure if the batch as a whole failed */
+  /**
+   * One outcome per request, in their order. The calls go out as JSON-RPC arrays; an endpoint that refuses an array gets
+   * shorter ones, down to single calls, and the length that it takes is remembered.
+   *
+   * @throws RpcFailure if the calls as a whole failed
+   */
   callMany(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]>;
 };
 
@@ -34,8 +44,10 @@ type RpcSettings = {
   readonly headers: Readonly<Record<string, string>>;
   /** Time limit of one attempt, connecting and reading included. */
   readonly timeoutMs: number;
-  /** A longer response is aborted. */
+  /** A longer response is aborted, and one that is longer when decompressed refused. */
   readonly bodyBytesMax: number;
+  /** The proxy that the calls go through; its URL may hold credentials. */
+  readonly proxy?: string | undefined;
 };
 
 const ErrorText = z.string().transform((text) => text.slice(0, ERROR_LENGTH_MAX));
@@ -55,30 +67,35 @@ const Answer = z.object({
     .nullish(),
 });
 
+const decompressors = { gzip: promisify(unzip), deflate: promisify(unzip), br: promisify(brotliDecompress) };
+
 /**
  * Connects to an endpoint over keep-alive connections, with limits on the time and the size of a response.
  *
- * A failure never contains the URL, the headers or the endpoint's own text.
+ * A failure's message never contains the URL, the headers or the endpoint's own text; its `words` are that text, shortened.
  */
 export function connectRpc(settings: RpcSettings): Rpc {
   const url = new URL(settings.url);
-  const pool = new Pool(url.origin, {
-    connections: CONNECTIONS_MAX,
-    pipelining: 1,
-    connect: { timeout: settings.timeoutMs },
-    headersTimeout: settings.timeoutMs,
-    bodyTimeout: settings.timeoutMs,
-    maxResponseSize: settings.bodyBytesMax,
-  });
+  const dispatcher = connectDispatcher(url, settings);
   const headers = { 'content-type': 'application/json', ...authorizationOf(url), ...settings.headers };
+  const secrets = secretsOf(url, headers);
+  const arrayLimit = new LearnedLimit(ARRAY_MAX, () => performance.now());
   let lastId = 0;
 
   async function post(body: string, signal: AbortSignal): Promise<unknown> {
     const attempt = startTimeLimit(signal, settings.timeoutMs);
     try {
       const path = url.pathname + url.search;
-      const answer = await pool.request({ method: 'POST', path, headers, body, signal: attempt.signal });
-      const text = await answer.body.text();
+      const { origin } = url;
+      const answer = await dispatcher.request({
+        origin,
+        path,
+        method: 'POST',
+        headers,
+        body,
+        signal: attempt.signal,
+      });
+      const text = await textOf(answer, settings.bodyBytesMax);
       return parseBody(text, answer.statusCode, answer.headers['retry-after']);
     } catch (error) {
       throw classifyThrown(error, attempt.isTimeout(), signal.aborted);
@@ -87,37 +104,115 @@ export function connectRpc(settings: RpcSettings): Rpc {
     }
   }
 
+  /** An answer with another id belongs to another request and is rejected as malformed. */
+  function outcomeOf(answer: unknown, id: number | undefined): RpcOutcome {
+    const parsed = Answer.safeParse(answer);
+    if (!parsed.success) return { ok: false, failure: new RpcFailure('malformed') };
+    const { error, result } = parsed.data;
+    if (error != null) return { ok: false, failure: failureOfError(error, secrets) };
+    if (id === undefined || parsed.data.id !== id || result === undefined)
+      return { ok: false, failure: new RpcFailure('malformed') };
+    return { ok: true, result };
+  }
+
+  async function callOne({ method, params }: RpcRequest, signal: AbortSignal): Promise<RpcOutcome> {
+    lastId += 1;
+    const id = lastId;
+    const body = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+    return outcomeOf(await post(body, signal), id);
+  }
+
+  async function callArray(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]> {
+    const first = lastId + 1;
+    lastId += requests.length;
+    const calls = requests.map(
+      ({ method, params }, index) =>
+        `{"jsonrpc":"2.0","id":${first + index},"method":"${method}","params":${params}}`,
+    );
+    const answers = await post(`[${calls.join(',')}]`, signal);
+    // A single error object applies to the whole array.
+    if (!Array.isArray(answers)) {
+      const outcome = outcomeOf(answers, undefined);
+      throw outcome.ok ? new RpcFailure('malformed') : outcome.failure;
+    }
+    if (answers.length !== requests.length) throw new RpcFailure('malformed');
+    const byId = new Map(answers.map((answer) => [(answer as { id?: unknown } | null)?.id, answer]));
+    return requests.map((_, index) => outcomeOf(byId.get(first + index), first + index));
+  }
+
+  /** @throws RpcFailure the array's failure if its first call fails alone too: then the array is not what is wrong */
+  async function callShorter(
+    requests: readonly RpcRequest[],
+    refusal: RpcFailure,
+    signal: AbortSignal,
+  ): Promise<RpcOutcome> {
+    const [request] = requests;
+    if (request === undefined || !(refusal.isRefusal || refusal.kind === 'malformed')) throw refusal;
+    const outcome = await callOne(request, signal);
+    if (!outcome.ok && (outcome.failure.kind === refusal.kind || !outcome.failure.isErrorAnswer))
+      throw refusal;
+    arrayLimit.refuse(requests.length);
+    return outcome;
+  }
+
   return {
-    async call({ method, params }, signal) {
-      lastId += 1;
-      const id = lastId;
-      const body = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
-      const classify = method === 'eth_getLogs' ? classifyLogError : classifyRpcError;
-      const outcome = outcomeOf(await post(body, signal), id, classify);
+    async call(request, signal) {
+      const outcome = await callOne(request, signal);
       if (!outcome.ok) throw outcome.failure;
       return outcome.result;
     },
     async callMany(requests, signal) {
-      const first = lastId + 1;
-      lastId += requests.length;
-      const calls = requests.map(
-        ({ method, params }, index) =>
-          `{"jsonrpc":"2.0","id":${first + index},"method":"${method}","params":${params}}`,
-      );
-      const answers = await post(`[${calls.join(',')}]`, signal);
-      // A single error object applies to the whole batch.
-      if (!Array.isArray(answers)) {
-        const outcome = outcomeOf(answers, undefined);
-        throw outcome.ok ? new RpcFailure('malformed') : outcome.failure;
+      const outcomes: RpcOutcome[] = [];
+      while (outcomes.length < requests.length) {
+        const at = outcomes.length;
+        const count = Math.min(arrayLimit.current, requests.length - at);
+        if (count === 1) {
+          const singles = requests.slice(at, arrayLimit.current === 1 ? at + CONNECTIONS_MAX : at + 1);
+          outcomes.push(...(await Promise.all(singles.map((request) => callOne(request, signal)))));
+          continue;
+        }
+        const part = requests.slice(at, at + count);
+        try {
+          outcomes.push(...(await callArray(part, signal)));
+          arrayLimit.succeed(count);
+        } catch (error) {
+          outcomes.push(await callShorter(part, toRpcFailure(error), signal));
+        }
       }
-      if (answers.length !== requests.length) throw new RpcFailure('malformed');
-      const byId = new Map(answers.map((answer) => [(answer as { id?: unknown } | null)?.id, answer]));
-      return requests.map((_, index) => outcomeOf(byId.get(first + index), first + index));
+      return outcomes;
     },
     async [Symbol.asyncDispose]() {
-      await pool.destroy();
+      await dispatcher.destroy();
     },
   };
+}
+
+function connectDispatcher({ origin }: URL, { timeoutMs, bodyBytesMax, proxy }: RpcSettings): Dispatcher {
+  const bounds = {
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: bodyBytesMax,
+  };
+  return proxy === undefined
+    ? new Pool(origin, { ...bounds, connect: { timeout: timeoutMs } })
+    : new ProxyAgent({ ...bounds, uri: proxy, connectTimeout: timeoutMs });
+}
+
+/** The text of an answer; some endpoints compress it without being asked to. */
+async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: number): Promise<string> {
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding === 'identity') return body.text();
+  const decompress = decompressors[encoding as keyof typeof decompressors];
+  const bytes = Buffer.from(await body.arrayBuffer());
+  if (decompress === undefined) throw new RpcFailure('malformed');
+  try {
+    return (await decompress(bytes, { maxOutputLength: bytesMax })).toString();
+  } catch (error) {
+    const isTooLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    throw new RpcFailure(isTooLong ? 'endless' : 'malformed');
+  }
 }
 
 /** Converts `user:password@` of a URL to an `Authorization` header. */
@@ -130,20 +225,26 @@ function authorizationOf(url: URL): Record<string, string> {
 /** Some endpoints send JSON-RPC errors with an HTTP error status: the JSON-RPC error takes precedence. */
 function parseBody(text: string, status: number, retryAfter: string | string[] | undefined): unknown {
   if (status === 429)
-    throw new RpcFailure('rate-limited', parseRetryAfter(retryAfter) ?? DEFAULT_RETRY_AFTER_MS);
+    throw new RpcFailure('rate-limited', {
+      retryAfterMs: parseRetryAfter(retryAfter) ?? DEFAULT_RETRY_AFTER_MS,
+    });
+  const isOk = status >= 200 && status < 300;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    throw status === 200 ? new RpcFailure('malformed') : failureOf(status, retryAfter);
+    throw isOk ? new RpcFailure('malformed') : failureOf(status, retryAfter);
   }
   const isRpc = Array.isArray(json) || (typeof json === 'object' && json !== null && 'error' in json);
-  if (status !== 200 && !isRpc) throw failureOf(status, retryAfter);
+  if (!isOk && !isRpc) throw failureOf(status, retryAfter);
   return json;
 }
 
 const failureOf = (status: number, retryAfter: string | string[] | undefined): RpcFailure =>
-  new RpcFailure(status === 413 ? 'too-large' : 'http-status', parseRetryAfter(retryAfter));
+  new RpcFailure(status === 413 ? 'too-large' : 'http-status', {
+    retryAfterMs: parseRetryAfter(retryAfter),
+    words: `HTTP ${status}`,
+  });
 
 /** Seconds or a date (RFC 9110, 10.2.3), in ms from now; `undefined` if there is none or it is neither. */
 function parseRetryAfter(value: string | string[] | undefined): number | undefined {
@@ -152,25 +253,15 @@ function parseRetryAfter(value: string | string[] | undefined): number | undefin
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
 }
 
-/** An answer with another id belongs to another request and is rejected as malformed. */
-function outcomeOf(answer: unknown, id: number | undefined, classify = classifyRpcError): RpcOutcome {
-  const parsed = Answer.safeParse(answer);
-  if (!parsed.success) return { ok: false, failure: new RpcFailure('malformed') };
-  const { error, result } = parsed.data;
-  if (error != null) {
-    const kind = classify(error);
-    return {
-      ok: false,
-      failure: new RpcFailure(
-        kind,
-        kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined,
-        kind === 'reverted' && isRevertData(error.data ?? ''),
-      ),
-    };
-  }
-  if (id === undefined || parsed.data.id !== id || result === undefined)
-    return { ok: false, failure: new RpcFailure('malformed') };
-  return { ok: true, result };
+/** The words of an error are its message, or its data if the message says nothing. */
+function failureOfError(error: RpcErrorObject, secrets: readonly string[]): RpcFailure {
+  const kind = classifyRpcError(error);
+  return new RpcFailure(kind, {
+    retryAfterMs: kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined,
+    hasRevertData: kind === 'reverted' && isRevertData(error.data ?? ''),
+    words: shortenWords(`${error.message} ${error.data ?? ''}`, secrets),
+    isErrorAnswer: true,
+  });
 }
 
 function classifyThrown(error: unknown, isTimeout: boolean, isAbandoned: boolean): RpcFailure {

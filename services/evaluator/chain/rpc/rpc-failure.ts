@@ -11,7 +11,7 @@ const FAILURES = {
   timeout: { reason: 'rpc-timeout', strikes: 2 },
   /** HTTP 429 or an equivalent JSON-RPC error: healthy but busy. */
   'rate-limited': { reason: 'rpc-unavailable', strikes: 0 },
-  /** Any other HTTP status than 200. */
+  /** Any other HTTP status than 2xx. */
   'http-status': { reason: 'rpc-unavailable', strikes: 1 },
   /** Longer than the bound on an answer. */
   endless: { reason: 'rpc-unavailable', strikes: 1 },
@@ -52,10 +52,8 @@ const FAILURES = {
   halted: { reason: 'gas-exhausted', strikes: 0 },
   /** Calldata, answer or batch exceeds the endpoint's limits. */
   'too-large': { reason: 'rpc-unavailable', strikes: 0 },
-  /** `eth_getLogs` asks for more blocks, or would return more logs, than the endpoint allows. */
+  /** One contract has more transfers than any read may return. */
   'too-many-logs': { reason: 'rpc-unavailable', strikes: 0 },
-  /** `eth_getLogs` names more addresses than the endpoint allows. */
-  'too-many-addresses': { reason: 'rpc-unavailable', strikes: 0 },
   /** The endpoint does not offer the method. */
   'method-unsupported': { reason: 'rpc-unavailable', strikes: 0 },
   /** No check waits for the answer any more. */
@@ -72,20 +70,49 @@ export const mayBeContractFault = (kind: FailureKind): boolean =>
   kind === 'halted' ||
   kind === 'endless';
 
+/** What is known of a failure beside its kind. */
+type FailureFacts = {
+  /** The endpoint's `Retry-After`, or its default. */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the contract gave data with its revert. */
+  readonly hasRevertData?: boolean;
+  /** The endpoint's own words, if it gave any: short, and without its URL and keys. */
+  readonly words?: string | undefined;
+  /** Whether the endpoint answered the call by a JSON-RPC error. */
+  readonly isErrorAnswer?: boolean;
+};
+
 /** A call to an endpoint that failed as a whole. Its message never holds a URL, a key or the endpoint's own text. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly kind: FailureKind;
-  /** The endpoint's `Retry-After`, or its default. */
   readonly retryAfterMs: number | undefined;
-  /** Whether the contract gave data with its revert. */
   readonly hasRevertData: boolean;
+  readonly words: string | undefined;
+  readonly isErrorAnswer: boolean;
 
-  constructor(kind: FailureKind, retryAfterMs?: number, hasRevertData = false) {
+  constructor(kind: FailureKind, facts: FailureFacts = {}) {
     super(kind);
     this.kind = kind;
-    this.retryAfterMs = retryAfterMs;
-    this.hasRevertData = hasRevertData;
+    this.retryAfterMs = facts.retryAfterMs;
+    this.hasRevertData = facts.hasRevertData ?? false;
+    this.words = facts.words;
+    this.isErrorAnswer = facts.isErrorAnswer ?? false;
+  }
+
+  /** The same failure under another kind. */
+  as(kind: FailureKind): RpcFailure {
+    return new RpcFailure(kind, this);
+  }
+
+  /** Whether a smaller call might have been answered: the endpoint refused this one, or gave up on it. */
+  get isRefusal(): boolean {
+    return (
+      (this.isErrorAnswer && this.kind !== 'rate-limited' && this.kind !== 'method-unsupported') ||
+      this.kind === 'http-status' ||
+      this.kind === 'too-large' ||
+      this.kind === 'endless'
+    );
   }
 
   get code(): UndeterminedCode {
