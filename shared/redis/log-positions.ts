@@ -13,6 +13,8 @@ const LOG_LEASE_MS = 5_000;
  */
 export type LogPosition = {
   readonly since: number;
+  /** The last block that need not be read again. */
+  readonly settledTo: number;
   readonly readTo: number;
   /** By number: hash and transfers, separated by spaces. */
   readonly blocks: ReadonlyMap<number, string>;
@@ -63,11 +65,11 @@ const LOAD = `${REQUIRE_VIEW}
 return redis.call('HGETALL', KEYS[2])
 `;
 
-/** KEYS: marker, lease, position. ARGV: access, token, since, last block read, gaps, then blocks: number and text. */
+/** KEYS: marker, lease, position. ARGV: access, token, since, last settled block, last block read, gaps, then blocks: number and text. */
 const SAVE = `${REQUIRE_VIEW}
 if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[3], 'since', ARGV[3], 'readTo', ARGV[4], 'gaps', ARGV[5])
-for i = 6, #ARGV, 2 do
+redis.call('HSET', KEYS[3], 'since', ARGV[3], 'settledTo', ARGV[4], 'readTo', ARGV[5], 'gaps', ARGV[6])
+for i = 7, #ARGV, 2 do
   if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[3], ARGV[i])
   else redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1]) end
 end
@@ -92,19 +94,26 @@ export function makeLogPositions(redis: Redis): LogPositions {
       const flat = await load([GENERATION_KEY, positionKey(chainId, stream)], [ORDINARY_ACCESS]);
       const fields = new Map<string, string>();
       for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '');
-      const [since, readTo] = [fields.get('since'), fields.get('readTo')];
-      if (since === undefined || readTo === undefined) return undefined;
+      const [since, settledTo, readTo] = ['since', 'settledTo', 'readTo'].map((name) => fields.get(name));
+      if (since === undefined || settledTo === undefined || readTo === undefined) return undefined;
       const blocks = new Map(
         [...fields].filter(([name]) => /^\d+$/.test(name)).map(([name, text]) => [Number(name), text]),
       );
       const gaps = (fields.get('gaps') ?? '').split(' ').filter((contract) => contract !== '');
-      return { since: Number(since), readTo: Number(readTo), blocks, gaps };
+      return {
+        since: Number(since),
+        settledTo: Number(settledTo),
+        readTo: Number(readTo),
+        blocks,
+        gaps,
+      };
     },
     forget: (chainId, stream) => inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
-    async save(chainId, stream, token, { since, readTo, blocks, gaps }) {
+    async save(chainId, stream, token, { since, settledTo, readTo, blocks, gaps }) {
       const keys = [GENERATION_KEY, logLeaseKey(chainId), positionKey(chainId, stream)];
       const changes = [...blocks].flatMap(([number, text]) => [number, text ?? '']);
-      return (await save(keys, [ORDINARY_ACCESS, token, since, readTo, gaps.join(' '), ...changes])) === 1;
+      const position = [since, settledTo, readTo, gaps.join(' ')];
+      return (await save(keys, [ORDINARY_ACCESS, token, ...position, ...changes])) === 1;
     },
   };
 }

@@ -7,11 +7,11 @@ export type ContractState =
 
 const REASONS: Partial<Record<FailureKind, string>> = {
   'method-unsupported': 'No endpoint of the chain serves eth_getLogs.',
-  'too-many-logs': 'No endpoint of the chain returns the logs of a single block.',
+  'too-many-logs': 'The newest blocks have more logs than one read may return.',
   'chain-stale': 'The newest block of the chain is too old.',
   'rate-limited': 'The endpoints of the chain are rate-limited.',
-  'over-rate':
-    'The endpoints of the chain are rate-limited, or the range has more logs than one read may return.',
+  'over-rate': 'The endpoints of the chain are rate-limited.',
+  'block-unavailable': 'No endpoint of the chain has the logs of the newest blocks yet.',
   timeout: 'No endpoint of the chain answered eth_getLogs in time.',
   malformed: 'No endpoint of the chain gave a correct answer to eth_getLogs.',
   'block-mismatch': 'The endpoints of the chain are on different forks.',
@@ -23,9 +23,14 @@ export const LIVE: ContractState = { state: 'live' };
 
 export const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-only', reason });
 
-/** The state of contracts whose logs could not be read. */
-export const stateOfFailure = (error: unknown): ContractState =>
-  sweepsOnly(error instanceof RpcFailure ? (REASONS[error.kind] ?? REASON) : NOT_RPC);
+/** The state of contracts whose logs could not be read: a known reason, or else the endpoint's own words. */
+export function stateOfFailure(error: unknown): ContractState {
+  if (!(error instanceof RpcFailure)) return sweepsOnly(NOT_RPC);
+  const { kind, words } = error;
+  const said =
+    words === undefined ? REASON : `No endpoint of the chain returns the logs; the last one said: ${words}`;
+  return sweepsOnly(REASONS[kind] ?? said);
+}
 
 /**
  * A state is written again after this time: a contract that no watch followed for a moment has lost its state, and the

@@ -1,4 +1,5 @@
 import type { Block } from '../blocks/block.ts';
+import type { BlockTime } from '../endpoints/block-time.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { startTimeLimit } from '../rpc/time-limit.ts';
 import { type ContractState, ContractStates, LIVE, stateOfFailure, sweepsOnly } from './contract-states.ts';
@@ -28,9 +29,9 @@ export type Transferred = {
 };
 
 export type FollowerOptions = SavedWindowOptions & {
-  readonly blockTimeMs: number;
+  readonly blockTime: Pick<BlockTime, 'ms' | 'blocksIn'>;
   readonly readHead: (signal: AbortSignal) => Promise<Block>;
-  readonly logs: Pick<LogReader, 'read' | 'readHeader' | 'blocksMax'>;
+  readonly logs: Pick<LogReader, 'read' | 'readHeader' | 'blocksMax' | 'blocksPerCall'>;
   /** Which of the accounts belong to a member of a watch. */
   readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Resolves when the broker has acknowledged all. */
@@ -69,6 +70,14 @@ const TRANSFERS_MIN = 5_000;
 /** Attempts of one step; each leaves out one more busy contract. */
 const ATTEMPTS_MAX = 10;
 
+/** A block is settled by a read that begins so long after its first one. */
+const SETTLE_MS = 15_000;
+/** Logs that are further behind the head than this are not `live`. */
+const BEHIND_MS_MAX = 15_000;
+
+const BEHIND = sweepsOnly(
+  'The endpoints of the chain have the logs of a block more than 15 s after the block.',
+);
 const CATCHING_UP = sweepsOnly('The reader of logs is catching up with the chain.');
 const TOO_BUSY = sweepsOnly(
   `The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second, or too many for one read.`,
@@ -93,6 +102,8 @@ export class ChainFollower {
   #lowHeadCount = 0;
   /** Busy contracts, and until when each is not followed (monotonic ms). */
   readonly #busyUntilMs = new Map<string, number>();
+  /** Up to which block was read, and when, for blocks that are not settled; the oldest first. */
+  #firstReads: { readonly readTo: number; readonly atMs: number }[] = [];
   /** Contracts whose transfers were not read for some blocks, and whose members have not been declared due yet. */
   readonly #gaps = new Set<string>();
 
@@ -136,19 +147,42 @@ export class ChainFollower {
       this.#noteDropped(window);
     }
     let isReplaced = hasNewFork || this.#mustReread;
+    const { blockTime } = this.#options;
     for (;;) {
-      const plan = planRead(window, head, isReplaced, this.#options.logs.blocksMax);
+      const plan = this.#plan(window, head, isReplaced);
       if (plan === undefined) break;
       const read = await this.#read(window, plan, head, contracts, signal);
       this.#mustReread = false;
       isReplaced = false;
       if (!(await this.#publishDue(read.window, read.due))) return false;
       window = read.window;
+      this.#noteRead(window);
+      // The endpoints do not have the rest yet.
+      if (read.to < plan.to) break;
       if (window.readTo < head.number) await this.#states.set(contracts, CATCHING_UP);
     }
     if (!(await this.#publishGaps(contracts, window, head))) return false;
-    await this.#states.set(contracts, LIVE);
+    const isBehind = head.number - window.readTo > blockTime.blocksIn(BEHIND_MS_MAX);
+    await this.#states.set(contracts, isBehind ? BEHIND : LIVE);
     return true;
+  }
+
+  #plan(window: LogWindow, head: Block, isReplaced: boolean): ReadPlan | undefined {
+    const { blocksMax, blocksPerCall } = this.#options.logs;
+    return planRead(window, head, { isReplaced, blocksMax, blocksPerCall, settleTo: this.#settleTo });
+  }
+
+  /** The last block whose first read was long enough ago that the next one settles it. */
+  get #settleTo(): number {
+    const nowMs = this.#options.monotonicMs();
+    return this.#firstReads.findLast(({ atMs }) => nowMs - atMs >= SETTLE_MS)?.readTo ?? -1;
+  }
+
+  #noteRead({ settledTo, readTo }: LogWindow): void {
+    const isOpen = (each: { readTo: number }) => each.readTo > settledTo && each.readTo <= readTo;
+    this.#firstReads = this.#firstReads.filter(isOpen);
+    if ((this.#firstReads.at(-1)?.readTo ?? settledTo) < readTo)
+      this.#firstReads.push({ readTo, atMs: this.#options.monotonicMs() });
   }
 
   /** Where to continue: at the saved position; without a usable one, some blocks below the head. */
@@ -173,7 +207,7 @@ export class ChainFollower {
   }
 
   get #catchUpBlocksMax(): number {
-    const blocks = Math.ceil(CATCH_UP_MS_MAX / this.#options.blockTimeMs);
+    const blocks = this.#options.blockTime.blocksIn(CATCH_UP_MS_MAX);
     return Math.min(CATCH_UP_BLOCKS_MAX, Math.max(blocks, 2 * REORG_BLOCKS_MAX));
   }
 
@@ -189,21 +223,23 @@ export class ChainFollower {
     head: Block,
     contracts: readonly string[],
     signal: AbortSignal,
-  ): Promise<{ window: LogWindow; due: DueTransfer[] }> {
+  ): Promise<{ window: LogWindow; due: DueTransfer[]; to: number }> {
     const range = { fromBlock: plan.from, toBlock: plan.to, contracts };
     const limit = startTimeLimit(signal, READ_MS_MAX);
-    const { logs: reader } = this.#options;
-    const logs = await reader
+    const settleTo = this.#settleTo;
+    const read = await this.#options.logs
       .read(range, head, limit.signal)
       .catch((error: unknown) => {
-        throw withoutBusiest(error, plan, planRead(window, head, plan.isReplaced, reader.blocksMax));
+        throw withoutBusiest(error, plan, this.#plan(window, head, plan.isReplaced));
       })
       .finally(limit.end);
-    this.#refuseBusy(logs, plan);
+    this.#refuseBusy(read.logs, plan);
     try {
-      const applied = applyRead(window, plan, head, logs);
-      this.#options.observer.onRead('ok', logs.length);
-      return applied;
+      const applied = applyRead(window, plan, head, read, settleTo);
+      this.#options.observer.onRead('ok', read.logs.length);
+      // The blocks of another fork are read for the first time.
+      if (plan.isReplaced) this.#firstReads = [];
+      return { ...applied, to: read.last.number };
     } catch (error) {
       // Either the chain changed between the two requests, or a reorg was missed: the next step reads the whole window again.
       this.#mustReread = true;
@@ -212,7 +248,7 @@ export class ChainFollower {
   }
 
   #refuseBusy(logs: readonly TransferLog[], { from, to }: ReadPlan): void {
-    const seconds = ((to - from + 1) * this.#options.blockTimeMs) / 1_000;
+    const seconds = ((to - from + 1) * this.#options.blockTime.ms) / 1_000;
     const countMax = Math.max(TRANSFERS_MIN, TRANSFERS_PER_SECOND_MAX * seconds);
     if (logs.length <= countMax) return;
     const counts = new Map<string, number>();

@@ -17,7 +17,7 @@ const POLL_BLOCKS_OF_TAG = 2.2;
 const BACK_OFF_MS_MIN = 500;
 const BACK_OFF_MS_MAX = 15_000;
 
-export type FollowableChain = Pick<FollowerOptions, 'blockTimeMs' | 'logs'> & {
+export type FollowableChain = Pick<FollowerOptions, 'blockTime' | 'logs'> & {
   readonly readHead: (blockTag: BlockTag, signal: AbortSignal) => Promise<Block>;
 };
 
@@ -129,7 +129,7 @@ class FollowedChain implements AsyncDisposable {
       monotonicMs,
     });
     const blocks = blockTag === 'latest' ? POLL_BLOCKS : POLL_BLOCKS_OF_TAG;
-    const intervalMs = Math.max(POLL_MS_MIN, blocks * this.#chain.blockTimeMs);
+    const intervalMs = () => Math.max(POLL_MS_MIN, blocks * this.#chain.blockTime.ms);
     const following: Following = { controller, contracts, ended: Promise.resolve() };
     const waits = { intervalMs, backOffMsMin };
     following.ended = pollUntilEnd(follower, waits, () => following.contracts, controller.signal)
@@ -157,7 +157,7 @@ class FollowedChain implements AsyncDisposable {
   }
 }
 
-type Waits = { readonly intervalMs: number; readonly backOffMsMin: number | undefined };
+type Waits = { readonly intervalMs: () => number; readonly backOffMsMin: number | undefined };
 
 /** Steps once per interval until the lease is lost or the signal is aborted. */
 async function pollUntilEnd(
@@ -173,7 +173,7 @@ async function pollUntilEnd(
     if (result === 'lost') return;
     failureCount = result === 'failed' ? failureCount + 1 : 0;
     const backOffMs = Math.min(BACK_OFF_MS_MAX, backOffMsMin * 2 ** failureCount);
-    const pauseMs = failureCount === 0 ? intervalMs : backOffMs;
+    const pauseMs = failureCount === 0 ? intervalMs() : backOffMs;
     const restMs = Math.max(0, startedMs + pauseMs - performance.now());
     await pause(restMs, signal);
   }

@@ -9,7 +9,7 @@ import {
   needsHeader,
   planRead,
   REORG_BLOCKS_MAX,
-  TAIL_BLOCKS,
+  type ReadPlan,
 } from './log-window.ts';
 import type { TransferLog } from './transfer-log.ts';
 
@@ -46,6 +46,7 @@ class TestChain {
   logs(from: number, to: number): TransferLog[] {
     return this.blocks.slice(from, to + 1).flatMap(({ number, hash, accounts }) =>
       accounts.map((account) => ({
+        position: `0x${account}`,
         contract: CONTRACT,
         blockNumber: number,
         blockHash: hash,
@@ -63,19 +64,26 @@ class TestChain {
   }
 }
 
-/** One poll as the follower does it, with an answer that may lack logs of the newest blocks. */
+/** One poll as the follower does it, with an answer that may lack logs or all of the newest blocks. */
 function poll(
   window: LogWindow,
   chain: TestChain,
-  { blocksMax = 1_000, withoutFrom = Number.POSITIVE_INFINITY } = {},
-): { window: LogWindow; due: DueTransfer[] } {
+  {
+    blocksMax = 1_000,
+    blocksPerCall = 1_000,
+    withoutFrom = Number.POSITIVE_INFINITY,
+    endsAt = Number.POSITIVE_INFINITY,
+    settleTo = -1,
+  } = {},
+): { window: LogWindow; due: DueTransfer[]; plan?: ReadPlan } {
   const { head } = chain;
   const header = needsHeader(window, head) ? chain.blocks[window.readTo] : undefined;
   const isReplaced = isReplacedBy(window, head) || (header !== undefined && isReplacedBy(window, header));
-  const plan = planRead(window, head, isReplaced, blocksMax);
+  const plan = planRead(window, head, { isReplaced, blocksMax, blocksPerCall, settleTo });
   if (plan === undefined) return { window, due: [] };
-  const logs = chain.logs(plan.from, plan.to).filter(({ blockNumber }) => blockNumber < withoutFrom);
-  return applyRead(window, plan, head, logs);
+  const last = chain.blocks[Math.min(plan.to, endsAt)] as TestBlock;
+  const logs = chain.logs(plan.from, last.number).filter(({ blockNumber }) => blockNumber < withoutFrom);
+  return { ...applyRead(window, plan, head, { last, logs }, settleTo), plan };
 }
 
 const ACCOUNTS = [1, 2, 3, 4];
@@ -127,13 +135,53 @@ test('a transfer is due once, however often its block is read', () => {
   expect(due).toEqual([{ name: nameOf(1), blockNumber: 2, isDropped: false }]);
 });
 
-test('a log that a node had not indexed when its block was new is found by the next reads', () => {
+test('logs that came late are found by the read that settles their block, whatever the number of blocks meanwhile', () => {
+  const chain = new TestChain();
+  chain.mine([1]);
+  let { window } = poll(emptyWindow(0), chain, { withoutFrom: 1 });
+  for (let block = 0; block < 60; block += 1) {
+    chain.mine([]);
+    window = poll(window, chain, { withoutFrom: 1 }).window;
+  }
+  const settled = poll(window, chain, { settleTo: 1 });
+  expect(settled.due).toEqual([{ name: nameOf(1), blockNumber: 1, isDropped: false }]);
+  expect(settled.window.settledTo).toBe(1);
+});
+
+test('a block is settled by a second read also if the chain makes no further one', () => {
   const chain = new TestChain();
   chain.mine([1]);
   const first = poll(emptyWindow(0), chain, { withoutFrom: 1 });
-  expect(first.due).toEqual([]);
-  for (let block = 1; block < TAIL_BLOCKS; block += 1) chain.mine([]);
-  expect(poll(first.window, chain).due).toEqual([{ name: nameOf(1), blockNumber: 1, isDropped: false }]);
+  expect(poll(first.window, chain).plan).toBeUndefined();
+  const second = poll(first.window, chain, { settleTo: 1 });
+  expect(second.due).toMatchObject([{ name: nameOf(1) }]);
+  expect(poll(second.window, chain, { settleTo: 1 }).plan).toBeUndefined();
+});
+
+test('blocks that the answering endpoint does not have are read by the next read', () => {
+  const chain = new TestChain();
+  for (const account of [1, 2, 3]) chain.mine([account]);
+  const first = poll(emptyWindow(0), chain, { endsAt: 2 });
+  expect([first.due.length, first.window.readTo]).toEqual([2, 2]);
+  expect(poll(first.window, chain).due).toMatchObject([{ name: nameOf(3), blockNumber: 3 }]);
+});
+
+test('new and unsettled blocks that need several calls are read apart, so that each block is read twice', () => {
+  const chain = new TestChain();
+  for (let number = 1; number <= 20; number += 1) chain.mine([]);
+  const { window } = poll(emptyWindow(0), chain);
+  chain.mine([]);
+  const options = { blocksPerCall: 10, settleTo: 5 };
+  const fresh = poll(window, chain, options);
+  expect(fresh.plan).toMatchObject({ from: 21, to: 21 });
+  expect(poll(fresh.window, chain, options).plan).toMatchObject({ from: 1, to: 5 });
+});
+
+test('a block far below the head is settled by its first read', () => {
+  const chain = new TestChain();
+  for (let number = 1; number <= 50; number += 1) chain.mine([]);
+  (chain.blocks.at(-1) as { timestamp: number }).timestamp = 30;
+  expect(poll(emptyWindow(0), chain, { blocksMax: 7 }).window.settledTo).toBe(7);
 });
 
 test('a reorg of depth five makes the accounts of dropped and of new logs due', () => {
@@ -160,7 +208,7 @@ test('a head of a node that is behind changes nothing', () => {
     window = poll(window, chain).window;
   }
   chain.dropLast(2);
-  expect(poll(window, chain)).toEqual({ window, due: [] });
+  expect(poll(window, chain)).toMatchObject({ window, due: [] });
 });
 
 test('a lower head on another fork drops the blocks above it', () => {
@@ -196,16 +244,20 @@ test('a log whose block is not the one of the header is refused', () => {
   const [log] = chain.logs(1, 1);
   const wrong = { ...log, blockHash: '0xbad' } as TransferLog;
   const plan = { from: 1, to: 1, isReplaced: false };
-  expect(() => applyRead(emptyWindow(0), plan, chain.head, [wrong])).toThrow('block-mismatch');
+  expect(() => applyRead(emptyWindow(0), plan, chain.head, { last: chain.head, logs: [wrong] }, -1)).toThrow(
+    'block-mismatch',
+  );
 });
 
-test('the window keeps a bounded number of blocks', () => {
+test('the window keeps the blocks that a reorg may drop and those that are not settled', () => {
   const chain = new TestChain();
   let window = emptyWindow(0);
   for (let number = 1; number <= 2 * REORG_BLOCKS_MAX; number += 1) {
     chain.mine([1]);
     window = poll(window, chain).window;
   }
+  expect(window.since).toBe(1);
+  window = poll(window, chain, { settleTo: 2 * REORG_BLOCKS_MAX }).window;
   expect(window.blocks.size).toBe(REORG_BLOCKS_MAX);
   expect(window.since).toBe(REORG_BLOCKS_MAX + 1);
 });

@@ -5,14 +5,17 @@ import type { TransferLog } from './transfer-log.ts';
 /**
  * The logs of the last blocks that were read, so that a reorg shows which of them are gone.
  *
- * Every read goes from the block after the last one to the head. Three more things are read again:
- * - the last few blocks, because a node may announce a block before it has the block's logs;
+ * Every read goes to the head. Three things are read again:
+ * - each block, 15 s after it was read first or later, because a node may announce a block, or one node a block that
+ *   another one answers for, seconds before its logs are there. Only then is it settled;
  * - the whole window, when a header shows that a block that was read has been replaced;
  * - the same, when a log carries another block hash than the known one.
  */
 export type LogWindow = {
   /** The first block that the window covers. */
   readonly since: number;
+  /** The last settled block. */
+  readonly settledTo: number;
   /** The last block that was read. */
   readonly readTo: number;
   /** By number: the blocks whose hash is known. Others in the window had no logs, as far as is known. */
@@ -45,8 +48,10 @@ export type ReadPlan = {
 
 /** The deepest reorg that is followed, in blocks: a deeper one leaves its members to the next sweep. */
 export const REORG_BLOCKS_MAX = 128;
-/** Blocks that each read covers again. */
-export const TAIL_BLOCKS = 3;
+/** Blocks that are not settled may wait behind new ones up to this number; then they come first. */
+const UNSETTLED_BLOCKS_MAX = 2_000;
+/** A block that is so much older than the head, in seconds, is settled by its first read. */
+const OLD_S = 30;
 
 const NO_TRANSFERS: ReadonlySet<string> = new Set();
 
@@ -55,6 +60,7 @@ const transferName = (contract: string, account: string): string => `${contract}
 /** A window that has read nothing: the next read begins with the block after `readTo`. */
 export const emptyWindow = (readTo: number): LogWindow => ({
   since: readTo + 1,
+  settledTo: readTo,
   readTo,
   blocks: new Map(),
 });
@@ -74,47 +80,72 @@ export function isReplacedBy({ blocks }: LogWindow, { number, hash, parentHash }
   return (known !== undefined && known.hash !== hash) || (parent !== undefined && parent.hash !== parentHash);
 }
 
+/** What the plan of a read depends on, beside the window and the head. */
+export type PlanOptions = {
+  /** Whether blocks of the window were replaced. */
+  readonly isReplaced: boolean;
+  /** New blocks of one read. */
+  readonly blocksMax: number;
+  /** Blocks of one call: more cost further calls. */
+  readonly blocksPerCall: number;
+  /** The last block whose first read is long enough ago to settle it by another one. */
+  readonly settleTo: number;
+};
+
 /**
  * Plans the next read; `undefined` if there is nothing to read. A head below the window's end comes from a node that
- * lags behind, unless the head is on another fork.
+ * lags behind, unless the head is on another fork. The unsettled blocks are read together with the new ones if one call
+ * is enough for both.
  */
 export function planRead(
   window: LogWindow,
   head: Block,
-  isReplaced: boolean,
-  blocksMax: number,
+  { isReplaced, blocksMax, blocksPerCall, settleTo }: PlanOptions,
 ): ReadPlan | undefined {
+  const { since, settledTo, readTo } = window;
   if (isReplaced) {
-    const isNear = head.number - window.since < 2 * REORG_BLOCKS_MAX;
-    const to = isNear ? head.number : Math.min(head.number, window.readTo);
-    return { from: Math.min(window.since, to), to, isReplaced };
+    const isNear = head.number - since < 2 * REORG_BLOCKS_MAX;
+    const to = isNear ? head.number : Math.min(head.number, readTo);
+    return { from: Math.min(since, to), to, isReplaced };
   }
-  if (head.number <= window.readTo) return undefined;
-  const from = Math.max(window.since, window.readTo + 1 - TAIL_BLOCKS);
-  return { from, to: Math.min(head.number, window.readTo + blocksMax), isReplaced };
+  const tailFrom = Math.max(since, settledTo + 1);
+  const dueTo = Math.min(settleTo, head.number, readTo, settledTo + blocksMax);
+  const due = dueTo > settledTo ? { from: tailFrom, to: dueTo, isReplaced } : undefined;
+  if (head.number <= readTo) return due;
+  const to = Math.min(head.number, readTo + blocksMax);
+  if (to - tailFrom < Math.min(blocksPerCall, blocksMax)) return { from: tailFrom, to, isReplaced };
+  const isDueFirst = due !== undefined && readTo - settledTo > UNSETTLED_BLOCKS_MAX;
+  return isDueFirst ? due : { from: readTo + 1, to, isReplaced };
 }
 
 /**
  * Applies the logs of a planned read.
  *
- * @throws RpcFailure `block-mismatch` if a log's block differs from the head, or from a block that was not replaced
+ * @param last the header of the last block that was read, from the endpoint that gave the logs; it may be below the plan's
+ *   end if no endpoint has all of the plan's blocks yet
+ * @param settleTo as in `planRead`, when the read began
+ * @throws RpcFailure `block-mismatch` if a log's block differs from that header or the head, or from a block that was not
+ *   replaced
  */
 export function applyRead(
   window: LogWindow,
-  plan: ReadPlan,
+  { from, isReplaced, to: plannedTo }: ReadPlan,
   head: Block,
-  logs: readonly TransferLog[],
+  { last, logs }: { readonly last: Block; readonly logs: readonly TransferLog[] },
+  settleTo: number,
 ): { window: LogWindow; due: DueTransfer[] } {
+  const to = last.number;
+  // The window ends with the head: of a shorter chain its further blocks are gone, of an endpoint that is behind they are not.
+  const gone = { from, to: plannedTo === head.number && to === plannedTo ? Number.POSITIVE_INFINITY : to };
   const read = blocksOf(logs);
-  if (plan.to === head.number) {
-    requireHash(read, head.number, head.hash);
-    requireHash(read, head.number - 1, head.parentHash);
-    read.set(head.number, { hash: head.hash, transfers: transfersAt(read, head.number) });
-    if (head.number > plan.from)
-      read.set(head.number - 1, { hash: head.parentHash, transfers: transfersAt(read, head.number - 1) });
+  for (const [number, hash] of [[to, last.hash] as const, [to - 1, last.parentHash] as const]) {
+    if (number < from) continue;
+    requireHash(read, number, hash);
+    read.set(number, { hash, transfers: transfersAt(read, number) });
   }
-  const due = plan.isReplaced ? droppedTransfers(window, plan, head, read) : [];
-  const blocks = new Map(plan.isReplaced ? blocksOutside(window, plan, head) : window.blocks);
+  if (to === head.number) requireHash(read, to, head.hash);
+  const due = isReplaced ? droppedTransfers(window, gone, read) : [];
+  const blocks = new Map(isReplaced ? blocksOutside(window, gone) : window.blocks);
   for (const [number, { hash, transfers }] of read) {
     const known = blocks.get(number);
     if (known !== undefined && known.hash !== hash) throw new RpcFailure('block-mismatch');
@@ -126,10 +157,27 @@ export function applyRead(
       transfers: known === undefined ? transfers : union(known.transfers, transfers),
     });
   }
-  const readTo = plan.isReplaced ? plan.to : Math.max(window.readTo, plan.to);
-  const since = Math.max(Math.min(window.since, plan.from), readTo + 1 - REORG_BLOCKS_MAX);
+  const readTo = isReplaced ? to : Math.max(window.readTo, to);
+  const settledTo = settledAfter(window, { from, to, isReplaced }, head, last, settleTo);
+  const since = Math.max(
+    Math.min(window.since, from),
+    Math.min(settledTo + 1, readTo + 1 - REORG_BLOCKS_MAX),
+  );
   for (const number of blocks.keys()) if (number < since) blocks.delete(number);
-  return { window: { since, readTo, blocks }, due };
+  return { window: { since, settledTo, readTo, blocks }, due };
+}
+
+function settledAfter(
+  { settledTo }: LogWindow,
+  { from, to, isReplaced }: ReadPlan,
+  head: Block,
+  last: Block,
+  settleTo: number,
+): number {
+  if (head.timestamp - last.timestamp >= OLD_S && from <= settledTo + 1) return Math.max(settledTo, to);
+  // The blocks of another fork are new.
+  if (isReplaced) return Math.min(settledTo, from - 1);
+  return from <= settledTo + 1 ? Math.max(settledTo, Math.min(to, settleTo)) : settledTo;
 }
 
 function blocksOf(logs: readonly TransferLog[]): Map<number, WindowBlock & { transfers: Set<string> }> {
@@ -156,20 +204,19 @@ function knownTransfers({ blocks }: LogWindow, number: number, hash: string): Re
   return known?.hash === hash ? known.transfers : NO_TRANSFERS;
 }
 
+type Blocks = { readonly from: number; readonly to: number };
+
 /** The blocks of the window outside of a replaced range. */
-function blocksOutside(window: LogWindow, plan: ReadPlan, head: Block): [number, WindowBlock][] {
-  const isGone = (number: number) => number >= plan.from && (number <= plan.to || plan.to === head.number);
-  return [...window.blocks].filter(([number]) => !isGone(number));
-}
+const blocksOutside = (window: LogWindow, { from, to }: Blocks): [number, WindowBlock][] =>
+  [...window.blocks].filter(([number]) => number < from || number > to);
 
 /** The transfers of the window that a replaced range no longer holds, with the first block that is gone. */
 function droppedTransfers(
   window: LogWindow,
-  plan: ReadPlan,
-  head: Block,
+  gone: Blocks,
   read: ReadonlyMap<number, WindowBlock>,
 ): DueTransfer[] {
-  const outside = new Map(blocksOutside(window, plan, head));
+  const outside = new Map(blocksOutside(window, gone));
   const names = new Set<string>();
   let firstGone = Number.POSITIVE_INFINITY;
   for (const [number, { hash, transfers }] of window.blocks) {

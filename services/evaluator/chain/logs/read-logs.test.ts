@@ -1,4 +1,5 @@
 import type { Block } from '../blocks/block.ts';
+import { BlockTime } from '../endpoints/block-time.ts';
 import { Endpoint } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
@@ -11,7 +12,7 @@ const hashOf = (number: number, fork = 0) => `0x${fork}${number.toString(16).pad
 const word = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
 const head: Block = { number: 1_000, hash: hashOf(1_000), parentHash: hashOf(999), timestamp: 0 };
 
-type Filter = { fromBlock: string; toBlock: string; address: string[] };
+type Filter = { fromBlock?: string; toBlock?: string; blockHash?: string; address: string[] };
 type Node = {
   /** Throws if it does not allow the request. */
   readonly allow?: (fromBlock: number, toBlock: number, addresses: readonly string[]) => void;
@@ -20,31 +21,54 @@ type Node = {
   /** How many transfers a contract has in each of the blocks; default: 1. */
   readonly logCountOf?: (contract: string) => number;
   readonly fork?: number;
+  /** The newest block that it has; default: the head. */
+  newest?: number;
 };
 
 /** An endpoint whose node answers `eth_getLogs` from a list of blocks, and the requested ranges. */
 function anEndpoint(name: string, node: Node) {
   const asked: string[] = [];
+  const headerOf = (number: number) => ({
+    number: `0x${number.toString(16)}`,
+    hash: hashOf(number, node.fork),
+    parentHash: hashOf(number - 1, node.fork),
+    timestamp: '0x0',
+  });
+  const logsOf = (params: string) => {
+    const [{ fromBlock, toBlock, blockHash, address }] = JSON.parse(params) as [Filter];
+    const [from, to] =
+      blockHash === undefined ? [Number(fromBlock), Number(toBlock)] : [head.number, head.number];
+    asked.push(`${from}-${to}/${address.length}${blockHash === undefined ? '' : ' by hash'}`);
+    node.allow?.(from, to, address);
+    return node.blocks
+      .filter((number) => number >= from && number <= Math.min(to, node.newest ?? head.number))
+      .flatMap((number) =>
+        address.flatMap((contract) =>
+          Array.from({ length: node.logCountOf?.(contract) ?? 1 }, (_, index) => ({
+            address: contract,
+            blockNumber: `0x${number.toString(16)}`,
+            blockHash: hashOf(number, node.fork),
+            logIndex: `${contract} ${index}`,
+            topics: [TRANSFER_TOPICS[0], word(1), word(2)],
+            data: word(3),
+          })),
+        ),
+      );
+  };
+  const answer = ({ method, params }: RpcRequest): unknown => {
+    if (method === 'eth_getLogs') return logsOf(params);
+    const [number] = JSON.parse(params) as [string];
+    return Number(number) > (node.newest ?? head.number) ? null : headerOf(Number(number));
+  };
   const rpc = {
-    async call({ method, params }: RpcRequest) {
-      if (method !== 'eth_getLogs') throw new RpcFailure('method-unsupported');
-      const [{ fromBlock, toBlock, address }] = JSON.parse(params) as [Filter];
-      const [from, to] = [Number(fromBlock), Number(toBlock)];
-      asked.push(`${from}-${to}/${address.length}`);
-      node.allow?.(from, to, address);
-      return node.blocks
-        .filter((number) => number >= from && number <= to)
-        .flatMap((number) =>
-          address.flatMap((contract) =>
-            Array(node.logCountOf?.(contract) ?? 1).fill({
-              address: contract,
-              blockNumber: `0x${number.toString(16)}`,
-              blockHash: hashOf(number, node.fork),
-              topics: [TRANSFER_TOPICS[0], word(1), word(2)],
-              data: word(3),
-            }),
-          ),
-        );
+    async callMany(requests: readonly RpcRequest[]) {
+      return requests.map((request) => {
+        try {
+          return { ok: true, result: answer(request) };
+        } catch (failure) {
+          return { ok: false, failure };
+        }
+      });
     },
   } as unknown as Rpc;
   const endpoint = new Endpoint({
@@ -64,17 +88,18 @@ function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): Log
       candidatesAside: () => endpoints.map(({ endpoint }) => endpoint),
       capabilitiesOf: async () => ({ method: 'reader', pin: 'hash', source: 'evm' }),
       readyInMs: () => undefined,
-      verifyAlive: () => undefined,
+      doubt: () => undefined,
       whyNoCandidate: () => 'breaker-open',
     },
     quorum,
+    blockTime: new BlockTime(500),
     monotonicMs: () => 0,
   });
 }
 
 const { signal } = new AbortController();
 const refuse = (kind: FailureKind): never => {
-  throw new RpcFailure(kind);
+  throw new RpcFailure(kind, { isErrorAnswer: kind !== 'timeout', words: 'no more than I like' });
 };
 const numbersOf = async (
   reader: LogReader,
@@ -82,7 +107,9 @@ const numbersOf = async (
   toBlock: number,
   contracts = [contractOf(0)],
 ) =>
-  (await reader.read({ fromBlock, toBlock, contracts }, head, signal)).map(({ blockNumber }) => blockNumber);
+  (await reader.read({ fromBlock, toBlock, contracts }, head, signal)).logs.map(
+    ({ blockNumber }) => blockNumber,
+  );
 
 test('a range is read with one call', async () => {
   const node = anEndpoint('0', { blocks: [3, 7, 12] });
@@ -90,7 +117,7 @@ test('a range is read with one call', async () => {
   expect(node.asked).toEqual(['1-10/2']);
 });
 
-test.each(['too-many-logs', 'too-large', 'endless'] as const)(
+test.each(['rpc-error', 'block-unavailable', 'too-large', 'endless'] as const)(
   'a range that is refused as %s is read in smaller parts, whose size is remembered',
   async (kind) => {
     const blocks = [5, 50, 95];
@@ -106,7 +133,7 @@ test.each(['too-many-logs', 'too-large', 'endless'] as const)(
 
 test('addresses that are refused are read in several calls', async () => {
   const allow = (_: number, __: number, addresses: readonly string[]) =>
-    addresses.length > 3 ? refuse('too-many-addresses') : undefined;
+    addresses.length > 3 ? refuse('rpc-error') : undefined;
   const node = anEndpoint('0', { blocks: [4], allow });
   const reader = readerOf([node]);
   expect(await numbersOf(reader, 1, 10, CONTRACTS)).toHaveLength(8);
@@ -118,7 +145,7 @@ test('addresses that are refused are read in several calls', async () => {
 test('a block with too many logs is read by contract, and one contract with too many is named', async () => {
   const busy = contractOf(5);
   const allow = (_: number, __: number, addresses: readonly string[]) =>
-    addresses.includes(busy) ? refuse('too-many-logs') : undefined;
+    addresses.includes(busy) ? refuse('rpc-error') : undefined;
   const reader = readerOf([anEndpoint('0', { blocks: [4], allow })]);
   const failure = await reader
     .read({ fromBlock: 4, toBlock: 4, contracts: CONTRACTS }, head, signal)
@@ -185,7 +212,7 @@ test('a read with too many logs names the busiest contract, also if another endp
 });
 
 test('a read that takes too many calls is to be repeated for fewer blocks', async () => {
-  const allow = (from: number, to: number) => (to > from ? refuse('too-many-logs') : undefined);
+  const allow = (from: number, to: number) => (to > from ? refuse('rpc-error') : undefined);
   const logCountOf = (contract: string) => (contract === contractOf(2) ? 2 : 1);
   const failure = await failureOf(
     readerOf([anEndpoint('0', { blocks: blocksTo(400), allow, logCountOf })]),
@@ -193,4 +220,76 @@ test('a read that takes too many calls is to be repeated for fewer blocks', asyn
   );
   expect(failure).toBeInstanceOf(TooManyLogs);
   expect(failure.contract).toBe(contractOf(2));
+});
+
+test('an endpoint without the newest blocks is believed up to the last one that it has', async () => {
+  const reader = readerOf([anEndpoint('0', { blocks: [991, 999], newest: 996 })]);
+  const { logs, last } = await reader.read(
+    { fromBlock: 990, toBlock: 1_000, contracts: [contractOf(0)] },
+    head,
+    signal,
+  );
+  expect([logs.map(({ blockNumber }) => blockNumber), last.number]).toEqual([[991], 993]);
+});
+
+test('how far an endpoint is behind is remembered, so that the next read costs one call', async () => {
+  const node = anEndpoint('0', { blocks: [], newest: 990 });
+  const reader = readerOf([node]);
+  const range = { fromBlock: 900, toBlock: 1_000, contracts: [contractOf(0)] };
+  await reader.read(range, head, signal);
+  node.asked.length = 0;
+  await reader.read(range, head, signal);
+  expect(node.asked.length).toBeLessThanOrEqual(2);
+});
+
+test('an endpoint that has none of the blocks fails the read as not there yet', async () => {
+  const reader = readerOf([anEndpoint('0', { blocks: [], newest: 900 })]);
+  await expect(numbersOf(reader, 999, 1_000)).rejects.toThrow('block-unavailable');
+});
+
+test('another endpoint is asked in place of one that has none of the blocks', async () => {
+  const reader = readerOf([
+    anEndpoint('0', { blocks: [], newest: 900 }),
+    anEndpoint('1', { blocks: [1_000] }),
+  ]);
+  expect(await numbersOf(reader, 999, 1_000)).toEqual([1_000]);
+});
+
+test('the head alone is read by its hash', async () => {
+  const node = anEndpoint('0', { blocks: [1_000] });
+  expect(await numbersOf(readerOf([node]), 1_000, 1_000)).toEqual([1_000]);
+  expect(node.asked).toEqual(['1000-1000/1 by hash']);
+});
+
+test('a refusal of the newest blocks means that their logs are not there yet, and no limit is learned', async () => {
+  const node = anEndpoint('0', {
+    blocks: [990, 998],
+    allow: (_, to) => (to > 996 ? refuse('rpc-error') : undefined),
+  });
+  const reader = readerOf([node]);
+  const { logs, last } = await reader.read(
+    { fromBlock: 900, toBlock: 1_000, contracts: [contractOf(0)] },
+    head,
+    signal,
+  );
+  expect([logs.map(({ blockNumber }) => blockNumber), last.number]).toEqual([[990], 996]);
+  expect(reader.blocksPerCall).toBe(5_000);
+});
+
+test('an endpoint on another fork than the head fails the read', async () => {
+  const reader = readerOf([anEndpoint('0', { blocks: [], fork: 1 })]);
+  await expect(numbersOf(reader, 990, 1_000)).rejects.toThrow('block-mismatch');
+});
+
+test('the same event of two endpoints of a quorum counts once', async () => {
+  const reader = readerOf([anEndpoint('0', { blocks: [3] }), anEndpoint('1', { blocks: [3] })], 2);
+  expect(await numbersOf(reader, 1, 10)).toEqual([3]);
+});
+
+test('after fewer addresses were the cure of a refusal, ranges are as large as before', async () => {
+  const allow = (_: number, __: number, addresses: readonly string[]) =>
+    addresses.length > 2 ? refuse('rpc-error') : undefined;
+  const reader = readerOf([anEndpoint('0', { blocks: [4], allow })]);
+  await numbersOf(reader, 1, 10, CONTRACTS);
+  expect(reader.blocksPerCall).toBe(5_000);
 });

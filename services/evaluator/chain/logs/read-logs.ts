@@ -1,13 +1,15 @@
-import { type Block, fetchBlockAt } from '../blocks/block.ts';
+import { type Block, fetchBlockAt, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import { askEndpoints } from '../endpoints/ask-endpoints.ts';
+import type { BlockTime } from '../endpoints/block-time.ts';
+import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
-import { type FailureKind, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
-import { LogLimit } from './log-limit.ts';
+import { LearnedLimit } from '../endpoints/learned-limit.ts';
+import type { RpcOutcome } from '../rpc/connect-rpc.ts';
+import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type LogRange, parseTransferLogs, TRANSFER_TOPICS, type TransferLog } from './transfer-log.ts';
 
-/** Blocks and addresses of one call: at the start, and at most. */
-const BLOCKS_FIRST = 1_000;
+/** Blocks and addresses of one call. */
 const BLOCKS_MAX = 5_000;
 const ADDRESSES_MAX = 1_000;
 /** Calls and logs of one read at one endpoint; a longer range is read by several reads. */
@@ -19,9 +21,10 @@ const READ_BLOCKS_MAX = 16_000;
 const REST_MS = 30_000;
 /** How many calls at the learned limit one read is planned for. */
 const CALLS_PER_READ = 16;
-
-/** Refusals of a call that asks for too much: a smaller call may be answered. */
-const TOO_MUCH: ReadonlySet<FailureKind> = new Set(['too-many-logs', 'too-large', 'endless']);
+/** How many times a read ends some blocks lower because the endpoint does not have the newest ones yet. */
+const CUTS_MAX = 6;
+/** The share of the blocks that an endpoint was behind by which the next read ends lower. */
+const BEHIND_DECAY = 0.9;
 
 /** One contract has more transfers in one block than any endpoint returns. */
 export class TooManyTransfers extends RpcFailure {
@@ -39,7 +42,7 @@ export class TooManyLogs extends RpcFailure {
   readonly contract: string | undefined;
 
   constructor(logs: readonly TransferLog[]) {
-    super('over-rate');
+    super('too-many-logs');
     this.contract = busiestOf(logs);
   }
 }
@@ -47,50 +50,79 @@ export class TooManyLogs extends RpcFailure {
 type LogReaderOptions = {
   readonly pool: Pick<
     EndpointPool,
-    'candidatesAside' | 'capabilitiesOf' | 'readyInMs' | 'verifyAlive' | 'whyNoCandidate'
+    'candidatesAside' | 'capabilitiesOf' | 'readyInMs' | 'doubt' | 'whyNoCandidate'
   >;
   readonly quorum: number;
+  readonly blockTime: Pick<BlockTime, 'blocksIn'>;
   readonly monotonicMs: () => number;
 };
 
-type Limits = { readonly blocks: LogLimit; readonly addresses: LogLimit };
+/** What was learned of an endpoint. */
+type Learned = {
+  readonly blocks: LearnedLimit;
+  readonly addresses: LearnedLimit;
+  /** Blocks by which its logs were behind the head at the last read. */
+  blocksBehind: number;
+  /** Whether it has ever returned logs. */
+  servesLogs: boolean;
+};
+
+/** The logs of a range, as far as the endpoints have its blocks. */
+export type LogsRead = {
+  readonly logs: readonly TransferLog[];
+  /** The header of the last block that was read. */
+  readonly last: Block;
+};
 
 /** Reads the transfers of many contracts from the endpoints of one chain, within the limits that it learns of each. */
 export class LogReader {
   readonly #options: LogReaderOptions;
-  readonly #limits = new WeakMap<Endpoint, Limits>();
+  readonly #learned = new WeakMap<Endpoint, Learned>();
   readonly #restingUntilMs = new WeakMap<Endpoint, number>();
-  readonly #blocksPerRead = new LogLimit(READ_BLOCKS_MAX, READ_BLOCKS_MAX);
+  readonly #blocksPerRead: LearnedLimit;
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
+    this.#blocksPerRead = new LearnedLimit(READ_BLOCKS_MAX, options.monotonicMs);
   }
 
   /** The largest range to ask for in one read. */
   get blocksMax(): number {
+    return Math.min(CALLS_PER_READ * this.blocksPerCall, this.#blocksPerRead.current);
+  }
+
+  /** The blocks that one call of the best endpoint may ask for. */
+  get blocksPerCall(): number {
     const [best] = this.#candidates();
-    const perCall = best === undefined ? BLOCKS_FIRST : this.#limitsOf(best).blocks.current;
-    return Math.min(CALLS_PER_READ * perCall, this.#blocksPerRead.current);
+    return best === undefined ? BLOCKS_MAX : this.#learnedOf(best).blocks.current;
   }
 
   /**
    * Reads the transfers of a range from as many endpoints as the quorum requires, and returns the union: an event that
    * one endpoint reports only causes a check, while an event that one of them withholds would be missed.
    *
-   * @param head the block that the answering endpoints must have
-   * @throws RpcFailure
+   * An endpoint's answer counts up to the last block that it has shown to have, in the same JSON-RPC array.
+   *
+   * @param head the newest block: an answer with another block at its height is refused
+   * @throws RpcFailure `block-unavailable` if no endpoint has the first block of the range yet
    */
-  async read(range: LogRange, head: Block, signal: AbortSignal): Promise<TransferLog[]> {
+  async read(range: LogRange, head: Block, signal: AbortSignal): Promise<LogsRead> {
     const answers = await this.#ask(head, this.#options.quorum, signal, (endpoint, ownSignal) =>
-      this.#readFrom(endpoint, range, ownSignal),
+      this.#readFrom(endpoint, range, head, ownSignal),
     );
-    const logs = answers.flat();
-    const hashes = new Map<number, string>();
-    for (const { blockNumber, blockHash } of logs) {
+    const [first, ...others] = answers.toSorted((a, b) => a.last.number - b.last.number);
+    if (first === undefined) throw new RpcFailure('unreachable');
+    const { last } = first;
+    const logs = new Map<string, TransferLog>();
+    const hashes = new Map([[last.number, last.hash]]);
+    for (const log of [first, ...others].flatMap((answer) => answer.logs)) {
+      const { blockNumber, blockHash, position } = log;
+      if (blockNumber > last.number) continue;
       if ((hashes.get(blockNumber) ?? blockHash) !== blockHash) throw new RpcFailure('block-mismatch');
       hashes.set(blockNumber, blockHash);
+      logs.set(`${blockHash} ${position}`, log);
     }
-    return logs;
+    return { logs: [...logs.values()], last };
   }
 
   /** Fetches the header at a number, from one endpoint that has the head. @throws RpcFailure */
@@ -143,30 +175,35 @@ export class LogReader {
       .toSorted((a, b) => Number(isResting(a)) - Number(isResting(b)));
   }
 
-  #limitsOf(endpoint: Endpoint): Limits {
-    const known = this.#limits.get(endpoint);
+  #learnedOf(endpoint: Endpoint): Learned {
+    const known = this.#learned.get(endpoint);
     if (known !== undefined) return known;
-    const limits = {
-      blocks: new LogLimit(BLOCKS_FIRST, BLOCKS_MAX),
-      addresses: new LogLimit(ADDRESSES_MAX, ADDRESSES_MAX),
+    const { monotonicMs } = this.#options;
+    const learned: Learned = {
+      blocks: new LearnedLimit(BLOCKS_MAX, monotonicMs),
+      addresses: new LearnedLimit(ADDRESSES_MAX, monotonicMs),
+      blocksBehind: 0,
+      servesLogs: false,
     };
-    this.#limits.set(endpoint, limits);
-    return limits;
+    this.#learned.set(endpoint, learned);
+    return learned;
   }
 
-  async #readFrom(endpoint: Endpoint, range: LogRange, signal: AbortSignal): Promise<TransferLog[]> {
-    const read = new EndpointRead(endpoint, this.#limitsOf(endpoint), signal);
+  async #readFrom(endpoint: Endpoint, range: LogRange, head: Block, signal: AbortSignal): Promise<LogsRead> {
+    const newestFrom = head.number + 1 - this.#options.blockTime.blocksIn(NOT_YET_MS);
+    const read = new EndpointRead(endpoint, this.#learnedOf(endpoint), { head, newestFrom }, signal);
     const blockCount = range.toBlock - range.fromBlock + 1;
     try {
-      const logs = await read.range(range);
+      const answer = await read.range(range);
       this.#restingUntilMs.delete(endpoint);
       this.#blocksPerRead.succeed(blockCount);
-      return logs;
+      return answer;
     } catch (error) {
-      if (error instanceof TooManyLogs) this.#blocksPerRead.shrink(blockCount);
+      if (error instanceof TooManyLogs) this.#blocksPerRead.refuse(blockCount);
       const { kind } = toRpcFailure(error);
-      if (kind === 'timeout') this.#options.pool.verifyAlive(endpoint);
-      if (kind !== 'abandoned') this.#restingUntilMs.set(endpoint, this.#options.monotonicMs() + REST_MS);
+      if (kind === 'timeout') this.#options.pool.doubt(endpoint, 'call');
+      if (kind !== 'abandoned' && kind !== 'block-unavailable')
+        this.#restingUntilMs.set(endpoint, this.#options.monotonicMs() + REST_MS);
       throw error;
     }
   }
@@ -175,88 +212,167 @@ export class LogReader {
 /** One read of a range at one endpoint. */
 class EndpointRead {
   readonly #endpoint: Endpoint;
-  readonly #limits: Limits;
+  readonly #learned: Learned;
+  readonly #head: Block;
+  /** The logs of this block and later ones may not be there yet. */
+  readonly #newestFrom: number;
   readonly #signal: AbortSignal;
   #callCount = 0;
+  /** Blocks of the smallest part that was refused. */
+  #refusedCount: number | undefined;
   /** The logs of the parts that were read. */
   #logs: TransferLog[] = [];
+  #last: Block | undefined;
 
-  constructor(endpoint: Endpoint, limits: Limits, signal: AbortSignal) {
+  constructor(
+    endpoint: Endpoint,
+    learned: Learned,
+    { head, newestFrom }: { readonly head: Block; readonly newestFrom: number },
+    signal: AbortSignal,
+  ) {
     this.#endpoint = endpoint;
-    this.#limits = limits;
+    this.#learned = learned;
+    this.#head = head;
+    this.#newestFrom = newestFrom;
     this.#signal = signal;
   }
 
-  /** Reads part after part; a refused part is read again, smaller. */
-  async range({ fromBlock, toBlock, contracts }: LogRange): Promise<TransferLog[]> {
-    const { blocks } = this.#limits;
-    for (let at = fromBlock; at <= toBlock; ) {
-      const count = Math.min(blocks.current, toBlock - at + 1);
-      const part = { fromBlock: at, toBlock: at + count - 1, contracts };
+  /**
+   * Reads part after part. A part that is refused, in whatever words, is read again smaller, down to one block. The read
+   * ends some blocks lower if the endpoint does not have the newest ones yet, or refuses to return their logs; then the
+   * refusals say nothing about the size of a call.
+   */
+  async range(range: LogRange): Promise<LogsRead> {
+    const { blocks, blocksBehind } = this.#learned;
+    const { fromBlock, toBlock } = range;
+    const isToHead = toBlock >= this.#head.number;
+    const planned = Math.max(
+      fromBlock,
+      isToHead ? toBlock - Math.floor(BEHIND_DECAY * blocksBehind) : toBlock,
+    );
+    try {
+      const end = await this.#parts(range, planned);
+      if (isToHead) this.#learned.blocksBehind = toBlock - end;
+      if (end === planned && this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
+    } catch (error) {
+      if (this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
+      throw error;
+    }
+    if (this.#last === undefined) throw new RpcFailure('block-unavailable');
+    return { logs: this.#logs, last: this.#last };
+  }
+
+  /** @returns the last block that was read, or the block before the range */
+  async #parts({ fromBlock, contracts }: LogRange, planned: number): Promise<number> {
+    const { blocks } = this.#learned;
+    let countMax = blocks.current;
+    let end = planned;
+    for (let at = fromBlock, cuts = 0; at <= end; ) {
+      const count = Math.min(countMax, end - at + 1);
       try {
-        const logs = count === 1 ? await this.#block(part) : await this.#chunks(part);
+        const { logs, last } = await this.#part({ fromBlock: at, toBlock: at + count - 1, contracts });
+        this.#last = last;
         this.#logs = this.#logs.concat(logs);
         if (this.#logs.length > LOGS_MAX) throw new TooManyLogs(this.#logs);
         blocks.succeed(count);
         at += count;
       } catch (error) {
-        const { kind } = toRpcFailure(error);
-        if (count > 1 && (kind === 'timeout' || TOO_MUCH.has(kind))) blocks.shrink(count);
+        const failure = toRpcFailure(error);
+        if (failure.kind === 'block-unavailable' && cuts < CUTS_MAX) {
+          end = Math.min(at + count - 2, end - 2 ** cuts);
+          cuts += 1;
+          continue;
+        }
+        if (count > 1 && (failure.kind === 'timeout' || failure.isRefusal)) {
+          countMax = Math.floor(count / 2);
+          this.#refusedCount = count;
+        }
         // A timeout has cost its time already: the next read is a smaller one.
-        if (count === 1 || !TOO_MUCH.has(kind)) throw error;
+        if (count === 1 || !failure.isRefusal) throw error;
       }
     }
-    return this.#logs;
+    return end;
   }
 
-  /** Reads one block; if that is too much, fewer contracts at a time. */
-  async #block(part: LogRange): Promise<TransferLog[]> {
+  async #part(part: LogRange): Promise<LogsRead> {
+    return part.fromBlock === part.toBlock ? this.#block(part) : this.#chunks(part);
+  }
+
+  /** Reads one block; if that is refused, fewer contracts at a time. */
+  async #block(part: LogRange): Promise<LogsRead> {
     try {
       return await this.#chunks(part);
     } catch (error) {
-      if (!TOO_MUCH.has(toRpcFailure(error).kind)) throw error;
+      const failure = toRpcFailure(error);
+      if (!failure.isRefusal) throw failure;
+      // Whatever the endpoint says about them.
+      if (part.toBlock >= this.#newestFrom) throw failure.as('block-unavailable');
       const { contracts } = part;
       const [first = ''] = contracts;
-      if (contracts.length === 1) throw new TooManyTransfers(first);
+      if (contracts.length === 1) throw this.#learned.servesLogs ? new TooManyTransfers(first) : failure;
+      const { addresses, blocks } = this.#learned;
       const half = contracts.length >> 1;
-      return [
-        ...(await this.#block({ ...part, contracts: contracts.slice(0, half) })),
-        ...(await this.#block({ ...part, contracts: contracts.slice(half) })),
-      ];
+      const one = await this.#block({ ...part, contracts: contracts.slice(0, half) });
+      // Fewer addresses were answered: then larger ranges may be answered too.
+      if (addresses.current >= contracts.length) {
+        addresses.refuse(contracts.length);
+        blocks.forget();
+        this.#refusedCount = undefined;
+      }
+      const other = await this.#block({ ...part, contracts: contracts.slice(half) });
+      return { logs: [...one.logs, ...other.logs], last: one.last };
     }
   }
 
-  /** Reads a range in calls with as many addresses as the endpoint allows. */
-  async #chunks(part: LogRange): Promise<TransferLog[]> {
-    const { addresses } = this.#limits;
+  /** Reads a range in calls with as many addresses as the endpoint is known to allow. */
+  async #chunks(part: LogRange): Promise<LogsRead> {
+    const { addresses } = this.#learned;
     let logs: TransferLog[] = [];
+    let last: Block | undefined;
     for (let at = 0; at < part.contracts.length; ) {
       const contracts = part.contracts.slice(at, at + addresses.current);
-      try {
-        logs = logs.concat(await this.#call({ ...part, contracts }));
-        addresses.succeed(contracts.length);
-        at += contracts.length;
-      } catch (error) {
-        if (toRpcFailure(error).kind !== 'too-many-addresses' || contracts.length === 1) throw error;
-        addresses.shrink(contracts.length);
-      }
+      const answer = await this.#call({ ...part, contracts });
+      logs = logs.concat(answer.logs);
+      last = answer.last;
+      at += contracts.length;
     }
-    return logs;
+    if (last === undefined) throw new RpcFailure('unreachable');
+    return { logs, last };
   }
 
-  async #call(range: LogRange): Promise<TransferLog[]> {
+  /** Asks for the header of the last block in the same array: fewer logs of an endpoint without it are no answer. */
+  async #call(range: LogRange): Promise<LogsRead> {
     this.#callCount += 1;
     if (this.#callCount > CALLS_MAX) throw new TooManyLogs(this.#logs);
-    const filter = {
-      fromBlock: `0x${range.fromBlock.toString(16)}`,
-      toBlock: `0x${range.toBlock.toString(16)}`,
-      address: range.contracts,
-      topics: [TRANSFER_TOPICS],
-    };
+    const { fromBlock, toBlock, contracts } = range;
+    const isHead = fromBlock === toBlock && toBlock === this.#head.number;
+    const blocks = isHead
+      ? { blockHash: this.#head.hash }
+      : { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
+    const filter = { ...blocks, address: contracts, topics: [TRANSFER_TOPICS] };
     const request = { method: 'eth_getLogs', params: JSON.stringify([filter]) };
-    return this.#endpoint.useAside(this.#signal, async (rpc) =>
-      parseTransferLogs(await rpc.call(request, this.#signal), range),
-    );
+    return this.#endpoint.useAside(this.#signal, async (rpc) => {
+      const [header, logs] = await rpc.callMany([headerRequest(toBlock), request], this.#signal);
+      if (header === undefined || logs === undefined) throw new RpcFailure('malformed');
+      const last = this.#lastOf(header, toBlock);
+      // Its words do not count: the endpoint has shown that it has the block.
+      if (!logs.ok)
+        throw logs.failure.kind === 'block-unavailable' ? logs.failure.as('rpc-error') : logs.failure;
+      this.#learned.servesLogs = true;
+      return { logs: parseTransferLogs(logs.result, range), last };
+    });
+  }
+
+  /** @throws RpcFailure `block-unavailable` if the endpoint does not have the block, `block-mismatch` on another fork */
+  #lastOf(header: RpcOutcome, number: number): Block {
+    if (!header.ok)
+      throw header.failure.isErrorAnswer && header.failure.kind !== 'rate-limited'
+        ? header.failure.as('block-unavailable')
+        : header.failure;
+    const block = parseBlockAt(number, header.result);
+    if (number === this.#head.number && block.hash !== this.#head.hash)
+      throw new RpcFailure('block-mismatch');
+    return block;
   }
 }
 

@@ -25,7 +25,8 @@ export class SavedWindow {
     if (saved === undefined) return undefined;
     for (const [number, text] of saved.blocks) this.#blocks.set(number, text);
     const blocks = new Map([...saved.blocks].map(([number, text]) => [number, parseBlock(text)]));
-    this.#window = { since: saved.since, readTo: saved.readTo, blocks };
+    const { since, settledTo, readTo } = saved;
+    this.#window = { since, settledTo, readTo, blocks };
     return { window: this.#window, gaps: saved.gaps };
   }
 
@@ -43,8 +44,8 @@ export class SavedWindow {
       const text = formatBlock(block, watchedNames, saved);
       if (text !== saved) changes.set(number, text);
     }
-    const { since, readTo } = window;
-    const isMine = await this.#options.save({ since, readTo, blocks: changes, gaps: [...gaps] });
+    const { since, settledTo, readTo } = window;
+    const isMine = await this.#options.save({ since, settledTo, readTo, blocks: changes, gaps: [...gaps] });
     if (!isMine) return false;
     for (const [number, text] of changes)
       if (text === undefined) this.#blocks.delete(number);

@@ -16,6 +16,7 @@ const aLog = (fields: object = {}) => ({
   blockHash: HASH,
   topics: [TRANSFER, word(ALICE), word(BOB)],
   data: `0x${'0'.repeat(63)}1`,
+  logIndex: '0x3',
   removed: false,
   ...fields,
 });
@@ -35,7 +36,13 @@ test('a log names its contract, block and both accounts in lower case', () => {
     topics: [TRANSFER, word(ALICE).toUpperCase().replace('0X', '0x'), word(BOB)],
   });
   expect(parseTransferLogs([log], range)).toEqual([
-    { contract: CONTRACT, blockNumber: 15, blockHash: `0x${'ab'.repeat(32)}`, accounts: [ALICE, BOB] },
+    {
+      position: '0x3',
+      contract: CONTRACT,
+      blockNumber: 15,
+      blockHash: `0x${'ab'.repeat(32)}`,
+      accounts: [ALICE, BOB],
+    },
   ]);
 });
 

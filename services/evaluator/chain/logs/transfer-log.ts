@@ -11,6 +11,8 @@ export const TRANSFER_TOPICS: readonly string[] = [TRANSFER, TRANSFER_SINGLE, TR
 
 /** One transfer event. */
 export type TransferLog = {
+  /** Names the event within its block: equal for the same event from two endpoints. */
+  readonly position: string;
   /** Lower case, as are the hash and the accounts. */
   readonly contract: string;
   readonly blockNumber: number;
@@ -35,11 +37,13 @@ const ADDRESS_WORDS_MAX = 3;
 
 /**
  * Parses the answer to `eth_getLogs`. An answer that does not fit its request is refused as a whole: a log of another
- * block, contract or event, a removed or pending log, or two hashes for one block number.
+ * block, contract or event, a removed or pending log, or two hashes for one block number. `null` is an answer without
+ * logs: the caller has seen that the endpoint has the blocks.
  *
  * @throws RpcFailure `malformed`, `block-mismatch`
  */
 export function parseTransferLogs(answer: unknown, range: LogRange): TransferLog[] {
+  if (answer === null) return [];
   if (!Array.isArray(answer)) throw new RpcFailure('malformed');
   const contracts = new Set(range.contracts);
   const hashes = new Map<number, string>();
@@ -56,7 +60,7 @@ export function parseTransferLogs(answer: unknown, range: LogRange): TransferLog
 
 function parseLog(raw: unknown): TransferLog {
   if (typeof raw !== 'object' || raw === null) throw new RpcFailure('malformed');
-  const { address, blockNumber, blockHash, topics, data, removed } = raw as Record<string, unknown>;
+  const { address, blockNumber, blockHash, logIndex, topics, data, removed } = raw as Record<string, unknown>;
   const isWhole =
     typeof address === 'string' &&
     typeof blockNumber === 'string' &&
@@ -70,6 +74,7 @@ function parseLog(raw: unknown): TransferLog {
   const words = topics.map((topic) => String(topic).toLowerCase());
   if (!WORD.test(hash) || !words.every((word) => WORD.test(word))) throw new RpcFailure('malformed');
   return {
+    position: typeof logIndex === 'string' ? logIndex : [address, ...words, data].join(),
     contract: address.toLowerCase(),
     blockNumber: Number.parseInt(blockNumber, 16),
     blockHash: hash,
